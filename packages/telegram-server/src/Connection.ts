@@ -10,6 +10,8 @@ export interface Connection {
   readonly sessions: Set<Session>
   /** It stays open, and nothing that it brings is read or answered any more. */
   isSilent: boolean
+  /** It has called a method as one that wants updates. */
+  hasHeardUpdates: boolean
   readonly send: (frame: Uint8Array) => void
   /** Tells the client by a negative number what is wrong at all. */
   readonly fail: (code: number) => void
@@ -40,6 +42,7 @@ export const accept = (socket: Socket, dcId: number, listeners: Listeners): void
     dcId,
     sessions: new Set(),
     isSilent: false,
+    hasHeardUpdates: false,
     send: (frame) => {
       if (!connection.isSilent && socket.writable) socket.write(lengthBefore(frame))
     },

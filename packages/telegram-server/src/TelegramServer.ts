@@ -41,6 +41,10 @@ export interface AccountSessions {
   /** Sessions that hear updates now, and the most of one key at once. */
   readonly open: number
   readonly most: number
+  /** How many connections there were that heard updates. */
+  readonly begun: number
+  /** How often one of those said something while a later one with its key was open: the mark of two processes. */
+  readonly mixed: number
 }
 
 /** The QR code cannot be scanned. */
@@ -293,6 +297,8 @@ const controls = (opened: Opened): TelegramServerShape => {
         keys: keys.length,
         open: keys.reduce((sum, key) => sum + sessions.hearing(key).length, 0),
         most: Math.max(0, ...keys.map(({ most }) => most)),
+        begun: keys.reduce((sum, { begun }) => sum + begun, 0),
+        mixed: keys.reduce((sum, { mixed }) => sum + mixed, 0),
       }
     },
     connections: () => sessions.open.size,

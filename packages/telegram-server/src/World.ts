@@ -1,6 +1,7 @@
 /** The people behind the server, the keys of their clients, and what each has been sent. */
 import type { tl } from "@mtcute/node"
 import { Long } from "@mtcute/node"
+import type { Connection } from "./Connection.ts"
 import { longFrom, sha256 } from "./envelope.ts"
 import type { Orders } from "./orders.ts"
 import type { Verifier } from "./passwords.ts"
@@ -76,6 +77,11 @@ export interface AuthKey {
   readonly sessions: Map<string, Session>
   /** The most sessions that heard updates at once. */
   most: number
+  /** The connections that heard updates: how many there were, and the latest. */
+  begun: number
+  latest: Connection | null
+  /** How often an earlier one of them said something while the latest was open. */
+  mixed: number
 }
 
 /** A login by code that goes on. */

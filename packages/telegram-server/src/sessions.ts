@@ -238,6 +238,18 @@ export const makeSessions = (
     return session
   }
 
+  /** Who hears updates is the account's one client; two at a time are two processes with one key. */
+  const noteUse = (key: AuthKey, connection: Connection) => {
+    if (key.latest === connection) return
+    if (connection.hasHeardUpdates) {
+      if (key.latest !== null && open.has(key.latest)) key.mixed++
+      return
+    }
+    connection.hasHeardUpdates = true
+    key.begun++
+    key.latest = connection
+  }
+
   const encrypted = (connection: Connection, frame: Buffer) => {
     const key = world.keys.get(frame.subarray(0, 8).toString("hex"))
     if (key === undefined || key.dcId !== connection.dcId) return connection.fail(-404)
@@ -259,6 +271,7 @@ export const makeSessions = (
     const [first = opened] = items.toSorted((a, b) => a.messageId.compare(b.messageId))
     const session = sessionOf(key, opened.sessionId, connection, first.messageId)
     for (const item of items) take(session, item)
+    if (session.hearsUpdates) noteUse(key, connection)
   }
 
   const plain = (connection: Connection, frame: Buffer) => {
@@ -279,6 +292,9 @@ export const makeSessions = (
           isIntroduced: false,
           sessions: new Map(),
           most: 0,
+          begun: 0,
+          latest: null,
+          mixed: 0,
         })
       })
     exchanges.set(connection, exchange)

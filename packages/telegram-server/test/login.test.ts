@@ -25,7 +25,13 @@ it.effect("a code logs in, and a wrong one does not", () =>
     const wrong = yield* Effect.flip(sign("11111"))
     assert.deepStrictEqual([wrong.code, wrong.text], [400, "PHONE_CODE_INVALID"])
     assert.strictEqual((yield* sign("54321")).id, id)
-    assert.deepStrictEqual(server.sessions(sender), { keys: 1, open: 1, most: 1 })
+    assert.deepStrictEqual(server.sessions(sender), {
+      keys: 1,
+      open: 1,
+      most: 1,
+      begun: 1,
+      mixed: 0,
+    })
     assert.deepStrictEqual(server.complaints(), [])
   }),
 )

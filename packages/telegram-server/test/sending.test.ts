@@ -136,3 +136,21 @@ it.effect("what was read is told to the sender at once, and after an absence", (
     assert.strictEqual(yield* Queue.take(heard), 2)
   }),
 )
+
+it.effect(
+  "two clients that use one key at a time are counted, and a client that comes back is not",
+  () =>
+    Effect.gen(function* () {
+      const { client, server, storage } = yield* sending
+      const other = yield* clientOf(server, storage)
+      const asks = (one: typeof client) => calling(() => one.call({ _: "updates.getState" }))
+      yield* asks(client)
+      yield* server.drop(sender)
+      yield* asks(client)
+      assert.strictEqual(server.sessions(sender).mixed, 0)
+      yield* asks(other)
+      assert.strictEqual(server.sessions(sender).mixed, 0)
+      yield* asks(client)
+      assert.isAbove(server.sessions(sender).mixed, 0)
+    }),
+)

@@ -1,11 +1,12 @@
 /** An account's connections go through its proxy, with the credentials that it asks for. */
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { createServer as createHttpServer } from "node:http"
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Server, Socket } from "node:net"
+import { wayOut } from "../src/proxy.ts"
 import {
   Proxies,
   aNumber,
@@ -15,6 +16,8 @@ import {
   layerWorldWith,
   logIn,
   sendNow,
+  until,
+  untilSo,
 } from "./LiveWorld.ts"
 
 interface Proxy {
@@ -110,9 +113,9 @@ const aProxy = (
 
 const kinds = { http: httpProxy, socks5: socksProxy } as const
 
-layer(layerWorld)("a number's proxy", (it) => {
+layer(layerWorld)("a number's proxy", (test) => {
   for (const scheme of ["http", "socks5"] as const) {
-    it.effect(`that speaks ${scheme} carries its login and its messages`, () =>
+    test.effect(`that speaks ${scheme} carries its login and its messages`, () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
         const proxy = yield* aProxy(kinds[scheme])
@@ -133,8 +136,8 @@ layer(layerWorld)("a number's proxy", (it) => {
 
 layer(layerWorldWith({ openingMillis: 200 }))(
   "a proxy that takes connections and is silent",
-  (it) => {
-    it.effect("is asked again, and nothing goes around it", () =>
+  (test) => {
+    test.effect("is asked again, and nothing goes around it", () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
         const proxy = yield* aProxy(socksProxy, 2)
@@ -147,4 +150,56 @@ layer(layerWorldWith({ openingMillis: 200 }))(
       }),
     )
   },
+)
+
+it.effect(
+  "a way out lets nothing leave once the account is another process's, nor once it is closed",
+  () =>
+    Effect.gen(function* () {
+      const heard: Array<Buffer> = []
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const made = createServer((socket) => {
+            socket.on("data", (bytes) => heard.push(bytes))
+            socket.on("error", () => undefined)
+          })
+          await new Promise<void>((resolve) => {
+            made.listen(0, "127.0.0.1", resolve)
+          })
+          return made
+        }),
+        (made) =>
+          Effect.promise(
+            () =>
+              new Promise<void>((resolve) => {
+                made.close(() => resolve())
+              }),
+          ),
+      )
+      const { port } = server.address() as AddressInfo
+      const dc = { id: 2, ipAddress: "127.0.0.1", port }
+      let isOurs = true
+      const { close, transport } = wayOut(null, { mayWrite: () => isOurs, openingMillis: 10_000 })
+      const opened = () => Effect.promise(() => transport.connect(dc))
+      const refused = (work: () => Promise<unknown>) => Effect.flip(Effect.tryPromise(work))
+      const connections = () =>
+        Effect.callback<number>((resume) => {
+          server.getConnections((_, count) => resume(Effect.succeed(count)))
+        })
+
+      const first = yield* opened()
+      yield* Effect.promise(async () => first.write(Uint8Array.of(1)))
+      yield* until(() => heard.length === 1)
+      isOurs = false
+      yield* refused(async () => first.write(Uint8Array.of(2)))
+      yield* refused(() => transport.connect(dc))
+      yield* untilSo(Effect.map(connections(), (count) => count === 0))
+      assert.deepStrictEqual(Buffer.concat(heard), Buffer.of(1))
+
+      isOurs = true
+      yield* opened()
+      close()
+      yield* refused(() => transport.connect(dc))
+      yield* untilSo(Effect.map(connections(), (count) => count === 0))
+    }),
 )

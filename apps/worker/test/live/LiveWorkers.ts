@@ -1,32 +1,18 @@
 /**
  * The service with live numbers as an operator runs it on PostgreSQL: one HTTP process and several
- * workers, each of which can be stopped, killed, frozen, or cut off from its database, and a WhatsApp
- * server in this process that counts the connections of each number.
+ * workers, each of which can be stopped, killed, frozen, or cut off from its database, beside a far side
+ * in this process that counts the connections of each number.
  */
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
-import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Redacted } from "effect"
-import { writeFile } from "node:fs/promises"
 import { connect, createServer } from "node:net"
 import type { Socket } from "node:net"
 import { join } from "node:path"
 import { programs } from "../programs.ts"
+import { FarSide, recipient } from "./farSides.ts"
+import type { LiveNumber, Service } from "./farSides.ts"
 
 const operatorToken = "operator-token-of-the-live-workers"
-
-/** The recipient of all messages. */
-const recipient = "4915199999999"
-
-export interface LiveNumber {
-  readonly id: number
-  readonly phone: string
-}
-
-interface SeenNumber {
-  readonly id: number
-  readonly status: string
-  readonly connect: { readonly pairing_code: string | null } | null
-}
 
 /** A way to PostgreSQL on which every byte can be dropped, in both directions. */
 export interface Wire {
@@ -83,18 +69,15 @@ const makeWire = (path: string) =>
   )
 
 export const startLiveWorkers = Effect.gen(function* () {
-  const far = yield* WhatsAppServer
+  const far = yield* FarSide
   const database = yield* (yield* EmbeddedPostgres).createDatabase()
   const directory = yield* processes.temporaryDirectory
-  const certificate = join(directory, "media.pem")
-  yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
   const settings = {
     DATABASE_URL: Redacted.value(database.url),
     DATA_DIR: join(directory, "data"),
     OPERATOR_TOKEN: operatorToken,
     TRANSPORT: "live",
-    WHATSAPP_URL: far.url,
-    NODE_EXTRA_CA_CERTS: certificate,
+    ...(yield* far.settings(directory)),
   }
   const server = yield* processes.startServer(programs.server, {
     ...settings,
@@ -107,44 +90,8 @@ export const startLiveWorkers = Effect.gen(function* () {
     version: 2,
     name: "Live",
   })
-  const token = issued.key
-  const url = `${server.url}/api/v2/numbers`
-  const caller = processes.aCaller(server.url, token)
-  yield* far.person(recipient)
-
-  /** Links a number by a pairing code, which its phone is told. */
-  const aNumber = (place: number) =>
-    Effect.gen(function* () {
-      const phone = `49151000${String(place).padStart(5, "0")}`
-      yield* far.person(phone)
-      const { body: made } = yield* processes.call<{ readonly id: number }>("POST", url, {
-        token,
-        body: { login_method: "phone_code", phone: `+${phone}` },
-      })
-      const look = Effect.map(
-        ask<{ readonly data: ReadonlyArray<SeenNumber> }>("GET", "/workspaces/1/numbers"),
-        ({ body }) => body.data.find(({ id }) => id === made.id),
-      )
-      yield* far.until(() => far.codeAsked(phone))
-      const code = yield* processes.waitUntil(
-        `number ${made.id} has a pairing code`,
-        // Requests with a key are 60 a minute at most.
-        Effect.andThen(
-          processes.within(300, Effect.never),
-          Effect.map(
-            processes.call<SeenNumber>("GET", `${url}/${made.id}`, { token }),
-            ({ body }) => body.connect?.pairing_code ?? undefined,
-          ),
-        ),
-      )
-      yield* far.typePairingCode(phone, code)
-      yield* processes.waitUntil(
-        `number ${made.id} is connected`,
-        Effect.map(look, (seen) => (seen?.status === "connected" ? true : undefined)),
-      )
-      const number: LiveNumber = { id: made.id, phone }
-      return number
-    })
+  const service: Service = { url: server.url, token: issued.key, ask }
+  const caller = processes.aCaller(server.url, issued.key)
 
   const startWorker = Effect.fnUntraced(function* (more: Readonly<Record<string, string>> = {}) {
     const worker = yield* processes.start(programs.worker, {
@@ -155,11 +102,14 @@ export const startLiveWorkers = Effect.gen(function* () {
     return worker
   })
 
-  const sessionOf = ({ phone }: LiveNumber) => far.sessions(phone)[0]
-
   return {
     far,
-    aNumber,
+    /** Connects a number with a phone of its own. */
+    aNumber: Effect.fnUntraced(function* (place: number) {
+      const phone = `49151000${String(place).padStart(5, "0")}`
+      const number: LiveNumber = { id: yield* far.connect(service, phone), phone }
+      return number
+    }),
     startWorker,
     /** A worker whose way to PostgreSQL can be cut. */
     startCuttableWorker: Effect.fnUntraced(function* (more: Readonly<Record<string, string>>) {
@@ -173,20 +123,6 @@ export const startLiveWorkers = Effect.gen(function* () {
     /** A message from that number. */
     send: (number: LiveNumber, text: string) =>
       caller.send(text, { from: number.id, to: { phone: `+${recipient}` } }),
-    /** Open connections of the number at the far side. */
-    open: (number: LiveNumber) => sessionOf(number)?.open ?? 0,
-    logins: (number: LiveNumber) => sessionOf(number)?.logins ?? 0,
-    /** The most connections of the number that were ever open at once. */
-    most: (number: LiveNumber) => sessionOf(number)?.most ?? 0,
-    /** What the recipient's phone shows, in the order of arrival. */
-    shown: () => far.decrypted(recipient).map(({ text }) => text),
-    connection: (number: LiveNumber) =>
-      Effect.map(
-        ask<{ readonly worker: string | null }>(
-          "GET",
-          `/workspaces/1/numbers/${number.id}/connection`,
-        ),
-        ({ body }) => body,
-      ),
+    connections: ({ phone }: LiveNumber) => far.connections(phone),
   }
 })

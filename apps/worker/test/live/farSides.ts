@@ -1,0 +1,152 @@
+/**
+ * The far sides on which several workers share numbers: a server in this process, with how a number is
+ * connected over the service's interface, and what it counts of each number's connections.
+ */
+import { TelegramServer } from "@messaging-service/telegram-server"
+import { processes } from "@messaging-service/testkit"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Context, Effect, Layer } from "effect"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
+/** The recipient of all messages. */
+export const recipient = "4915199999999"
+
+export interface LiveNumber {
+  readonly id: number
+  readonly phone: string
+}
+
+interface SeenNumber {
+  readonly id: number
+  readonly status: string
+  readonly connect: { readonly pairing_code: string | null } | null
+}
+
+/** The service, as an operator and as a caller of the workspace 1. */
+export interface Service {
+  readonly url: string
+  readonly token: string
+  readonly ask: ReturnType<typeof processes.anOperator>["ask"]
+}
+
+interface Connections {
+  /** Open connections of a number, those that there ever were, and the most at once. */
+  readonly open: number
+  readonly logins: number
+  readonly most: number
+  /** How often two of them were used at a time. */
+  readonly mixed: number
+}
+
+export interface FarSideShape {
+  /** What programs with files in that directory are told of it. */
+  settings(directory: string): Effect.Effect<Readonly<Record<string, string>>>
+  /** Connects a number with that phone; its id. */
+  connect(service: Service, phone: string): Effect.Effect<number, processes.ProcessError>
+  connections(phone: string): Connections
+  /** What the recipient's phone shows, in the order of arrival. */
+  shown(): ReadonlyArray<string>
+  complaints(): ReadonlyArray<string>
+}
+
+export class FarSide extends Context.Service<FarSide, FarSideShape>()("test/FarSide") {}
+
+const untilConnected = ({ ask }: Service, id: number) =>
+  processes.waitUntil(
+    `number ${id} is connected`,
+    Effect.map(
+      ask<{ readonly data: ReadonlyArray<SeenNumber> }>("GET", "/workspaces/1/numbers"),
+      ({ body }) =>
+        body.data.find((number) => number.id === id)?.status === "connected" ? true : undefined,
+    ),
+  )
+
+export const layerWhatsApp = Layer.effect(
+  FarSide,
+  Effect.gen(function* () {
+    const far = yield* WhatsAppServer
+    yield* far.person(recipient)
+    return FarSide.of({
+      settings: (directory) =>
+        Effect.gen(function* () {
+          const certificate = join(directory, "media.pem")
+          yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
+          return { WHATSAPP_URL: far.url, NODE_EXTRA_CA_CERTS: certificate }
+        }),
+      // By a pairing code, which its phone is told.
+      connect: Effect.fnUntraced(function* (service, phone) {
+        yield* far.person(phone)
+        const { token } = service
+        const url = `${service.url}/api/v2/numbers`
+        const { body: made } = yield* processes.call<{ readonly id: number }>("POST", url, {
+          token,
+          body: { login_method: "phone_code", phone: `+${phone}` },
+        })
+        yield* far.until(() => far.codeAsked(phone))
+        const code = yield* processes.waitUntil(
+          `number ${made.id} has a pairing code`,
+          // Requests with a key are 60 a minute at most.
+          Effect.andThen(
+            processes.within(300, Effect.never),
+            Effect.map(
+              processes.call<SeenNumber>("GET", `${url}/${made.id}`, { token }),
+              ({ body }) => body.connect?.pairing_code ?? undefined,
+            ),
+          ),
+        )
+        yield* Effect.orDie(far.typePairingCode(phone, code))
+        yield* untilConnected(service, made.id)
+        return made.id
+      }),
+      connections: (phone) => {
+        const session = far.sessions(phone)[0]
+        const { logins = 0, most = 0, open = 0 } = session ?? {}
+        // A second connection ends the first one.
+        return { open, logins, most, mixed: 0 }
+      },
+      shown: () => far.decrypted(recipient).map(({ text }) => text ?? ""),
+      complaints: far.complaints,
+    })
+  }),
+).pipe(Layer.provide(WhatsAppServer.layer()))
+
+export const layerTelegram = Layer.effect(
+  FarSide,
+  Effect.gen(function* () {
+    const far = yield* TelegramServer
+    yield* far.person(recipient)
+    return FarSide.of({
+      settings: (directory) =>
+        Effect.gen(function* () {
+          const key = join(directory, "telegram.pem")
+          yield* Effect.promise(() => writeFile(key, far.publicKey))
+          return {
+            TELEGRAM_API_ID: String(far.apiId),
+            TELEGRAM_API_HASH: far.apiHash,
+            TELEGRAM_DC: far.address,
+            TELEGRAM_PUBLIC_KEY: key,
+          }
+        }),
+      connect: Effect.fnUntraced(function* (service, phone) {
+        yield* far.person(phone)
+        const { body: made } = yield* service.ask<{ readonly id: number }>(
+          "POST",
+          "/workspaces/1/numbers",
+          { platform: "telegram", phone: `+${phone}`, status: "disconnected" },
+        )
+        const login = `/workspaces/1/numbers/${made.id}/telegram-login`
+        yield* service.ask("POST", login, { method: "code", phone: `+${phone}` })
+        yield* service.ask("POST", `${login}/code`, { code: "12345" })
+        yield* untilConnected(service, made.id)
+        return made.id
+      }),
+      connections: (phone) => {
+        const { begun, mixed, most, open } = far.sessions(phone)
+        return { open, logins: begun, most, mixed }
+      },
+      shown: () => far.shown(recipient).map(({ text }) => text),
+      complaints: far.complaints,
+    })
+  }),
+).pipe(Layer.provide(TelegramServer.layer()))

@@ -1,0 +1,208 @@
+/**
+ * Live numbers that several workers share on one PostgreSQL (docs/live.md, "Several processes"): who
+ * stops, dies, freezes or loses its database hands over in time, and no number ever has two senders.
+ */
+import { assert, layer } from "@effect/vitest"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Clock, Effect, Fiber, Layer } from "effect"
+import type { FarSide, LiveNumber } from "./farSides.ts"
+import { startLiveWorkers } from "./LiveWorkers.ts"
+
+type LiveWorkers = Effect.Success<typeof startLiveWorkers>
+
+/** What is beyond a limit of the contract is the noise of a busy machine. Milliseconds. */
+const noise = 3000
+
+const realClock = Clock.Clock.defaultValue()
+
+const linked = (live: LiveWorkers, count: number) =>
+  Effect.forEach(
+    Array.from({ length: count }, (_, place) => place),
+    live.aNumber,
+    { concurrency: 4 },
+  )
+
+/** Waits until all of them have one open connection each. */
+const untilOpen = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) =>
+  processes.waitUntil(
+    "all numbers are connected",
+    Effect.sync(() =>
+      numbers.every((number) => live.connections(number).open === 1) ? true : undefined,
+    ),
+  )
+
+const loginsOf = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) => {
+  const before = new Map(numbers.map((number) => [number, live.connections(number).logins]))
+  return (number: LiveNumber) => before.get(number) ?? 0
+}
+
+/** What that worker's metrics say. */
+const figure = (worker: processes.ServiceProcess, name: string) =>
+  Effect.gen(function* () {
+    const [, url = ""] = yield* worker.says(/metrics on (http:\/\/\S+)\/metrics/)
+    const text = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
+    return Number(new RegExp(`^messaging_${name} (\\d+)`, "m").exec(text)?.[1])
+  })
+
+/** How many of the numbers it has. */
+const held = (worker: processes.ServiceProcess) => figure(worker, "numbers_held")
+
+/** Waits until that is as many, or more. */
+const untilHeld = (worker: processes.ServiceProcess, count: number) =>
+  processes.waitUntil(
+    `a worker has ${count} numbers`,
+    Effect.map(held(worker), (now) => (now >= count ? true : undefined)),
+  )
+
+/** Sends one message from each, and waits until the recipient has them. */
+const sendFromAll = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>, text: string) =>
+  Effect.gen(function* () {
+    for (const number of numbers) {
+      assert.strictEqual((yield* live.send(number, `${text} ${number.id}`)).status, 202)
+    }
+    yield* processes.waitUntil(
+      "all have arrived",
+      Effect.sync(() => {
+        const shown = new Set(live.far.shown())
+        return numbers.every(({ id }) => shown.has(`${text} ${id}`)) ? true : undefined
+      }),
+    )
+  })
+
+/** Every text was shown once, and nothing else was. */
+const assertShown = (
+  live: LiveWorkers,
+  numbers: ReadonlyArray<LiveNumber>,
+  texts: ReadonlyArray<string>,
+) => {
+  const wanted = texts.flatMap((text) => numbers.map(({ id }) => `${text} ${id}`))
+  assert.deepStrictEqual(live.far.shown().toSorted(), wanted.toSorted())
+  assert.deepStrictEqual(live.far.complaints(), [])
+}
+
+/** Not even for a moment had a number two connections. */
+const assertOneAtATime = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) =>
+  assert.deepStrictEqual([...new Set(numbers.map((number) => live.connections(number).most))], [1])
+
+const metrics = { METRICS_PORT: "0" }
+
+/** The tests, on that far side. */
+export const sharesNumbers = (name: string, layerFarSide: Layer.Layer<FarSide>): void => {
+  const services = Layer.fresh(Layer.merge(EmbeddedPostgres.layer(), layerFarSide))
+
+  layer(Layer.empty, { concurrent: true })(`several workers with ${name}`, (it) => {
+    it.effect(
+      "share them, and hand over when one joins, stops or dies, and by rolling restarts",
+      () =>
+        Effect.gen(function* () {
+          const live = yield* startLiveWorkers
+          let first = yield* live.startWorker(metrics)
+          const numbers = yield* linked(live, 6)
+          yield* untilHeld(first, 6)
+
+          const alone = loginsOf(live, numbers)
+          let second = yield* live.startWorker(metrics)
+          yield* untilHeld(second, 3)
+          yield* untilOpen(live, numbers)
+          const moved = numbers.filter((number) => live.connections(number).logins > alone(number))
+          assert.isAtMost(moved.length, 3)
+          yield* sendFromAll(live, numbers, "two workers")
+
+          // One after the other is replaced by a new process, while messages are sent.
+          let third = yield* live.startWorker(metrics)
+          yield* untilHeld(third, 1)
+          const texts = ["two workers"]
+          for (const place of ["first", "second", "third"] as const) {
+            const text = `while the ${place} restarts`
+            texts.push(text)
+            const sending = yield* Effect.forkChild(sendFromAll(live, numbers, text))
+            const leaving = { first, second, third }[place]
+            const start = realClock.currentTimeMillisUnsafe()
+            const ended = yield* leaving.stop
+            assert.strictEqual(ended.code, 0)
+            yield* untilOpen(live, numbers)
+            assert.isAtMost(realClock.currentTimeMillisUnsafe() - start, 5000 + noise)
+            const next = yield* live.startWorker(metrics)
+            if (place === "first") first = next
+            else if (place === "second") second = next
+            else third = next
+            yield* Fiber.join(sending)
+          }
+
+          yield* untilHeld(third, 1)
+          yield* untilOpen(live, numbers)
+          const before = loginsOf(live, numbers)
+          const had = yield* held(third)
+          const start = realClock.currentTimeMillisUnsafe()
+          yield* third.kill
+          yield* processes.waitUntil(
+            "the others have connected what it had",
+            Effect.sync(() =>
+              numbers.filter((number) => live.connections(number).logins > before(number)).length >=
+                had && numbers.every((number) => live.connections(number).open === 1)
+                ? true
+                : undefined,
+            ),
+          )
+          assert.isAtMost(realClock.currentTimeMillisUnsafe() - start, 15_000 + noise)
+          yield* sendFromAll(live, numbers, "after a kill")
+          assertShown(live, numbers, [...texts, "after a kill"])
+          assertOneAtATime(live, numbers)
+        }).pipe(Effect.provide(services)),
+    )
+
+    it.effect("a worker that froze, and one that lost its database, do no harm", () =>
+      Effect.gen(function* () {
+        const live = yield* startLiveWorkers
+        const frozen = yield* live.startWorker(metrics)
+        const { wire, worker: cut } = yield* live.startCuttableWorker(metrics)
+        // A number that is being linked begins anew where it moves to.
+        yield* processes.waitUntil(
+          "both have a share",
+          Effect.map(figure(cut, "shards_held"), (shards) => (shards === 128 ? true : undefined)),
+        )
+        const numbers = yield* linked(live, 6)
+        yield* untilHeld(frozen, 3)
+        yield* untilHeld(cut, 3)
+        yield* untilOpen(live, numbers)
+        yield* sendFromAll(live, numbers, "before")
+        const healthy = yield* live.startWorker(metrics)
+        yield* untilHeld(healthy, 1)
+        yield* untilOpen(live, numbers)
+
+        // It loses its database: it has closed its connections before another opens one.
+        wire.isCut = true
+        yield* processes.waitUntil(
+          "the others have what it had",
+          Effect.zipWith(held(frozen), held(healthy), (a, b) => (a + b === 6 ? true : undefined)),
+        )
+        yield* untilOpen(live, numbers)
+        assertOneAtATime(live, numbers)
+        yield* sendFromAll(live, numbers, "without one")
+
+        // It sleeps for longer than its leases last.
+        yield* frozen.freeze
+        yield* untilHeld(healthy, 6)
+        wire.isCut = false
+        yield* sendFromAll(live, numbers, "without two")
+        yield* frozen.thaw
+        yield* processes.waitUntil(
+          "all three have a share",
+          Effect.map(
+            Effect.all([frozen, cut, healthy].map((worker) => figure(worker, "shards_held"))),
+            (shares) => (shares.every((shards) => shards >= 85) ? true : undefined),
+          ),
+        )
+        yield* untilOpen(live, numbers)
+        yield* sendFromAll(live, numbers, "after")
+        assertShown(live, numbers, ["before", "without one", "without two", "after"])
+        // The one that woke up said nothing more over connections that others have by then.
+        assert.deepStrictEqual(
+          numbers.filter((number) => live.connections(number).mixed > 0),
+          [],
+        )
+        assert.isTrue((yield* cut.stop).code === 0)
+      }).pipe(Effect.provide(services)),
+    )
+  })
+}
