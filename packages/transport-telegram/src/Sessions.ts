@@ -5,7 +5,12 @@
  * A session that is to go (its number was removed or logged out) stays in the vault until the far side
  * has heard of it, or for `leavingMillis`.
  */
-import { NumberOwnership, SessionVault, keepsAway } from "@messaging-service/core/ports"
+import {
+  NumberOwnership,
+  NumberProxies,
+  SessionVault,
+  keepsAway,
+} from "@messaging-service/core/ports"
 import type {
   ConnectionReport,
   KeptSession,
@@ -26,8 +31,10 @@ import {
 } from "effect"
 import { asked } from "./Client.ts"
 import type { ClosedReason } from "./closing.ts"
-import { fromText } from "./credentials.ts"
+import { fromText, hasEnded, toText } from "./credentials.ts"
+import type { LoginCredentials } from "./credentials.ts"
 import { makeKeeper, patiently } from "./keepConnected.ts"
+import { makeLoginClients, storedCredentials } from "./loginClient.ts"
 import { statusOf } from "./OpenAccount.ts"
 import type { AccountStatus, Held, OpenAccount } from "./OpenAccount.ts"
 import type { TelegramSettings } from "./settings.ts"
@@ -80,6 +87,7 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
       Effect.suspend(() => taker(event)),
     )
   const keeper = yield* makeKeeper(settings, take)
+  const logins = makeLoginClients(settings, yield* NumberProxies)
 
   const start = Effect.fnUntraced(function* (numberId: NumberId, leaves: boolean) {
     const state: Held = {
@@ -168,18 +176,11 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
     )
   })
 
-  /** A login that came to nothing leaves no session behind. */
-  const leave = (numberId: NumberId, leavingSince: number) =>
+  const goodbye = <E>(numberId: NumberId, said: Effect.Effect<void, E>) =>
     FiberMap.run(
       goodbyes,
       numberId,
-      Effect.gen(function* () {
-        const text = yield* patiently(vault.credentials(numberId))
-        if (text !== null && fromText(text).kind === "login") {
-          return yield* patiently(vault.wipe(numberId))
-        }
-        return yield* sayGoodbye(numberId, leavingSince)
-      }).pipe(
+      said.pipe(
         // It is said by the worker that has the number now.
         Effect.ignore,
         Effect.annotateLogs({ number: numberId }),
@@ -187,6 +188,34 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
         Effect.provideContext(context),
       ),
       { onlyIfMissing: true },
+    )
+
+  /** A login that came to nothing leaves no session behind. */
+  const leave = (numberId: NumberId, leavingSince: number) =>
+    goodbye(
+      numberId,
+      Effect.gen(function* () {
+        const kept = yield* patiently(storedCredentials(vault, numberId))
+        if (kept?.kind !== "login") return yield* sayGoodbye(numberId, leavingSince)
+        const isEnded = !kept.mayBeIn || (yield* logins.end(numberId, kept.keys))
+        const isLate = (yield* Clock.currentTimeMillis) - leavingSince >= leavingMillis
+        if (isEnded || isLate) yield* patiently(vault.wipe(numberId))
+      }),
+    )
+
+  /** What a login may have left when its process died, or when it was given up, is logged out. */
+  const endLogin = (numberId: NumberId, login: LoginCredentials) =>
+    goodbye(
+      numberId,
+      Effect.gen(function* () {
+        if (!(yield* logins.end(numberId, login.keys))) return
+        const kept = yield* patiently(storedCredentials(vault, numberId))
+        if (kept?.kind !== "login" || kept.id !== login.id) return
+        const ended = toText({ ...kept, keys: [], mayBeIn: false })
+        yield* patiently(
+          kept.isCancelled ? vault.wipe(numberId) : vault.replace(numberId, ended, []),
+        )
+      }),
     )
 
   /** It is opened anew with another proxy, and once an operator has resumed what was kept away. */
@@ -206,8 +235,11 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
     }
     const state = held.get(numberId)
     if (state === undefined) {
-      const text = keepsAway(pauseReason) ? null : yield* vault.credentials(numberId)
-      if (text !== null && fromText(text).kind === "account") yield* start(numberId, false)
+      const known = yield* storedCredentials(vault, numberId)
+      if (known?.kind === "account" && !keepsAway(pauseReason)) yield* start(numberId, false)
+      if (known?.kind === "login" && known.mayBeIn) {
+        if (hasEnded(known, yield* Clock.currentTimeMillis)) yield* endLogin(numberId, known)
+      }
       return
     }
     if (beginsAnew(state, kept)) {

@@ -17,6 +17,8 @@ export interface AccountCredentials {
 /** A login that goes on, or came to nothing. */
 export interface LoginCredentials {
   readonly kind: "login"
+  /** Tells it from the number's other logins. */
+  readonly id: string
   readonly view: TelegramLoginView
   readonly method: "qr" | "code"
   /** Null with a QR code. */
@@ -24,9 +26,43 @@ export interface LoginCredentials {
   /** What the far side calls the code that it sent; null before it did. */
   readonly codeHash: string | null
   readonly keys: ReadonlyArray<KeyChange>
+  /** Until when the step under way is waited for; null without one. A process that died leaves it. */
+  readonly stepUntil: number | null
+  /** The far side may have let the account in without that being known here. */
+  readonly mayBeIn: boolean
+  /** It was given up, and stays until what it may have left at the far side is ended. */
+  readonly isCancelled: boolean
 }
 
 export type Credentials = AccountCredentials | LoginCredentials
 
 export const toText = (credentials: Credentials): string => JSON.stringify(credentials)
-export const fromText = (text: string): Credentials => JSON.parse(text) as Credentials
+
+/** What versions before wrote of a login has no word on its steps. */
+const ofBefore = { id: "", stepUntil: null, mayBeIn: false, isCancelled: false }
+
+export const fromText = (text: string): Credentials => {
+  const kept = JSON.parse(text) as Credentials
+  return kept.kind === "login" ? { ...ofBefore, ...kept } : kept
+}
+
+const isSettled = ({ state }: TelegramLoginView): boolean =>
+  state === "failed" || state === "expired" || state === "connected"
+
+/** How a login stands at that time, whatever became of the process that had it. */
+export const viewAt = (
+  { codeHash, stepUntil, view }: LoginCredentials,
+  now: number,
+): TelegramLoginView => {
+  if (isSettled(view)) return view
+  if (view.expiresAt <= now) return { ...view, state: "expired", qr: null }
+  const isUnderWay = stepUntil !== null && stepUntil > now
+  if (view.state === "code_sent" && codeHash === null && !isUnderWay) {
+    return { ...view, state: "failed", error: "connection_lost" }
+  }
+  return view.qr !== null && view.qr.expiresAt <= now ? { ...view, qr: null } : view
+}
+
+/** Whether another login may take its place. */
+export const hasEnded = (login: LoginCredentials, now: number): boolean =>
+  login.isCancelled || isSettled(viewAt(login, now))

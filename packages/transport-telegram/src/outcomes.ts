@@ -61,6 +61,10 @@ const sentBefore = "RANDOM_ID_DUPLICATE"
 /** No pause that the far side asks for is longer: then it is asked again. */
 const longestPause = 24 * 60 * 60_000
 
+/** The far side may have done what it was asked for: no answer came, or a fault of its own before it. */
+export const isUnanswered = ({ code }: Pick<FarSideError, "code">): boolean =>
+  code === 0 || code >= 500 || code < 0
+
 /** `isSend`: the error came to the message itself, and not to a question before it. */
 export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolean): SendOutcome => {
   if (isSend && text.startsWith(sentBefore)) return accepted
@@ -69,7 +73,7 @@ export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolea
     return refused("recipient_not_found", `Telegram knows no such recipient (${text}).`)
   }
   // A fault of the far side's own: the message may have been shown before it.
-  if (code >= 500 || code < 0) return isSend ? unknown : soon
+  if (isUnanswered({ code })) return isSend ? unknown : soon
   if (code === 420) return soon
   const known = refusals[text]
   const why = known === undefined ? "" : `: ${known}`

@@ -1,0 +1,269 @@
+/**
+ * Logins whose process dies, whose answers are lost, or which are given up in the midst of a step: how they
+ * stand is told as it is, and no session is left at the far side that is not kept here.
+ */
+import { assert, layer } from "@effect/vitest"
+import { SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core/ports"
+import type { AfterSecret, NumberId } from "@messaging-service/core/ports"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import type { CallOutcome, PersonOptions } from "@messaging-service/telegram-server"
+import { Effect, Fiber, Layer, Redacted } from "effect"
+import { defaultSettings, layerLogin } from "../src/index.ts"
+import {
+  aNumber,
+  aPerson,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  layerWorld,
+  phone,
+  toldOf,
+  untilSo,
+} from "./LiveWorld.ts"
+
+const aLogin = (options: PersonOptions = {}) =>
+  Effect.gen(function* () {
+    const { digits } = yield* aPerson(options)
+    return { digits, id: yield* aNumber(digits) }
+  })
+
+type Login = Effect.Success<ReturnType<typeof aLogin>>
+
+const begin = ({ digits, id }: Login) =>
+  TelegramLogin.use((login) => login.begin(id, { method: "code", phone: phone(`+${digits}`) }))
+
+const giveCode = (id: NumberId, code = "12345") =>
+  TelegramLogin.use((login) => login.giveCode(id, code))
+
+const viewOf = (id: NumberId) => TelegramLogin.use((login) => login.look(id))
+
+const stateOf = (after: AfterSecret) =>
+  after === null || after === "wrong" ? after : (after.error ?? after.state)
+
+/** A server whose next answer to the login's step is met with that. */
+const meeting = (method: string, outcome: CallOutcome) =>
+  TelegramServer.use((server) => server.nextCall({ method, outcome }))
+
+const isIn = (digits: string) =>
+  Effect.map(TelegramServer, (server) => server.sessions(digits).keys === 1)
+
+const isOut = (digits: string) => Effect.map(isIn(digits), (isThere) => !isThere)
+
+/** What the vault has of the login, changed by the test: as after a time in which no process ran. */
+const laterOn = (id: NumberId, changed: Readonly<Record<string, unknown>>) =>
+  Effect.gen(function* () {
+    const vault = yield* SessionVault
+    const kept = JSON.parse((yield* vault.credentials(id)) ?? "{}")
+    const view = { ...kept.view, ...(changed.view as object | undefined) }
+    yield* vault.replace(id, JSON.stringify({ ...kept, ...changed, view }), [])
+  }).pipe(Effect.orDie)
+
+/** A process over what others have left, which is gone with its scope. */
+const inAProcess = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.provide(work, Layer.fresh(layerAdapter()))
+
+/** A process that dies behind the far side's letting the account in, before it has heard of it. */
+const diesWhenIn = (login: Login, step: ReturnType<typeof giveCode>) =>
+  inAProcess(
+    Effect.gen(function* () {
+      yield* Effect.forkChild(step)
+      yield* untilSo(isIn(login.digits))
+    }),
+  )
+
+layer(layerWorld)("a step of a login", (it) => {
+  it.effect("whose answer is lost with the connection is known to have let the account in", () =>
+    Effect.gen(function* () {
+      for (const password of [undefined, "secret"]) {
+        const login = yield* aLogin(password === undefined ? {} : { password })
+        yield* begin(login)
+        if (password === undefined) yield* meeting("auth.signIn", { drop: "after work" })
+        const asked = yield* giveCode(login.id)
+        if (password !== undefined) {
+          assert.strictEqual(stateOf(asked), "password_needed")
+          yield* meeting("auth.checkPassword", { drop: "after work" })
+          const port = yield* TelegramLogin
+          assert.strictEqual(stateOf(yield* port.givePassword(login.id, password)), "connected")
+        } else {
+          assert.strictEqual(stateOf(asked), "connected")
+        }
+        yield* toldOf(login.id, "connected")
+      }
+    }),
+  )
+
+  it.effect("that is given up while it goes on leaves no session at the far side", () =>
+    Effect.gen(function* () {
+      const login = yield* aLogin()
+      const port = yield* TelegramLogin
+      yield* begin(login)
+      yield* meeting("auth.signIn", "withhold")
+      const step = yield* Effect.forkChild(giveCode(login.id))
+      yield* untilSo(isIn(login.digits))
+      assert.isTrue(yield* port.cancel(login.id))
+      yield* untilSo(isOut(login.digits))
+      assert.isNull(yield* viewOf(login.id))
+      yield* Fiber.interrupt(step)
+      assert.isNull(yield* viewOf(login.id))
+      assert.strictEqual(stateOf(yield* begin(login)), "code_sent")
+    }),
+  )
+
+  it.effect("is made once, however often the same code is given at once", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const login = yield* aLogin()
+      const begun = yield* Effect.all([begin(login), begin(login)], { concurrency: "unbounded" })
+      assert.strictEqual(begun.filter((view) => view === null).length, 1)
+      assert.strictEqual(server.codesSent(login.digits), 1)
+      const given = [giveCode(login.id), giveCode(login.id)]
+      const after = yield* Effect.all(given, { concurrency: "unbounded" })
+      assert.deepStrictEqual(after.map(stateOf), ["connected", "connected"])
+      yield* toldOf(login.id, "connected")
+      assert.deepInclude(server.sessions(login.digits), { keys: 1, most: 1 })
+    }),
+  )
+})
+
+layer(Layer.merge(layerStores, layerServer))("after a process that died in a step", (it) => {
+  it.effect("another one goes on with the account that was let in", () =>
+    Effect.gen(function* () {
+      const login = yield* aLogin()
+      yield* inAProcess(begin(login))
+      yield* meeting("auth.signIn", "withhold")
+      yield* diesWhenIn(login, giveCode(login.id))
+      yield* inAProcess(
+        Effect.gen(function* () {
+          assert.strictEqual((yield* viewOf(login.id))?.state, "code_sent")
+          assert.strictEqual(stateOf(yield* giveCode(login.id)), "connected")
+          yield* toldOf(login.id, "connected")
+        }),
+      )
+      assert.isTrue(yield* isIn(login.digits))
+    }),
+  )
+
+  it.effect("giving the login up logs out what was let in", () =>
+    Effect.gen(function* () {
+      const login = yield* aLogin()
+      yield* inAProcess(begin(login))
+      yield* meeting("auth.signIn", "withhold")
+      yield* diesWhenIn(login, giveCode(login.id))
+      yield* inAProcess(
+        Effect.gen(function* () {
+          assert.isTrue(yield* (yield* TelegramLogin).cancel(login.id))
+          assert.isNull(yield* viewOf(login.id))
+        }),
+      )
+      assert.isTrue(yield* isOut(login.digits))
+    }),
+  )
+
+  it.effect("the worker logs out what was let in once the login's time is over", () =>
+    Effect.gen(function* () {
+      const login = yield* aLogin()
+      yield* inAProcess(begin(login))
+      yield* meeting("auth.signIn", "withhold")
+      yield* diesWhenIn(login, giveCode(login.id))
+      yield* laterOn(login.id, { view: { expiresAt: 1 } })
+      yield* inAProcess(
+        Effect.gen(function* () {
+          yield* untilSo(isOut(login.digits))
+          assert.strictEqual((yield* viewOf(login.id))?.state, "expired")
+          assert.strictEqual((yield* begin(login))?.state, "code_sent")
+        }),
+      )
+    }),
+  )
+
+  it.effect("a code that may never have been sent is not told as sent", () =>
+    Effect.gen(function* () {
+      const login = yield* aLogin()
+      const server = yield* TelegramServer
+      yield* server.down
+      yield* inAProcess(
+        Effect.gen(function* () {
+          yield* Effect.forkChild(begin(login))
+          yield* untilSo(Effect.map(viewOf(login.id), (view) => view !== null))
+        }),
+      )
+      yield* server.up
+      yield* laterOn(login.id, { stepUntil: 1 })
+      yield* inAProcess(
+        Effect.gen(function* () {
+          const view = yield* viewOf(login.id)
+          assert.deepStrictEqual([view?.state, view?.error], ["failed", "connection_lost"])
+          assert.strictEqual(stateOf(yield* giveCode(login.id)), "connection_lost")
+        }),
+      )
+    }),
+  )
+
+  it.effect("a QR code is shown anew, and one that was scanned meanwhile logs in", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      for (const isScannedMeanwhile of [false, true]) {
+        const { digits, id } = yield* aLogin()
+        const shown = Effect.gen(function* () {
+          yield* untilSo(Effect.map(viewOf(id), (view) => typeof view?.qr?.url === "string"))
+          return (yield* viewOf(id))?.qr?.url ?? ""
+        })
+        const first = yield* inAProcess(
+          Effect.gen(function* () {
+            yield* (yield* TelegramLogin).begin(id, { method: "qr" })
+            return yield* shown
+          }),
+        )
+        if (isScannedMeanwhile) yield* Effect.orDie(server.scan(digits, first))
+        yield* laterOn(id, { stepUntil: 1, view: { qr: { url: first, expiresAt: 1 } } })
+        yield* inAProcess(
+          Effect.gen(function* () {
+            // A code that no app would take any more is not shown.
+            assert.isNull((yield* viewOf(id))?.qr ?? null)
+            if (!isScannedMeanwhile) {
+              const second = yield* shown
+              assert.notStrictEqual(second, first)
+              yield* Effect.orDie(server.scan(digits, second))
+            }
+            yield* toldOf(id, "connected")
+          }),
+        )
+      }
+    }),
+  )
+
+  it.effect("what an older secrets key sealed is not there, and a login may begin", () =>
+    Effect.gen(function* () {
+      const login = yield* aLogin()
+      yield* (yield* SessionStore).replace(login.id, "sealed by another key", [], 0, null)
+      yield* inAProcess(
+        Effect.gen(function* () {
+          assert.isNull(yield* viewOf(login.id))
+          assert.strictEqual((yield* begin(login))?.state, "code_sent")
+        }),
+      )
+    }),
+  )
+})
+
+const layerAlone = Layer.unwrap(
+  Effect.map(TelegramServer, ({ apiHash, apiId, port, publicKey }) =>
+    layerLogin({
+      ...defaultSettings,
+      application: { id: apiId, hash: Redacted.make(apiHash) },
+      server: { host: "127.0.0.1", port },
+      publicKey,
+    }),
+  ),
+).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
+
+layer(layerAlone)("a QR code of a far side whose clock is another one", (it) => {
+  it.effect("stands for half a minute by the service's own", () =>
+    Effect.gen(function* () {
+      const { id } = yield* aLogin()
+      yield* (yield* TelegramLogin).begin(id, { method: "qr" })
+      yield* untilSo(Effect.map(viewOf(id), (view) => view?.qr !== null))
+      assert.strictEqual((yield* viewOf(id))?.qr?.expiresAt, 30_000)
+    }),
+  )
+})
