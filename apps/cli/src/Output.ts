@@ -12,7 +12,7 @@ export interface Output {
   readonly json: boolean
   /** One record; for people only the columns that are named, if any are. */
   one<Item extends object>(item: Item, columns?: ReadonlyArray<Column<NoInfer<Item>>>): void
-  /** Records as they come, `most` of them at most. */
+  /** Records as they come, `most` of them at most, for as long as they can be written. */
   all<Item extends object>(
     items: AsyncIterable<Item> | Iterable<Item>,
     columns: ReadonlyArray<Column<NoInfer<Item>>>,
@@ -22,6 +22,8 @@ export interface Output {
   say(line: string): void
   /** Text that stands as it is, for people only. */
   show(text: string): void
+  /** A line on standard error, for people and, with what it is about, for programs. */
+  remark(line: string, about: Readonly<Record<string, unknown>>): void
   /** How far long work is; it is replaced by the next, and gone when `undefined`. */
   progress(line: string | undefined): void
 }
@@ -96,7 +98,7 @@ export const makeOutput = (world: World, json: boolean): Output => {
           print(table(rows))
           rows = []
         }
-        if (++seen >= most) break
+        if (++seen >= most || (await world.written()) !== null) break
       }
       if (json) return
       if (seen === 0) print("none\n")
@@ -107,6 +109,13 @@ export const makeOutput = (world: World, json: boolean): Output => {
     },
     show: (text) => {
       if (!json) print(text)
+    },
+    remark: (text, about) => {
+      progress(undefined)
+      const said = json
+        ? JSON.stringify({ remark: { message: text, ...about } })
+        : `messaging: ${text}`
+      world.remark(`${said}\n`)
     },
     progress,
   }

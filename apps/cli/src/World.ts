@@ -4,13 +4,15 @@ export interface World {
   readonly env: Readonly<Record<string, string | undefined>>
   /** What was given on standard input; null when it is a terminal. */
   readonly input: (() => Promise<string>) | null
-  /** Writes to standard output: results. */
+  /** Writes to standard output: results. Once that has failed it writes no more. */
   readonly print: (text: string) => void
+  /** Waits until what was printed is written; why it cannot be, or null. `EPIPE`: its reader has gone. */
+  readonly written: () => Promise<NodeJS.ErrnoException | null>
   /** Writes to standard error: progress, remarks and errors. */
   readonly remark: (text: string) => void
   /** Whether a person reads standard error, and sees progress. */
   readonly isWatched: boolean
-  /** Ends what is under way. */
+  /** Ends what is under way; its reason is an `Ended`. */
   readonly signal: AbortSignal
   /** Waits; rejects when the signal ends it. */
   readonly pause: (millis: number) => Promise<void>

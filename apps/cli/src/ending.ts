@@ -14,7 +14,9 @@ export const endings = {
     "No answer of the service, too many requests, or a fault of it: try again later.",
   ],
   failed: [7, "It was asked and waited for, and ended otherwise than wanted."],
-  interrupted: [130, "A signal ended it."],
+  unwritten: [8, "It was done, but not all of its results could be written to standard output."],
+  interrupted: [130, "Ctrl-C (SIGINT) ended it."],
+  terminated: [143, "SIGTERM ended it."],
 } as const satisfies Readonly<Record<string, readonly [code: number, meaning: string]>>
 
 export type Ending = keyof typeof endings
@@ -34,6 +36,27 @@ export class Ended extends Error {
 
 /** The command, an option or the configuration is wrong. */
 export const usageError = (message: string): Ended => new Ended("usage", message)
+
+/** With what a signal ends it: 128 and the signal's number, as shells count. */
+export const endedBySignal = (signal: "SIGINT" | "SIGTERM"): Ended =>
+  new Ended(signal === "SIGINT" ? "interrupted" : "terminated", "interrupted")
+
+/** Does what a signal may end, and says then what goes on without the program, or may have been done. */
+export const interruptible = async <A>(
+  signal: AbortSignal,
+  goesOn: () => string | undefined,
+  work: () => Promise<A> | A,
+): Promise<A> => {
+  try {
+    return await work()
+  } catch (error) {
+    const ended: unknown = signal.reason
+    // What ended for another reason, or has said so itself, stands.
+    if (!(ended instanceof Ended) || (error instanceof Ended && error !== ended)) throw error
+    const more = goesOn()
+    throw more === undefined ? ended : new Ended(ended.ending, `${ended.message}; ${more}`)
+  }
+}
 
 /** What the refusal of a request ends the program with. */
 export const endingOf = ({ code, status }: MessagingError): Ending => {

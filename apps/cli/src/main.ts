@@ -1,24 +1,37 @@
 #!/usr/bin/env node
 /** The program `messaging`. */
+import { addAbortSignal } from "node:stream"
 import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
+import { endedBySignal } from "./ending.ts"
 import { run } from "./run.ts"
 
 const ending = new AbortController()
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   // A second one ends the process at once.
-  process.once(signal, () => ending.abort())
+  process.once(signal, () => ending.abort(endedBySignal(signal)))
 }
-// What reads the output may have seen enough, as `head` does: no fault, and nothing more to do.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error
-  process.exit(0)
-})
+
+let unwritten: NodeJS.ErrnoException | null = null
+let written = Promise.resolve()
+const print = (output: string) => {
+  if (unwritten !== null) return
+  written = new Promise((done) => {
+    process.stdout.write(output, (error) => {
+      unwritten ??= error ?? null
+      done()
+    })
+  })
+}
+// Those of standard output come to its writers; of standard error there is nowhere left to tell.
+process.stdout.on("error", () => undefined)
+process.stderr.on("error", () => undefined)
 
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
-  input: process.stdin.isTTY ? null : () => text(process.stdin),
-  print: (output) => void process.stdout.write(output),
+  input: process.stdin.isTTY ? null : () => text(addAbortSignal(ending.signal, process.stdin)),
+  print,
+  written: () => written.then(() => unwritten),
   remark: (remark) => void process.stderr.write(remark),
   isWatched: process.stderr.isTTY,
   signal: ending.signal,

@@ -2,7 +2,7 @@
 import { MessagingError, messagingClient, operatorClient } from "@messaging-service/client"
 import { readFileSync } from "node:fs"
 import { commands } from "./commands/index.ts"
-import { Ended, endingOf, exitCode, usageError } from "./ending.ts"
+import { Ended, endingOf, exitCode, interruptible, usageError } from "./ending.ts"
 import type { Ending } from "./ending.ts"
 import { commandHelp, help } from "./help.ts"
 import { makeOutput } from "./Output.ts"
@@ -14,14 +14,20 @@ import type { World } from "./World.ts"
 export const run = async (line: ReadonlyArray<string>, world: World): Promise<number> => {
   // Also errors are JSON then, wrong options included.
   const json = line.includes("--json")
-  try {
-    await obey(line, world)
-    return exitCode("done")
-  } catch (error) {
-    const { ending, ...told } = failureOf(error, world)
+  const tell = ({ ending, ...told }: Told): number => {
     world.remark(json ? `${JSON.stringify({ error: told })}\n` : `messaging: ${told.message}\n`)
     return exitCode(ending)
   }
+  const code = await obey(line, world).then(
+    () => exitCode("done"),
+    (error: unknown) => tell(failureOf(error)),
+  )
+  const unwritten = await world.written()
+  // What reads the output may have seen enough, as `head` does: no fault.
+  if (unwritten === null || unwritten.code === "EPIPE") return code
+  const message = `cannot write to standard output: ${unwritten.message}`
+  const told = tell({ ending: "unwritten", message })
+  return code === exitCode("done") ? told : code
 }
 
 const obey = async (line: ReadonlyArray<string>, world: World): Promise<void> => {
@@ -41,20 +47,30 @@ const obey = async (line: ReadonlyArray<string>, world: World): Promise<void> =>
   const { common, given } = readLine(command, rest)
   if (common.help) return world.print(commandHelp(command))
   const output = makeOutput(world, common.json)
+  let changes = false
+  const asking = {
+    ...world,
+    fetch: (url: string, init: RequestInit) => {
+      changes = init.method !== "GET"
+      return world.fetch(url, init)
+    },
+  }
+  const tools = {
+    world,
+    commands,
+    output,
+    client: () => {
+      const secret = key(common, world)
+      return made(() => messagingClient({ ...connection(common, asking), key: secret }))
+    },
+    operator: () => {
+      const token = operatorToken(common, world)
+      return made(() => operatorClient({ ...connection(common, asking), token }))
+    },
+  }
+  const goesOn = () => (changes ? "what was asked last may have been done" : undefined)
   try {
-    await command.run(given, {
-      world,
-      commands,
-      output,
-      client: () => {
-        const secret = key(common, world)
-        return made(() => messagingClient({ ...connection(common, world), key: secret }))
-      },
-      operator: () => {
-        const token = operatorToken(common, world)
-        return made(() => operatorClient({ ...connection(common, world), token }))
-      },
-    })
+    await interruptible(world.signal, goesOn, () => command.run(given, tools))
   } finally {
     output.progress(undefined)
   }
@@ -113,8 +129,7 @@ interface Told {
   readonly request_id?: string | null
 }
 
-const failureOf = (error: unknown, { signal }: World): Told => {
-  if (signal.aborted) return { ending: "interrupted", message: "interrupted" }
+const failureOf = (error: unknown): Told => {
   if (error instanceof Ended) return { ending: error.ending, message: error.message }
   if (error instanceof MessagingError) {
     const { code, details, field, message, requestId } = error

@@ -15,6 +15,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
+import { endedBySignal } from "../src/ending.ts"
 import { run } from "../src/run.ts"
 import type { World } from "../src/World.ts"
 
@@ -101,8 +102,14 @@ export interface RunOptions {
   readonly input?: string
   readonly env?: Readonly<Record<string, string>>
   readonly isWatched?: boolean
-  /** Instead of each wait; what it gives false ends the program as Ctrl-C does. */
+  /** Instead of each wait; false ends the program by a signal. */
   readonly meanwhile?: (wait: number) => Promise<boolean | void>
+  /** Before each request; false ends the program by a signal. */
+  readonly asking?: (method: string) => boolean | void
+  /** That signal; Ctrl-C when left out. */
+  readonly endedBy?: "SIGINT" | "SIGTERM"
+  /** Standard output takes so many texts, and fails with that code then. */
+  readonly outputTakes?: readonly [texts: number, code: "EPIPE" | "ENOSPC"]
 }
 
 /** A workspace with a connected number, and the program run with its key and the operator's token. */
@@ -118,26 +125,44 @@ export const aWorkspace = async (url: string) => {
 
   const messaging = async (
     line: ReadonlyArray<string>,
-    { env = {}, input, isWatched = false, meanwhile = () => Promise.resolve() }: RunOptions = {},
+    {
+      asking = () => true,
+      endedBy = "SIGINT",
+      env = {},
+      input,
+      isWatched = false,
+      meanwhile = () => Promise.resolve(),
+      outputTakes: [takes, failure] = [Number.POSITIVE_INFINITY, "EPIPE"],
+    }: RunOptions = {},
   ): Promise<Ran> => {
     const ran = { output: "", remarks: "", asked: new Array<number>() }
     let rested = 0
     const ending = new AbortController()
     let waits = 0
+    let texts = 0
     const world: World = {
       env: { MESSAGING_URL: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
       input: input === undefined ? null : () => Promise.resolve(input),
-      print: (text) => void (ran.output += text),
+      print: (text) => {
+        if (++texts <= takes) ran.output += text
+      },
+      written: () =>
+        Promise.resolve(
+          texts > takes
+            ? Object.assign(new Error(`${failure}: it is so`), { code: failure })
+            : null,
+        ),
       remark: (text) => void (ran.remarks += text),
       isWatched,
       signal: ending.signal,
       pause: async (millis) => {
         rested += millis
-        if ((await meanwhile(++waits)) === false) ending.abort()
+        if ((await meanwhile(++waits)) === false) ending.abort(endedBySignal(endedBy))
         ending.signal.throwIfAborted()
       },
       fetch: (asked, init) => {
         ran.asked.push(rested)
+        if (asking(init.method ?? "GET") === false) ending.abort(endedBySignal(endedBy))
         return fetch(asked, init)
       },
       now: Date.now,

@@ -156,20 +156,44 @@ export const customerCommands: Entries = {
     const id = Number(made?.["id"])
     assert.deepStrictEqual(await json("reminders delete", [id]), [{ id, deleted: true }])
   },
-  "reminders next": async ({ json }) => {
-    const made = await Promise.all(
-      ["0 9 1 1 *", "* * * * *"].map((cron) =>
-        json("reminders create", [...rent.slice(0, -1), cron]),
-      ),
-    )
-    await json("reminders create", [...rent, "--paused"])
-    const [newYear, minute] = made.map(([one]) => one?.["id"])
-    const next = await json("reminders next")
+  "reminders next": async ({ json, messaging, text }) => {
+    const every = async (cron: string, ...more: ReadonlyArray<string>) =>
+      Number((await json("reminders create", [...rent.slice(0, -1), cron, ...more]))[0]?.["id"])
+    const dueOf = async (...given: ReadonlyArray<string | number>) =>
+      (await json("reminders next", given)).map(({ due_at }) => String(due_at))
+
+    const newYear = await every("0 9 1 1 *")
+    const years = (await dueOf()).map((due) => Number(due.replace(/-01-01T09:00:00\+00:00$/, "")))
+    const [first = 0] = years
     assert.deepStrictEqual(
-      next.map(({ id }) => id),
-      [minute, newYear],
+      years,
+      [0, 1, 2, 3, 4].map((more) => first + more),
     )
-    assert.lengthOf(await json("reminders next", ["--limit", 1]), 1)
+    assert.lengthOf(await dueOf(newYear, "--count", 2), 2)
+    assert.match(await text("reminders next"), /DUE +ID +NAME +TO\n\d{4}-01-01T09.* Rent /)
+    await json("reminders pause", [newYear])
+    assert.isEmpty(await dueOf(newYear))
+
+    // Of several the soonest come first.
+    const [hour, half] = [await every("0 * * * *"), await every("30 * * * *")]
+    await every("* * * * *", "--paused")
+    const soon = await json("reminders next", ["--count", 6])
+    const ids = soon.map(({ reminder }) => (reminder as { readonly id: number }).id)
+    assert.sameMembers(ids.slice(0, 2), [hour, half])
+    assert.deepStrictEqual(ids.slice(2), [...ids.slice(0, 2), ...ids.slice(0, 2)])
+    const moments = soon.map(({ due_at }) => Date.parse(String(due_at)))
+    for (const [at, moment] of moments.slice(1).entries()) {
+      assert.strictEqual(moment - (moments[at] ?? 0), 1_800_000)
+    }
+
+    const berlin = await every("0 9 * * *", "--timezone", "Europe/Berlin")
+    const days = await dueOf(berlin, "--count", 365)
+    assert.sameMembers(
+      [...new Set(days.map((due) => due.slice(11)))],
+      ["09:00:00+01:00", "09:00:00+02:00"],
+    )
+    const wrong = await messaging(["reminders", "next", "1000000"])
+    assert.strictEqual(wrong.code, 5)
   },
   "reminders runs": async ({ json, operator, text, workspace }) => {
     const [made] = await json("reminders create", [...rent.slice(0, -1), "* * * * *"])

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -9,6 +10,8 @@ import { join, resolve } from "node:path"
 import { Running, aWorkspace } from "./Running.ts"
 
 const program = resolve(import.meta.dirname, "../../../dist/cli/main.js")
+
+const readsInput = ["send", "--to", "+15550100002", "--text", "-"]
 
 /** Runs a program to its end. */
 const processOf = (
@@ -56,20 +59,69 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     assert.strictEqual(completed.stdout, "pause\n")
   })
 
-  test("is ended by Ctrl-C with 130, whatever is under way", async () => {
-    // It takes requests and answers none.
-    const server = createServer(() => undefined)
-    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
-    const { port } = server.address() as AddressInfo
-    const ended = new Promise<number | null>((done) => {
-      const child = execFile(process.execPath, [program, "me"], {
-        env: { MESSAGING_URL: `http://127.0.0.1:${port}`, MESSAGING_KEY: "svc_live_a" },
-      })
-      server.once("request", () => child.kill("SIGINT"))
-      child.once("exit", done)
+  test("reads the text of a message from a pipe", async (running) => {
+    const shell = await aShell(running)
+    const { code, stdout } = await shell(
+      "printf 'Soup\\nand bread\\n' | messaging send --to +15550100002 --text - --json",
+    )
+    assert.strictEqual(code, 0)
+    assert.deepInclude(JSON.parse(stdout), { text: "Soup\nand bread" })
+  })
+
+  // Linux has a file that is always full.
+  const full = existsSync("/dev/full") ? ["me", "--help"] : []
+  for (const line of full) {
+    test(`ends with 8 where its output cannot be written: ${line}`, async (running) => {
+      const shell = await aShell(running)
+      const ran = await shell(`messaging ${line} > /dev/full`)
+      assert.strictEqual(ran.code, 8)
+      assert.match(ran.stderr, /^messaging: cannot write to standard output: ENOSPC[^\n]*\n$/)
     })
+  }
+
+  test("ends quietly where what reads its output has gone", async (running) => {
+    const shell = await aShell(running)
+    const [closed, both] = await Promise.all([
+      shell(
+        `messaging send --to +15550100002 --text Hello > /dev/null
+        set -o pipefail; messaging tail --since 2000-01-01T00:00:00Z | true`,
+      ),
+      shell("set -o pipefail; messaging --help 2>&1 | true"),
+    ])
+    for (const ran of [closed, both])
+      assert.deepStrictEqual(ran, { code: 0, stdout: "", stderr: "" })
+  })
+
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    test(`is ended by ${signal} with ${code}, whatever is under way`, async () => {
+      // It takes requests and answers none.
+      const server = createServer(() => undefined)
+      await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+      const { port } = server.address() as AddressInfo
+      const ended = new Promise<number | null>((done) => {
+        const child = execFile(process.execPath, [program, "me"], {
+          env: { MESSAGING_URL: `http://127.0.0.1:${port}`, MESSAGING_KEY: "svc_live_a" },
+        })
+        server.once("request", () => child.kill(signal))
+        child.once("exit", done)
+      })
+      assert.strictEqual(await ended, code)
+      server.closeAllConnections()
+      server.close()
+    })
+  }
+
+  test("is ended by Ctrl-C while it waits for its standard input", async () => {
+    const child = execFile(process.execPath, [program, ...readsInput], {
+      env: { MESSAGING_KEY: "svc_live_a" },
+    })
+    const ended = new Promise<number | null>((done) => void child.once("exit", done))
+    // More than a pipe holds: once it is taken, the program reads.
+    await new Promise((taken) => child.stdin?.write(Buffer.alloc(1_000_000, "a"), taken))
+    child.kill("SIGINT")
     assert.strictEqual(await ended, 130)
-    server.closeAllConnections()
-    server.close()
   })
 })

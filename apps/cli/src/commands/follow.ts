@@ -2,6 +2,7 @@
 import type { Message } from "@messaging-service/client"
 import { any, choice, command, count, maybe, time } from "../Command.ts"
 import type { Tools } from "../Command.ts"
+import { interruptible } from "../ending.ts"
 import { isOver, recipientText } from "./messages.ts"
 import { restAfter } from "./polling.ts"
 
@@ -80,7 +81,11 @@ export const followCommands = [
       const known = new Map<number, Message>()
       // Whole seconds, as the service tells times: what was created in this one is seen too.
       const from = since ?? new Date(Math.floor(world.now() / 1000) * 1000).toISOString()
-      for (;;) {
+      const stillWaiting = () => {
+        const waiting = [...known.values()].filter((message) => !isOver(message)).length
+        return `${waiting} of the messages that were seen still wait`
+      }
+      const follow = async () => {
         const { requests, seen } = await changes(tools, known, from)
         const wanted = seen.filter(
           ({ message }) => event.length === 0 || event.includes(message.status),
@@ -89,8 +94,13 @@ export const followCommands = [
           if (output.json) output.one(change)
           else output.say(columns.map(([, of]) => of(change) ?? "").join("  "))
         }
+        if ((await world.written()) !== null) return false
         await world.pause(Math.max(every * 1000, restAfter(requests)))
+        return true
       }
+      await interruptible(world.signal, stillWaiting, async () => {
+        while (await follow());
+      })
     },
   }),
 ]

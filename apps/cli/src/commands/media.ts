@@ -1,7 +1,7 @@
 /** The media directory, and number checks. */
 import type { MediaFile, NumberCheck, NumberCheckResult } from "@messaging-service/client"
 import { any, choice, command, count, flag, id, many, maybe, once, text } from "../Command.ts"
-import { usageError } from "../ending.ts"
+import { interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { limit, listed } from "./lists.ts"
 import { readText } from "./messages.ts"
@@ -90,10 +90,14 @@ export const checkCommands = [
         ...(from === undefined ? {} : { from }),
       })
       if (!wait) return output.one(check, checkColumns)
-      for (; check.status !== "completed"; check = await numberChecks.get(check.id)) {
-        output.progress(`${check.checked} of ${check.total} phones looked up`)
-        await world.pause(restAfter(1))
-      }
+      const goesOn = () =>
+        `check ${check.id} goes on; messaging checks get ${check.id} shows how far it is`
+      await interruptible(world.signal, goesOn, async () => {
+        for (; check.status !== "completed"; check = await numberChecks.get(check.id)) {
+          output.progress(`${check.checked} of ${check.total} phones looked up`)
+          await world.pause(restAfter(1))
+        }
+      })
       await output.all(numberChecks.results(check.id, { limit: 100 }), resultColumns)
     },
   }),

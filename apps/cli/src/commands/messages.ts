@@ -10,7 +10,7 @@ import type {
 } from "@messaging-service/client"
 import { any, choice, command, count, flag, id, many, maybe, text, time } from "../Command.ts"
 import type { Tools, Value } from "../Command.ts"
-import { Ended, usageError } from "../ending.ts"
+import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter } from "./polling.ts"
@@ -132,13 +132,16 @@ const textOf = async ({ text: words }: Content, { world }: Tools): Promise<strin
  * Waits until none of them waits any more. The list of the seconds in which they were created tells of
  * all of them at once, mostly in one request.
  */
-const settled = async (sent: ReadonlyArray<Message>, { client, output, world }: Tools) => {
+const settle = async (
+  sent: ReadonlyArray<Message>,
+  open: Set<number>,
+  over: Map<number, Message>,
+  { client, output, world }: Tools,
+) => {
   const { messages } = client()
   const created = sent.map(({ created_at }) => Date.parse(created_at))
   const since = new Date(Math.min(...created)).toISOString()
   const until = new Date(Math.max(...created) + 1000).toISOString()
-  const open = new Set(sent.map(({ id: number }) => number))
-  const over = new Map<number, Message>()
   for (;;) {
     let requests = 0
     const unseen = new Set(open)
@@ -151,11 +154,32 @@ const settled = async (sent: ReadonlyArray<Message>, { client, output, world }: 
       }
       if (unseen.size === 0) break
     }
-    if (open.size === 0) break
+    if (open.size === 0) return
     output.progress(`${over.size} of ${sent.length} messages are over`)
     await world.pause(restAfter(requests))
   }
-  return sent.map((message) => over.get(message.id) ?? message)
+}
+
+/** Waits for the ends of messages and shows them. A signal ends the waiting, and they are shown as they are then. */
+const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
+  const { output, world } = tools
+  const open = new Set(sent.map(({ id: number }) => number))
+  const over = new Map<number, Message>()
+  const latest = () => sent.map((message) => over.get(message.id) ?? message)
+  const until = sent.map(({ send_at }) => send_at ?? "").reduce((a, b) => (a > b ? a : b))
+  if (until !== "" && sent.some(({ status }) => status === "scheduled")) {
+    const line = `waits until ${until}, when ${sent.length === 1 ? "it is" : "they are"} due; Ctrl-C ends the waiting alone`
+    output.remark(line, { until })
+  }
+  const goesOn = () => {
+    const waiting = [...open].join(" ")
+    return `${open.size} of ${sent.length} messages still wait, and go on without this command; messaging cancel ${waiting} cancels them`
+  }
+  await interruptible(world.signal, goesOn, () => settle(sent, open, over, tools)).finally(() =>
+    output.all(latest(), messageColumns),
+  )
+  const failed = latest().filter(({ sent_at }) => sent_at === null).length
+  if (failed > 0) throw new Ended("failed", `${failed} of ${sent.length} were not sent`)
 }
 
 export const messageCommands = [
@@ -176,37 +200,50 @@ export const messageCommands = [
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
     run: async (given, tools) => {
-      const { client, output } = tools
+      const { client, output, world } = tools
       const to = await recipientsOf(given.to, given["to-file"])
       if (to.length === 0) throw usageError("--to or --to-file names the recipients")
       if (given.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
+      const words = await interruptible(
+        world.signal,
+        () => "nothing was sent",
+        () => contentOf(given, tools),
+      )
       const message = {
-        ...(await contentOf(given, tools)),
+        ...words,
         ...(given.from === undefined ? {} : { from: given.from }),
         ...(given.at === undefined ? {} : { send_at: given.at }),
         ...(given.expires === undefined ? {} : { expires_at: given.expires }),
       }
       const key = given["idempotency-key"]
       const sent: Array<Message> = []
-      for (let at = 0; at < to.length; at += batchSize) {
-        if (to.length > batchSize) output.progress(`${at} of ${to.length} messages accepted`)
-        const part = to.slice(at, at + batchSize)
-        const idempotencyKey = key === undefined || at === 0 ? key : `${key}-${at / batchSize + 1}`
-        const options = idempotencyKey === undefined ? {} : { idempotencyKey }
-        const [only] = part
-        const accepted =
-          to.length === 1 && only !== undefined
-            ? [await client().messages.send({ to: only, ...message }, options)]
-            : await client().messages.sendBatch({ to: part, ...message }, options)
-        // Those of a part are shown at once: a later part may be refused.
-        if (!given.wait) await output.all(accepted, messageColumns)
-        sent.push(...accepted)
+      let asked = 0
+      const goesOn = () => {
+        const more = asked === sent.length ? "" : `, and ${asked - sent.length} more may have been`
+        const again =
+          key === undefined ? "" : "; the same command with the same --idempotency-key goes on"
+        return `${sent.length} of ${to.length} messages were accepted${more}${again}`
       }
-      if (!given.wait) return
-      const ended = await settled(sent, tools)
-      await output.all(ended, messageColumns)
-      const failed = ended.filter(({ sent_at }) => sent_at === null).length
-      if (failed > 0) throw new Ended("failed", `${failed} of ${ended.length} were not sent`)
+      const send = async () => {
+        for (let at = 0; at < to.length; at += batchSize) {
+          if (to.length > batchSize) output.progress(`${at} of ${to.length} messages accepted`)
+          const part = to.slice(at, at + batchSize)
+          const idempotencyKey =
+            key === undefined || at === 0 ? key : `${key}-${at / batchSize + 1}`
+          const options = idempotencyKey === undefined ? {} : { idempotencyKey }
+          const [only] = part
+          asked += part.length
+          const accepted =
+            to.length === 1 && only !== undefined
+              ? [await client().messages.send({ to: only, ...message }, options)]
+              : await client().messages.sendBatch({ to: part, ...message }, options)
+          // Those of a part are shown at once: a later part may be refused.
+          if (!given.wait) await output.all(accepted, messageColumns)
+          sent.push(...accepted)
+        }
+      }
+      await interruptible(world.signal, goesOn, send)
+      if (given.wait) await showEnds(sent, tools)
     },
   }),
   command({

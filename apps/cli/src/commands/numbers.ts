@@ -13,7 +13,7 @@ import {
   workspace,
 } from "../Command.ts"
 import type { Tools } from "../Command.ts"
-import { Ended } from "../ending.ts"
+import { Ended, interruptible } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
 import { restAfter } from "./polling.ts"
 
@@ -32,7 +32,7 @@ const follow = async (number: SendingNumber, tools: Tools): Promise<SendingNumbe
   const { client, output, world } = tools
   let shown = ""
   let now = number
-  while (now.status === "connecting") {
+  while (now.status === "connecting" && (await world.written()) === null) {
     output.progress("waiting for the phone")
     await world.pause(restAfter(1))
     now = await client().numbers.get(number.id)
@@ -103,8 +103,13 @@ export const numberCommands = [
         ...(number === undefined ? {} : { number_id: number }),
         ...(phone === undefined ? {} : { login_method: "phone_code", phone }),
       })
-      const ended = await follow(begun, tools)
-      if (!tools.output.json) tools.output.one(ended, columns)
+      const { output, world } = tools
+      const goesOn = () =>
+        `number ${begun.id} is still connecting; messaging numbers get ${begun.id} shows what becomes of it`
+      const ended = await interruptible(world.signal, goesOn, () => follow(begun, tools))
+      // What reads the codes has gone: the attempt goes on without it.
+      if (ended.status === "connecting") return
+      if (!output.json) output.one(ended, columns)
       if (ended.status !== "connected") {
         throw new Ended("failed", `number ${ended.id} was not linked`)
       }

@@ -2,6 +2,7 @@
 import type { Reminder, ReminderRun } from "@messaging-service/client"
 import { any, command, count, flag, id, maybe, once, text, workspace } from "../Command.ts"
 import { usageError } from "../ending.ts"
+import type { NextRun } from "../nextRuns.ts"
 import { limit, listed } from "./lists.ts"
 import { content, contentOf, recipient, recipientText } from "./messages.ts"
 
@@ -21,6 +22,13 @@ const runColumns = [
   ["outcome", ({ outcome }: ReminderRun) => outcome],
   ["message", ({ message_id }: ReminderRun) => message_id],
   ["code", ({ code }: ReminderRun) => code],
+] as const
+
+const nextRunColumns = [
+  ["due", ({ due_at }: NextRun) => due_at],
+  ["id", ({ reminder: { id: number } }: NextRun) => number],
+  ["name", ({ reminder: { name } }: NextRun) => name],
+  ["to", ({ reminder: { to } }: NextRun) => recipientText(to)],
 ] as const
 
 const reminder = { id: once(id("reminder")) }
@@ -80,19 +88,21 @@ export const reminderCommands = [
   command({
     words: "reminders next",
     as: "key",
-    summary: "Shows which reminders run next, soonest first.",
-    options: { limit: limit.limit },
-    run: async ({ limit: most = 50 }, { client, output }) => {
-      const active: Array<Reminder> = []
-      for await (const each of client().reminders.list({ active: true, limit: 100 })) {
-        active.push(each)
+    summary: "Shows the next runs of all active reminders, or of those named, soonest first.",
+    about:
+      "The first run of each is the service's own word; those behind it are what its schedule comes to as it is now.",
+    arguments: { id: any(id("reminder")) },
+    options: { count: maybe(count("COUNT", "How many runs; 5.")) },
+    run: async ({ count: most = 5, id: named }, { client, output }) => {
+      const { reminders } = client()
+      const found: Array<Reminder> = []
+      for (const each of named) found.push(await reminders.get(each))
+      if (named.length === 0) {
+        for await (const each of reminders.list({ active: true, limit: 100 })) found.push(each)
       }
-      // Each tells its time in its own zone, so the texts do not sort.
-      const millis = ({ next_run_at }: Reminder) => Date.parse(next_run_at ?? "")
-      const soonest = active
-        .filter(({ next_run_at }) => next_run_at !== null)
-        .toSorted((a, b) => millis(a) - millis(b))
-      await output.all(soonest, columns, most)
+      // What reads schedules is larger than all the rest of the program.
+      const { soonestRuns } = await import("../nextRuns.ts")
+      await output.all(soonestRuns(found), nextRunColumns, most)
     },
   }),
   command({

@@ -37,6 +37,7 @@ const followDeliveries = async (ask: () => Listing<Delivery>, { output, world }:
     const fresh = data.filter((delivery) => delivery.id > last).toReversed()
     if (fresh.length > 0) await output.all(fresh, deliveryColumns)
     last = Math.max(last, ...data.map((delivery) => delivery.id))
+    if ((await world.written()) !== null) return
     await world.pause(restAfter(1))
   }
 }

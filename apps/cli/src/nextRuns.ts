@@ -1,0 +1,43 @@
+/** The runs of reminders that are to come. The service tells the next one of each; core's rules tell the others. */
+import type { Reminder } from "@messaging-service/client"
+import { nextRunAfter, parseCron } from "@messaging-service/core/schedule"
+import { formatInZone, parseTimeZone } from "@messaging-service/core/time"
+import { Result } from "effect"
+
+/** One run, at the time that the clocks of its reminder's zone show then. */
+export interface NextRun {
+  readonly due_at: string
+  readonly reminder: Reminder
+}
+
+/** All of them, soonest first, for as long as more are taken. Paused reminders have none. */
+export function* soonestRuns(reminders: ReadonlyArray<Reminder>): Generator<NextRun> {
+  const ahead = reminders.flatMap((reminder) => {
+    const runs = runsOf(reminder)
+    const { value: first } = runs.next()
+    return first === undefined ? [] : [{ runs, run: first }]
+  })
+  for (;;) {
+    // Each tells its time in its own zone, so the texts do not sort.
+    const [soonest] = ahead.toSorted((a, b) => Date.parse(a.run.due_at) - Date.parse(b.run.due_at))
+    if (soonest === undefined) return
+    yield soonest.run
+    const { value: next } = soonest.runs.next()
+    if (next === undefined) ahead.splice(ahead.indexOf(soonest), 1)
+    else soonest.run = next
+  }
+}
+
+function* runsOf(reminder: Reminder): Generator<NextRun, undefined> {
+  const { cron: pattern, timezone: name } = reminder.schedule
+  if (reminder.next_run_at === null) return
+  yield { due_at: reminder.next_run_at, reminder }
+  const cron = parseCron(pattern)
+  const timezone = parseTimeZone(name)
+  // A zone that the service knows and this machine does not: its later runs cannot be told here.
+  if (Result.isFailure(cron) || timezone === undefined) return
+  let due: number | null = Date.parse(reminder.next_run_at)
+  while ((due = nextRunAfter({ cron: cron.success, timezone }, due)) !== null) {
+    yield { due_at: formatInZone(due, timezone), reminder }
+  }
+}
