@@ -163,7 +163,9 @@ const placed = <A, E>(places: Part["places"], work: () => Effect.Effect<A, E>) =
 const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
   const ids = yield* Ids
   const meter = yield* requestMeter
-  const publicUrl = publicUrlOf(yield* HttpOptions)
+  const options = yield* HttpOptions
+  const { cameTooLate } = options
+  const publicUrl = publicUrlOf(options)
 
   const answer = (request: HttpServerRequest) => {
     const started = performance.now()
@@ -214,7 +216,10 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
       )
     }
 
-    return placed(places, () => surface(incoming)).pipe(
+    const isLate = request.source instanceof Request && cameTooLate?.(request.source) === true
+    const work = () => (isLate ? Effect.fail(serviceBusy) : surface(incoming))
+
+    return placed(places, work).pipe(
       // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
       Effect.interruptible,
       Effect.map((reply) => response(incoming, reply)),

@@ -27,6 +27,8 @@ export interface HttpSettings {
    * server that knows its sockets do not ask for it.
    */
   readonly clientAddress?: (request: Request) => string
+  /** Whether a web-standard request came after the service was closed: it is answered 503. */
+  readonly cameTooLate?: (request: Request) => boolean
 }
 
 export class HttpOptions extends Context.Service<HttpOptions, HttpSettings>()("http/HttpOptions") {}

@@ -151,10 +151,45 @@ describe("closing", () => {
     await messaging.close()
     assert.strictEqual((await sending).status, "queued")
     assert.strictEqual((await failure(messaging.drain())).code, "closed")
-    assert.strictEqual(
-      (await failure(messaging.handler(new Request("http://host/")))).code,
-      "closed",
-    )
+  })
+
+  it("lets a request that is under way end, and answers later ones with 503", async () => {
+    const messaging = await opened({ worker: false, http: { basePath: "/messaging" } })
+    const { shop } = await aShop(messaging)
+    const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+    const ask = (path: string, more: RequestInit & { readonly duplex?: "half" } = {}) =>
+      messaging.handler(new Request(`http://host/messaging${path}`, { headers, ...more }))
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const told: Array<string> = []
+    const sending = ask("/api/v2/messages", { method: "POST", body: readable, duplex: "half" })
+    const closing = messaging.close().then(() => told.push("closed"))
+    const body = writable.getWriter()
+    await body.write(new TextEncoder().encode(JSON.stringify({ to: { phone }, text: "Hello" })))
+    // It has been read as far as it came.
+    await body.ready
+    assert.deepStrictEqual(told, [])
+    await body.close()
+    await closing
+    assert.strictEqual((await sending).status, 202)
+    for (const path of ["/api/v2/me", "/health/ready", "/media/x"]) {
+      const answer = await ask(path)
+      assert.deepStrictEqual(
+        [answer.status, answer.headers.get("retry-after"), answer.headers.get("cache-control")],
+        [503, "1", "no-store"],
+      )
+      assert.match(answer.headers.get("x-request-id") ?? "", /^req_/)
+      const { error } = (await answer.json()) as { readonly error: { readonly code: string } }
+      assert.strictEqual(error.code, "service_unavailable")
+    }
+    assert.strictEqual((await messaging.handler(new Request("http://host/else"))).status, 404)
+  })
+
+  it("a handler that was never asked before answers with 503 too", async () => {
+    const messaging = await opened({ worker: false })
+    await messaging.close()
+    const answer = await messaging.handler(new Request("http://host/api/v2/me"))
+    assert.strictEqual(answer.status, 503)
   })
 })
 
@@ -204,6 +239,12 @@ describe("the handler", () => {
     const operator = { headers: { authorization: `Bearer ${operatorToken}` } }
     assert.strictEqual((await request("/messaging/admin/v1/workspaces", operator)).status, 200)
     assert.strictEqual((await request("/messagings/health/ready")).status, 404)
+    // Strangers at addresses that are not told lock no operator out.
+    for (let wrong = 0; wrong < 40; wrong++) {
+      const stranger = { headers: { authorization: `Bearer ${"x".repeat(40)}` } }
+      assert.include([401, 429], (await request("/messaging/admin/v1/workspaces", stranger)).status)
+    }
+    assert.strictEqual((await request("/messaging/admin/v1/workspaces", operator)).status, 200)
     assert.strictEqual((await request("/health/ready")).status, 404)
   })
 })

@@ -222,6 +222,17 @@ describe("the operator's token", () => {
       yield* right(address)
     }),
   )
+
+  it.effect("is let in from an unknown address however many wrong ones came from there", () =>
+    Effect.gen(function* () {
+      const { admitOperator } = yield* admission().service
+      const wrong = Effect.flip(admitOperator("Bearer wrong", "operator-token", null))
+      yield* Effect.repeat(wrong, { times: 40 })
+      yield* admitOperator("Bearer operator-token", "operator-token", null)
+      const refusal = yield* wrong
+      assert.strictEqual(refusal._tag === "Refusal" && refusal.code, "too_many_auth_failures")
+    }),
+  )
 })
 
 describe("scopes and numbers of a key", () => {

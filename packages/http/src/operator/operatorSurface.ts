@@ -5,7 +5,7 @@ import { Effect, Redacted, Result } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { Handler } from "../route/IncomingRequest.ts"
 import { HttpOptions } from "../HttpOptions.ts"
-import { clientAddressReader } from "../request/ClientAddress.ts"
+import { clientAddressReader, knownAddress } from "../request/ClientAddress.ts"
 import { authorizationOf } from "../request/HeaderValues.ts"
 import { readRequest } from "../request/readRequest.ts"
 import { routeFinder } from "../route/RouteTable.ts"
@@ -66,7 +66,7 @@ export const operatorSurface = Effect.fnUntraced(function* (
     yield* admission.admitOperator(
       authorizationOf(request),
       Redacted.value(token),
-      addressOf(request),
+      knownAddress(addressOf(request)),
     )
     const role = yield* Effect.fromResult(actingRole(request))
 

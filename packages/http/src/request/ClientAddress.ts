@@ -10,6 +10,10 @@ import type { HttpSettings } from "../HttpOptions.ts"
 /** Stands for an unknown address, such as that of a client behind a Unix socket. */
 const unknownAddress = "0.0.0.0"
 
+/** Null where it is not known. */
+export const knownAddress = (address: string): string | null =>
+  address === unknownAddress ? null : address
+
 const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
 const ipv4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`)
 

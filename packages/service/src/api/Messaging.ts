@@ -172,10 +172,10 @@ export interface Messaging {
    * once what is under way has ended, at most `shutdownMillis` later.
    */
   readonly drain: (options?: DrainOptions) => Promise<Drained>
-  /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. */
+  /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. Once the service is closed every request below the path is answered 503 `service_unavailable`. */
   readonly handler: (request: Request) => Promise<Response>
   /**
-   * Ends the service: takes no more calls (they fail with `closed`), waits for what is under way at
+   * Ends the service: takes no more calls (they fail with `closed`), waits for what is under way, requests too, at
    * most `shutdownMillis`, until listeners have heard of it too, and lets go of everything. What waits stays in the store. Any call after the
    * first resolves with it.
    */

@@ -75,7 +75,7 @@ export interface HandlerOptions {
   readonly operatorToken?: string | undefined
   /** Whether the client's address is the last entry of `X-Forwarded-For`. False when left out. */
   readonly trustProxy?: boolean | undefined
-  /** The client's address, which a web-standard request does not know. Wrong keys and operator tokens are counted by it: without it all clients are one, and after 31 wrong operator tokens in a minute the right one is refused as well until the minute is over. */
+  /** The client's address, which a web-standard request does not know. Wrong keys and operator tokens are counted by it: after 30 wrong operator tokens in a minute an address is refused with the right one as well until the minute is over. Without it all clients are one, and the right token is let in all the while. */
   readonly clientAddress?: ((request: Request) => string) | undefined
 }
 

@@ -26,14 +26,19 @@ export const makeCalls = (
   let underWay = 0
   let isClosed = false
 
-  const run: Run = async (effect) => {
-    if (isClosed) throw closed()
+  const counted = async <A>(call: () => Promise<A>): Promise<A> => {
     underWay++
     idle.closeUnsafe()
-    const turn = before
-    await turn
-    const exit = await runExit(effect).finally(() => {
+    return call().finally(() => {
       if (--underWay === 0) idle.openUnsafe()
+    })
+  }
+
+  const run: Run = async (effect) => {
+    if (isClosed) throw closed()
+    const exit = await counted(async () => {
+      await before
+      return runExit(effect)
     })
     await after()
     return settledAs(exit)
@@ -41,6 +46,8 @@ export const makeCalls = (
 
   return {
     run,
+    /** Counts a call that is made in another way as one that is under way. */
+    counted,
     /** Lets later calls wait for it, however it ends. */
     holdUp: (until: Promise<unknown>) => {
       before = Promise.allSettled([before, until])

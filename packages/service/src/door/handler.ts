@@ -18,12 +18,13 @@ const unmounted = (): Response =>
 export const makeHandler = (
   context: Context.Context<ComposedService>,
   options: HandlerOptions,
-  publicUrl: string,
+  { isClosed, publicUrl }: { readonly isClosed: () => boolean; readonly publicUrl: string },
 ): ((request: Request) => Promise<Response>) => {
   const base = basePathOf(options)
   const addressOf = options.clientAddress
   /** The request as the service's own server would get it, and where it came from. */
   const addresses = new WeakMap<Request, string>()
+  const late = new WeakSet<Request>()
   let loaded: Promise<(request: Request) => Promise<Response>> | undefined
 
   const load = async () => {
@@ -34,6 +35,7 @@ export const makeHandler = (
           options.operatorToken === undefined ? null : Redacted.make(options.operatorToken),
         emulator: null,
         publicUrl,
+        cameTooLate: (request) => late.has(request),
         trustProxy: options.trustProxy ?? false,
         clientAddress: (request) => addresses.get(request) ?? "",
       }),
@@ -45,6 +47,7 @@ export const makeHandler = (
     if (url.pathname !== base && !url.pathname.startsWith(`${base}/`)) return unmounted()
     url.pathname = url.pathname.slice(base.length)
     const inner = base === "" ? request : new Request(url, request)
+    if (isClosed()) late.add(inner)
     if (addressOf !== undefined) addresses.set(inner, addressOf(request))
     return (await (loaded ??= load()))(inner)
   }

@@ -69,8 +69,11 @@ export const makeMessaging = (
     const listeners = yield* Scope.fork(scope)
     const { caughtUp, on } = yield* makeListening(calls.holdUp).pipe(Scope.provide(listeners))
     const work = yield* startWork(options.worker ?? true)
-    const handler = makeHandler(context, options.http ?? {}, publicUrl)
     let isClosed = false
+    const handler = makeHandler(context, options.http ?? {}, {
+      publicUrl,
+      isClosed: () => isClosed,
+    })
 
     /** As long as the worker may take, and no longer. */
     const within = (effect: Effect.Effect<void>) =>
@@ -133,7 +136,7 @@ export const makeMessaging = (
         return on(type, handle, listening)
       },
       drain: (wanted) => run(work.drain(wanted)),
-      handler: (request) => (isClosed ? Promise.reject(closed()) : handler(request)),
+      handler: (request) => calls.counted(() => handler(request)),
       close: () => {
         isClosed = true
         return (closing ??= Effect.runPromiseWith(context)(close))
