@@ -13,6 +13,8 @@ export interface Connection {
   /** It has called a method as one that wants updates. */
   hasHeardUpdates: boolean
   readonly send: (frame: Uint8Array) => void
+  /** Bytes as they are, in no frame. */
+  readonly write: (bytes: Uint8Array) => void
   /** Tells the client by a negative number what is wrong at all. */
   readonly fail: (code: number) => void
   readonly drop: () => void
@@ -45,6 +47,9 @@ export const accept = (socket: Socket, dcId: number, listeners: Listeners): void
     hasHeardUpdates: false,
     send: (frame) => {
       if (!connection.isSilent && socket.writable) socket.write(lengthBefore(frame))
+    },
+    write: (bytes) => {
+      if (socket.writable) socket.write(bytes)
     },
     fail: (code) => {
       const frame = Buffer.alloc(4)

@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
+import type { tl } from "@mtcute/node"
 import { provider, randomLong } from "./envelope.ts"
 import { makeServerKey } from "./exchange.ts"
 import { makeListener } from "./listener.ts"
@@ -72,6 +73,15 @@ export interface TelegramServerShape {
   readonly revoke: (phone: string, text?: string) => Effect.Effect<void>
   /** Telegram bans the account. */
   readonly ban: (phone: string) => Effect.Effect<void>
+
+  /** The person has another username from now on, or none. */
+  readonly rename: (phone: string, username: string | null) => Effect.Effect<void>
+  /** Whether imports of contacts are put off from now on. */
+  readonly refuseContacts: (isSo: boolean) => Effect.Effect<void>
+  /** Updates for the account's clients, whatever they say. */
+  readonly tell: (phone: string, updates: tl.TypeUpdates) => Effect.Effect<void>
+  /** Any bytes on the account's connections, as anything between it and the server could put there. */
+  readonly write: (phone: string, bytes: Uint8Array) => Effect.Effect<void>
 
   readonly nextCall: (order: CallOrder) => Effect.Effect<void>
   /** How many calls of that account are still to meet an order. */
@@ -156,6 +166,7 @@ const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: 
       ]),
       sent: [],
       complaints: [],
+      takesContacts: true,
       changed,
     }
     const serverKey = makeServerKey()
@@ -255,6 +266,20 @@ const controls = (opened: Opened): TelegramServerShape => {
       Effect.sync(() => {
         account(phone).isBanned = true
         end(phone, "USER_DEACTIVATED_BAN")
+      }),
+
+    rename: (phone, username) =>
+      Effect.sync(() => {
+        account(phone).username = username
+      }),
+    refuseContacts: (isSo) =>
+      Effect.sync(() => {
+        world.takesContacts = !isSo
+      }),
+    tell: (phone, updates) => Effect.sync(() => sessions.push(account(phone), updates)),
+    write: (phone, bytes) =>
+      Effect.sync(() => {
+        for (const connection of connections(phone)) connection.write(bytes)
       }),
 
     nextCall: (order) =>

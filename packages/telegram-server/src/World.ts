@@ -40,7 +40,7 @@ export interface Person {
   readonly id: number
   /** Digits with country code. */
   readonly phone: string
-  readonly username: string | null
+  username: string | null
   readonly dcId: number
   readonly code: string
   /** How login codes are sent: first, and at each repeat. */
@@ -114,6 +114,8 @@ export interface World {
   /** What all phones show, in the order it came. */
   readonly sent: Array<Shown>
   readonly complaints: Array<string>
+  /** Whether contacts may be imported; else they are to be tried later. */
+  takesContacts: boolean
   readonly changed: () => void
 }
 

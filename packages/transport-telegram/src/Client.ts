@@ -9,6 +9,7 @@ import type { ITelegramStorageProvider, RpcCallMiddleware } from "@mtcute/node"
 import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
+import { gunzipSync } from "node:zlib"
 import { pauseMillis } from "./closing.ts"
 import { afterError, refused, unknown } from "./outcomes.ts"
 import { wayOut } from "./proxy.ts"
@@ -54,6 +55,15 @@ export const outcomeOf = (failed: CallFailed, isSend: boolean): SendOutcome => {
 const notRepeated = ["RANDOM_ID_DUPLICATE"]
 
 const systemVersion = `Node ${process.versions.node}`
+
+/** What is packed must not unpack to more, in bytes: no answer of the far side is so large. */
+const largestUnpacked = 64 * 1024 * 1024
+
+export class BoundedCrypto extends NodeCryptoProvider {
+  override gunzip(packed: Uint8Array): Uint8Array {
+    return gunzipSync(packed, { maxOutputLength: largestUnpacked })
+  }
+}
 
 export interface ClientOptions {
   readonly application: TelegramApplication
@@ -105,7 +115,7 @@ export const makeClient = (
   Effect.acquireRelease(
     Effect.sync(() => {
       const { deviceName, firstPauseMillis: first, longestPauseMillis: longest } = settings
-      const crypto = new NodeCryptoProvider()
+      const crypto = new BoundedCrypto()
       if (settings.publicKey !== null) addPublicKey(crypto, settings.publicKey)
       const { server } = settings
       const dc =

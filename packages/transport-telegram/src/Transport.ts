@@ -120,7 +120,7 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
 
     /** What failed may say that the session is over at all. */
     const afterFailure = (account: OpenAccount, failed: CallFailed, isSend: boolean) => {
-      const ending = endingOf(failed.text)
+      const ending = endingOf(failed)
       if (ending === null) return outcomeOf(failed, isSend)
       account.ended(ending)
       return notConnected

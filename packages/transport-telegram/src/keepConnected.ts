@@ -71,7 +71,7 @@ const checkSession = (client: TelegramClient, heard: () => void) =>
       heard()
       return null
     }),
-    Effect.catch(({ text }) => Effect.succeed(endingOf(text))),
+    Effect.catch((failed) => Effect.succeed(endingOf(failed))),
   )
 
 export interface Keeper {

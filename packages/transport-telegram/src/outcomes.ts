@@ -39,27 +39,35 @@ const strangers: ReadonlySet<string> = new Set([
 ])
 
 /** What is known of the words with which messages are refused. */
-const refusals: Readonly<Record<string, string>> = {
-  PEER_FLOOD: "the account writes to too many people who do not know it",
-  USER_RESTRICTED: "the account is restricted",
-  USER_IS_BLOCKED: "the recipient has blocked the account",
-  YOU_BLOCKED_USER: "the account has blocked the recipient",
-  USER_PRIVACY_RESTRICTED: "the recipient's settings do not let the account write",
-  PRIVACY_PREMIUM_REQUIRED: "the recipient takes messages from Premium accounts only",
-  ALLOW_PAYMENT_REQUIRED: "the recipient takes messages for payment only",
-  MESSAGE_TOO_LONG: "it is too long",
-  MEDIA_CAPTION_TOO_LONG: "the caption is too long",
-  MESSAGE_EMPTY: "it is empty",
-}
+const refusals: ReadonlyMap<string, string> = new Map([
+  ["PEER_FLOOD", "the account writes to too many people who do not know it"],
+  ["USER_RESTRICTED", "the account is restricted"],
+  ["USER_IS_BLOCKED", "the recipient has blocked the account"],
+  ["YOU_BLOCKED_USER", "the account has blocked the recipient"],
+  ["USER_PRIVACY_RESTRICTED", "the recipient's settings do not let the account write"],
+  ["PRIVACY_PREMIUM_REQUIRED", "the recipient takes messages from Premium accounts only"],
+  ["ALLOW_PAYMENT_REQUIRED", "the recipient takes messages for payment only"],
+  ["MESSAGE_TOO_LONG", "it is too long"],
+  ["MEDIA_CAPTION_TOO_LONG", "the caption is too long"],
+  ["MESSAGE_EMPTY", "it is empty"],
+  ["FROZEN_METHOD_INVALID", "the account is frozen"],
+])
 
 /** Those of them that tell of the account that sends. */
-const restrictions: ReadonlySet<string> = new Set(["PEER_FLOOD", "USER_RESTRICTED"])
+const restrictions: ReadonlySet<string> = new Set([
+  "PEER_FLOOD",
+  "USER_RESTRICTED",
+  "FROZEN_METHOD_INVALID",
+])
 
 /** It was sent before under this id: the proof that it was shown. */
 const sentBefore = "RANDOM_ID_DUPLICATE"
 
-/** No pause that the far side asks for is longer: then it is asked again. */
-const longestPause = 24 * 60 * 60_000
+/** No pause that the far side asks for is shorter or longer: then it is asked again. */
+const [shortestPause, longestPause] = [1000, 24 * 60 * 60_000]
+
+/** No word of the far side's is longer; what it says is shown to callers. */
+const longestWord = 64
 
 /** The far side may have done what it was asked for: no answer came, or a fault of its own before it. */
 export const isUnanswered = ({ code }: Pick<FarSideError, "code">): boolean =>
@@ -68,18 +76,21 @@ export const isUnanswered = ({ code }: Pick<FarSideError, "code">): boolean =>
 /** `isSend`: the error came to the message itself, and not to a question before it. */
 export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolean): SendOutcome => {
   if (isSend && text.startsWith(sentBefore)) return accepted
-  if (seconds !== null) return postponed(Math.min(longestPause, seconds * 1000))
+  if (seconds !== null) {
+    return postponed(Math.max(shortestPause, Math.min(longestPause, seconds * 1000)))
+  }
   if (strangers.has(text)) {
     return refused("recipient_not_found", `Telegram knows no such recipient (${text}).`)
   }
   // A fault of the far side's own: the message may have been shown before it.
   if (isUnanswered({ code })) return isSend ? unknown : soon
-  if (code === 420) return soon
-  const known = refusals[text]
+  const known = refusals.get(text)
+  // It is to be asked later, or somewhere else; that is not about the message.
+  if ((code === 420 && known === undefined) || code === 303) return soon
   const why = known === undefined ? "" : `: ${known}`
   return refused(
     "send_failed",
-    `Telegram refused the message (${text})${why}.`,
+    `Telegram refused the message (${text.slice(0, longestWord)})${why}.`,
     restrictions.has(text),
   )
 }

@@ -25,6 +25,25 @@ const transportOf = (proxyUrl: string | null): TelegramTransport => {
     : new HttpProxyTcpTransport({ ...settings, tls: protocol === "https:" })
 }
 
+type Codec = ReturnType<TelegramTransport["packetCodec"]>
+
+/** No frame of the far side is longer, in bytes. */
+const longestFrame = 16 * 1024 * 1024
+
+/** The length before a frame is not signed: on its word alone the library would keep up to 4 GiB. */
+const bounded = (codec: Codec): Codec => {
+  const decode = codec.decode.bind(codec)
+  codec.decode = (reader, isOver) => {
+    if (reader.available >= 4) {
+      const length = Buffer.from(reader.readSync(4)).readUInt32LE(0)
+      reader.rewind(4)
+      if (length > longestFrame) throw new Error("a frame of the far side is too long")
+    }
+    return decode(reader, isOver)
+  }
+  return codec
+}
+
 type Connection = Awaited<ReturnType<TelegramTransport["connect"]>>
 
 /** Fails when it takes too long; what comes after that is closed. */
@@ -70,7 +89,7 @@ export const wayOut = (proxyUrl: string | null, { mayWrite, openingMillis }: Bou
   }
   return {
     transport: {
-      packetCodec: (dc) => inner.packetCodec(dc),
+      packetCodec: (dc) => bounded(inner.packetCodec(dc)),
       connect: async (dc) => {
         const connection = await inTime(openingMillis, inner.connect(dc))
         if (isClosed || !mayWrite()) throw closing(connection)

@@ -32,6 +32,14 @@ const userOf = (user: tl.TypeUser | undefined, name: string): Resolved =>
       }
     : nowhere(`${name} is not on Telegram.`)
 
+const found = ({ peer, users }: tl.contacts.RawResolvedPeer, name: string): Resolved =>
+  peer._ === "peerUser"
+    ? userOf(
+        users.find(({ id }) => id === peer.userId),
+        name,
+      )
+    : nowhere(`${name} is no person on Telegram.`)
+
 /** Names that say that there is none of them. */
 const unoccupied: ReadonlySet<string> = new Set(["PHONE_NOT_OCCUPIED", "PHONE_NUMBER_INVALID"])
 
@@ -58,31 +66,53 @@ const byPhone = (
       { abortSignal },
     ),
   ).pipe(
-    Effect.map(({ imported: [found], users }) =>
-      userOf(
-        users.find(({ id }) => id === found?.userId),
-        phone,
-      ),
+    Effect.map(({ imported: [contact], retryContacts, users }): Resolved =>
+      // Whether the phone is on Telegram was not told.
+      contact === undefined && retryContacts.length > 0
+        ? {
+            outcome: refused(
+              "send_failed",
+              "Telegram takes no more contacts of this account for now.",
+              true,
+            ),
+          }
+        : userOf(
+            users.find(({ id }) => id === contact?.userId),
+            phone,
+          ),
     ),
   )
   return asked(async (abortSignal) => {
     const known = force ? null : await client.storage.peers.getByPhone(digits)
     if (known !== null) return personOf(known, phone)
-    const { peer, users } = await client.call(
-      { _: "contacts.resolvePhone", phone: digits },
-      { abortSignal },
-    )
-    const userId = peer._ === "peerUser" ? peer.userId : null
-    return userOf(
-      users.find(({ id }) => id === userId),
-      phone,
-    )
+    const call = { _: "contacts.resolvePhone", phone: digits } as const
+    return found(await client.call(call, { abortSignal }), phone)
   }).pipe(
     Effect.catchTag("CallFailed", (failed) =>
       unoccupied.has(failed.text) ? imported : Effect.fail(failed),
     ),
   )
 }
+
+/** Each name is asked for as it is: the library takes some of them for words of its own. */
+const byUsername = (client: TelegramClient, username: string, force: boolean) =>
+  asked(async (abortSignal) => {
+    const known = force ? null : await client.storage.peers.getByUsername(username)
+    if (known !== null) return personOf(known, `@${username}`)
+    const call = { _: "contacts.resolveUsername", username } as const
+    return found(await client.call(call, { abortSignal }), `@${username}`)
+  })
+
+/** No person's id is larger. */
+const largestUserId = 2 ** 40 - 1
+
+const byUserId = (client: TelegramClient, userId: number, force: boolean) =>
+  userId > largestUserId
+    ? Effect.succeed(nowhere(`tg:${userId} is no person on Telegram.`))
+    : Effect.map(
+        asked(() => client.resolvePeer(userId, force)),
+        (peer) => personOf(peer, `tg:${userId}`),
+      )
 
 /** `force`: what is remembered of the person is not believed. */
 export const resolve = (
@@ -94,15 +124,9 @@ export const resolve = (
     case "phone":
       return byPhone(client, to.phone, force)
     case "username":
-      return Effect.map(
-        asked(() => client.resolvePeer(to.username, force)),
-        (peer) => personOf(peer, `@${to.username}`),
-      )
+      return byUsername(client, to.username, force)
     case "user_id":
-      return Effect.map(
-        asked(() => client.resolvePeer(to.userId, force)),
-        (peer) => personOf(peer, `tg:${to.userId}`),
-      )
+      return byUserId(client, to.userId, force)
     case "group":
       return Effect.succeed({
         outcome: refused("group_not_found", "Telegram accounts send to people only."),

@@ -29,6 +29,9 @@ export interface KeyPlace {
   readonly clear: (type: string) => Promise<void>
 }
 
+/** For how long a phone is believed to be that account's; the library does the same with names. */
+const phoneMillis = 24 * 60 * 60_000
+
 const fromBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64")
 const toBytes = (text: string | null): Uint8Array | null =>
   text === null ? null : new Uint8Array(Buffer.from(text, "base64"))
@@ -87,8 +90,18 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
         return write([{ type: "peer", id, value: peerText(peer) }, ...named, ...phoned])
       },
       getById: (id) => peerById(String(id)),
-      getByUsername: async (name) => peerById(await read("username", name.toLowerCase())),
-      getByPhone: async (phone) => peerById(await read("phone", phone)),
+      // A name or a phone may be another account's since it was written: what was last seen of the account
+      // must still have it.
+      getByUsername: async (name) => {
+        const peer = await peerById(await read("username", name.toLowerCase()))
+        const isItsOwn = (each: string) => each.toLowerCase() === name.toLowerCase()
+        return peer?.usernames.some(isItsOwn) === true ? peer : null
+      },
+      getByPhone: async (phone) => {
+        const peer = await peerById(await read("phone", phone))
+        const isFresh = peer !== null && Date.now() - peer.updated < phoneMillis
+        return isFresh && peer.phone === phone ? peer : null
+      },
       deleteAll: async () => {
         for (const type of ["peer", "username", "phone"]) await clear(type)
       },

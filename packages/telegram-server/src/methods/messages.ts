@@ -64,7 +64,9 @@ const importContacts = (
   call: Call,
 ): tl.contacts.RawImportedContacts => {
   const viewer = self(call)
-  const found = contacts.flatMap(({ clientId, phone }) => {
+  const { takesContacts } = call.world
+  const taken = takesContacts ? contacts : []
+  const found = taken.flatMap(({ clientId, phone }) => {
     const person = foundByPhone(call, phone)
     return person === undefined ? [] : [{ clientId, person }]
   })
@@ -76,7 +78,7 @@ const importContacts = (
       clientId,
     })),
     popularInvites: [],
-    retryContacts: [],
+    retryContacts: takesContacts ? [] : contacts.map(({ clientId }) => clientId),
     users: found.map(({ person }) => userFor(viewer, person)),
   }
 }

@@ -1,0 +1,226 @@
+/**
+ * A far side that says what no server says, recipients with hostile names, and people who change theirs:
+ * nothing goes to the wrong person, nothing is told that is not so, and one account's trouble is bounded.
+ */
+import { assert, describe, it, layer } from "@effect/vitest"
+import type { SendOutcome, Target } from "@messaging-service/core/ports"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import type { CallOutcome } from "@messaging-service/telegram-server"
+import { Effect, Layer } from "effect"
+import { gzipSync } from "node:zlib"
+import { Sessions } from "../src/index.ts"
+import { BoundedCrypto } from "../src/Client.ts"
+import { endingOf } from "../src/closing.ts"
+import { afterError } from "../src/outcomes.ts"
+import { keysInMemory, makeStorage } from "../src/storage.ts"
+import {
+  aPerson,
+  aText,
+  anAccount,
+  layerAdapter,
+  layerServer,
+  layerStores,
+  layerWorld,
+  phone,
+  sendNow,
+  toldOf,
+  until,
+} from "./LiveWorld.ts"
+
+const accepted = { _tag: "Accepted" } as const
+
+const toUser = (username: string): Target => ({ kind: "username", username })
+
+const codeOf = (outcome: SendOutcome) =>
+  outcome._tag === "Refused" ? outcome.error.code : outcome._tag
+
+describe("the far side's words", () => {
+  it("are looked up as words only, however they are called", () => {
+    for (const text of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
+      assert.isNull(endingOf({ code: 400, text }))
+      const outcome = afterError({ code: 400, seconds: null, text }, true)
+      assert.deepStrictEqual(outcome, {
+        _tag: "Refused",
+        error: { code: "send_failed", message: `Telegram refused the message (${text}).` },
+        againstNumber: false,
+      })
+    }
+  })
+
+  it("are cut where they are longer than any word of it", () => {
+    const outcome = afterError({ code: 400, seconds: null, text: "X".repeat(1_000_000) }, true)
+    assert.isBelow(outcome._tag === "Refused" ? outcome.error.message.length : Infinity, 200)
+  })
+
+  it("that ask for no pause, for a past one or for years leave the number a rest that ends", () => {
+    for (const [seconds, afterMillis] of [
+      [0, 1000],
+      [-5, 1000],
+      [4_000_000_000, 24 * 60 * 60_000],
+    ] as const) {
+      const outcome = afterError({ code: 420, seconds, text: "FLOOD_WAIT_%d" }, true)
+      assert.deepStrictEqual(outcome, { _tag: "Postponed", afterMillis })
+    }
+  })
+
+  it("that are about the account do not fail the message, and one that is frozen counts as refused", () => {
+    const outcome = (code: number, text: string) => afterError({ code, seconds: null, text }, true)
+    assert.strictEqual(outcome(303, "FILE_MIGRATE_4")._tag, "Postponed")
+    assert.strictEqual(endingOf({ code: 401, text: "SOMETHING_NEW" }), "restricted")
+    const frozen = outcome(420, "FROZEN_METHOD_INVALID")
+    assert.isTrue(frozen._tag === "Refused" && frozen.againstNumber)
+  })
+})
+
+layer(layerWorld)("a recipient", (it) => {
+  it.effect("that no person can be is told as not found", () =>
+    Effect.gen(function* () {
+      const account = yield* anAccount
+      for (const userId of [2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER, 1]) {
+        const outcome = yield* sendNow(aText(account, { kind: "user_id", userId }))
+        assert.strictEqual(codeOf(outcome), "recipient_not_found", String(userId))
+      }
+    }),
+  )
+
+  it.effect("whose name is a word of the library or of the language is that person", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      for (const username of ["self", "constructor", "hasOwnProperty", "valueOf"]) {
+        const person = yield* aPerson({ username })
+        assert.deepStrictEqual(yield* sendNow(aText(account, toUser(username))), accepted)
+        assert.strictEqual(server.copies(person.digits), 1, username)
+      }
+      assert.strictEqual(server.copies(account.digits), 0)
+    }),
+  )
+
+  it.effect("whose contact Telegram did not take is not told as unknown to it", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      const { digits } = yield* aPerson({ isFoundByPhone: false })
+      const to = { kind: "phone", phone: phone(`+${digits}`) } as const
+      assert.strictEqual(codeOf(yield* sendNow(aText(account, to))), "recipient_not_found")
+      yield* server.refuseContacts(true)
+      const outcome = yield* sendNow(aText(account, to))
+      yield* server.refuseContacts(false)
+      assert.deepStrictEqual([codeOf(outcome)], ["send_failed"])
+      assert.isTrue(outcome._tag === "Refused" && outcome.againstNumber)
+    }),
+  )
+})
+
+layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
+  it.effect("that another person has taken over since it was met leads to that other person", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const first = yield* aPerson({ username: "shop" })
+      const second = yield* aPerson()
+      const account = yield* Effect.gen(function* () {
+        const made = yield* anAccount
+        assert.deepStrictEqual(yield* sendNow(aText(made, toUser("shop"))), accepted)
+        yield* server.rename(first.digits, "oldshop")
+        yield* server.rename(second.digits, "shop")
+        // The account sees the first one by the new name, and knows by it that the old one is gone.
+        assert.deepStrictEqual(yield* sendNow(aText(made, toUser("oldshop"))), accepted)
+        return made
+      }).pipe(Effect.provide(layerAdapter()))
+      yield* Effect.gen(function* () {
+        yield* toldOf(account.id, "connected")
+        assert.deepStrictEqual(yield* sendNow(aText(account, toUser("shop"))), accepted)
+      }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
+      assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [2, 1])
+    }),
+  )
+
+  it.effect("that was met more than a day ago is asked for again", () =>
+    Effect.gen(function* () {
+      const keys = keysInMemory([])
+      const { peers } = makeStorage(keys)
+      const met = (updated: number) =>
+        Promise.resolve(
+          peers.store({
+            id: 7,
+            accessHash: "1",
+            isMin: false,
+            usernames: [],
+            phone: "4915100000007",
+            updated,
+            complete: new Uint8Array([1]),
+          }),
+        )
+      const now = Date.now()
+      yield* Effect.promise(() => met(now - 23 * 60 * 60_000))
+      const find = Effect.promise(async () => await peers.getByPhone("4915100000007"))
+      assert.strictEqual((yield* find)?.id, 7)
+      yield* Effect.promise(() => met(now - 25 * 60 * 60_000))
+      assert.isNull(yield* find)
+    }),
+  )
+})
+
+describe("what the far side has packed", () => {
+  it("is unpacked up to a bound", () => {
+    const crypto = new BoundedCrypto()
+    const packed = (mebibytes: number) => gzipSync(Buffer.alloc(mebibytes * 1024 * 1024))
+    assert.strictEqual(crypto.gunzip(packed(1)).length, 1024 * 1024)
+    assert.throws(() => crypto.gunzip(packed(65)))
+  })
+})
+
+/** A frame that begins, and of which there is no end. */
+const endless = (): Uint8Array => {
+  const head = Buffer.alloc(4)
+  head.writeUInt32LE(0x7f_ff_ff_f0)
+  return Buffer.concat([head, Buffer.alloc(1024)])
+}
+
+layer(layerWorld)("an account whose far side is hostile", (it) => {
+  it.effect("waits for no frame that is longer than any, and goes on sending", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const sessions = yield* Sessions
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "hostile_one" })
+      const reconnects = sessions.status(account.id)?.reconnects ?? 0
+      yield* server.write(account.digits, endless())
+      // The library by itself keeps all that comes until the frame is whole.
+      yield* until(() => (sessions.status(account.id)?.reconnects ?? 0) > reconnects)
+      yield* until(() => sessions.status(account.id)?.state === "connected")
+      assert.deepStrictEqual(yield* sendNow(aText(account, toUser("hostile_one"))), accepted)
+      assert.strictEqual(server.copies(recipient.digits), 1)
+    }),
+  )
+
+  it.effect(
+    "that sends a send on from one data centre to the next does not call it sent or failed",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const account = yield* anAccount
+        const recipient = yield* aPerson({ username: "sent_on" })
+        const outcome: CallOutcome = { code: 303, error: "USER_MIGRATE_2" }
+        yield* server.nextCall({ method: "messages.sendMessage", outcome, times: 2 })
+        const message = aText(account, toUser("sent_on"))
+        assert.strictEqual((yield* sendNow(message))._tag, "Postponed")
+        assert.strictEqual(server.copies(recipient.digits), 0)
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+        assert.strictEqual(server.copies(recipient.digits), 1)
+      }),
+  )
+
+  it.effect("that forgets the account's key ends its connection by name, and sends nothing", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "forgotten_one" })
+      yield* server.forgetKeys(account.digits)
+      const outcome = yield* sendNow(aText(account, toUser("forgotten_one")))
+      assert.include(["NotConnected", "Postponed", "Unknown"], outcome._tag)
+      yield* toldOf(account.id, "disconnected")
+      assert.strictEqual(server.copies(recipient.digits), 0)
+    }),
+  )
+})
