@@ -52,6 +52,8 @@ export interface Held {
   /** Since when it has not been open; null while it is. */
   lostAt: number | null
   trimmedAt: number
+  /** How many keys were written since. */
+  wroteSince: number
 }
 
 export const statusOf = ({ lastWordAt, status }: Held): AccountStatus => ({

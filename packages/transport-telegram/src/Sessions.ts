@@ -106,6 +106,7 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
       proxy: undefined,
       lostAt: null,
       trimmedAt: 0,
+      wroteSince: 0,
     }
     held.set(numberId, state)
     const ended = Effect.suspend(() => {

@@ -22,8 +22,9 @@ import type { AccountStatus, Held, OpenAccount, SentMessages } from "./OpenAccou
 import type { TelegramSettings } from "./settings.ts"
 import { keptKeyPlace, keptKeys, makeStorage, reseal } from "./storage.ts"
 
-/** How often the keys of a number are trimmed, beside each time that it begins. */
+/** How often the keys of a number are trimmed, beside each time that it begins or has written so many. */
 const trimMillis = 60 * 60_000
+const trimKeys = 10_000
 
 /** Between two tries of a store that does not answer, in real time. */
 const againMillis = 250
@@ -77,7 +78,7 @@ const checkSession = (client: TelegramClient, heard: () => void) =>
 export interface Keeper {
   /** Keeps the number connected until it is over for good, or its session could not be read. */
   keep(numberId: NumberId, state: Held): Effect.Effect<"over" | "unreadable">
-  /** Drops the keys above the number that is kept, at most once an hour. */
+  /** Drops the keys above the number that is kept: once an hour, and after many writes. */
   trim(numberId: NumberId, state: Held): Effect.Effect<void>
 }
 
@@ -112,8 +113,9 @@ export const makeKeeper = Effect.fnUntraced(function* (
   const trim = Effect.fnUntraced(
     function* (numberId: NumberId, state: Held) {
       const now = yield* Clock.currentTimeMillis
-      if (now - state.trimmedAt < trimMillis) return
+      if (now - state.trimmedAt < trimMillis && state.wroteSince < trimKeys) return
       state.trimmedAt = now
+      state.wroteSince = 0
       for (const [type, most] of Object.entries(keptKeys)) yield* vault.trim(numberId, type, most)
     },
     Effect.catch((error) => Effect.logWarning("keys are trimmed another time", error)),
@@ -245,6 +247,9 @@ export const makeKeeper = Effect.fnUntraced(function* (
         const place = keptKeyPlace(vault, numberId, run, {
           isHeld: () => isHeld,
           isOwned: () => ownership.owns(numberId),
+          wrote: (keys) => {
+            state.wroteSince += keys
+          },
         })
         yield* Effect.addFinalizer(() =>
           Effect.sync(() => {

@@ -50,7 +50,33 @@ const peerFrom = (text: string | null): IPeersRepository.PeerInfo | null => {
   return { ...kept, complete: toBytes(kept.complete) ?? new Uint8Array() }
 }
 
+/** So many people that were written lately are remembered, and are not written again for half a day. */
+const mostWritten = 1000
+const writtenMillis = 12 * 60 * 60_000
+
+/**
+ * Whether what is known of a person must be written: a large account sees the same people again and again,
+ * and each time would be a write to the store.
+ */
+const makeNews = () => {
+  const written = new Map<number, { readonly as: string; readonly at: number }>()
+  return {
+    isNews: ({ accessHash, id, isMin, phone, updated, usernames }: IPeersRepository.PeerInfo) => {
+      const as = [accessHash, isMin, phone, ...usernames].join(" ")
+      const before = written.get(id)
+      if (before?.as === as && updated - before.at < writtenMillis) return false
+      written.delete(id)
+      written.set(id, { as, at: updated })
+      const [oldest] = written.keys()
+      if (written.size > mostWritten && oldest !== undefined) written.delete(oldest)
+      return true
+    },
+    clear: () => written.clear(),
+  }
+}
+
 export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageProvider => {
+  const news = makeNews()
   const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
   const peerById = async (id: string | null) =>
     id === null ? null : peerFrom(await read("peer", id))
@@ -79,6 +105,7 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
     },
     peers: {
       store: (peer) => {
+        if (!news.isNews(peer)) return
         const id = String(peer.id)
         const named = [...new Set(peer.usernames)].map((name) => ({
           type: "username",
@@ -103,6 +130,7 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
         return isFresh && peer.phone === phone ? peer : null
       },
       deleteAll: async () => {
+        news.clear()
         for (const type of ["peer", "username", "phone"]) await clear(type)
       },
     },
@@ -132,7 +160,16 @@ export const keptKeyPlace = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
-  { isHeld, isOwned }: { readonly isHeld: () => boolean; readonly isOwned: () => boolean },
+  {
+    isHeld,
+    isOwned,
+    wrote,
+  }: {
+    readonly isHeld: () => boolean
+    readonly isOwned: () => boolean
+    /** Is told how many keys were written. */
+    readonly wrote: (keys: number) => void
+  },
 ): KeyPlace => {
   const patiently = <A, E>(work: Effect.Effect<A, E>) =>
     run(
@@ -160,7 +197,10 @@ export const keptKeyPlace = (
       )
       return (await patiently(readable)).get(id) ?? null
     },
-    write: (changes) => written(vault.write(numberId, null, changes)),
+    write: (changes) => {
+      wrote(changes.length)
+      return written(vault.write(numberId, null, changes))
+    },
     clear: (type) => written(vault.trim(numberId, type, 0)),
   }
 }

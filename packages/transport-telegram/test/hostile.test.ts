@@ -3,7 +3,10 @@
  * nothing goes to the wrong person, nothing is told that is not so, and one account's trouble is bounded.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
+import { SessionStore } from "@messaging-service/core/ports"
 import type { SendOutcome, Target } from "@messaging-service/core/ports"
+import { Long } from "@mtcute/node"
+import type { tl } from "@mtcute/node"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome } from "@messaging-service/telegram-server"
 import { Effect, Layer } from "effect"
@@ -12,7 +15,7 @@ import { Sessions } from "../src/index.ts"
 import { BoundedCrypto } from "../src/Client.ts"
 import { endingOf } from "../src/closing.ts"
 import { afterError } from "../src/outcomes.ts"
-import { keysInMemory, makeStorage } from "../src/storage.ts"
+import { keptKeys, keysInMemory, makeStorage } from "../src/storage.ts"
 import {
   aPerson,
   aText,
@@ -25,6 +28,7 @@ import {
   sendNow,
   toldOf,
   until,
+  untilSo,
 } from "./LiveWorld.ts"
 
 const accepted = { _tag: "Accepted" } as const
@@ -33,6 +37,25 @@ const toUser = (username: string): Target => ({ kind: "username", username })
 
 const codeOf = (outcome: SendOutcome) =>
   outcome._tag === "Refused" ? outcome.error.code : outcome._tag
+
+const hour = 60 * 60_000
+
+type Peers = ReturnType<typeof makeStorage>["peers"]
+
+/** The library sees a person. */
+const meets = (peers: Peers, changes: Partial<Parameters<Peers["store"]>[0]>) =>
+  Effect.promise(async () => {
+    await peers.store({
+      id: 7,
+      accessHash: "1",
+      isMin: false,
+      usernames: [],
+      phone: "4915100000007",
+      updated: 0,
+      complete: new Uint8Array([1]),
+      ...changes,
+    })
+  })
 
 describe("the far side's words", () => {
   it("are looked up as words only, however they are called", () => {
@@ -137,26 +160,75 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
 
   it.effect("that was met more than a day ago is asked for again", () =>
     Effect.gen(function* () {
+      for (const [hours, id] of [
+        [23, 7],
+        [25, undefined],
+      ] as const) {
+        const { peers } = makeStorage(keysInMemory([]))
+        yield* meets(peers, { updated: Date.now() - hours * hour })
+        const found = yield* Effect.promise(async () => await peers.getByPhone("4915100000007"))
+        assert.strictEqual(found?.id, id)
+      }
+    }),
+  )
+})
+
+describe("people whom a large account meets", () => {
+  it.effect("are written once for as long as they are the same, and again after half a day", () =>
+    Effect.gen(function* () {
       const keys = keysInMemory([])
-      const { peers } = makeStorage(keys)
-      const met = (updated: number) =>
-        Promise.resolve(
-          peers.store({
-            id: 7,
-            accessHash: "1",
-            isMin: false,
-            usernames: [],
-            phone: "4915100000007",
-            updated,
-            complete: new Uint8Array([1]),
-          }),
-        )
+      let writes = 0
+      const { peers } = makeStorage({
+        ...keys,
+        write: (changes) => {
+          writes++
+          return keys.write(changes)
+        },
+      })
       const now = Date.now()
-      yield* Effect.promise(() => met(now - 23 * 60 * 60_000))
-      const find = Effect.promise(async () => await peers.getByPhone("4915100000007"))
-      assert.strictEqual((yield* find)?.id, 7)
-      yield* Effect.promise(() => met(now - 25 * 60 * 60_000))
-      assert.isNull(yield* find)
+      for (let seen = 0; seen < 100; seen++) yield* meets(peers, { updated: now + seen })
+      assert.strictEqual(writes, 1)
+      yield* meets(peers, { updated: now, usernames: ["another"] })
+      assert.strictEqual(writes, 2)
+      yield* meets(peers, { updated: now + 13 * hour, usernames: ["another"] })
+      assert.strictEqual(writes, 3)
+    }),
+  )
+})
+
+layer(layerWorld)("an account that meets more people than are kept", (it) => {
+  it.effect("has the latest of them only, long before the hour is over", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const store = yield* SessionStore
+      const account = yield* anAccount
+      const firstId = 1_000_000
+      const most = keptKeys.peer ?? 0
+      const atOnce = 500
+      for (let met = 0; met < most + 2000; met += atOnce) {
+        const users = Array.from({ length: atOnce }, (_, place): tl.RawUser => ({
+          _: "user",
+          id: firstId + met + place,
+          accessHash: Long.ONE,
+          firstName: "Person",
+        }))
+        yield* server.tell(account.digits, {
+          _: "updates",
+          updates: [],
+          users,
+          chats: [],
+          date: 0,
+          seq: 0,
+        })
+      }
+      const has = (met: number) =>
+        Effect.map(
+          Effect.orDie(store.keys(account.id, "peer", [String(firstId + met)])),
+          ({ size }) => size === 1,
+        )
+      yield* untilSo(has(most + 1999))
+      yield* untilSo(Effect.map(has(0), (isThere) => !isThere))
+      assert.isTrue(yield* has(most))
     }),
   )
 })
