@@ -1,5 +1,9 @@
-/** What the guides quote stands so in the files that they name, which other tests run. */
+/**
+ * What the guides quote stands so in the files that they name, which other tests run; and the guide to
+ * stores names all that there is to write.
+ */
 import { assert, it } from "@effect/vitest"
+import { storeTopics } from "@messaging-service/testkit"
 import { globSync, readFileSync } from "node:fs"
 
 const root = new URL("../../../", import.meta.url)
@@ -14,4 +18,19 @@ const quotes = globSync("{README.md,docs/**/*.md}", { cwd: root.pathname }).flat
 
 it.each(quotes)("$page quotes $file as it is ($place)", ({ file, text }) => {
   assert.include(read(file), text)
+})
+
+const aboutStores = read("docs/writing-a-store.md")
+
+it("the guide to stores names every port of a store, and no other", () => {
+  const ports = Array.from(
+    read("packages/testkit/src/AllStores.ts").matchAll(/^ {2}\| (\w+)$/gm),
+    ([, port = ""]) => port,
+  ).filter((port) => port !== "SimulatedPhones")
+  const named = Array.from(aboutStores.matchAll(/^\| `(\w+)`/gm), ([, port = ""]) => port)
+  assert.deepStrictEqual([...named].toSorted(), ports.toSorted())
+})
+
+it("the guide to stores names every topic of the contract", () => {
+  for (const topic of storeTopics) assert.include(aboutStores, `\`${topic}\``)
 })
