@@ -1,4 +1,5 @@
 export { layerDiskMediaFiles } from "./DiskMediaFiles.ts"
+export { layerFetchEgress } from "./FetchEgress.ts"
 export { layerEgress } from "./GuardedEgress.ts"
 export type { EgressOptions } from "./GuardedEgress.ts"
 export {

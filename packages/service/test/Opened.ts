@@ -44,6 +44,7 @@ export const openedWithPhones = async (
       publicUrl: publicUrlOf(options),
       stopMillis: 1000,
       joins: false,
+      keepsFiles: true,
     }),
   )
   onTestFinished(() => messaging.close())

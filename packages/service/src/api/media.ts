@@ -40,7 +40,7 @@ export interface ListMedia extends PageOptions {
 /** Files of one workspace, in one mode. */
 export interface MediaApi {
   /**
-   * Keeps a file. Fails with `validation_failed` (no name, no content), `request_too_large`,
+   * Keeps a file. Fails with `validation_failed` (no name, no content, no disk), `request_too_large`,
    * `storage_full` (`details.used` and `details.limit` in bytes).
    */
   readonly upload: (file: UploadFile, options?: RepeatOptions) => Promise<Made<MediaFile>>

@@ -97,13 +97,14 @@ export interface OpenOptions {
   readonly transport?: Transport | undefined
   /**
    * Directory for uploaded files and a generated secrets key, closed to other users. Not used in
-   * memory; of an embedded store its own directory; else `./data` when left out.
+   * memory; of an embedded store its own directory; else `./data` when left out. Refused in a worker of an
+   * edge host, which has no disk.
    */
   readonly dataDirectory?: string | undefined
   /**
    * 64 hexadecimal characters, from which everything that seals and signs is derived; the same at every
    * start and in all processes on a store. Older keys may follow behind commas. When left out one is
-   * made and kept in `dataDirectory`.
+   * made and kept in `dataDirectory`; it must be given on PostgreSQL in a worker of an edge host.
    */
   readonly secretsKey?: string | undefined
   /**
@@ -119,7 +120,8 @@ export interface OpenOptions {
   readonly telemetry?: TelemetryOptions | undefined
   /**
    * Whether this process does what falls due, from `open` on: sends, reminders, webhooks. True when
-   * left out. False for processes that only accept, beside others that work, or with `drain`.
+   * left out, but for a worker of an edge host, where it is false. False for processes that only accept,
+   * beside others that work, or with `drain`.
    */
   readonly worker?: boolean | undefined
   /** How long `close` waits for what is under way, in milliseconds (from 0 to 2,147,483,647); 5,000 when left out. */

@@ -31,7 +31,8 @@ export interface ComposedSettings {
   readonly store: StoreChoice
   /**
    * Absolute. Null beside a store in memory: then files and a secrets key are kept in memory too, and
-   * nothing is written to a disk.
+   * nothing is written to a disk. Null beside a PostgreSQL where there is no disk: then no file can be
+   * uploaded, and the secrets key must be given.
    */
   readonly dataDirectory: string | null
   /** Null for the one that is kept in the data directory. */
@@ -44,6 +45,8 @@ export interface ComposedSettings {
   readonly maxNumbers: number | null
   readonly clock: "system" | "adjustable"
   readonly allowPrivateTargets: boolean
+  /** Calls go by the host's own `fetch`, where a program opens no connections for them itself. */
+  readonly callsByFetch?: boolean
   /** Bytes that the attachments of one workspace's version 1 sends may take together. */
   readonly attachmentBytes: number
   /** Bytes that media leave free on the disk; null for 1 GiB or 5 % of it, the smaller of both. */

@@ -16,11 +16,17 @@ import {
   parseSecretsKey,
 } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
-import { ClockStore, OutboundRule } from "@messaging-service/core/ports"
+import {
+  ClockStore,
+  MediaFiles,
+  MediaFilesError,
+  OutboundRule,
+} from "@messaging-service/core/ports"
 import {
   layerCryptoIds,
   layerDiskMediaFiles,
   layerEgress,
+  layerFetchEgress,
   layerNativeHmac,
   layerQrCodeImages,
   realTimeLayer,
@@ -72,9 +78,32 @@ const layerMediaInMemory = Layer.unwrap(
   ),
 )
 
+const noDisk = Effect.fail(
+  new MediaFilesError({ reason: "io", cause: new Error("there is no disk that keeps files") }),
+)
+
+/** Links are fetched by way of the memory; what is to stay cannot be kept, read or removed. */
+const layerMediaWithoutDisk = Layer.effect(
+  MediaFiles,
+  Effect.map(MediaFiles, (passing) =>
+    MediaFiles.of({
+      ...passing,
+      open: () => noDisk,
+      spool: (content, maximumBytes) =>
+        Effect.map(passing.spool(content, maximumBytes), (spooled) => ({
+          ...spooled,
+          keep: noDisk,
+        })),
+      remove: () => noDisk,
+    }),
+  ),
+).pipe(Layer.provide(layerMediaInMemory))
+
 /** Files live as long as their records do: those of a store in memory go with the process. */
 const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => {
-  if (dataDirectory === null) return layerMediaInMemory
+  if (dataDirectory === null) {
+    return store.kind === "memory" ? layerMediaInMemory : layerMediaWithoutDisk
+  }
   return store.kind === "memory"
     ? Layer.unwrap(
         Effect.map(passingDirectory(dataDirectory), (directory) =>
@@ -96,7 +125,7 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => 
 
 const layerAdapters = (settings: ComposedSettings) =>
   Layer.mergeAll(
-    layerEgress(),
+    settings.callsByFetch === true ? layerFetchEgress : layerEgress(),
     layerQrCodeImages,
     layerMedia(settings),
     // Any process can send from simulated phones; a number's connection belongs to one at a time.
@@ -198,9 +227,9 @@ const layerWhole = (
 /** Every service, and the stores and transports under them. */
 export type ComposedService = Layer.Success<ReturnType<typeof layerWhole>>
 
-const madeDirectory = ({ dataDirectory, store }: ComposedSettings) => {
+const madeDirectory = ({ dataDirectory, secretsKeys, store }: ComposedSettings) => {
   if (dataDirectory !== null) return openDataDirectory(dataDirectory)
-  return store.kind === "memory"
+  return store.kind === "memory" || (isShared(store) && secretsKeys !== null)
     ? Effect.void
     : Effect.fail(new CannotStart({ message: "DATA_DIR is needed beside this store" }))
 }

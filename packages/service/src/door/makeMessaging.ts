@@ -11,6 +11,7 @@ import type { ComposedService } from "../compose/index.ts"
 import { makeApi } from "./Api.ts"
 import { idOf } from "./asking.ts"
 import { makeCalls } from "./Calls.ts"
+import { isEdgeWorker } from "./edgeHost.ts"
 import { makeListening } from "./events.ts"
 import { closed, errorOfRefusal } from "./failure.ts"
 import { makeHandler } from "./handler.ts"
@@ -54,6 +55,8 @@ interface Made {
   readonly stopMillis: number
   /** Whether the store can take part in a transaction of the program's. */
   readonly joins: boolean
+  /** Whether files can be uploaded. */
+  readonly keepsFiles: boolean
   /** Runs after each call, whose answer waits for it. */
   readonly afterCall?: () => Promise<void>
 }
@@ -61,14 +64,14 @@ interface Made {
 /** Makes the front door, and starts the worker unless the options say otherwise. */
 export const makeMessaging = (
   options: OpenOptions,
-  { afterCall, context, joins, publicUrl, scope, stopMillis }: Made,
+  { afterCall, context, joins, keepsFiles, publicUrl, scope, stopMillis }: Made,
 ): Effect.Effect<Messaging> =>
   Effect.gen(function* () {
     const calls = makeCalls(context, afterCall)
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
     const { caughtUp, on } = yield* makeListening(calls.holdUp).pipe(Scope.provide(listeners))
-    const work = yield* startWork(options.worker ?? true)
+    const work = yield* startWork(options.worker ?? !isEdgeWorker())
     let isClosed = false
     const handler = makeHandler(context, options.http ?? {}, {
       publicUrl,
@@ -103,6 +106,7 @@ export const makeMessaging = (
         return makeApi({
           run,
           joins,
+          keepsFiles,
           isTrusted: true,
           caller: Effect.map(
             Workspaces.use((workspaces) => workspaces.get(id)),
@@ -121,6 +125,7 @@ export const makeMessaging = (
         makeApi({
           run,
           joins,
+          keepsFiles,
           isTrusted: false,
           caller: Effect.map(
             Admission.use((admission) => admission.admitV2(`Bearer ${key}`, ownAddress)),

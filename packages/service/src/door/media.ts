@@ -95,11 +95,18 @@ const shownNow = Effect.gen(function* () {
   return (file: MediaFile) => mediaShown(file, now, link)
 })
 
-export const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
+const noDisk = refuse("validation_failed", {
+  field: "content",
+  message:
+    "A file needs a disk (dataDirectory), which this service does not have: send a link, or upload it in a process that has one.",
+})
+
+export const mediaApi: CallerApi<MediaApi> = ({ caller, keepsFiles, run }) => ({
   upload: (file, options) =>
     run(
       Effect.scoped(
         Effect.gen(function* () {
+          if (!keepsFiles) return yield* noDisk
           const who = yield* caller
           yield* permit(who, "uploadMedia")
           const upload = yield* spooled(who, file)

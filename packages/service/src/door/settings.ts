@@ -11,6 +11,7 @@ import type {
   StoreChoice,
   TransportChoice,
 } from "../compose/index.ts"
+import { inHandler, isEdgeWorker, wrongOnEdge } from "./edgeHost.ts"
 import { basePathOf } from "./handler.ts"
 import { openRules } from "./openRules.ts"
 import { WrongOptions, wrongOptions } from "./rules.ts"
@@ -31,7 +32,10 @@ interface Kept {
   readonly dataDirectory: string | null
 }
 
-const storeOf = ({ dataDirectory, store = "memory" }: OpenOptions): Kept => {
+const storeOf = (
+  { dataDirectory, store = "memory" }: OpenOptions,
+  isWithoutDisk: boolean,
+): Kept => {
   if (store === "memory") return { store: { kind: "memory" }, dataDirectory: null }
   if ("embedded" in store && store.embedded !== undefined) {
     return { store: { kind: "embedded" }, dataDirectory: resolve(store.embedded) }
@@ -42,7 +46,7 @@ const storeOf = ({ dataDirectory, store = "memory" }: OpenOptions): Kept => {
       pool === undefined
         ? { kind: "postgres", url: Redacted.make(postgres), schema }
         : { kind: "pool", pool: pool as HostPool, schema },
-    dataDirectory: resolve(dataDirectory ?? "data"),
+    dataDirectory: isWithoutDisk ? null : resolve(dataDirectory ?? "data"),
   }
 }
 
@@ -116,8 +120,14 @@ export const settingsOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ComposedSettings, CannotStart | WrongOptions> {
   const refused = wrongOptions(openRules, options)
   if (refused !== undefined) return yield* refused
+  const isOnEdge = isEdgeWorker()
+  if (isOnEdge) {
+    const unfit = wrongOnEdge(options)
+    if (unfit !== undefined) return yield* unfit
+    yield* inHandler
+  }
   const { egress, maxNumbers = null, secretsKey } = options
-  const kept = storeOf(options)
+  const kept = storeOf(options, isOnEdge)
   yield* checkedSchema(kept.store)
   return {
     ...kept,
@@ -127,6 +137,7 @@ export const settingsOf = Effect.fnUntraced(function* (
     maxNumbers,
     clock: "system",
     allowPrivateTargets: egress === "open",
+    callsByFetch: isOnEdge,
     attachmentBytes: sharedResources.attachmentBytes.share.most,
     diskReserve: null,
     stopMillis: options.shutdownMillis ?? shutdownMillis,

@@ -1,0 +1,124 @@
+/** The service in a worker of an edge host: what works there, and that the rest is refused in one line. */
+import { assert, layer } from "@effect/vitest"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Context, Effect, Layer } from "effect"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { hasWorkerd, listening, portTo, serveWorker } from "./edge/Workerd.ts"
+
+const worker = join(import.meta.dirname, "edge/everything.ts")
+const example = join(import.meta.dirname, "../src/edgeWorker.ts")
+
+/** A database as a worker reaches it. */
+const aDatabase = Effect.gen(function* () {
+  const { database, path, username } = yield* (yield* EmbeddedPostgres).createDatabase()
+  return `postgres://${username}@127.0.0.1:${yield* portTo(path)}/${database}`
+})
+
+const text = (url: string, init: RequestInit = {}) =>
+  Effect.promise(async () => (await fetch(url, init)).text())
+
+class Edge extends Context.Service<Edge, (path: string, body?: object) => Effect.Effect<unknown>>()(
+  "test/Edge",
+) {
+  static readonly layer = Layer.effect(
+    Edge,
+    Effect.gen(function* () {
+      const receiver = createServer((_, response) => response.end())
+      const port = yield* listening(receiver)
+      const folder = yield* processes.temporaryDirectory
+      const url = yield* serveWorker(folder, worker, { DATABASE_URL: yield* aDatabase })
+      return Edge.of((path, body) =>
+        Effect.map(
+          text(`${url}/${path}`, {
+            method: "POST",
+            headers: { receiver: `http://127.0.0.1:${port}/` },
+            body: JSON.stringify(body),
+          }),
+          (answer): unknown => JSON.parse(answer),
+        ),
+      )
+    }),
+  )
+}
+
+const done = { sent: 1, delivered: 1, finished: true, status: "sent" }
+
+const noFiles = {
+  code: "validation_failed",
+  field: "content",
+  message:
+    "content: A file needs a disk (dataDirectory), which this service does not have: send a link, or upload it in a process that has one.",
+}
+
+const noDisk = "needs a disk, which a worker of an edge host does not have"
+const noProcess = "needs a process that stays, which a worker of an edge host is not"
+
+/** Options that need what an edge host does not have, and what is said of them. */
+const refused: ReadonlyArray<readonly [options: object, field: string, line: string]> = [
+  [
+    { store: { embedded: "./data" } },
+    "store.embedded",
+    `store.embedded ${noDisk}: use store.pool or store.postgres`,
+  ],
+  [
+    { transport: "live" },
+    "transport",
+    `transport "live" ${noProcess}: connect numbers in one that does`,
+  ],
+  [{ dataDirectory: "/tmp" }, "dataDirectory", `dataDirectory ${noDisk}: leave it out`],
+  [{ worker: true }, "worker", `worker true ${noProcess}: leave it out, and call drain`],
+  [
+    { store: { postgres: "postgres://127.0.0.1/none" } },
+    "secretsKey",
+    "secretsKey must be given in a worker of an edge host: no disk keeps one",
+  ],
+]
+
+layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
+  excludeTestServices: true,
+  timeout: "60 seconds",
+})("in a worker of an edge host", (it) => {
+  for (const [store, upload] of [
+    ["memory", "application/pdf"],
+    ["url", noFiles],
+    ["pool", noFiles],
+  ] as const) {
+    it.effect.skipIf(!hasWorkerd)(`a message is sent, told of and read back: ${store}`, () =>
+      Effect.gen(function* () {
+        const ask = yield* Edge
+        assert.deepStrictEqual(yield* ask(store), { ...done, upload })
+      }),
+    )
+  }
+
+  it.effect.skipIf(!hasWorkerd)("what it cannot have is refused in a line that names it", () =>
+    Effect.gen(function* () {
+      const ask = yield* Edge
+      for (const [options, field, message] of refused) {
+        assert.deepStrictEqual(yield* ask("open", options), {
+          code: "cannot_start",
+          field,
+          message,
+        })
+      }
+      assert.deepStrictEqual(yield* ask("too-early"), {
+        code: "cannot_start",
+        field: null,
+        message: "open can only be called while a worker of an edge host handles a request",
+      })
+    }),
+  )
+
+  it.effect.skipIf(!hasWorkerd)("the example accepts, and refuses in the service's words", () =>
+    Effect.gen(function* () {
+      const url = yield* serveWorker(yield* processes.temporaryDirectory, example, {
+        DATABASE_URL: yield* aDatabase,
+        SECRETS_KEY: "0123456789abcdef".repeat(4),
+      })
+      const post = (body: string) => text(url, { method: "POST", body })
+      assert.strictEqual(yield* post("Hello"), `{"id":1,"status":"queued"}`)
+      assert.include(yield* post(""), "text_required")
+    }),
+  )
+})

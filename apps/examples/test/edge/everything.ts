@@ -1,0 +1,70 @@
+/** A worker that does what it is asked for, and answers with what came of it. */
+import { MessagingError, open } from "@messaging-service/service"
+import type { Messaging, OpenOptions } from "@messaging-service/service"
+import { Pool } from "pg"
+
+interface Environment {
+  readonly DATABASE_URL: string
+}
+
+const said = (error: unknown) => {
+  if (!(error instanceof MessagingError)) throw error
+  const { code, field, message } = error
+  return { code, field, message }
+}
+
+/** Opened when the module is loaded, which is none of the moments at which a worker may. */
+const tooEarly = open().then(() => "opened", said)
+
+/** Sends, drains, and reads back, by a call and by a request; and tries to upload a file. */
+const sends = async (messaging: Messaging, receiver: string) => {
+  const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
+  const api = messaging.as(shop)
+  const webhook = await api.webhooks.create({ url: receiver })
+  const { id } = await api.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
+  const { delivered, finished, sent } = await messaging.drain()
+  const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+  const answered = await messaging.handler(
+    new Request(`http://127.0.0.1:8080/api/v2/messages/${id}`, {
+      headers: { authorization: `Bearer ${key}` },
+    }),
+  )
+  const upload = await api.media
+    .upload({ content: new TextEncoder().encode("%PDF-1.7\n%%EOF\n"), fileName: "menu.pdf" })
+    .then(({ mimeType }) => mimeType, said)
+  await api.webhooks.remove(webhook.id)
+  await messaging.close()
+  const { status } = (await answered.json()) as { readonly status: string }
+  return { sent, delivered, finished, status, upload }
+}
+
+const egress = "open"
+const secretsKey = "0123456789abcdef".repeat(4)
+
+const answer = async (request: Request, { DATABASE_URL }: Environment) => {
+  const [, what] = new URL(request.url).pathname.split("/")
+  const receiver = request.headers.get("receiver") ?? ""
+  switch (what) {
+    case "memory":
+      return Response.json(await sends(await open({ egress }), receiver))
+    case "url": {
+      const store = { postgres: DATABASE_URL }
+      return Response.json(await sends(await open({ egress, store, secretsKey }), receiver))
+    }
+    case "pool": {
+      const pool = new Pool({ connectionString: DATABASE_URL })
+      const done = await sends(await open({ egress, store: { pool }, secretsKey }), receiver)
+      await pool.end()
+      return Response.json(done)
+    }
+    case "too-early":
+      return Response.json(await tooEarly)
+    default:
+      return Response.json(
+        await open((await request.json()) as OpenOptions).then(() => "opened", said),
+      )
+  }
+}
+
+// oxlint-disable-next-line import/no-default-export -- what the host calls
+export default { fetch: answer }
