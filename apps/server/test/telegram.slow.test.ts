@@ -17,16 +17,13 @@ interface Login {
   readonly error: string | null
 }
 
-/** From an empty store to a message that was read, and a restart that sends another. */
-const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
+/** How a server of that store is started against the Telegram server. */
+const against = (far: typeof TelegramServer.Service, store: Readonly<Record<string, string>>) =>
   Effect.gen(function* () {
-    const far = yield* TelegramServer
-    yield* far.person(ownPhone, { password: "correct horse" })
-    yield* far.person(otherPhone, { username: "somename" })
     const directory = yield* processes.temporaryDirectory
     const key = join(directory, "key.pem")
     yield* Effect.promise(() => writeFile(key, far.publicKey))
-    const started = processes.startServer(program, {
+    return processes.startServer(program, {
       PORT: "0",
       DATA_DIR: join(directory, "data"),
       OPERATOR_TOKEN: operatorToken,
@@ -37,9 +34,12 @@ const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
       TELEGRAM_PUBLIC_KEY: key,
       ...store,
     })
+  })
 
-    const first = yield* started
-    const { ask } = processes.anOperator(first.url, operatorToken)
+/** A workspace with a key, and a number of it whose login is at that path. */
+const aNumber = (url: string) =>
+  Effect.gen(function* () {
+    const { ask } = processes.anOperator(url, operatorToken)
     yield* ask("POST", "/workspaces", { name: "Live" })
     const { body: issued } = yield* ask<{ readonly key: string }>("POST", "/workspaces/1/keys", {
       version: 2,
@@ -51,8 +51,22 @@ const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
       "/workspaces/1/numbers",
       account,
     )
-    const login = `/workspaces/1/numbers/${number.id}/telegram-login`
-    const byCode = { method: "code", phone: `+${ownPhone}` }
+    const path = `/workspaces/1/numbers/${number.id}`
+    return { ask, issued, number, path, login: `${path}/telegram-login` }
+  })
+
+const byCode = { method: "code", phone: `+${ownPhone}` }
+
+/** From an empty store to a message that was read, and a restart that sends another. */
+const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
+  Effect.gen(function* () {
+    const far = yield* TelegramServer
+    yield* far.person(ownPhone, { password: "correct horse" })
+    yield* far.person(otherPhone, { username: "somename" })
+    const started = yield* against(far, store)
+
+    const first = yield* started
+    const { ask, issued, login, number } = yield* aNumber(first.url)
     const begun = yield* ask<Login>("POST", login, byCode)
     assert.deepStrictEqual([begun.status, begun.body.state], [202, "code_sent"])
     assert.strictEqual((yield* ask("POST", login, byCode)).status, 409)
@@ -90,9 +104,49 @@ const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
     assert.deepStrictEqual(far.complaints(), [])
   }).pipe(Effect.provide(TelegramServer.layer()))
 
+/** What waits while Telegram makes the account wait is told as it is, and does not leave behind its back. */
+const pause = Effect.gen(function* () {
+  const far = yield* TelegramServer
+  yield* far.person(ownPhone)
+  yield* far.person(otherPhone, { username: "somename" })
+  const server = yield* yield* against(far, { DATABASE_URL: "memory:" })
+  const { ask, issued, login, number, path } = yield* aNumber(server.url)
+  yield* ask("POST", login, byCode)
+  yield* ask("POST", `${login}/code`, { code: "12345" })
+  const caller = processes.aCaller(server.url, issued.key)
+  const more = { to: { username: "@somename" }, from: number.id }
+
+  yield* far.nextCall({ phone: ownPhone, outcome: { code: 420, error: "FLOOD_WAIT_8" } })
+  const { body: cancelled } = yield* caller.send("Cancelled", more)
+  const rested = processes.waitUntil(
+    "Telegram has made the account wait",
+    Effect.map(
+      ask<{ readonly next_send_at: string | null }>("GET", `${path}/connection`),
+      ({ body }) =>
+        far.ordersLeft(ownPhone) === 0 && body.next_send_at !== null ? body : undefined,
+    ),
+  )
+  yield* rested
+  const expires = new Date(Date.now() + 1000).toISOString()
+  const { body: expired } = yield* caller.send("Expired", { ...more, expires_at: expires })
+  const { body: sent } = yield* caller.send("Sent", more)
+  const answer = yield* caller.cancel(cancelled.id)
+  assert.deepStrictEqual([answer.status, answer.body.status], [200, "cancelled"])
+  yield* caller.until(expired.id, "expired")
+  assert.strictEqual(far.copies(otherPhone), 0)
+  yield* caller.until(sent.id, "sent")
+  assert.deepStrictEqual(
+    far.shown(otherPhone).map(({ text }) => text),
+    ["Sent"],
+  )
+  assert.strictEqual((yield* caller.read(cancelled.id)).body.status, "cancelled")
+  assert.strictEqual((yield* caller.read(expired.id)).body.status, "expired")
+}).pipe(Effect.provide(TelegramServer.layer()))
+
 describe.concurrent("a Telegram account logs in, and its message to @name arrives once", () => {
   it.effect("on a store in memory", () => story({ DATABASE_URL: "memory:" }, false))
   it.effect("on the embedded database", () => story({}, true))
+  it.effect("unless it was cancelled or has expired while Telegram made it wait", () => pause)
   it.effect("on PostgreSQL", () =>
     Effect.gen(function* () {
       const { createDatabase } = yield* EmbeddedPostgres
