@@ -161,7 +161,13 @@ export type {
 export { changedPacing } from "./number/Pacing.ts"
 export type { Pacing } from "./number/Pacing.ts"
 export { QrImages } from "./number/QrLinks.ts"
-export { NumberStore, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"
+export {
+  NumberStore,
+  isSameNumber,
+  isSeenBy,
+  modesSeenBy,
+  platforms,
+} from "./number/SendingNumber.ts"
 export { NumberProxies } from "./number/Proxy.ts"
 export type {
   NumberChange,
@@ -318,4 +324,4 @@ export {
   unlimitedPlan,
   withMessages,
 } from "./workspace/Workspace.ts"
-export type { Admits, NewWorkspace, Plan, Workspace } from "./workspace/Workspace.ts"
+export type { Admits, NewWorkspace, Plan, WantedNumber, Workspace } from "./workspace/Workspace.ts"

@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { MessagingError, open } from "../src/index.ts"
 import type { Api, Messaging, Workspace } from "../src/index.ts"
-import { failure, phone } from "./Opened.ts"
+import { all, failure, phone } from "./Opened.ts"
 
 let messaging: Messaging
 let shop: Workspace
@@ -159,11 +159,11 @@ describe("a caller with a key", () => {
 describe("ensuring a workspace", () => {
   it("makes one however many ask at once, and adds only the numbers that are missing", async () => {
     const wanted = { numbers: [{ phone: "+15550100011" }] }
-    const all = await Promise.all(
+    const found = await Promise.all(
       Array.from({ length: 8 }, () => messaging.workspaces.ensure("again", wanted)),
     )
-    assert.lengthOf(new Set(all.map(({ id }) => id)), 1)
-    const [first] = all
+    assert.lengthOf(new Set(found.map(({ id }) => id)), 1)
+    const [first] = found
     const { numbers } = messaging.operator(first?.id ?? 0)
     assert.lengthOf(await numbers.list(), 1)
     const same = await messaging.workspaces.ensure("again", {
@@ -175,6 +175,39 @@ describe("ensuring a workspace", () => {
       (await numbers.list()).map(({ phone }) => phone),
       ["15550100011", "15550100012"],
     )
+  })
+
+  it("makes nothing when anything of it is wrong, and names the number", async () => {
+    const wrong: ReadonlyArray<readonly [string, string, object | null]> = [
+      [
+        "invalid_phone",
+        "numbers[1].phone",
+        { numbers: [{ phone: "+15550100021" }, { phone: "5" }] },
+      ],
+      [
+        "validation_failed",
+        "numbers[0].lable",
+        { numbers: [{ phone: "+15550100021", lable: "A" }] },
+      ],
+      [
+        "validation_failed",
+        "numbers[0].platform",
+        { numbers: [{ phone: "+15550100021", platform: "sms" }] },
+      ],
+      ["validation_failed", "numbers[0]", { numbers: [null] }],
+      ["validation_failed", "plans", { plans: null }],
+      ["validation_failed", "wanted", null],
+      ["validation_failed", "wanted", ["+15550100021"]],
+    ]
+    const names = async () => (await all(messaging.workspaces.list())).map(({ name }) => name)
+    for (const [code, field, wanted] of wrong) {
+      const error = await failure(messaging.workspaces.ensure("wrong", wanted as never))
+      assert.deepStrictEqual([error.code, error.field], [code, field])
+    }
+    assert.notInclude(await names(), "wrong")
+    // One that is there is held to the same.
+    const error = await failure(messaging.workspaces.ensure("shop", { plans: null } as object))
+    assert.deepStrictEqual([error.code, error.field], ["validation_failed", "plans"])
   })
 
   it("is refused as making one is", async () => {

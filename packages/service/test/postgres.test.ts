@@ -36,18 +36,26 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
-    it.effect("processes that start at once ensure one workspace", () =>
+    it.effect("processes that start at once ensure one workspace with each number once", () =>
       Effect.gen(function* () {
-        const { options } = yield* aDatabase
+        const { path, username, database, dataDirectory } = yield* aDatabase
+        const address = { host: dirname(path), user: username, database, max: 4 }
         const secretsKey = "0123456789abcdef".repeat(4)
-        const ids = yield* Effect.promise(async () => {
+        // As a host may have set it: a transaction sees to its end what it saw at first.
+        const options = "-c default_transaction_isolation=repeatable\\ read"
+        yield* Effect.promise(async () => {
+          const pools = [1, 2].map(() => new Pool({ ...address, options }))
           const processesAtOnce = await Promise.all(
-            [1, 2].map(() => opened({ ...options, secretsKey, worker: false })),
+            pools.map((pool) =>
+              opened({ store: { pool }, dataDirectory, secretsKey, worker: false }),
+            ),
           )
-          const shops = await Promise.all(processesAtOnce.map(aShop))
-          return shops.map(({ shop }) => shop.id)
+          const shops = await Promise.all([...processesAtOnce, ...processesAtOnce].map(aShop))
+          assert.lengthOf(new Set(shops.map(({ shop }) => shop.id)), 1)
+          assert.lengthOf((await shops[0]?.api.numbers.list()) ?? [], 1)
+          await Promise.all(processesAtOnce.map((messaging) => messaging.close()))
+          await Promise.all(pools.map((pool) => pool.end()))
         })
-        assert.lengthOf(new Set(ids), 1)
       }),
     )
 

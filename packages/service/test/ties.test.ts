@@ -63,6 +63,7 @@ const commands: {
   readonly listMedia: Command<Core.ListMedia, Door.ListMedia>
   readonly createWebhook: Command<Core.CreateWebhook, Door.CreateWebhook>
   readonly createWorkspace: Command<Core.CreateWorkspace, Door.CreateWorkspace>
+  readonly ensureWorkspace: Command<Omit<Core.EnsureWorkspace, "name">, Door.EnsureWorkspace>
   readonly changeWorkspace: Command<Core.ChangeWorkspace, Door.ChangeWorkspace>
   readonly createKey: Command<Core.CreateKey, Door.CreateKey>
   readonly createContact: Command<Core.CreateContact, Door.CreateContact>
@@ -83,6 +84,7 @@ const commands: {
   listMedia: true,
   createWebhook: true,
   createWorkspace: true,
+  ensureWorkspace: true,
   changeWorkspace: true,
   createKey: true,
   createContact: true,
@@ -163,7 +165,7 @@ const words: {
 it("commands, records and words of the front door are the core's", () => {
   const all = [commands, records, words].flatMap((ties) => Object.values(ties))
   assert.isTrue(all.every((tie) => tie))
-  assert.lengthOf(all, 43)
+  assert.lengthOf(all, 44)
 })
 
 it("every name has one spelling on each side", () => {

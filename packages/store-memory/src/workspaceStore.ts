@@ -1,33 +1,49 @@
 /** `WorkspaceStore` in memory. */
-import type { WorkspaceStore } from "@messaging-service/core/ports"
+import { isSameNumber } from "@messaging-service/core/ports"
+import type { Admits, NewWorkspace, WorkspaceStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
-import { closeLane } from "./Lane.ts"
+import { closeLane, openLane } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 import type { Tables } from "./tables.ts"
 
+const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
+  tables.workspaces.insert((id) => ({
+    workspace: { ...given, id, deletedAt: null },
+    callbackSalt: null,
+    admits,
+    minuteV1: { start: Number.NaN, count: 0 },
+    keys: [],
+    lanes: [],
+    contacts: [],
+    contactsByPhone: new Map(),
+    messages: { live: [], test: [] },
+    endpoints: [],
+    callbackLanes: new Map(),
+    callbackLog: [],
+    media: [],
+    mediaBytes: 0,
+    attachedBytes: 0,
+    reminders: [],
+  }))
+
 export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Service> => ({
-  insert: (given, admits) =>
-    tables.workspaces.insert((id) => ({
-      workspace: { ...given, id, deletedAt: null },
-      callbackSalt: null,
-      admits,
-      minuteV1: { start: Number.NaN, count: 0 },
-      keys: [],
-      lanes: [],
-      contacts: [],
-      contactsByPhone: new Map(),
-      messages: { live: [], test: [] },
-      endpoints: [],
-      callbackLanes: new Map(),
-      callbackLog: [],
-      media: [],
-      mediaBytes: 0,
-      attachedBytes: 0,
-      reminders: [],
-    })).workspace,
+  insert: (given, admits) => insert(tables, given, admits).workspace,
+
+  ensure: (given, admits, numbers) => {
+    const row =
+      [...tables.workspaces.rows].find(
+        ({ workspace }) => workspace.deletedAt === null && workspace.name === given.name,
+      ) ?? insert(tables, given, admits)
+    for (const { number, pacing } of numbers) {
+      const isThere = row.lanes.some((lane) => !lane.removed && isSameNumber(lane.number, number))
+      if (isThere) continue
+      row.lanes.push(openLane(tables, row, { ...number, workspaceId: row.workspace.id }, pacing))
+    }
+    return row.workspace
+  },
 
   get: (id) => workspaceOf(tables, id)?.workspace ?? null,
 

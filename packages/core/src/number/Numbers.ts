@@ -1,8 +1,8 @@
 /** The numbers of a workspace as the operator keeps them (contract: Workspace numbers). */
-import { Clock, Context, Effect, Layer, Schema, SchemaIssue } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
 import { makeConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import { refuse } from "../error/Refusal.ts"
-import type { Failure } from "../error/Refusal.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
 import { makeStranded } from "../message/Stranded.ts"
@@ -119,6 +119,38 @@ export const ConnectedFromTheStart = Context.Reference<boolean>("core/ConnectedF
   defaultValue: () => true,
 })
 
+/** What a number is made from, at that moment. */
+export interface NumberBirth {
+  readonly connectedFromTheStart: boolean
+  readonly createdAt: number
+}
+
+/**
+ * The number that a body asks for; `connected` where its body does not say, if it can be. Fails with
+ * `validation_failed` for a number that only linking connects; `field` is the path of its status.
+ */
+export const newNumber = (
+  { label = "", phone, platform, status }: typeof NumberBody.Type,
+  { connectedFromTheStart, createdAt }: NumberBirth,
+  field = "status",
+): Result.Result<Omit<SendingNumber, "id" | "workspaceId">, Refusal> =>
+  status === "connected" && !connectedFromTheStart
+    ? Result.fail(
+        refuse("validation_failed", {
+          field,
+          message: "A live number starts disconnected and is connected by linking it.",
+        }),
+      )
+    : Result.succeed({
+        mode: "live",
+        phone: phoneDigits(phone),
+        label,
+        platform,
+        status: status ?? (connectedFromTheStart ? "connected" : "disconnected"),
+        loginMethod: "qr",
+        createdAt,
+      })
+
 export class Numbers extends Context.Service<
   Numbers,
   {
@@ -183,24 +215,16 @@ export class Numbers extends Context.Service<
         create: Effect.fn("Numbers.create")(function* (role, workspaceId, command) {
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const input = yield* Effect.fromResult(decodeBody(command))
-          const status = input.status ?? "connected"
-          if (status === "connected" && !connectedFromTheStart) {
-            return yield* refuse("validation_failed", {
-              field: "status",
-              message: "A live number starts disconnected and is connected by linking it.",
-            })
-          }
-          const number: Omit<SendingNumber, "id"> = {
-            workspaceId: workspace.id,
-            mode: "live",
-            phone: phoneDigits(input.phone),
-            label: input.label ?? "",
-            platform: input.platform,
-            status,
-            loginMethod: "qr",
-            createdAt: yield* Clock.currentTimeMillis,
-          }
-          return yield* store.insert(number, startingPacing[input.platform])
+          const number = yield* Effect.fromResult(
+            newNumber(
+              { ...input, status: input.status ?? "connected" },
+              { connectedFromTheStart, createdAt: yield* Clock.currentTimeMillis },
+            ),
+          )
+          return yield* store.insert(
+            { ...number, workspaceId: workspace.id },
+            startingPacing[input.platform],
+          )
         }),
         list: Effect.fn("Numbers.list")(function* (role, workspaceId) {
           return yield* store.list((yield* workspaces.within(role, workspaceId, "numbers")).id)

@@ -51,6 +51,12 @@ export const modesSeenBy = (mode: Mode): ReadonlyArray<Mode> =>
 export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
   modesSeenBy(mode).includes(number.mode)
 
+type Told = Pick<SendingNumber, "mode" | "phone" | "platform">
+
+/** Whether both are the same phone or account, in the same world. */
+export const isSameNumber = (one: Told, other: Told): boolean =>
+  one.phone === other.phone && one.platform === other.platform && one.mode === other.mode
+
 /** A proxy that a number's connection goes through, as it is kept: its URL is sealed. */
 export interface SealedProxy {
   readonly host: string

@@ -8,6 +8,8 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { WorkspaceId } from "../Ids.ts"
+import type { Pacing } from "../number/Pacing.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 
 export interface Plan {
@@ -146,11 +148,28 @@ export type WorkspaceChange = Partial<
   Pick<Workspace, "name" | "demo" | "accountDisabled" | "apiV2Enabled" | "plan">
 >
 
+/** A number that a workspace is to have, as it is made where it is missing. */
+export interface WantedNumber {
+  readonly number: Omit<SendingNumber, "id" | "workspaceId">
+  readonly pacing: Pacing | null
+}
+
 export class WorkspaceStore extends Context.Service<
   WorkspaceStore,
   {
     /** `admits` is kept beside the workspace for `KeyStore`: does a request with its key count? */
     insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
+    /**
+     * The oldest workspace of that name, which is made as given when there is none, with those of the
+     * numbers added that it lacks (by platform, mode and phone); whatever else it has stays as it is.
+     * One atomic step: however many processes call it at once, there is one workspace, and each number
+     * once.
+     */
+    ensure(
+      workspace: NewWorkspace,
+      admits: Admits,
+      numbers: ReadonlyArray<WantedNumber>,
+    ): Effect.Effect<Workspace, StoreUnavailable>
     /** Null when unknown or deleted. */
     get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
     /** Newest first, deleted ones left out. */

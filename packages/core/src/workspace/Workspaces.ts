@@ -11,7 +11,15 @@ import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
 import { WorkspaceStore, admits, requireRole, unlimitedPlan } from "./Workspace.ts"
-import type { Duty, Plan, Role, Workspace, WorkspaceChange } from "./Workspace.ts"
+import type {
+  Admits,
+  Duty,
+  NewWorkspace,
+  Plan,
+  Role,
+  Workspace,
+  WorkspaceChange,
+} from "./Workspace.ts"
 
 const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
@@ -53,6 +61,22 @@ export const WorkspacePatch = Schema.Struct({
 /** A workspace to make, and what to change of one: in the words of their bodies. */
 export type CreateWorkspace = typeof WorkspaceBody.Encoded
 export type ChangeWorkspace = typeof WorkspacePatch.Encoded
+
+/** The workspace that a body asks for. */
+export const newWorkspace = (
+  input: typeof WorkspaceBody.Type,
+  createdAt: number,
+): { readonly workspace: NewWorkspace; readonly admits: Admits } => {
+  const workspace = {
+    name: input.name,
+    demo: input.demo ?? false,
+    accountDisabled: false,
+    apiV2Enabled: input.api_v2_enabled ?? true,
+    plan: input.plan === undefined ? unlimitedPlan : toPlan(input.plan),
+    createdAt,
+  }
+  return { workspace, admits: admits({ ...workspace, deletedAt: null }) }
+}
 
 const decodeBody = inputDecoder(WorkspaceBody)
 const decodePatch = inputDecoder(WorkspacePatch)
@@ -116,15 +140,8 @@ export class Workspaces extends Context.Service<
         create: Effect.fn("Workspaces.create")(function* (role, command) {
           yield* requireRole(role, "workspace")
           const input = yield* Effect.fromResult(decodeBody(command))
-          const workspace = {
-            name: input.name,
-            demo: input.demo ?? false,
-            accountDisabled: false,
-            apiV2Enabled: input.api_v2_enabled ?? true,
-            plan: input.plan === undefined ? unlimitedPlan : toPlan(input.plan),
-            createdAt: yield* Clock.currentTimeMillis,
-          }
-          return yield* store.insert(workspace, admits({ ...workspace, deletedAt: null }))
+          const made = newWorkspace(input, yield* Clock.currentTimeMillis)
+          return yield* store.insert(made.workspace, made.admits)
         }),
         list: Effect.fn("Workspaces.list")(function* (query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))

@@ -95,7 +95,8 @@ export interface WorkspacesApi {
    * processes may call it at once, and any number of times. Numbers that it does not have yet (by
    * platform and phone) are added. Numbers that it has beside them, and plan, labels and the like of a
    * workspace that was there, stay as they are: `wanted` does not change them. Of several workspaces
-   * with that name it is the oldest. Fails with `validation_failed`, `invalid_phone`.
+   * with that name it is the oldest. Fails with `validation_failed`,
+   * `invalid_phone`, with the number in `field` (`numbers[1].phone`), and makes nothing then.
    */
   readonly ensure: (name: string, wanted?: EnsureWorkspace) => Promise<Workspace>
   /** Makes another workspace, whatever there is. Fails with `validation_failed`. */

@@ -9,7 +9,6 @@ import {
   Reminders,
   WebhookOperations,
   Workspaces,
-  refuse,
 } from "@messaging-service/core"
 import type {
   ChangeNumber,
@@ -18,6 +17,7 @@ import type {
   CreateKey,
   CreateNumber,
   CreateWorkspace,
+  EnsureWorkspace,
   PauseNumber,
   RedeliverEvent,
 } from "@messaging-service/core"
@@ -48,22 +48,16 @@ import {
   webhookShown,
   workspaceShown,
 } from "./records.ts"
+import { isObject, must, refusalOf } from "./rules.ts"
 
 export const workspacesApi = (run: Run): WorkspacesApi => ({
   ensure: (name, wanted = {}) =>
     run(
       Effect.gen(function* () {
-        const { numbers = [], ...workspace } = wanted
-        if (!Array.isArray(numbers)) {
-          return yield* refuse("validation_failed", { field: "numbers", message: "must be a list" })
-        }
-        const found = yield* (yield* EnsuredWorkspaces).ensure(
-          bodyOf<CreateWorkspace>({ ...workspace, name }),
-          bodyOf<ReadonlyArray<CreateNumber>>(
-            numbers.map((number) => ({ platform: "whatsapp", ...number })),
-          ),
-        )
-        return workspaceShown(found)
+        const wrong = refusalOf(must("an object", isObject), wanted, "wanted")
+        if (wrong !== undefined) return yield* wrong
+        const command = bodyOf<EnsureWorkspace>({ ...wanted, name })
+        return workspaceShown(yield* (yield* EnsuredWorkspaces).ensure(command))
       }),
     ),
   create: (command) =>

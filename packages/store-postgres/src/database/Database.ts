@@ -299,7 +299,8 @@ const inTransaction = <A>(
 ): Effect.Effect<A, SqlError.SqlError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
-      yield* restore(connection.query("begin", [], false))
+      // A host's pool may say otherwise: behind a lock a statement must see what was committed before.
+      yield* restore(connection.query("begin isolation level read committed", [], false))
       const exit = yield* Effect.exit(restore(body))
       if (Exit.isSuccess(exit)) {
         yield* connection.query("commit", [], false)

@@ -46,6 +46,7 @@ import { leavingDevices } from "./0019_leaving_devices.ts"
 import { shards } from "./0020_shards.ts"
 import { pacing } from "./0021_pacing.ts"
 import { lanesInDoubt } from "./0022_lanes_in_doubt.ts"
+import { workspacesByName } from "./0023_workspaces_by_name.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -72,6 +73,7 @@ export const migrations: ReadonlyArray<Migration> = [
   shards,
   pacing,
   lanesInDoubt,
+  workspacesByName,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

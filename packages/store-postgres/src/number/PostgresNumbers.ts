@@ -49,7 +49,7 @@ const making = joined(
  * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
  * made in a workspace that is deleted already counts as removed from the start.
  */
-const insertNumber = statement("number.insert", making)`
+export const insertNumber = statement("number.insert", making)`
 with workspace as (
   select w.id, w.deleted_at
   from workspaces w
@@ -81,7 +81,7 @@ where n.id = $id
   and n.removed_at is null`
 
 // Index numbers_by_workspace.
-const listNumbers = statement("number.list", given({ workspaceId: bigint }))`
+export const listNumbers = statement("number.list", given({ workspaceId: bigint }))`
 select ${numberColumns("n")}
 from numbers n
 where n.workspace_id = $workspaceId

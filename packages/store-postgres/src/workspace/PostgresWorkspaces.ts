@@ -1,4 +1,5 @@
 /** Workspaces and their plans. */
+import { isSameNumber } from "@messaging-service/core/ports"
 import type { Admits, WorkspaceStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
@@ -10,6 +11,7 @@ import {
   paging,
   instant,
   listed,
+  text,
   without,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
@@ -24,7 +26,9 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { removeLanes } from "../number/PostgresNumbers.ts"
+import { insertNumber, listNumbers, removeLanes } from "../number/PostgresNumbers.ts"
+import { toNumber } from "../number/numberRow.ts"
+import type { NumberRow } from "../number/numberRow.ts"
 import { removeEndpoints } from "../webhook/changeEndpoints.ts"
 import { toWorkspace, workspaceAnswer, workspaceColumns, writtenColumns } from "./workspaceRow.ts"
 import type { WorkspaceRow } from "./workspaceRow.ts"
@@ -43,6 +47,21 @@ const insertWorkspace = statement("workspace.insert", written)`
 insert into workspaces (${written.names})
 values (${written.placeholders})
 returning ${workspaceColumns("workspaces")}`
+
+/** Of two transactions with the same name the second goes on when the first is over. */
+const lockName = statement(
+  "workspace.ensure",
+  given({ name: text }),
+)`select pg_advisory_xact_lock(hashtextextended($name, 7205759403792793))`
+
+// Index workspaces_by_name.
+const oldestNamed = statement("workspace.ensure", given({ name: text }))`
+select ${workspaceColumns("w")}
+from workspaces w
+where w.name = $name
+  and w.deleted_at is null
+order by w.id
+limit 1`
 
 const workspaceById = `
 select ${workspaceColumns("w")}
@@ -153,6 +172,32 @@ export const workspaceStore = (database: DatabaseService): typeof WorkspaceStore
         inserted === null
           ? Effect.die(new Error("an insert returned nothing"))
           : Effect.succeed(inserted),
+    ),
+  ensure: (wanted, wantedAdmits, numbers) =>
+    database.transaction(
+      "workspace.ensure",
+      Effect.fnUntraced(function* (run) {
+        yield* lockName.within(run, wanted)
+        const [found] = yield* oldestNamed.within<WorkspaceRow>(run, wanted)
+        const [row] =
+          found === undefined
+            ? yield* insertWorkspace.within<WorkspaceRow>(run, {
+                workspace: wanted,
+                admits: wantedAdmits,
+              })
+            : [found]
+        if (row === undefined) return yield* Effect.die(new Error("an insert returned nothing"))
+        const workspace = toWorkspace(row)
+        const rows = yield* listNumbers.within<NumberRow>(run, { workspaceId: workspace.id })
+        const present = rows.map(toNumber)
+        for (const { number, pacing } of numbers) {
+          if (present.some((one) => isSameNumber(one, number))) continue
+          const made = { ...number, workspaceId: workspace.id }
+          const inserted = yield* insertNumber.within<NumberRow>(run, { number: made, pacing })
+          present.push(...inserted.map(toNumber))
+        }
+        return workspace
+      }),
     ),
   get: (id) => getWorkspace.first(database, { id }, toWorkspace),
   list: (page) => listWorkspaces.page(database, "workspaces", page, toWorkspace),

@@ -1,9 +1,10 @@
 /** `WorkspaceStore`: making, changing and deleting workspaces. */
 import { assert } from "@effect/vitest"
 import { NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import type { NewWorkspace, WantedNumber, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
+import { atOnce, range } from "../Races.ts"
 import { brokenBy } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -71,6 +72,85 @@ export const workspaces: Topic = (it) => {
       const second = yield* store.list({ before: first.next, limit: 1 })
       assert.deepStrictEqual(second.items, [oldest])
     }),
+  )
+
+  const wanted = (name: string): NewWorkspace => ({
+    name,
+    demo: false,
+    accountDisabled: false,
+    apiV2Enabled: true,
+    plan: aPlan(5),
+    createdAt: noon,
+  })
+  const aWanted = (phone: string): WantedNumber => ({
+    number: {
+      mode: "live",
+      phone,
+      label: "",
+      platform: "whatsapp",
+      status: "connected",
+      loginMethod: "qr",
+      createdAt: noon,
+    },
+    pacing: null,
+  })
+
+  it.effect(
+    "a workspace of a name is made once, however many ask for it at once, and each number once",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* WorkspaceStore
+        const numbers = [aWanted("15550107771"), aWanted("15550107772"), aWanted("15550107771")]
+        const all = yield* Effect.forEach(
+          range(8),
+          () => store.ensure(wanted("At once"), admitsAll, numbers),
+          atOnce,
+        )
+        const [first] = all
+        assert.deepStrictEqual(first, {
+          ...wanted("At once"),
+          id: present(first).id,
+          deletedAt: null,
+        })
+        assert.deepStrictEqual(
+          all,
+          Array.from(all, () => first),
+        )
+        const made = yield* (yield* NumberStore).list(present(first).id)
+        assert.deepStrictEqual(
+          made.map(({ phone, status }) => [phone, status]),
+          [
+            ["15550107771", "connected"],
+            ["15550107772", "connected"],
+          ],
+        )
+      }),
+  )
+
+  it.effect(
+    "of several workspaces with a name the oldest is it, deleted ones left out, and keeps what it has",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* WorkspaceStore
+        const numbers = yield* NumberStore
+        const deleted = yield* aWorkspace({ name: "Several" })
+        const oldest = yield* aWorkspace({ name: "Several", plan: null, demo: true })
+        yield* aWorkspace({ name: "Several" })
+        yield* aWorkspace({ name: "several" })
+        yield* store.delete(deleted.id, noon)
+        const telegram = yield* aNumber(oldest.id, { phone: "15550107773", platform: "telegram" })
+        const test = yield* aNumber(oldest.id, { phone: "15550107773", mode: "test" })
+        const ensure = store.ensure(wanted("Several"), admitsAll, [aWanted("15550107773")])
+        assert.deepStrictEqual(yield* ensure, oldest)
+        assert.deepStrictEqual(yield* ensure, oldest)
+        const found = yield* numbers.list(oldest.id)
+        assert.deepStrictEqual(found.slice(0, 2), [telegram, test])
+        assert.lengthOf(found, 3)
+        // A removed one is missing again.
+        yield* numbers.remove(oldest.id, present(found[2]).id, noon)
+        yield* ensure
+        assert.lengthOf(yield* numbers.list(oldest.id), 3)
+      }),
   )
 
   it.effect("a change replaces the fields it names and no others", () =>
