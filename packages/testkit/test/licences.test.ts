@@ -1,0 +1,125 @@
+/** Under which licences stands what comes with our packages and programs: all that is installed for them. */
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, readFileSync, readdirSync, realpathSync } from "node:fs"
+import { dirname, join } from "node:path"
+
+const top = join(import.meta.dirname, "../../..")
+
+/** May be passed on with a program under any licence. */
+const allowed: ReadonlySet<string> = new Set([
+  "0BSD",
+  "Apache-2.0",
+  "BlueOak-1.0.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "CC0-1.0",
+  "ISC",
+  "MIT",
+  "MPL-2.0",
+  "Unlicense",
+])
+
+/** The one place that names what is not allowed and comes all the same: by which package of ours alone. */
+const exceptions: Readonly<Record<string, { readonly licence: string; readonly by: string }>> = {
+  libsignal: { licence: "GPL-3.0", by: "@messaging-service/transport-whatsapp" },
+}
+
+interface Manifest {
+  readonly name?: string
+  readonly private?: boolean
+  readonly license?: string
+  readonly licenses?: ReadonlyArray<{ readonly type: string }>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+const manifestOf = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+
+/** Where a package finds another one; null for what is not installed here, as for other machines. */
+const find = (folder: string, name: string): string | null => {
+  const place = join(folder, "node_modules", name)
+  if (existsSync(join(place, "package.json"))) return realpathSync(place)
+  return dirname(folder) === folder ? null : find(dirname(folder), name)
+}
+
+const ofOurs = ({ name = "" }: Manifest) => name.startsWith("@messaging-service/")
+
+interface Foreign {
+  readonly folder: string
+  readonly name: string
+  readonly licence: string
+}
+
+/** What others have written that comes with a package of ours; what ours bring to it is theirs to answer. */
+const broughtBy = (folder: string): ReadonlyArray<Foreign> => {
+  const found = new Map<string, Foreign>()
+  const missing: Array<string> = []
+  const look = (at: string): void => {
+    const manifest = manifestOf(at)
+    const needed = Object.keys(manifest.dependencies ?? {})
+    for (const name of new Set([
+      ...needed,
+      ...Object.keys(manifest.optionalDependencies ?? {}),
+      ...Object.keys(manifest.peerDependencies ?? {}),
+    ])) {
+      const place = find(at, name)
+      if (place === null && needed.includes(name)) missing.push(`${name} of ${at}`)
+      if (place === null || found.has(place)) continue
+      const there = manifestOf(place)
+      if (ofOurs(there)) continue
+      const { license, licenses = [] } = there
+      const licence = license ?? licenses.map(({ type }) => type).join(" OR ")
+      found.set(place, { folder: place, name, licence })
+      look(place)
+    }
+  }
+  look(folder)
+  assert.deepStrictEqual(missing, [])
+  return [...found.values()]
+}
+
+const isAllowed = (licence: string): boolean =>
+  licence
+    .replaceAll(/[()]/g, "")
+    .split(" OR ")
+    .some((each) => each.split(" AND ").every((part) => allowed.has(part.trim())))
+
+/** What is published, and the programs of which images are made. */
+const shipped = ["packages", "apps"]
+  .flatMap((room) => readdirSync(join(top, room)).map((name) => join(top, room, name)))
+  .filter((folder) => existsSync(join(folder, "package.json")))
+  .filter(
+    (folder) => manifestOf(folder).private !== true || /apps\/(?:server|worker|cli)$/.test(folder),
+  )
+  .map((folder) => ({ name: manifestOf(folder).name ?? "", folder, brings: broughtBy(folder) }))
+
+describe("the licences of what comes with our packages", () => {
+  it("are among those that are allowed, but for what is named", () => {
+    const count = new Set(shipped.flatMap(({ brings }) => brings.map(({ folder }) => folder)))
+    assert.isAbove(count.size, 100)
+    const refused = shipped.flatMap(({ brings, name: by }) =>
+      brings
+        .filter(({ licence }) => !isAllowed(licence))
+        .map(({ licence, name }) => [name, { licence, by }] as const),
+    )
+    assert.deepStrictEqual(refused, Object.entries(exceptions))
+  })
+
+  it("are named by the package that brings what is not allowed, in its own page", () => {
+    for (const [name, { by, licence }] of Object.entries(exceptions)) {
+      const found = shipped.find((each) => each.name === by)
+      assert.isDefined(found)
+      const page = readFileSync(join(found?.folder ?? "", "README.md"), "utf8")
+      assert.include(page, name)
+      assert.include(page, licence)
+    }
+  })
+
+  it("are read as alternatives and as conditions", () => {
+    assert.isTrue(isAllowed("(MIT OR WTFPL)"))
+    assert.isFalse(isAllowed("(MIT AND GPL-3.0)"))
+    assert.isFalse(isAllowed(""))
+  })
+})
