@@ -4,8 +4,9 @@ import type { CreateWebhook, Webhook } from "./openapi.ts"
 import { bearer, makeAsk } from "./request.ts"
 import type { ConnectionOptions, CreationOptions } from "./request.ts"
 
+/** How to reach the service, and with which key. */
 export interface ClientOptions extends ConnectionOptions {
-  /** A key of version 2: `svc_live_…`, or `svc_test_…`, which validates everything and sends nothing. */
+  /** A key of version 2: `svc_live_…`, or `svc_test_…`, with which every rule is checked and nothing is sent. */
   readonly key: string
 }
 
@@ -134,7 +135,7 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
       get: at.get("/api/v2/webhooks/{id}"),
       /** Removes an endpoint: nothing more is sent to it, repeats included. */
       delete: at.remove("/api/v2/webhooks/{id}"),
-      /** Gives it another secret. The old one stops to work at once. */
+      /** Gives it another secret. The old one stops working at once. */
       rotateSecret: at.order("/api/v2/webhooks/{id}/rotate-secret"),
       /** Sends it a `ping`. Refused with `webhook_stopped`. */
       test: at.order("/api/v2/webhooks/{id}/test"),
@@ -142,4 +143,5 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
   }
 }
 
+/** What `messagingClient` makes. */
 export type MessagingClient = ReturnType<typeof messagingClient>

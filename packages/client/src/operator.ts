@@ -3,6 +3,7 @@ import { makeEndpoints } from "./endpoints.ts"
 import { bearer, makeAsk } from "./request.ts"
 import type { ConnectionOptions } from "./request.ts"
 
+/** How to reach the service, and with which operator token. */
 export interface OperatorOptions extends ConnectionOptions {
   /** The service's `OPERATOR_TOKEN`. */
   readonly token: string
@@ -103,7 +104,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       deliveries: at.list("/admin/v1/workspaces/{id}/callbacks/deliveries"),
       /** The secret that signs them. */
       secret: at.get("/admin/v1/workspaces/{id}/callback-secret"),
-      /** Makes another secret. The old one stops to work at once. */
+      /** Makes another secret. The old one stops working at once. */
       rotateSecret: at.order("/admin/v1/workspaces/{id}/callback-secret/rotate"),
     },
 
@@ -136,4 +137,5 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
   }
 }
 
+/** What `operatorClient` makes. */
 export type OperatorClient = ReturnType<typeof operatorClient>

@@ -80,13 +80,13 @@ export interface OperatorOptions {
   readonly role?: Role | undefined
 }
 
-/** The end of a message's waiting, as it was committed. */
+/** Told once a message has left, failed, expired or was cancelled, and that is stored. */
 export interface MessageEvent {
   /** `evt_` and 24 characters; the same as webhooks say. */
   readonly id: string
   /** What happened. */
   readonly type: MessageEventType
-  /** Grows from event to event; `after` of a later listener. */
+  /** Grows from event to event. Keep the latest, and give it as `after` when you listen again. */
   readonly position: number
   /** When it happened. */
   readonly createdAt: Date
@@ -96,7 +96,7 @@ export interface MessageEvent {
 
 /** How to listen. */
 export interface ListenOptions {
-  /** Position of the last event that was dealt with: every later one is told, those before this start too, as long as they are kept (30 days). Left out, events from now on. */
+  /** The `position` of the last event that you dealt with. Every later one is told, also those from before this start; events are kept for 30 days. When left out, events from now on are told. */
   readonly after?: number | undefined
 }
 
@@ -110,7 +110,7 @@ export interface Subscription {
 
 /** How to work off what is due. */
 export interface DrainOptions {
-  /** Milliseconds after which it ends although something due is left; 20,000 when left out. */
+  /** Milliseconds after which it takes up nothing more, although something due is left; 20,000 when left out. */
   readonly atMostMillis?: number | undefined
 }
 
@@ -140,8 +140,8 @@ export interface Messaging {
   readonly workspaces: WorkspacesApi
   /**
    * What your own program does in a workspace. It is trusted: rates are not counted, and a disabled
-   * workspace is not refused. Nothing is asked for before the first call, which fails with
-   * `workspace_not_found`. Throws `validation_failed` at once when `trust` names something that is not
+   * workspace is not refused. Whether the workspace exists shows at the first call, which fails with
+   * `workspace_not_found` otherwise. Throws `validation_failed` at once when `trust` names something that is not
    * known, or a value that it cannot have.
    */
   readonly as: (workspace: HasId, trust?: Trust) => Api
@@ -175,9 +175,9 @@ export interface Messaging {
   /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. Once the service is closed every request below the path is answered 503 `service_unavailable`. */
   readonly handler: (request: Request) => Promise<Response>
   /**
-   * Ends the service: takes no more calls (they fail with `closed`), waits for what is under way, requests too, at
-   * most `shutdownMillis`, until listeners have heard of it too, and lets go of everything. What waits stays in the store. Any call after the
-   * first resolves with it.
+   * Ends the service. It takes no more calls (they fail with `closed`), waits at most `shutdownMillis` for
+   * what is under way (requests too) and until listeners have heard of it, and lets go of everything.
+   * What waits stays in the store. Every later call resolves with the first.
    */
   readonly close: () => Promise<void>
 }

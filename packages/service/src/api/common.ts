@@ -23,7 +23,7 @@ export type HasId = number | { readonly id: number }
 
 /** Which page of a list. */
 export interface PageOptions {
-  /** Records of a page, 1 to 100; 25 when left out. Loops take pages of 100 unless told otherwise. */
+  /** Records in a page, 1 to 100. When left out, `page` takes 25 and a loop asks for 100 at a time. */
   readonly limit?: number | undefined
   /** `nextCursor` of the page before; filters must stay the same. */
   readonly cursor?: string | undefined
@@ -46,7 +46,7 @@ export interface Listing<Item> extends AsyncIterable<Item> {
   readonly page: () => Promise<Page<Item>>
 }
 
-/** For operations that can be repeated safely. */
+/** What makes a call safe to repeat. */
 export interface RepeatOptions {
   /**
    * 1 to 255 printable ASCII characters, your own name for what you do, such as an order's id. A repeat
@@ -71,7 +71,7 @@ export interface Transaction {
   ) => Promise<{ readonly rows: ReadonlyArray<unknown> }>
 }
 
-/** For messages. */
+/** How to send. */
 export interface SendOptions extends RepeatOptions {
   /**
    * Accepts inside this transaction, on a store on PostgreSQL: the message is there if, and only if, you
@@ -96,7 +96,7 @@ export interface MediaReference {
   readonly url?: string | undefined
   /** Id of an uploaded file. */
   readonly mediaId?: number | undefined
-  /** Used when the link does not reveal the kind. */
+  /** What the link leads to; used when the link itself does not tell. */
   readonly type?: "image" | "file" | undefined
   /** What the recipient sees as the file's name, 1 to 255 characters. */
   readonly fileName?: string | undefined

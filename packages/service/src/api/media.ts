@@ -3,9 +3,9 @@ import type { Listing, Made, Mode, PageOptions, RepeatOptions } from "./common.t
 
 /** A file to upload: at most 64 MiB. */
 export interface UploadFile {
-  /** 1 to 255 characters; of a path the last step. */
+  /** 1 to 255 characters; of a path only the last part is kept. */
   readonly fileName: string
-  /** The bytes, or what they are read from once. */
+  /** The bytes, or a source of them, which is read once. */
   readonly content: Uint8Array | Blob | AsyncIterable<Uint8Array>
 }
 
@@ -21,11 +21,11 @@ export interface MediaFile {
   readonly fileName: string
   /** How it is sent. */
   readonly type: "image" | "file"
-  /** Found from the content; of text from the ending of the name. */
+  /** Told by the content; of text files by the ending of the name. */
   readonly mimeType: string
   /** Bytes. */
   readonly size: number
-  /** A link to it where `handler` is mounted; works for 26 hours, a fresh one with each answer. */
+  /** Link to it, which `handler` serves; it works for 26 hours, and each answer has a fresh one. */
   readonly url: string
   /** When it was uploaded. */
   readonly createdAt: Date
@@ -50,6 +50,6 @@ export interface MediaApi {
   readonly list: (query?: ListMedia) => Listing<MediaFile>
   /** The whole content. Fails with `media_not_found`. */
   readonly content: (id: number) => Promise<Uint8Array>
-  /** Waiting messages with this file then fail with `media_unavailable`. Fails with `media_not_found`. */
+  /** Deletes it; messages that wait with this file will fail with `media_unavailable`. Fails with `media_not_found`. */
   readonly remove: (id: number) => Promise<void>
 }

@@ -27,9 +27,9 @@ export type MessageStatus =
   | "cancelled"
   | "expired"
 
-/** What all messages to send say. */
+/** What every message to send may say. */
 export interface MessageContent {
-  /** Id of the sending number; left out, the only connected number of the workspace. */
+  /** Id of the number that sends it. When left out, the one connected number of the workspace; with several the send fails with `from_required`. */
   readonly from?: number | null | undefined
   /** At most 3,000 characters; required without media. `*bold*`, `_italic_` and `~strike~` work. */
   readonly text?: string | undefined
@@ -37,7 +37,7 @@ export interface MessageContent {
   readonly media?: MediaReference | null | undefined
   /** When to send, in the future; at once when left out. */
   readonly sendAt?: Moment | null | undefined
-  /** In the future and after `sendAt`: what was not sent by then becomes `expired`. Never when left out. */
+  /** In the future and after `sendAt`. A message that was not sent by then becomes `expired`. Never when left out. */
   readonly expiresAt?: Moment | null | undefined
 }
 
@@ -90,7 +90,7 @@ export interface Message {
   readonly id: number
   /** Whose it is. */
   readonly workspaceId: number
-  /** Nothing is sent of a test message. */
+  /** A `test` message goes through every rule, and nothing is sent. */
   readonly mode: Mode
   /** Where it stands. */
   readonly status: MessageStatus
@@ -98,7 +98,7 @@ export interface Message {
   readonly from: {
     /** Id of the number. */
     readonly id: number
-    /** Digits with country code, no +: of the number while the message waits, then the phone that it left from; null while the number was never linked. */
+    /** Digits with country code, no +. While the message waits it is the number's phone, and afterwards the phone that the message left from; null as long as the number was never linked. */
     readonly phone: string | null
     /** What the number belongs to. */
     readonly platform: Platform

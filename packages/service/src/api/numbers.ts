@@ -25,11 +25,11 @@ export interface SendingNumber {
 
 /** What there is to scan or to type while a number is being linked. */
 export interface LinkView {
-  /** What the QR code says at present, to be drawn; null until there is one, and without one. */
+  /** The text of the present QR code, for you to draw; null until there is one, and with `phone_code`. */
   readonly qrText: string | null
-  /** Link to a PNG of it, where `handler` is mounted; works for 10 minutes, a fresh one with each call. */
+  /** Link to a PNG of it, which `handler` serves; it works for 10 minutes, and each call gives a fresh one. */
   readonly qrCodeUrl: string | null
-  /** 8 characters to type on the phone; null until there is one, and with a QR code. */
+  /** 8 characters to type on the phone; null until there is one, and with `qr`. */
   readonly pairingCode: string | null
   /** When another pairing code takes its place. */
   readonly pairingCodeExpiresAt: Date | null
@@ -80,7 +80,7 @@ export interface NumbersApi {
   readonly qrCode: (id: number) => Promise<Uint8Array | null>
 }
 
-/** Phones to ask WhatsApp for. */
+/** Phones to look up at WhatsApp. */
 export interface CheckNumbers {
   /** 1 to 1,000 phones, E.164 with a leading +. */
   readonly phones: ReadonlyArray<string>
@@ -96,7 +96,7 @@ export interface NumberCheck {
   readonly id: number
   /** Whose it is. */
   readonly workspaceId: number
-  /** A test check asks nothing: phones that end in 0000 do not exist. */
+  /** A `test` check does not ask WhatsApp: it finds every phone registered but those that end in 0000. */
   readonly mode: Mode
   /** The number that asks. */
   readonly numberId: number
@@ -104,7 +104,7 @@ export interface NumberCheck {
   readonly name: string | null
   /** `completed` once every phone has a result. */
   readonly status: "pending" | "processing" | "completed"
-  /** Results, a doubled phone's each. */
+  /** How many results there will be; a phone that was named twice has two. */
   readonly total: number
   /** Results that are no longer pending. */
   readonly checked: number
@@ -142,7 +142,7 @@ export interface ListCheckResults extends PageOptions {
 /** Number checks of one workspace, in one mode. They are kept for 30 days. */
 export interface NumberChecksApi {
   /**
-   * The worker asks afterwards. Fails with `validation_failed`, `invalid_phone`, `from_required`,
+   * Stores a check; the worker asks WhatsApp afterwards. Fails with `validation_failed`, `invalid_phone`, `from_required`,
    * `number_not_found`, `number_not_allowed`, `number_not_connected`.
    */
   readonly create: (command: CheckNumbers, options?: RepeatOptions) => Promise<Made<NumberCheck>>
@@ -150,6 +150,6 @@ export interface NumberChecksApi {
   readonly get: (id: number) => Promise<NumberCheck>
   /** Newest first. */
   readonly list: (query?: PageOptions) => Listing<NumberCheck>
-  /** Newest first. Fails with `number_check_not_found`. */
+  /** What was found of each phone, newest first. Fails with `number_check_not_found`. */
   readonly results: (id: number, query?: ListCheckResults) => Listing<NumberCheckResult>
 }

@@ -28,11 +28,11 @@ export interface Workspace {
   readonly name: string
   /** A demo workspace cannot use the API with keys. */
   readonly demo: boolean
-  /** Its keys are refused. */
+  /** True: its keys are refused. */
   readonly accountDisabled: boolean
   /** Whether version 2 keys work. */
   readonly apiV2Enabled: boolean
-  /** Null for no active plan: nothing included. */
+  /** Null: it has no active plan, and nothing that a plan allows. */
   readonly plan: Plan | null
   /** When it was made. */
   readonly createdAt: Date
@@ -56,11 +56,11 @@ export interface ChangeWorkspace {
   readonly name?: string | undefined
   /** A demo workspace cannot use the API with keys. */
   readonly demo?: boolean | undefined
-  /** Its keys are refused. */
+  /** True: its keys are refused. */
   readonly accountDisabled?: boolean | undefined
   /** Whether version 2 keys work. */
   readonly apiV2Enabled?: boolean | undefined
-  /** Replaces the plan as a whole. */
+  /** Replaces the plan as a whole; null takes it away. */
   readonly plan?: Plan | null | undefined
 }
 
@@ -99,7 +99,7 @@ export interface WorkspacesApi {
    * `invalid_phone`, with the number in `field` (`numbers[1].phone`), and makes nothing then.
    */
   readonly ensure: (name: string, wanted?: EnsureWorkspace) => Promise<Workspace>
-  /** Makes another workspace, whatever there is. Fails with `validation_failed`. */
+  /** Makes a workspace, also when there is one of that name. Fails with `validation_failed`. */
   readonly create: (command: CreateWorkspace) => Promise<Workspace>
   /** Fails with `workspace_not_found`. */
   readonly get: (id: number) => Promise<Workspace>
@@ -107,7 +107,7 @@ export interface WorkspacesApi {
   readonly list: (query?: PageOptions) => Listing<Workspace>
   /** Changes what is named. Fails with `workspace_not_found`, `validation_failed`. */
   readonly update: (workspace: HasId, change: ChangeWorkspace) => Promise<Workspace>
-  /** Its keys stop, its waiting messages are cancelled. Fails with `workspace_not_found`. */
+  /** Deletes it: its keys stop, and its waiting messages are cancelled. Fails with `workspace_not_found`. */
   readonly remove: (workspace: HasId) => Promise<void>
 }
 
@@ -123,7 +123,7 @@ export interface CreateKey {
   readonly scopes?: "all" | ReadonlyArray<Scope> | undefined
   /** The only numbers that it may use; null or left out: all, later ones included. */
   readonly numberIds?: ReadonlyArray<number> | null | undefined
-  /** 30, 90 or 365 days; null or left out: never. */
+  /** When it stops working: after 30, 90 or 365 days; null or left out: never. */
   readonly expiresIn?: "30d" | "90d" | "1y" | null | undefined
 }
 
@@ -133,7 +133,7 @@ export interface Key {
   readonly id: number
   /** Whose it is. */
   readonly workspaceId: number
-  /** Of the HTTP interface that it is for. */
+  /** The version of the HTTP interface that it is for. */
   readonly version: 1 | 2
   /** For people. */
   readonly name: string
@@ -253,7 +253,7 @@ export type ConnectionReason =
   | "not_linked"
   | "paused"
 
-/** How a number's connection stands: why a message of it waits is always in one of these fields. */
+/** How a number's connection stands. One of these fields always tells why a message of the number waits. */
 export interface NumberConnection {
   /** Id of the number. */
   readonly id: number
@@ -263,9 +263,9 @@ export interface NumberConnection {
   readonly reason: ConnectionReason | null
   /** Since when it is in that state. */
   readonly since: Date
-  /** The last word of the far side; null when there was none. */
+  /** When the far side (WhatsApp or Telegram) was last heard; null when it never was. */
   readonly lastSeenAt: Date | null
-  /** Null also while it is paused until it is resumed. */
+  /** When its pause ends by itself; null without a pause, and with one that lasts until `resume`. */
   readonly pausedUntil: Date | null
   /** How often the connection was opened again. */
   readonly reconnects: number
@@ -275,7 +275,7 @@ export interface NumberConnection {
   readonly nextSendAt: Date | null
   /** Messages that left in the last 24 hours. */
   readonly sent24h: number
-  /** The name of the process that has it; null when none does. */
+  /** The name of the process that holds its connection; null when none does. */
   readonly worker: string | null
 }
 
@@ -301,50 +301,50 @@ export interface CallbackDelivery extends Omit<Delivery, "type"> {
   readonly url: string
 }
 
-/** Which people of the workspace the operator acts for; `owner` may do everything. */
+/** The role in the workspace that the operator acts in; `owner` may do everything. */
 export type Role = "owner" | "administrator" | "member"
 
 /** Keys of a workspace. */
 export interface KeysApi {
-  /** Fails with `validation_failed`, `key_limit_reached`, `number_not_found`, `role_required`. */
+  /** Makes a key and shows its text, this once. Fails with `validation_failed`, `key_limit_reached`, `number_not_found`, `role_required`. */
   readonly create: (command: CreateKey) => Promise<NewKey>
   /** Oldest first, revoked ones included. */
   readonly list: () => Promise<ReadonlyArray<Key>>
-  /** It stops at once. Fails with `key_not_found`. */
+  /** Stops a key at once. Fails with `key_not_found`. */
   readonly revoke: (id: number) => Promise<void>
 }
 
 /** Contacts of a workspace. */
 export interface ContactsApi {
-  /** Fails with `validation_failed`, `invalid_phone`, `invalid_username`. */
+  /** Saves a contact. Fails with `validation_failed`, `invalid_phone`, `invalid_username`. */
   readonly create: (command: CreateContact) => Promise<Contact>
   /** Newest first. */
   readonly list: (query?: PageOptions) => Listing<Contact>
-  /** Fails with `contact_not_found`. */
+  /** Deletes a contact. Fails with `contact_not_found`. */
   readonly remove: (id: number) => Promise<void>
 }
 
-/** Numbers of a workspace, as they are kept. Each of an id fails with `number_not_found`. */
+/** Numbers of a workspace. Every method that takes an id fails with `number_not_found`. */
 export interface OperatedNumbersApi {
-  /** Fails with `validation_failed`, `invalid_phone`. */
+  /** Adds a number. Fails with `validation_failed`, `invalid_phone`. */
   readonly create: (command: CreateNumber) => Promise<SendingNumber>
   /** Oldest first. */
   readonly list: () => Promise<ReadonlyArray<SendingNumber>>
   /** Changes what is named. Fails with `validation_failed` too. */
   readonly update: (id: number, change: ChangeNumber) => Promise<OperatedNumber>
-  /** Its waiting messages are cancelled, each with its event. */
+  /** Removes a number; its waiting messages are cancelled, each with its event. */
   readonly remove: (id: number) => Promise<void>
   /** How its connection stands. */
   readonly connection: (id: number) => Promise<NumberConnection>
-  /** Nothing is sent while it is paused; its messages wait, and may expire. Fails with `time_in_past` too. */
+  /** Pauses a number: its messages wait, and may expire. Fails with `time_in_past` too. */
   readonly pause: (id: number, pause?: PauseNumber) => Promise<NumberConnection>
   /** Ends every pause, whatever it was for. */
   readonly resume: (id: number) => Promise<NumberConnection>
-  /** Logs its device out at the far side and wipes its credentials. Waiting messages wait. */
+  /** Logs its device out at the far side and wipes its credentials. Waiting messages go on waiting. */
   readonly logOut: (id: number) => Promise<SendingNumber>
 }
 
-/** Webhook endpoints of a workspace, of both modes. Each of an id fails with `webhook_not_found`. */
+/** Webhook endpoints of a workspace, of both modes. Every method that takes an id fails with `webhook_not_found`. */
 export interface OperatedWebhooksApi {
   /** Stopped ones included, oldest first. */
   readonly list: () => Promise<ReadonlyArray<Webhook>>
@@ -358,7 +358,7 @@ export interface OperatedWebhooksApi {
 
 /** Which event. */
 export interface RedeliverEvent {
-  /** Of an event that was sent to this endpoint. */
+  /** Id of an event that was sent to this endpoint. */
   readonly eventId: string
 }
 

@@ -2,17 +2,17 @@
 
 /** Any logger with these methods: `console`, pino, winston, or one of your own. */
 export interface MessagingLogger {
-  /** For those who look for a fault. */
+  /** Details that help to find a fault. */
   readonly debug: LogMethod
   /** What happened. */
   readonly info: LogMethod
-  /** What the service copes with by itself. */
+  /** What went wrong, and the service copes with by itself. */
   readonly warn: LogMethod
   /** What needs a person. */
   readonly error: LogMethod
 }
 
-/** Takes a text and fields; of a logger like pino, which puts fields first, the other way round. */
+/** Takes a text, then an object of fields. A logger that wants the fields first, as pino does, gets them first. */
 export type LogMethod = (first: never, second: never) => unknown
 
 /** Where everything is kept. */
@@ -32,7 +32,7 @@ export type Store =
   | {
       /** Your own pool on a PostgreSQL 15 or later, of the package `pg`; `close` leaves it open. It should have room for one client of the service's own, beside those that work; with `max: 1` the service looks for work four times a second. */
       readonly pool: PostgresPool
-      /** As with an URL. */
+      /** The schema that holds everything of the service, as with `postgres`. */
       readonly schema?: string | undefined
     }
 
@@ -69,13 +69,13 @@ export interface LiveSettings {
 export interface HandlerOptions {
   /** The path that `handler` is mounted at, such as `/messaging`; the root when left out. */
   readonly basePath?: string | undefined
-  /** Origin (http or https, no path) that links in answers and events begin with, such as `https://shop.example.com`, before `basePath`. `http://127.0.0.1:8080` when left out. */
+  /** Where the service is reached from outside: http or https without a path, such as `https://shop.example.com`. Links in answers and events begin with it, then comes `basePath`. `http://127.0.0.1:8080` when left out. */
   readonly publicUrl?: string | undefined
   /** Bearer token of the operator API, at least 32 printable ASCII characters; without one there is no operator API. */
   readonly operatorToken?: string | undefined
   /** Whether the client's address is the last entry of `X-Forwarded-For`. False when left out. */
   readonly trustProxy?: boolean | undefined
-  /** The client's address, which a web-standard request does not know. Wrong keys and operator tokens are counted by it: after 30 wrong operator tokens in a minute an address is refused with the right one as well until the minute is over. Without it all clients are one, and the right token is let in all the while. */
+  /** Tells the address that a request came from, which a web-standard request does not know. Wrong keys and wrong operator tokens are counted for each address: after 30 wrong operator tokens in a minute, the right one is refused too from there until the minute is over. Without this option all requests count as one address, and the right operator token is never refused. */
   readonly clientAddress?: ((request: Request) => string) | undefined
 }
 
@@ -96,15 +96,15 @@ export interface OpenOptions {
   /** What numbers are connected by; `simulated` when left out. */
   readonly transport?: Transport | undefined
   /**
-   * Directory for uploaded files and a generated secrets key, closed to other users. Not used in
-   * memory; of an embedded store its own directory; else `./data` when left out. Refused in a worker of an
-   * edge host, which has no disk.
+   * Directory for uploaded files and a generated secrets key, closed to other users of the machine. When
+   * left out, `./data` on PostgreSQL and the store's own directory with an embedded one; a store in
+   * memory needs none. Refused in a worker of an edge host, which has no disk.
    */
   readonly dataDirectory?: string | undefined
   /**
-   * 64 hexadecimal characters, from which everything that seals and signs is derived; the same at every
-   * start and in all processes on a store. Older keys may follow behind commas. When left out one is
-   * made and kept in `dataDirectory`; it must be given on PostgreSQL in a worker of an edge host.
+   * 64 hexadecimal characters, from which all keys that seal and sign are derived. It must be the same at
+   * every start, and in all processes that share a store. Older keys may follow it, after commas. When
+   * left out one is made and kept in `dataDirectory`; it must be given on PostgreSQL in a worker of an edge host.
    */
   readonly secretsKey?: string | undefined
   /**
@@ -116,7 +116,7 @@ export interface OpenOptions {
   readonly logger?: MessagingLogger | undefined
   /** The least that is logged; `info` with a logger, else `warn`. */
   readonly logLevel?: "debug" | "info" | "warn" | "error" | undefined
-  /** Spans and metrics go to this OpenTelemetry collector, what is left of them at `close`; nowhere when left out. */
+  /** Sends spans and metrics to this OpenTelemetry collector, the last of them at `close`. Nothing is sent when left out. */
   readonly telemetry?: TelemetryOptions | undefined
   /**
    * Whether this process does what falls due, from `open` on: sends, reminders, webhooks. True when

@@ -10,11 +10,11 @@ import type {
   RepeatOptions,
 } from "./common.ts"
 
-/** At which times. */
+/** The times at which a reminder runs. */
 export interface ReminderTimes {
   /** Five fields: minute, hour, day of month, month, day of week, such as `30 9 * * 1-5`. */
   readonly cron: string
-  /** IANA name such as `Europe/Berlin`. Left out it is UTC; in a change of the times it stays what it was. */
+  /** IANA name such as `Europe/Berlin`. When left out, a new reminder has UTC, and a changed one keeps its own. */
   readonly timezone?: string | undefined
 }
 
@@ -54,15 +54,15 @@ export interface ChangeReminder {
   readonly active?: boolean | undefined
 }
 
-/** What became of a due time. */
+/** What became of one run. */
 export interface ReminderRun {
   /** When it was due. */
   readonly dueAt: Date
   /** `missed`: nothing ran when it was due, and it was too late to make it up. */
   readonly outcome: "accepted" | "refused" | "missed"
-  /** Of the message that was accepted, else null. */
+  /** Id of the message that was accepted; null when none was. */
   readonly messageId: number | null
-  /** Why it was refused, as a code of `MessagingError`; else null. */
+  /** Why it was refused, as a code of `MessagingError`; null otherwise. */
   readonly code: string | null
 }
 
@@ -91,7 +91,7 @@ export interface Reminder {
   readonly id: number
   /** Whose it is. */
   readonly workspaceId: number
-  /** Nothing is sent of a test reminder. */
+  /** The messages of a `test` reminder are test messages: nothing is sent. */
   readonly mode: Mode
   /** Its name for people. */
   readonly name: string
@@ -103,7 +103,7 @@ export interface Reminder {
   readonly from: number | null
   /** The text, or the caption of the media. */
   readonly text: string
-  /** As it was referred to; null without one. */
+  /** The image or file, as it was given; null without one. */
   readonly media: Media | null
   /** When it runs. */
   readonly schedule: {
@@ -116,7 +116,7 @@ export interface Reminder {
   readonly nextRunAt: Date | null
   /** When it was made. */
   readonly createdAt: Date
-  /** What became of the latest due time; null before the first. */
+  /** What became of the latest run; null before the first. */
   readonly lastRun: ReminderRun | null
 }
 
@@ -139,6 +139,6 @@ export interface RemindersApi {
   readonly list: (query?: ListReminders) => Listing<Reminder>
   /** Changes what is named. Fails as `create` does, and with `reminder_not_found`; pausing needs no plan. */
   readonly update: (id: number, change: ChangeReminder) => Promise<Reminder>
-  /** It runs no more. Fails with `reminder_not_found`. */
+  /** Deletes it: it runs no more. Fails with `reminder_not_found`. */
   readonly remove: (id: number) => Promise<void>
 }

@@ -1,7 +1,7 @@
 /** Webhook endpoints: addresses that are told of events by signed calls. */
 import type { Made, Mode, RepeatOptions } from "./common.ts"
 
-/** The end of a message's waiting. */
+/** What can become of a waiting message. */
 export type MessageEventType =
   | "message.sent"
   | "message.failed"
@@ -17,17 +17,17 @@ export type DeliveryError =
   | "blocked_address"
   | "http_status"
 
-/** An address to tell. */
+/** An endpoint to make. */
 export interface CreateWebhook {
   /** Public https:// address of at most 500 characters. */
   readonly url: string
-  /** All of them when left out. */
+  /** What it is to be told of; everything when left out. */
   readonly events?: ReadonlyArray<MessageEventType> | undefined
   /** A note, at most 100 characters. */
   readonly description?: string | undefined
 }
 
-/** One call that was made. */
+/** One call of an endpoint. */
 export interface Delivery {
   /** Unique in the log. */
   readonly id: number
@@ -35,7 +35,7 @@ export interface Delivery {
   readonly eventId: string
   /** `ping` is a test. */
   readonly type: MessageEventType | "ping"
-  /** From 1; anew for each redelivery. */
+  /** 1 for the first call with the event, counted on with each repeat; a redelivery begins at 1 again. */
   readonly attempt: number
   /** When it was made. */
   readonly attemptedAt: Date
@@ -43,7 +43,7 @@ export interface Delivery {
   readonly responseStatus: number | null
   /** Null when it was delivered. */
   readonly error: DeliveryError | null
-  /** How long it took. */
+  /** How long the call took, in milliseconds. */
   readonly durationMillis: number
   /** When the event is tried again; null when it is not. */
   readonly nextAttemptAt: Date | null
@@ -55,7 +55,7 @@ export interface Webhook {
   readonly id: number
   /** Whose it is. */
   readonly workspaceId: number
-  /** It hears of events of this mode alone. */
+  /** It is told of events of this mode alone. */
   readonly mode: Mode
   /** The key that made it, whose revocation stops it; null when a trusted caller did. */
   readonly keyId: number | null
@@ -103,11 +103,11 @@ export interface WebhooksApi {
   ) => Promise<Made<WebhookWithSecret>>
   /** Those that run, oldest first. */
   readonly list: () => Promise<ReadonlyArray<Webhook>>
-  /** A stopped one too. Fails with `webhook_not_found`. */
+  /** The endpoint, also when it is stopped. Fails with `webhook_not_found`. */
   readonly get: (id: number) => Promise<Webhook>
-  /** Nothing more is sent to it. Fails with `webhook_not_found`. */
+  /** Deletes it: nothing more is sent to it. Fails with `webhook_not_found`. */
   readonly remove: (id: number) => Promise<void>
-  /** The old secret stops working at once. Fails with `webhook_not_found`. */
+  /** Replaces the signing secret; the old one stops working at once. Fails with `webhook_not_found`. */
   readonly rotateSecret: (id: number) => Promise<WebhookWithSecret>
   /** Sends a `ping` to it. Fails with `webhook_not_found`, `webhook_stopped`. */
   readonly test: (id: number) => Promise<QueuedEvent>

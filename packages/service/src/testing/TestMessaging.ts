@@ -51,7 +51,7 @@ export interface SentCopy {
     readonly mimeType: string
     /** Bytes. */
     readonly size: number
-    /** Of its bytes, hexadecimal. */
+    /** The SHA-256 of its bytes, hexadecimal. */
     readonly sha256: string
   } | null
 }
@@ -69,7 +69,7 @@ export interface ReceivedCall {
   readonly headers: Readonly<Record<string, string>>
   /** The body as it was sent, which the signature is of. */
   readonly body: string
-  /** The body read as JSON; of another body null. */
+  /** The body read as JSON; null when it is not JSON. */
   readonly json: unknown
   /** How it was answered. */
   readonly answered: ReceiverAnswer
@@ -81,7 +81,7 @@ export interface TestReceiver {
   readonly url: string
   /** The secret that its calls are signed with. */
   readonly secret: string
-  /** Answers the next calls so, one after the other; those after them with 200. No answer comes at once, whatever the reason. */
+  /** Answers the next calls like this, one after the other, and those after them with 200. A `timeout` and the like are told at once, without waiting. */
   readonly answer: (...answers: ReadonlyArray<ReceiverAnswer>) => void
   /** Every call, oldest first. */
   readonly calls: ReadonlyArray<ReceivedCall>
@@ -97,17 +97,17 @@ export interface QuotaUse {
   readonly number?: HasId | undefined
 }
 
-/** The simulated phones. What is said of a number is said of the first one when it is left out. */
+/** The simulated phones. Where `number` is left out, the first number is meant. */
 export interface TestPhones {
-  /** From now on each attempt is refused with that reason. */
+  /** From now on each attempt to send is refused, with that reason. */
   readonly fail: (reason?: string, number?: HasId) => Promise<void>
-  /** The next attempt reaches its recipient, and the word of it is lost. */
+  /** The next message reaches its recipient, but the answer that says so is lost. */
   readonly loseNextAnswer: (number?: HasId) => Promise<void>
   /** From now on no attempt is answered. */
   readonly hang: (number?: HasId) => Promise<void>
   /** From now on each attempt takes so many milliseconds. */
   readonly delay: (millis: number, number?: HasId) => Promise<void>
-  /** As it was in the beginning: every attempt succeeds at once. */
+  /** From now on every attempt succeeds at once, as in the beginning. */
   readonly succeed: (number?: HasId) => Promise<void>
   /** The groups that the number belongs to; `Team` in the beginning. */
   readonly groups: (names: ReadonlyArray<string>, number?: HasId) => Promise<void>
@@ -141,7 +141,7 @@ export interface WaitsFor {
 export interface TestMessaging {
   /** The whole front door. */
   readonly messaging: Messaging
-  /** Trusted, for `workspace`. After each call everything that is due is done before its promise resolves. */
+  /** What your program calls: trusted, in `workspace`. Before the promise of a call resolves, everything that is due is done. */
   readonly api: Api
   /** The workspace of `api`. */
   readonly workspace: Workspace
@@ -159,7 +159,7 @@ export interface TestMessaging {
   readonly advance: (span: Span) => Promise<void>
   /** The same up to a moment. */
   readonly advanceTo: (moment: Moment) => Promise<void>
-  /** Everything that has to end before the message leaves: empty when nothing does but messages before it; null when it does not wait. Rejects with `message_not_found`. */
+  /** Everything that has to end before the message leaves. Empty when only messages before it are in the way; null when it does not wait. Rejects with `message_not_found`. */
   readonly why: (message: HasId) => Promise<ReadonlyArray<WaitsFor> | null>
   /** Ends the service. */
   readonly close: () => Promise<void>
