@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
-import { delimiter, join } from "node:path"
+import { join } from "node:path"
 
 interface Runtime {
   readonly name: string
@@ -15,11 +15,13 @@ const modules = join(import.meta.dirname, "../../node_modules")
 const ifThere = (program: string | undefined, ...args: ReadonlyArray<string>) =>
   program !== undefined && existsSync(program) ? [program, ...args] : null
 
-/** Bun is not installed with the workspace, because of its size (108 MB): one on the path is taken. */
-const bun = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .map((folder) => join(folder, "bun"))
-  .find((file) => existsSync(file))
+const bunArch = process.arch === "arm64" ? "aarch64" : process.arch
+
+const [installedBun] =
+  ifThere(join(modules, `@oven/bun-${process.platform}-${bunArch}/bin/bun`)) ?? []
+
+/** Null where the registry has none for this machine. */
+export const bun = installedBun ?? null
 
 /** Ours, and the oldest that the packages name, where the registry has it for this machine. */
 export const nodes: ReadonlyArray<Runtime> = [
@@ -40,7 +42,7 @@ export const runtimes: ReadonlyArray<Runtime> = [
       "--allow-all",
     ),
   },
-  { name: "Bun", command: ifThere(bun) },
+  { name: "Bun", command: bun === null ? null : [bun] },
 ]
 
 /** Plain JavaScript that opens, sends, hears of it, drains, serves a request, closes, and then has nothing left to do. */
@@ -72,8 +74,8 @@ console.log(JSON.stringify({ finished, status, heard: heard.length, answered: an
 export const written = (cwd: string, command: Runtime["command"], file: string) =>
   Effect.callback<{ readonly stdout: string; readonly stderr: string }>((resume, signal) => {
     const [program = "", ...args] = command ?? []
-    // It would ask a server of its own whether there is a newer one.
-    const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1" }
+    // They would ask servers of their own whether there is a newer one, and report to them.
+    const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1", DO_NOT_TRACK: "1" }
     execFile(program, [...args, file], { cwd, env, signal }, (error, stdout, stderr) => {
       resume(error === null ? Effect.succeed({ stdout, stderr }) : Effect.die(error))
     })

@@ -1,0 +1,4 @@
+/** Lets Jest read TypeScript as Node does. */
+import { stripTypeScriptTypes } from "node:module"
+
+export default { process: (source) => ({ code: stripTypeScriptTypes(source) }) }

@@ -1,0 +1,6 @@
+/** The service under runners whose `test` is a global, Jest and Bun; run by `runners.slow.test.ts`. */
+import { leaveADay } from "./aDay.ts"
+
+declare const test: (title: string, run: () => Promise<void>) => void
+
+test("a day goes by", leaveADay)
