@@ -20,7 +20,7 @@ export type Store =
   /** In this process, and gone with it. Needs nothing. */
   | "memory"
   | {
-      /** A directory, in which an embedded PostgreSQL keeps everything; one process at a time may use it. Needs the package `@electric-sql/pglite`. */
+      /** A directory, in which an embedded PostgreSQL keeps everything, closed to other users; one process at a time may use it. Needs the package `@electric-sql/pglite`. */
       readonly embedded: string
     }
   | {
@@ -96,9 +96,10 @@ export interface OpenOptions {
   /** What numbers are connected by; `simulated` when left out. */
   readonly transport?: Transport | undefined
   /**
-   * Directory for uploaded files and a generated secrets key, closed to other users of the machine. When
-   * left out, `./data` on PostgreSQL and the store's own directory with an embedded one; a store in
-   * memory needs none. Refused in a worker of an edge host, which has no disk.
+   * Directory for uploaded files and a generated secrets key, which are closed to other users of the
+   * machine; files of yours beside them stay as they are. When left out, `./data` on PostgreSQL and the
+   * store's own directory with an embedded one; a store in memory needs none. Refused in a worker of an
+   * edge host, which has no disk.
    */
   readonly dataDirectory?: string | undefined
   /**

@@ -25,6 +25,13 @@ const onDisk = <A>(complaint: string, operation: () => Promise<A>) =>
 
 const unwritable = "DATA_DIR cannot be written to"
 
+/** What of a mode lets other users write. */
+const writingOfOthers = 0o022
+
+/** What the service keeps there, with the files in which secrets are written before they have their name. */
+const ownName =
+  /^(?:db(?:\.lock)?|media|passing-.*|lock(?:-.*)?|(?:secrets-key|operator-token|example-[\w-]+-key)(?:\.[\da-f]+)?)$/
+
 /** Closes what is open to others, all that is below too; what links lead to is left as it is. */
 const closeToOthers = async (path: string, change: typeof chmod): Promise<void> => {
   const found = await lstat(path)
@@ -39,6 +46,19 @@ const closeToOthers = async (path: string, change: typeof chmod): Promise<void> 
   }
 }
 
+/**
+ * The same with what is the service's own alone, where something else stands beside it. Then other users
+ * may go on to read in the directory, but to write in it they could put files of theirs in its place.
+ */
+const closeOwn = async (directory: string, change: typeof chmod): Promise<void> => {
+  const names = await readdir(directory)
+  const own = names.filter((name) => ownName.test(name))
+  if (own.length === names.length) return closeToOthers(directory, change)
+  for (const name of own) await unlessGone(closeToOthers(join(directory, name), change))
+  const { mode } = await lstat(directory)
+  if ((mode & writingOfOthers) !== 0) await change(directory, mode & 0o7777 & ~writingOfOthers)
+}
+
 /** Other processes may remove files of theirs meanwhile. */
 const unlessGone = (done: Promise<void>): Promise<void> =>
   done.catch((cause: unknown) => {
@@ -47,8 +67,8 @@ const unlessGone = (done: Promise<void>): Promise<void> =>
 
 /**
  * Makes the directory, unless it is there, and sees to it that it can be written to, and that the
- * service's own user alone can read it: one that was there before may be open to others, with the
- * files in it. What the process makes later is closed by its umask.
+ * service's own user alone can read what the service keeps in it: it may have stood open to others
+ * before, with the files in it. What is not the service's stays as it is.
  */
 export const openDataDirectory = (directory: string): Effect.Effect<void, CannotStart> =>
   Effect.andThen(
@@ -60,7 +80,8 @@ export const openDataDirectory = (directory: string): Effect.Effect<void, Cannot
   )
 
 /**
- * Closes the directory and all that is in it to other users. The embedded database gives its files
+ * Closes what the service keeps in the directory to other users, and the directory itself where it holds
+ * nothing else. The embedded database gives its files
  * modes of its own whatever the umask, so this is needed once more when it has made them.
  */
 export const closeDataDirectory = (
@@ -68,7 +89,7 @@ export const closeDataDirectory = (
   change: typeof chmod = chmod,
 ): Effect.Effect<void, CannotStart> =>
   onDisk("DATA_DIR is open to other users and cannot be closed to them", async () =>
-    closeToOthers(await realpath(directory), change),
+    closeOwn(await realpath(directory), change),
   )
 
 /** A new directory below, for what is of no use to any other process; it goes with the scope. */

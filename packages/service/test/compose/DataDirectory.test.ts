@@ -24,33 +24,77 @@ describe("the data directory", () => {
     }),
   )
 
+  /** Makes these files and directories, open to every user, and tells how open they are later. */
+  const standing = (
+    directory: string,
+    directories: ReadonlyArray<string>,
+    files: ReadonlyArray<string>,
+  ) =>
+    Effect.promise(async () => {
+      for (const name of directories) await mkdir(join(directory, name), { recursive: true })
+      for (const name of files) await writeFile(join(directory, name), "")
+      for (const name of directories) await chmod(join(directory, name), 0o777)
+      for (const name of files) await chmod(join(directory, name), 0o666)
+      return Effect.promise(async () => {
+        const modes: Record<string, string> = {}
+        for (const name of [...directories, ...files]) {
+          modes[name] = ((await stat(join(directory, name))).mode & 0o777).toString(8)
+        }
+        return modes
+      })
+    })
+
   it.effect("that was there before is closed to other users, with all that is in it", () =>
     Effect.gen(function* () {
       const temporary = yield* processes.temporaryDirectory
       const outside = join(temporary, "outside")
       const directory = join(temporary, "data")
+      const files = ["operator-token", "secrets-key.0123456789abcdef", "lock", "db/deep/table"]
+      const modes = yield* standing(directory, ["", "db", "db/deep", "media"], files)
       yield* Effect.promise(async () => {
         await writeFile(outside, "")
         await chmod(outside, 0o644)
-        await mkdir(join(directory, "db", "deep"), { recursive: true })
-        await writeFile(join(directory, "token"), "secret")
-        await writeFile(join(directory, "db", "deep", "table"), "")
-        await symlink(outside, join(directory, "link"))
-        for (const name of ["", "db", "db/deep"]) await chmod(join(directory, name), 0o777)
-        for (const name of ["token", "db/deep/table"]) await chmod(join(directory, name), 0o666)
+        await symlink(outside, join(directory, "db", "link"))
       })
       yield* openDataDirectory(directory)
-      const modes = yield* Effect.promise(() =>
-        Promise.all(
-          ["", "db", "db/deep", "token", "db/deep/table", "link"].map(async (name) => {
-            const { mode } = await stat(join(directory, name))
-            return (mode & 0o777).toString(8)
-          }),
-        ),
-      )
-      // The last one is what the link leads to, which is not the service's.
-      assert.deepStrictEqual(modes, ["700", "700", "700", "600", "600", "644"])
+      assert.deepStrictEqual(yield* modes, {
+        "": "700",
+        db: "700",
+        "db/deep": "700",
+        media: "700",
+        "operator-token": "600",
+        "secrets-key.0123456789abcdef": "600",
+        lock: "600",
+        "db/deep/table": "600",
+      })
+      // What the link leads to is not the service's.
+      const { mode } = yield* Effect.promise(() => stat(outside))
+      assert.strictEqual(mode & 0o777, 0o644)
     }),
+  )
+
+  it.effect(
+    "that holds something else beside leaves that as it is, and lets others write nothing into it",
+    () =>
+      Effect.gen(function* () {
+        const directory = join(yield* processes.temporaryDirectory, "data")
+        const modes = yield* standing(
+          directory,
+          ["", "media", "public", "database"],
+          ["secrets-key", "public/logo.png", "orders.csv", "secrets-key.txt"],
+        )
+        yield* openDataDirectory(directory)
+        assert.deepStrictEqual(yield* modes, {
+          "": "755",
+          media: "700",
+          public: "777",
+          database: "777",
+          "secrets-key": "600",
+          "public/logo.png": "666",
+          "orders.csv": "666",
+          "secrets-key.txt": "666",
+        })
+      }),
   )
 
   it.effect("behind a link is closed as well", () =>
