@@ -12,8 +12,10 @@
  */
 import {
   NumberProxies,
+  NumberStore,
   SessionVault,
   TelegramLogin,
+  hasPhone,
   telegramLoginMillis,
 } from "@messaging-service/core/ports"
 import type {
@@ -52,11 +54,12 @@ const nextQrMillis = 15_000
 /** `SessionVault` must be one without an owner: any process may log a number in that has no session. */
 export const layerLogin = (
   settings: TelegramSettings,
-): Layer.Layer<never, never, SessionVault | NumberProxies> =>
+): Layer.Layer<never, never, SessionVault | NumberProxies | NumberStore> =>
   Layer.effect(
     TelegramLogin,
     Effect.gen(function* () {
       const vault = yield* SessionVault
+      const numbers = yield* NumberStore
       const clients = makeLoginClients(settings, yield* NumberProxies)
       /** Logins by QR code whose connection this process has. */
       const showing = yield* FiberMap.make<NumberId>()
@@ -119,6 +122,14 @@ export const layerLogin = (
         return Effect.map(ifCurrent(numberId, login, write), (isKept) => (isKept ? view : null))
       }
 
+      /** Whether another number of the workspace has that phone: no account is connected twice. */
+      const isAnothers = Effect.fnUntraced(function* (numberId: NumberId, phone: string) {
+        const number = yield* numbers.find(numberId)
+        if (number === null || phone === "") return false
+        const all = yield* numbers.list(number.workspaceId)
+        return all.some((other) => hasPhone(other, null, number, phone))
+      })
+
       /** One connection over what the login has, and what it has afterwards; null when it was given up. */
       const connected = Effect.fnUntraced(function* (
         numberId: NumberId,
@@ -136,6 +147,11 @@ export const layerLogin = (
             if (isLeft && !(yield* isCurrent(numberId, login))) {
               yield* endSession(client)
               return null
+            }
+            if (isLeft && (yield* stored(isAnothers(numberId, step.user.phone ?? "")))) {
+              const mayBeIn = !(yield* endSession(client))
+              const view = failed(login.view, "phone_of_another_number")
+              return { step: { view, codeHash: null, mayBeIn }, keys: keys.all() }
             }
             return { step, keys: keys.all() }
           }),

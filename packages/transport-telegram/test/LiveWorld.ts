@@ -21,6 +21,7 @@ import type {
   Target,
   TransportEvent,
   TransportId,
+  WorkspaceId,
 } from "@messaging-service/core/ports"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { TelegramServer } from "@messaging-service/telegram-server"
@@ -128,22 +129,26 @@ export const aPerson = (options: PersonOptions = {}) =>
     return { digits, id }
   })
 
-/** A number of a workspace of its own that is not logged in. */
-export const aNumber = (digits: string) =>
+const aWorkspace = Effect.gen(function* () {
+  const { id } = yield* (yield* WorkspaceStore).insert(
+    {
+      name: "Workspace",
+      demo: false,
+      accountDisabled: false,
+      apiV2Enabled: true,
+      plan: null,
+      createdAt: 0,
+    },
+    { v1: true, v2: true },
+  )
+  return id
+})
+
+/** A number that is not logged in, of a workspace of its own unless one is given. */
+export const aNumber = (digits: string, workspaceId?: WorkspaceId) =>
   Effect.gen(function* () {
-    const { id } = yield* (yield* WorkspaceStore).insert(
-      {
-        name: "Workspace",
-        demo: false,
-        accountDisabled: false,
-        apiV2Enabled: true,
-        plan: null,
-        createdAt: 0,
-      },
-      { v1: true, v2: true },
-    )
     const number = yield* (yield* NumberStore).insert({
-      workspaceId: id,
+      workspaceId: workspaceId ?? (yield* aWorkspace),
       mode: "live",
       phone: digits,
       label: "",

@@ -3,7 +3,12 @@
  * stand is told as it is, and no session is left at the far side that is not kept here.
  */
 import { assert, layer } from "@effect/vitest"
-import { SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core/ports"
+import {
+  NumberStore,
+  SessionStore,
+  SessionVault,
+  TelegramLogin,
+} from "@messaging-service/core/ports"
 import type { AfterSecret, NumberId } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome, PersonOptions } from "@messaging-service/telegram-server"
@@ -12,12 +17,14 @@ import { defaultSettings, layerLogin } from "../src/index.ts"
 import {
   aNumber,
   aPerson,
+  anAccount,
   layerAdapter,
   layerServer,
   layerStores,
   layerWorld,
   phone,
   toldOf,
+  until,
   untilSo,
 } from "./LiveWorld.ts"
 
@@ -106,6 +113,21 @@ layer(layerWorld)("a step of a login", (it) => {
       yield* Fiber.interrupt(step)
       assert.isNull(yield* viewOf(login.id))
       assert.strictEqual(stateOf(yield* begin(login)), "code_sent")
+    }),
+  )
+
+  it.effect("that lets in an account of another number of the workspace is undone", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const { digits, id } = yield* anAccount
+      const numbers = yield* NumberStore
+      const { workspaceId } = (yield* Effect.orDie(numbers.find(id))) ?? assert.fail()
+      const other = yield* aNumber("4915100000001", workspaceId)
+      yield* begin({ digits, id: other })
+      assert.strictEqual(stateOf(yield* giveCode(other)), "phone_of_another_number")
+      assert.strictEqual(server.sessions(digits).keys, 1)
+      assert.strictEqual((yield* viewOf(other))?.state, "failed")
+      yield* until(() => server.sessions(digits).open === 1)
     }),
   )
 

@@ -97,7 +97,7 @@ const layerTelegram = ({
 }: Extract<TransportChoice, { readonly kind: "live" }>): Layer.Layer<
   TelegramTransport,
   CannotStart,
-  SessionVault | NumberProxies | NumberOwnership | SessionStore | Secrets
+  SessionVault | NumberProxies | NumberOwnership | NumberStore | SessionStore | Secrets
 > =>
   telegram === undefined
     ? layerNoTelegram
