@@ -96,10 +96,10 @@ export interface OpenOptions {
   /** What numbers are connected by; `simulated` when left out. */
   readonly transport?: Transport | undefined
   /**
-   * Directory for uploaded files and a generated secrets key, which are closed to other users of the
-   * machine; files of yours beside them stay as they are. When left out, `./data` on PostgreSQL and the
-   * store's own directory with an embedded one; a store in memory needs none. Refused in a worker of an
-   * edge host, which has no disk.
+   * On PostgreSQL, the directory for uploaded files and a generated secrets key, which are closed to other
+   * users of the machine; files of yours beside them stay as they are. `./data` when left out. An embedded
+   * store keeps them in its own directory, and one in memory needs none. Refused in a worker of an edge
+   * host, which has no disk.
    */
   readonly dataDirectory?: string | undefined
   /**
