@@ -263,6 +263,16 @@ export type { RequestWindow } from "./request/RateWindow.ts"
 export type { CannotOpen } from "./secret/Secrets.ts"
 export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
 export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
+export { reconnectPauseMillis } from "./transport/keepConnected.ts"
+export type { AfterClose, Connecting, LiveSettings } from "./transport/keepConnected.ts"
+export type {
+  ClosedReason,
+  LiveConnection,
+  LiveNumber,
+  LiveStatus,
+} from "./transport/LiveNumber.ts"
+export { makeLiveNumbers } from "./transport/LiveNumbers.ts"
+export type { LiveNumbers, LiveNumbersOptions } from "./transport/LiveNumbers.ts"
 export { NumberLinking } from "./transport/NumberLinking.ts"
 export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
 export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
@@ -285,6 +295,8 @@ export type {
   ShardTable,
   WorkerId,
 } from "./transport/Shards.ts"
+export { makeHold, patiently } from "./transport/patience.ts"
+export type { Hold } from "./transport/patience.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
 export type { KeptSession, KeyChange } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"

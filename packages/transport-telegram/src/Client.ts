@@ -3,6 +3,7 @@
  * and with what it says turned into events that are read one after the other. It connects again by itself
  * for as long as it lives.
  */
+import { reconnectPauseMillis } from "@messaging-service/core/ports"
 import type { SendOutcome } from "@messaging-service/core/ports"
 import { MtPeerNotFoundError, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
 import type { ITelegramStorageProvider, RpcCallMiddleware } from "@mtcute/node"
@@ -10,7 +11,6 @@ import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { gunzipSync } from "node:zlib"
-import { pauseMillis } from "./closing.ts"
 import { afterError, refused, unknown } from "./outcomes.ts"
 import { wayOut } from "./proxy.ts"
 import type { TelegramApplication, TelegramSettings } from "./settings.ts"
@@ -81,12 +81,12 @@ export interface ClientOptions {
  * ones until the far side has answered something. That a connection could be opened says nothing: the
  * far side, or a proxy, may end it at once, again and again.
  */
-export const makePauses = (drawn: number, bounds: Parameters<typeof pauseMillis>[2]) => {
+export const makePauses = (drawn: number, bounds: Parameters<typeof reconnectPauseMillis>[2]) => {
   let failures = 0
   return {
     next: (): number => {
       failures++
-      return failures === 1 ? 0 : pauseMillis(failures - 2, drawn, bounds)
+      return failures === 1 ? 0 : reconnectPauseMillis(failures - 2, drawn, bounds)
     },
     answered: (): void => {
       failures = 0

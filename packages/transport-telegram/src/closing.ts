@@ -1,14 +1,6 @@
 /** What errors of the far side mean for a number as a whole: a table from its words to reasons. Pure. */
+import type { ClosedReason } from "@messaging-service/core/ports"
 import type { FarSideError } from "./outcomes.ts"
-
-/** Why a number is not connected. */
-export type ClosedReason =
-  | "logged_out"
-  | "replaced"
-  | "banned"
-  | "restricted"
-  | "client_outdated"
-  | "connection_lost"
 
 const endings: ReadonlyMap<string, ClosedReason> = new Map([
   ["AUTH_KEY_UNREGISTERED", "logged_out"],
@@ -39,16 +31,3 @@ export const endingOf = ({
 /** Whether what the number has is worth nothing any more. */
 export const isWorthless = (reason: ClosedReason): boolean =>
   reason === "logged_out" || reason === "replaced"
-
-/**
- * The pause before the next connection: doubling with each failure in a row, of which the upper half is
- * drawn, so that numbers that were lost together do not come back together. `drawn`: from 0 up to 1.
- */
-export const pauseMillis = (
-  failures: number,
-  drawn: number,
-  { first, longest }: { readonly first: number; readonly longest: number },
-): number => {
-  const whole = Math.min(longest, first * 2 ** Math.min(failures, 30))
-  return Math.round(whole / 2 + (drawn * whole) / 2)
-}

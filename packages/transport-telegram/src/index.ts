@@ -14,7 +14,6 @@ export { layerLogin } from "./login.ts"
 export { defaultSettings } from "./settings.ts"
 export type { TelegramApplication, TelegramServerAddress, TelegramSettings } from "./settings.ts"
 export { Sessions } from "./Sessions.ts"
-export type { AccountStatus } from "./OpenAccount.ts"
 export { randomIdOf } from "./Transport.ts"
 
 /**

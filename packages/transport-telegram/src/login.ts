@@ -16,6 +16,7 @@ import {
   SessionVault,
   TelegramLogin,
   hasPhone,
+  patiently,
   telegramLoginMillis,
 } from "@messaging-service/core/ports"
 import type {
@@ -41,7 +42,6 @@ import {
   whoIs,
 } from "./loginSteps.ts"
 import type { Step } from "./loginSteps.ts"
-import { patiently } from "./keepConnected.ts"
 import type { TelegramSettings } from "./settings.ts"
 import type { KeysInMemory } from "./storage.ts"
 

@@ -2,6 +2,7 @@
  * Connections of logins, which have their keys in memory: for a step, and to end what a login may have
  * left at the far side.
  */
+import { patiently } from "@messaging-service/core/ports"
 import type {
   KeyChange,
   NumberId,
@@ -11,7 +12,6 @@ import type {
 import { Effect, Redacted } from "effect"
 import { makeClient } from "./Client.ts"
 import { fromText } from "./credentials.ts"
-import { patiently } from "./keepConnected.ts"
 import { endSession } from "./loginSteps.ts"
 import type { TelegramSettings } from "./settings.ts"
 import { keysInMemory, makeStorage } from "./storage.ts"

@@ -3,8 +3,7 @@
  * state, and the people it has met, of whom the latest are kept. While an account is being logged in
  * the same is kept in memory.
  */
-import { NumberMoved, sleepInRealTime } from "@messaging-service/core/ports"
-import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
+import type { Hold, KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
 import type { IPeersRepository, ITelegramStorageProvider } from "@mtcute/node"
 import { Effect } from "effect"
 
@@ -149,61 +148,27 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
   }
 }
 
-/** Between two tries of a store that does not answer, in real milliseconds. */
-const againMillis = 250
-
-/**
- * The keys of a number in the vault. What is not written must not leave: a write that another worker's
- * having the number refuses does not return, so that the library does not go on to what comes behind it.
- */
+/** The keys of a number in the vault. `wrote` is told how many keys are written. */
 export const keptKeyPlace = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
-  {
-    isHeld,
-    isOwned,
-    wrote,
-  }: {
-    readonly isHeld: () => boolean
-    readonly isOwned: () => boolean
-    /** Is told how many keys were written. */
-    readonly wrote: (keys: number) => void
+  hold: Hold,
+  wrote: (keys: number) => void,
+): KeyPlace => ({
+  read: async (type, id) => {
+    // What an older secrets key sealed, which is gone, is not there.
+    const readable = Effect.catchTag(vault.keys(numberId, type, [id]), "CannotOpen", () =>
+      Effect.succeed<ReadonlyMap<string, string>>(new Map()),
+    )
+    return (await run(hold.read(readable))).get(id) ?? null
   },
-): KeyPlace => {
-  const patiently = <A, E>(work: Effect.Effect<A, E>) =>
-    run(
-      Effect.retry(
-        Effect.tapError(work, () => sleepInRealTime(againMillis)),
-        { while: (error) => isHeld() && isOwned() && !(error instanceof NumberMoved) },
-      ),
-    )
-  const written = <E>(work: Effect.Effect<void, E | NumberMoved>): Promise<void> => {
-    if (!isHeld()) return Promise.resolve()
-    const owned = isOwned() ? work : Effect.never
-    return patiently(
-      Effect.catchIf(
-        owned,
-        (error) => error instanceof NumberMoved,
-        () => Effect.never,
-      ),
-    )
-  }
-  return {
-    read: async (type, id) => {
-      // What an older secrets key sealed, which is gone, is not there.
-      const readable = Effect.catchTag(vault.keys(numberId, type, [id]), "CannotOpen", () =>
-        Effect.succeed<ReadonlyMap<string, string>>(new Map()),
-      )
-      return (await patiently(readable)).get(id) ?? null
-    },
-    write: (changes) => {
-      wrote(changes.length)
-      return written(vault.write(numberId, null, changes))
-    },
-    clear: (type) => written(vault.trim(numberId, type, 0)),
-  }
-}
+  write: (changes) => {
+    wrote(changes.length)
+    return run(hold.write(vault.write(numberId, null, changes)))
+  },
+  clear: (type) => run(hold.write(vault.trim(numberId, type, 0))),
+})
 
 /** What a session cannot do without: keys by data centre, and how far its box was read. */
 const needed: Readonly<Record<string, ReadonlyArray<string>>> = {

@@ -79,7 +79,8 @@ const layerTold = Layer.effect(
         Effect.gen(function* () {
           told.push(event)
           if (event._tag === "ConnectionChanged") {
-            yield* numbers.setStatus(event.numberId, event.status, event.phone ?? undefined, 0)
+            const { numberId, phone: digits, reason, status } = event
+            yield* numbers.setStatus(numberId, status, digits ?? undefined, 0, null, reason)
           }
         }).pipe(Effect.orDie),
       ),

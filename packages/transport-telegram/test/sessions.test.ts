@@ -1,6 +1,11 @@
 /** What becomes of accounts that are logged in: lost connections, words that end them, restarts, ticks. */
 import { assert, layer } from "@effect/vitest"
-import { MediaFilesError, SessionStore, SessionVault } from "@messaging-service/core/ports"
+import {
+  LaneQueue,
+  MediaFilesError,
+  SessionStore,
+  SessionVault,
+} from "@messaging-service/core/ports"
 import type { OutgoingMedia, TransportEvent } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect, Fiber, Layer, Stream } from "effect"
@@ -89,6 +94,28 @@ layer(layerWorld)("an account that is logged in", (it) => {
         if (reason === "banned") yield* vault.leave(id)
         yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (text) => text === null))
       }
+    }),
+  )
+
+  it.effect("that is refused by a word which is not known stays away until it is resumed", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const sessions = yield* Sessions
+      const told = yield* Told
+      const lanes = yield* LaneQueue
+      const account = yield* anAccount
+      yield* server.revoke(account.digits, "SOMETHING_NEW")
+      yield* server.drop(account.digits)
+      yield* toldOf(account.id, "disconnected")
+      // Several looks later it is still away: other accounts were logged in meanwhile.
+      for (const _ of [1, 2, 3]) yield* anAccount
+      const { reason, state } = sessions.status(account.id) ?? {}
+      assert.deepStrictEqual([state, reason], ["disconnected", "restricted"])
+      const endings = () =>
+        told.filter((event) => "numberId" in event && event.numberId === account.id).length - 1
+      assert.strictEqual(endings(), 1)
+      yield* lanes.resume(account.id, 0)
+      yield* until(() => endings() === 2)
     }),
   )
 

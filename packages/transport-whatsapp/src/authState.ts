@@ -6,7 +6,7 @@
  * What grows is bounded, by how long ago a key was last written (see `keptKeys`). A session that was
  * dropped is made again from the recipient's pre-keys with the next message.
  */
-import { NumberMoved, sleepInRealTime } from "@messaging-service/core/ports"
+import { makeHold } from "@messaging-service/core/ports"
 import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
 import { BufferJSON, initAuthCreds, proto } from "baileys"
 import type {
@@ -117,9 +117,6 @@ export interface KeptDevice {
   readonly letGo: () => void
 }
 
-/** Between two tries of a store that does not answer, in real milliseconds. */
-const againMillis = 250
-
 /**
  * The number's device as the vault keeps it; null when there is none. `run` runs a write or read of
  * the vault for the library.
@@ -133,33 +130,14 @@ export const openDevice = (
   Effect.map(vault.credentials(numberId), (text): KeptDevice | null => {
     if (text === null) return null
     const creds = fromText(text)
-    let isHeld = true
-    // A process that was frozen wakes up in the midst of its work, and another has the number by then.
-    const mayWrite = () => isHeld && isOwned()
+    const hold = makeHold(isOwned)
     // The library takes a key that cannot be read for one that is not there, and then leaves a device
     // of the recipient out, or refuses the whole message.
-    const patiently = <A, E>(work: Effect.Effect<A, E>) =>
-      aloud(() =>
-        run(
-          Effect.retry(
-            Effect.tapError(work, () => sleepInRealTime(againMillis)),
-            { while: (error) => mayWrite() && !(error instanceof NumberMoved) },
-          ),
-        ),
-      )
-    /**
-     * What is not written must not leave: a write that another worker's having the number refuses does
-     * not return, so that the library does not go on to what comes behind it. Its connection is closed.
-     */
-    const write = (
-      credentials: string | null,
-      changes: ReadonlyArray<KeyChange>,
-    ): Promise<void> => {
-      if (!isHeld) return Promise.resolve()
-      const work = isOwned() ? vault.write(numberId, credentials, changes) : Effect.never
-      return patiently(Effect.catchTag(work, "NumberMoved", () => Effect.never))
-    }
-    const latest = latestKeys((type, ids) => patiently(vault.keys(numberId, type, ids)))
+    const latest = latestKeys((type, ids) =>
+      aloud(() => run(hold.read(vault.keys(numberId, type, ids)))),
+    )
+    const write = (credentials: string | null, changes: ReadonlyArray<KeyChange>): Promise<void> =>
+      aloud(() => run(hold.write(vault.write(numberId, credentials, changes))))
     return {
       auth: {
         creds,
@@ -171,9 +149,7 @@ export const openDevice = (
         }),
       },
       saveCredentials: () => write(toText(creds), []),
-      letGo: () => {
-        isHeld = false
-      },
+      letGo: hold.letGo,
     }
   })
 

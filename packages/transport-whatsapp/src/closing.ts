@@ -2,31 +2,13 @@
  * What the end of a connection means: a table from the far side's code to what is done about it. A
  * connection is never opened again in a loop after the far side said that it must not be. Pure.
  */
-
-/** Why a number is not connected. */
-export type ClosedReason =
-  | "logged_out"
-  | "replaced"
-  | "banned"
-  | "restricted"
-  | "client_outdated"
-  | "connection_lost"
+import type { AfterClose, ClosedReason } from "@messaging-service/core/ports"
 
 export interface Closed {
   readonly code: number
   /** How long the far side asks to stay away; null when it does not say. */
   readonly pauseMillis: number | null
 }
-
-export type AfterClose =
-  /** A new connection at once: the far side asked for it. */
-  | { readonly _tag: "Restart" }
-  /** A new connection after a pause, which grows with each failure. */
-  | { readonly _tag: "Again" }
-  /** A new connection once the far side's own time is over. */
-  | { readonly _tag: "Pause"; readonly reason: ClosedReason; readonly millis: number }
-  /** No new connection by itself. With `wipe` the credentials are worth nothing any more. */
-  | { readonly _tag: "Stop"; readonly reason: ClosedReason; readonly wipe: boolean }
 
 /** 500 tells of a session that the far side does not like: so many in a row end it. */
 export const mostBadSessions = 5
@@ -58,17 +40,4 @@ export const afterClose = ({ code, pauseMillis }: Closed, badSessions: number): 
   if (code === 500) return badSessions >= mostBadSessions ? stop("logged_out", true) : again
   // 408, 428 and 503 among them, and whatever is not known: the network's doings.
   return byCode[code] ?? again
-}
-
-/**
- * The pause before the next connection: doubling with each failure in a row, of which the upper half is
- * drawn, so that numbers that were lost together do not come back together. `drawn`: from 0 up to 1.
- */
-export const pauseMillis = (
-  failures: number,
-  drawn: number,
-  { first, longest }: { readonly first: number; readonly longest: number },
-): number => {
-  const whole = Math.min(longest, first * 2 ** Math.min(failures, 30))
-  return Math.round(whole / 2 + (drawn * whole) / 2)
 }

@@ -20,7 +20,6 @@ import { layerTransport } from "./Transport.ts"
 export { defaultSettings } from "./settings.ts"
 export type { ClientVersion, WhatsAppSettings } from "./settings.ts"
 export { Sessions } from "./Sessions.ts"
-export type { SessionStatus } from "./OpenSession.ts"
 
 /**
  * Sending, number checks and linking over one session for each linked number. Sessions are kept while

@@ -14,6 +14,7 @@ import {
   NumberStore,
   SessionVault,
   pairingCodeMillis,
+  patiently,
 } from "@messaging-service/core/ports"
 import type { LinkingEvent, LinkingRequest } from "@messaging-service/core/ports"
 import { Browsers } from "baileys"
@@ -26,7 +27,6 @@ import { afterClose } from "./closing.ts"
 import type { Closed } from "./closing.ts"
 import { openConnection } from "./Connection.ts"
 import type { Connection } from "./Connection.ts"
-import { patiently } from "./keepConnected.ts"
 import { Sessions } from "./Sessions.ts"
 import type { WhatsAppSettings } from "./settings.ts"
 
@@ -194,7 +194,7 @@ export const layerLinking = (
 
       /** Connects the device, and tells so. False when the far side does not know it. */
       const connect = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
-        const session = yield* sessions.connectLinked(request.numberId)
+        const session = yield* sessions.connectQuietly(request.numberId)
         if (session === "logged_out") return false
         if (typeof session === "string") {
           yield* Queue.offer(shown, { _tag: "Failed", reason: session })

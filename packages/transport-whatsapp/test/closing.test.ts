@@ -1,8 +1,8 @@
-/** What the end of a connection means, and how long the next one waits. */
+/** What the end of a connection means. */
 import { assert, it } from "@effect/vitest"
+import type { AfterClose, ClosedReason } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { afterClose, mostBadSessions, pauseMillis } from "../src/closing.ts"
-import type { AfterClose, ClosedReason } from "../src/closing.ts"
+import { afterClose, mostBadSessions } from "../src/closing.ts"
 
 const again: AfterClose = { _tag: "Again" }
 const stop = (reason: ClosedReason, wipe = false): AfterClose => ({ _tag: "Stop", reason, wipe })
@@ -40,19 +40,5 @@ it.effect("a bad session is tried again, and given up after several in a row", (
     const closed = { code: 500, pauseMillis: null }
     assert.deepStrictEqual(afterClose(closed, mostBadSessions - 1), again)
     assert.deepStrictEqual(afterClose(closed, mostBadSessions), stop("logged_out", true))
-  }),
-)
-
-it.effect("pauses double up to the longest, and are drawn from their upper half", () =>
-  Effect.sync(() => {
-    const limits = { first: 1000, longest: 300_000 }
-    for (const [failures, whole] of [1000, 2000, 4000, 8000].entries()) {
-      assert.strictEqual(pauseMillis(failures, 0, limits), whole / 2)
-      assert.isAtMost(pauseMillis(failures, 0.999, limits), whole)
-    }
-    for (const failures of [9, 50, 5000]) {
-      assert.strictEqual(pauseMillis(failures, 0, limits), 150_000)
-      assert.isAtMost(pauseMillis(failures, 0.999, limits), 300_000)
-    }
   }),
 )

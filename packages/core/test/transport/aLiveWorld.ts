@@ -1,0 +1,212 @@
+/**
+ * Numbers on a transport without wires: a far side that is away, opens connections and ends them as the
+ * test says, and a vault in memory.
+ */
+import { Clock, Deferred, Effect, Layer, Option, Queue, Redacted } from "effect"
+import type { Scope } from "effect"
+import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import type { NumberId } from "../../src/Ids.ts"
+import { NumberProxies } from "../../src/number/Proxy.ts"
+import { CannotOpen } from "../../src/secret/Secrets.ts"
+import type { AfterClose, LiveSettings } from "../../src/transport/keepConnected.ts"
+import type { LiveConnection } from "../../src/transport/LiveNumber.ts"
+import { makeLiveNumbers } from "../../src/transport/LiveNumbers.ts"
+import type { LiveNumbersOptions } from "../../src/transport/LiveNumbers.ts"
+import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
+import type { KeptSession } from "../../src/transport/SessionStore.ts"
+import { SessionVault } from "../../src/transport/SessionVault.ts"
+import type { Owned } from "../../src/transport/Shards.ts"
+import type { TransportEvent } from "../../src/transport/Transport.ts"
+
+export const second = 1000
+export const minute = 60 * second
+
+export const idOf = (place: number) => place as NumberId
+
+/** The first of all numbers. */
+export const one = idOf(1)
+
+export const settings: LiveSettings = {
+  firstPauseMillis: second,
+  longestPauseMillis: 5 * minute,
+  lostMillis: 10 * minute,
+  lookMillis: 3 * second,
+  startsAtOnce: 8,
+}
+
+export const again: AfterClose = { _tag: "Again" }
+
+const newSession = (numberId: NumberId): KeptSession => ({
+  numberId,
+  platform: "whatsapp",
+  status: "connected",
+  removed: false,
+  leavingSince: null,
+  pauseReason: null,
+  reason: null,
+  proxy: null,
+})
+
+interface FarConnection extends LiveConnection {
+  readonly numberId: NumberId
+}
+
+interface Away {
+  /** The far side opens no connection. */
+  far: boolean
+  /** The store does not answer. */
+  store: boolean
+  /** This worker has no number. */
+  owner: boolean
+}
+
+export const aLiveWorld = () => {
+  const kept = new Map<NumberId, KeptSession>()
+  const credentials = new Map<NumberId, string>()
+  const begun = new Map<NumberId, Array<number>>()
+  const ends = new Map<NumberId, Queue.Queue<AfterClose>>()
+  const proxies = new Map<NumberId, string>()
+  const open = new Set<NumberId>()
+  const trimmed: Array<string> = []
+  const goodbyes: Array<NumberId> = []
+  const told: Array<TransportEvent> = []
+  const counts = new Set<(keys: number) => void>()
+  const away: Away = { far: false, store: false, owner: false }
+  let over = Deferred.makeUnsafe<void>()
+  const [all, none]: [Owned, Owned] = ["all", { of: 1, shards: [] }]
+
+  /** What the store answers, if it does. */
+  const answer = <A>(what: () => A) =>
+    Effect.suspend(() =>
+      away.store
+        ? Effect.fail(new StoreUnavailable({ operation: "sessions", cause: "away" }))
+        : Effect.sync(what),
+    )
+  const endsOf = (numberId: NumberId) => {
+    const known = ends.get(numberId)
+    if (known !== undefined) return Effect.succeed(known)
+    return Effect.tap(Queue.unbounded<AfterClose>(), (made) =>
+      Effect.sync(() => ends.set(numberId, made)),
+    )
+  }
+
+  const services = Layer.mergeAll(
+    Layer.mock(SessionVault, {
+      list: answer(() => [...kept.values()]),
+      credentials: (numberId) =>
+        Effect.flatMap(
+          answer(() => credentials.get(numberId) ?? null),
+          (text) => (text === "unreadable" ? Effect.fail(new CannotOpen()) : Effect.succeed(text)),
+        ),
+      trim: (numberId, type, most) =>
+        answer(() => void trimmed.push(`${numberId}: ${most} of ${type}`)),
+      leave: (numberId) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          answer(() => {
+            const known = kept.get(numberId)
+            if (known !== undefined) {
+              kept.set(numberId, { ...known, leavingSince: known.leavingSince ?? now })
+            }
+          }),
+        ),
+      wipe: (numberId) =>
+        answer(() => {
+          kept.delete(numberId)
+          credentials.delete(numberId)
+        }),
+    }),
+    Layer.succeed(NumberProxies, {
+      of: (numberId) =>
+        answer(() => {
+          const url = proxies.get(numberId)
+          return url === undefined ? null : Redacted.make(url)
+        }),
+    }),
+    Layer.mock(NumberOwnership, {
+      owned: Effect.sync(() => (away.owner ? none : all)),
+      owns: () => !away.owner,
+      whileOwned: (_, use) =>
+        away.owner
+          ? Effect.succeedNone
+          : Effect.raceFirst(Effect.asSome(use), Effect.as(Deferred.await(over), Option.none())),
+    }),
+  )
+
+  const connect: LiveNumbersOptions<FarConnection, unknown>["connect"] = (
+    { numberId },
+    connecting,
+  ) =>
+    Effect.gen(function* () {
+      if (!credentials.has(numberId)) return null
+      yield* answer(() => undefined)
+      yield* connecting.ready
+      counts.add(connecting.wrote)
+      const now = yield* Clock.currentTimeMillis
+      begun.set(numberId, [...(begun.get(numberId) ?? []), now])
+      if (away.far) return again
+      yield* Effect.acquireRelease(
+        Effect.sync(() => open.add(numberId)),
+        () => Effect.sync(() => open.delete(numberId)),
+      )
+      const connection = { numberId, over: Deferred.makeUnsafe<void>(), lastWordAt: () => now }
+      yield* connecting.opened(connection, `49151${numberId}`)
+      return yield* Queue.take(yield* endsOf(numberId))
+    })
+
+  return {
+    away,
+    credentials,
+    goodbyes,
+    kept,
+    /** Numbers whose connection is open. */
+    open,
+    proxies,
+    /** What a listener that takes all was told, oldest first. */
+    told,
+    trimmed,
+    /** When each connection of the number was begun, in service time. */
+    begunOf: (numberId: NumberId): ReadonlyArray<number> => begun.get(numberId) ?? [],
+    /** The number has a session from now on, or another one. */
+    keep: (numberId: NumberId, change: Partial<KeptSession> = {}) => {
+      kept.set(numberId, { ...(kept.get(numberId) ?? newSession(numberId)), ...change })
+      if (!credentials.has(numberId)) credentials.set(numberId, "session")
+    },
+    /** The far side ends the number's connection, or the next one that is opened. */
+    end: (numberId: NumberId, after: AfterClose) =>
+      Effect.flatMap(endsOf(numberId), (queue) => Queue.offer(queue, after)),
+    /** Another worker has all numbers from now on, or this one has them again. */
+    move: (isAway: boolean) =>
+      Effect.sync(() => {
+        away.owner = isAway
+        if (isAway) Deferred.doneUnsafe(over, Effect.void)
+        else over = Deferred.makeUnsafe()
+      }),
+    /** Each number that was connected has written so many keys. */
+    wrote: (keys: number) => {
+      for (const count of counts) count(keys)
+    },
+    takeAll: (event: TransportEvent) => Effect.sync(() => void told.push(event)),
+    /** The transport, over a vault and an ownership of its own. */
+    numbers: (
+      options: Partial<LiveNumbersOptions<FarConnection, unknown>> = {},
+    ): Effect.Effect<
+      Effect.Success<ReturnType<typeof makeLiveNumbers<FarConnection, unknown>>>,
+      never,
+      Scope.Scope
+    > =>
+      makeLiveNumbers<FarConnection, unknown>({
+        platform: "whatsapp",
+        settings,
+        keptKeys: { session: 100 },
+        connect,
+        remembersWiped: true,
+        saysGoodbye: ["logged_out"],
+        logOut: ({ numberId }) =>
+          Effect.sync(() => {
+            goodbyes.push(numberId)
+            return true
+          }),
+        ...options,
+      }).pipe(Effect.provide(services)),
+  }
+}

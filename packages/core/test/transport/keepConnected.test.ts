@@ -1,0 +1,235 @@
+/** How one number is kept connected: how long it waits, what ends it, and how fast many of them begin. */
+import { assert, it } from "@effect/vitest"
+import { Deferred, Effect, Queue } from "effect"
+import { TestClock } from "effect/testing"
+import { reconnectPauseMillis } from "../../src/transport/keepConnected.ts"
+import { aLiveWorld, again, idOf, minute, one, second, settings } from "./aLiveWorld.ts"
+
+/** Between one moment and the next. */
+const gaps = (moments: ReadonlyArray<number>) =>
+  moments.slice(1).map((moment, place) => moment - (moments[place] ?? 0))
+
+/** A number that is connected, and its transport. */
+const connected = Effect.gen(function* () {
+  const world = aLiveWorld()
+  world.keep(one)
+  const numbers = yield* world.numbers()
+  yield* Effect.forkScoped(numbers.listen(world.takeAll))
+  yield* TestClock.adjust("1 second")
+  assert.strictEqual(numbers.status(one)?.state, "connected")
+  return { world, numbers }
+})
+
+it.effect("pauses double up to the longest, and are drawn from their upper half", () =>
+  Effect.sync(() => {
+    const limits = { first: 1000, longest: 300_000 }
+    for (const [failures, whole] of [1000, 2000, 4000, 8000].entries()) {
+      assert.strictEqual(reconnectPauseMillis(failures, 0, limits), whole / 2)
+      assert.isAtMost(reconnectPauseMillis(failures, 0.999, limits), whole)
+    }
+    for (const failures of [9, 50, 5000]) {
+      assert.strictEqual(reconnectPauseMillis(failures, 0, limits), 150_000)
+      assert.isAtMost(reconnectPauseMillis(failures, 0.999, limits), 300_000)
+    }
+  }),
+)
+
+it.effect("a far side that stays away is asked less and less often, and told of after a time", () =>
+  Effect.gen(function* () {
+    const { numbers, world } = yield* connected
+    world.away.far = true
+    yield* world.end(one, again)
+    yield* TestClock.adjust("30 minutes")
+    const pauses = gaps(world.begunOf(one).slice(1))
+    for (const [failure, whole] of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300].entries()) {
+      assert.isAtLeast(pauses[failure] ?? 0, (whole * second) / 2)
+      assert.isAtMost(pauses[failure] ?? 0, whole * second)
+    }
+    const { reason, reconnects, state } = numbers.status(one) ?? {}
+    assert.deepStrictEqual([state, reason], ["waiting", "connection_lost"])
+    assert.strictEqual(reconnects, world.begunOf(one).length)
+    assert.deepStrictEqual(world.told[1], {
+      _tag: "ConnectionChanged",
+      numberId: one,
+      status: "disconnected",
+      phone: null,
+      reason: "connection_lost",
+    })
+    world.away.far = false
+    yield* TestClock.adjust("5 minutes")
+    assert.strictEqual(numbers.status(one)?.state, "connected")
+  }),
+)
+
+it.effect("a connection that stood for a minute begins with the shortest pause again", () =>
+  Effect.gen(function* () {
+    const { world } = yield* connected
+    for (let ended = 0; ended < 6; ended++) {
+      yield* world.end(one, again)
+      yield* TestClock.adjust("50 seconds")
+    }
+    assert.isAbove(gaps(world.begunOf(one))[5] ?? 0, 15 * second)
+    yield* TestClock.adjust("70 seconds")
+    const before = world.begunOf(one).length
+    yield* world.end(one, again)
+    yield* TestClock.adjust("1 second")
+    assert.lengthOf(world.begunOf(one), before + 1)
+  }),
+)
+
+it.effect(
+  "a restart that the far side asks for comes at once, and a second one in a row waits",
+  () =>
+    Effect.gen(function* () {
+      const { world } = yield* connected
+      yield* world.end(one, { _tag: "Restart" })
+      yield* TestClock.adjust("200 millis")
+      assert.lengthOf(world.begunOf(one), 2)
+      yield* world.end(one, { _tag: "Restart" })
+      yield* TestClock.adjust("900 millis")
+      assert.lengthOf(world.begunOf(one), 2)
+      yield* TestClock.adjust("2 seconds")
+      assert.lengthOf(world.begunOf(one), 3)
+    }),
+)
+
+it.effect("a library that connects again by itself is told of once it was away for long", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    world.keep(one)
+    const says = yield* Queue.unbounded<"opened" | "lost">()
+    const numbers = yield* world.numbers({
+      connect: ({ numberId }, connecting) =>
+        Effect.forever(
+          Effect.gen(function* () {
+            const over = yield* Deferred.make<void>()
+            const connection = { numberId, over, lastWordAt: () => null }
+            if ((yield* Queue.take(says)) === "lost") yield* connecting.lost
+            else yield* connecting.opened(connection, "4915112345678")
+          }),
+        ),
+    })
+    yield* Effect.forkScoped(numbers.listen(world.takeAll))
+    const told = () =>
+      world.told.flatMap((event) => (event._tag === "ConnectionChanged" ? event.status : []))
+    yield* Queue.offer(says, "opened")
+    const first = yield* numbers.open(one)
+    for (const event of ["lost", "opened", "lost", "lost"] as const) {
+      yield* Queue.offer(says, event)
+      yield* TestClock.adjust("9 minutes")
+    }
+    assert.isTrue(first !== null && typeof first !== "string" && Deferred.isDoneUnsafe(first.over))
+    // The first time it was back within ten minutes.
+    assert.deepStrictEqual(told(), ["connected", "connected", "disconnected"])
+    const { reason, reconnects, state } = numbers.status(one) ?? {}
+    assert.deepStrictEqual([state, reason, reconnects], ["waiting", "connection_lost", 2])
+    yield* Queue.offer(says, "opened")
+    assert.notStrictEqual(yield* numbers.open(one), first)
+    yield* TestClock.adjust("1 hour")
+    assert.strictEqual(told().at(-1), "connected")
+  }),
+)
+
+it.effect("the far side's own pause is kept to the end, and told", () =>
+  Effect.gen(function* () {
+    const { numbers, world } = yield* connected
+    yield* world.end(one, { _tag: "Pause", reason: "banned", millis: 90 * minute })
+    yield* TestClock.adjust("89 minutes")
+    assert.lengthOf(world.begunOf(one), 1)
+    assert.strictEqual(numbers.status(one)?.reason, "banned")
+    assert.strictEqual(yield* numbers.open(one), "banned")
+    assert.deepInclude(world.told.at(-1), { status: "disconnected", reason: "banned" })
+    yield* TestClock.adjust("1 minute")
+    assert.lengthOf(world.begunOf(one), 2)
+  }),
+)
+
+it.effect(
+  "a number that was given up is connected no more, until an operator has it tried again",
+  () =>
+    Effect.gen(function* () {
+      const { numbers, world } = yield* connected
+      yield* world.end(one, { _tag: "Stop", reason: "replaced", wipe: false })
+      yield* TestClock.adjust("1 hour")
+      assert.lengthOf(world.begunOf(one), 1)
+      assert.deepInclude(world.told.at(-1), { status: "disconnected", reason: "replaced" })
+      assert.strictEqual(numbers.status(one)?.state, "disconnected")
+      assert.strictEqual(yield* numbers.open(one), "replaced")
+      assert.isTrue(world.credentials.has(one))
+      world.keep(one, { reason: "connection_lost" })
+      yield* TestClock.adjust("4 seconds")
+      assert.lengthOf(world.begunOf(one), 2)
+    }),
+)
+
+it.effect("what is worth nothing any more is wiped once it is told, however often that fails", () =>
+  Effect.gen(function* () {
+    const { numbers, world } = yield* connected
+    world.away.store = true
+    yield* world.end(one, { _tag: "Stop", reason: "logged_out", wipe: true })
+    yield* TestClock.adjust("10 seconds")
+    assert.deepInclude(world.told.at(-1), { reason: "logged_out" })
+    assert.isTrue(world.credentials.has(one))
+    world.away.store = false
+    yield* TestClock.adjust("1 second")
+    assert.isFalse(world.credentials.has(one))
+    assert.lengthOf(world.begunOf(one), 1)
+    assert.strictEqual(numbers.status(one)?.reason, "logged_out")
+  }),
+)
+
+it.effect("500 numbers are not connected in one second, however fast each of them is", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    for (let place = 1; place <= 500; place++) world.keep(idOf(place))
+    const numbers = yield* world.numbers()
+    yield* Effect.forkScoped(numbers.listen(world.takeAll))
+    yield* TestClock.adjust("1 second")
+    assert.isAtMost(world.open.size, 60)
+    assert.isAtLeast(world.open.size, 30)
+    yield* TestClock.adjust("20 seconds")
+    assert.strictEqual(world.open.size, 500)
+  }),
+)
+
+it.effect("a place whose connection breaks off is free for the next one", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    for (const place of [1, 2]) world.keep(idOf(place))
+    const numbers = yield* world.numbers({
+      settings: { ...settings, startsAtOnce: 1 },
+    })
+    world.away.far = true
+    yield* Effect.forkScoped(numbers.listen(world.takeAll))
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual(
+      [1, 2].map((place) => world.begunOf(idOf(place)).length > 0),
+      [true, true],
+    )
+  }),
+)
+
+it.effect(
+  "keys are trimmed when a number connects, once an hour, and after many were written",
+  () =>
+    Effect.gen(function* () {
+      const { numbers, world } = yield* connected
+      assert.deepStrictEqual(world.trimmed, ["1: 100 of session"])
+      yield* TestClock.adjust("59 minutes")
+      assert.lengthOf(world.trimmed, 1)
+      yield* TestClock.adjust("2 minutes")
+      assert.lengthOf(world.trimmed, 2)
+      const write = (keys: number) =>
+        Effect.andThen(
+          Effect.sync(() => world.wrote(keys)),
+          TestClock.adjust("4 seconds"),
+        )
+      yield* write(9999)
+      assert.lengthOf(world.trimmed, 2)
+      yield* write(1)
+      assert.lengthOf(world.trimmed, 3)
+      yield* write(9999)
+      assert.lengthOf(world.trimmed, 3)
+      assert.strictEqual(numbers.status(one)?.state, "connected")
+    }),
+)

@@ -1,0 +1,69 @@
+/** What a store that is away, or another worker, means for what a connection's library keeps. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { NumberMoved } from "../../src/transport/NumberOwnership.ts"
+import { makeHold, patiently } from "../../src/transport/patience.ts"
+import { one } from "./aLiveWorld.ts"
+
+/** A store that fails so often, and then answers. */
+const answersAfter = (failures: number) => {
+  let asked = 0
+  return {
+    asked: () => asked,
+    work: Effect.suspend(() =>
+      ++asked > failures
+        ? Effect.void
+        : Effect.fail(new StoreUnavailable({ operation: "write", cause: "away" })),
+    ),
+  }
+}
+
+const moved = Effect.fail(new NumberMoved({ numberId: one }))
+
+it.effect("a store is asked until it answers, and that a number moved is an answer", () =>
+  Effect.gen(function* () {
+    const store = answersAfter(40)
+    const asking = yield* Effect.forkChild(patiently(store.work))
+    yield* TestClock.adjust("9 seconds")
+    assert.isUndefined(asking.pollUnsafe())
+    yield* TestClock.adjust("1 second")
+    assert.isDefined(asking.pollUnsafe())
+    assert.strictEqual(store.asked(), 41)
+    const answer = yield* Effect.forkChild(Effect.result(patiently(moved)))
+    yield* TestClock.adjust("1 second")
+    const exit = answer.pollUnsafe()
+    assert.isTrue(exit?._tag === "Success" && Result.isFailure(exit.value))
+  }),
+)
+
+it.effect("what is not written because another worker has the number does not go on", () =>
+  Effect.gen(function* () {
+    let isOwned = true
+    const hold = makeHold(() => isOwned)
+    const refused = yield* Effect.forkChild(hold.write(moved))
+    isOwned = false
+    const store = answersAfter(0)
+    const late = yield* Effect.forkChild(hold.write(store.work))
+    yield* TestClock.adjust("1 hour")
+    assert.deepStrictEqual([refused.pollUnsafe(), late.pollUnsafe()], [undefined, undefined])
+    assert.strictEqual(store.asked(), 0)
+  }),
+)
+
+it.effect("nothing is written once the connection is over, and nothing waits for it", () =>
+  Effect.gen(function* () {
+    const hold = makeHold(() => true)
+    const away = answersAfter(Infinity)
+    const reading = yield* Effect.forkChild(Effect.exit(hold.read(away.work)))
+    yield* TestClock.adjust("1 minute")
+    assert.isUndefined(reading.pollUnsafe())
+    hold.letGo()
+    const store = answersAfter(0)
+    yield* hold.write(store.work)
+    assert.strictEqual(store.asked(), 0)
+    yield* TestClock.adjust("1 second")
+    assert.isDefined(reading.pollUnsafe())
+  }),
+)
