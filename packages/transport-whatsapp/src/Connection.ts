@@ -8,6 +8,7 @@ import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
 import type { Closed } from "./closing.ts"
 import { changesNames } from "./groups.ts"
+import { showRefusedDevices } from "./phones.ts"
 import { waysOut } from "./proxy.ts"
 import { quietRepository, silentLogger } from "./quiet.ts"
 import type { WhatsAppSettings } from "./settings.ts"
@@ -156,8 +157,10 @@ export const openConnection = (
       // Since the library listens to this, nothing else tells of a refused upgrade.
       ws.on("unexpected-response", () => void socket.end(new Error("the upgrade was refused")))
 
-      ws.on("frame", () => {
+      // Heard of before what was asked hears its answer.
+      ws.on("frame", (frame: BinaryNode) => {
         lastWordAt = clock.currentTimeMillisUnsafe()
+        showRefusedDevices(frame)
       })
       ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
         const { error = null, id } = attrs

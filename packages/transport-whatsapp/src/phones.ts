@@ -1,6 +1,6 @@
 /**
- * Asking the far side which phones exist. The library's own question takes an answer with an error in it
- * for one that names no phones.
+ * Asking the far side which phones exist, and which devices they have. The library takes an answer with
+ * an error in it for one that names no phones, and no devices.
  */
 import { S_WHATSAPP_NET, getBinaryNodeChild, getBinaryNodeChildren } from "baileys"
 import type { BinaryNode, WASocket } from "baileys"
@@ -25,6 +25,26 @@ const errorIn = (node: BinaryNode): BinaryNode | undefined =>
     : Array.isArray(node.content)
       ? node.content.map(errorIn).find((found) => found !== undefined)
       : undefined
+
+/** The library's own way of looking remembers what it saw, and would not see what is changed here. */
+const childOf = (node: BinaryNode | undefined, tag: string): BinaryNode | undefined =>
+  Array.isArray(node?.content) ? node.content.find((child) => child.tag === tag) : undefined
+
+/**
+ * Lets the library see that the far side refused to name devices: it would hand over a message that is
+ * sealed for none of them, and the far side acknowledges that. The error is put where it does look.
+ */
+export const showRefusedDevices = (answer: BinaryNode): void => {
+  if (answer.tag !== "iq") return
+  const result = childOf(childOf(answer, "usync"), "result")
+  const refused = childOf(result, "devices") ?? childOf(result, "error")
+  const error = refused === undefined ? undefined : errorIn(refused)
+  if (result === undefined || error === undefined) return
+  const devices = { tag: "devices", attrs: {}, content: [error] }
+  const user = { tag: "user", attrs: { jid: S_WHATSAPP_NET }, content: [devices] }
+  const list = { tag: "list", attrs: {}, content: [user] }
+  answer.content = [{ tag: "usync", attrs: {}, content: [result, list] }]
+}
 
 /**
  * What the far side says of phones (`+` and digits), by its own spelling of their addresses; undefined

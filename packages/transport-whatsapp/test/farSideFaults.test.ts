@@ -120,6 +120,29 @@ layer(layerOf({}))("a far side", (it) => {
       }),
   )
 
+  it.effect.each([
+    ["a person", 429, "Postponed"],
+    ["a person", 403, "Refused"],
+    ["a group", 429, "Postponed"],
+    ["a group", 403, "Refused"],
+  ] as const)(
+    "that does not name the devices of %s (%i) has been handed nothing",
+    ([whom, code, tag]) =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const number = yield* aLinkedNumber
+        const other = yield* aPerson
+        yield* server.group({ subject: "Crew", participants: [number.digits, other] })
+        const target = whom === "a group" ? ({ kind: "group", group: "Crew" } as const) : to(other)
+        const message = aText(number, target)
+        yield* server.refuseNext("devices result", code)
+        assert.strictEqual((yield* sendNow(message))._tag, tag)
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+        yield* until(() => server.decrypted(other).length > 0)
+        assert.strictEqual(server.copies(other), 1)
+      }),
+  )
+
   it.effect("that sends a frame which cannot be read is left at once", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer

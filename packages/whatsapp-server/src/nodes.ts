@@ -62,7 +62,8 @@ const errorTexts: Readonly<Record<number, string>> = {
 export const answerTo = (query: BinaryNode, content?: BinaryNode["content"]) =>
   node("iq", { from: query.attrs["to"], type: "result", id: query.attrs["id"] }, content)
 
+export const errorOf = (code: number, attrs: Readonly<Record<string, string>> = {}) =>
+  node("error", { code: String(code), text: errorTexts[code] ?? "error", ...attrs })
+
 export const errorTo = (query: BinaryNode, code: number) =>
-  node("iq", { from: query.attrs["to"], type: "error", id: query.attrs["id"] }, [
-    node("error", { code: String(code), text: errorTexts[code] ?? "error" }),
-  ])
+  node("iq", { from: query.attrs["to"], type: "error", id: query.attrs["id"] }, [errorOf(code)])

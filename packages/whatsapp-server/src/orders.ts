@@ -11,6 +11,8 @@ export type Step =
   | "usync"
   /** The question is answered, and what is in the answer is an error. */
   | "usync result"
+  /** The same of a question about devices. */
+  | "devices result"
   | "groups"
   | "group"
   | "media connection"

@@ -8,6 +8,7 @@ import {
   bytesIn,
   bytesOf,
   children,
+  errorOf,
   errorTo,
   find,
   findAll,
@@ -135,14 +136,16 @@ const aboutUser = (world: World, user: BinaryNode, protocols: ReadonlyArray<stri
 }
 
 const giveUsers = ({ about, query, world }: Asked) => {
-  const refused = world.orders.refusal("usync result")
-  if (refused !== undefined) {
-    const error = node("error", { code: String(refused), text: "rate-overlimit", backoff: "7" })
-    const result = node("result", {}, [node("contact", {}, [error])])
-    return answerTo(query, [node("usync", {}, [result, node("list")])])
-  }
   const questions = find(about, "query")
   const protocols = questions === undefined ? [] : children(questions).map(({ tag }) => tag)
+  const refused =
+    world.orders.refusal("usync result") ??
+    (protocols.includes("devices") ? world.orders.refusal("devices result") : undefined)
+  if (refused !== undefined) {
+    const error = errorOf(refused, { backoff: "7" })
+    const results = protocols.map((protocol) => node(protocol, {}, [error]))
+    return answerTo(query, [node("usync", {}, [node("result", {}, results), node("list")])])
+  }
   const users = findAll(find(about, "list"), "user").map((user) =>
     aboutUser(world, user, protocols),
   )
