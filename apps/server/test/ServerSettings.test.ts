@@ -114,7 +114,12 @@ const understood: ReadonlyArray<
       }),
     },
   ],
+  [
+    { TELEGRAM_API_ID: "12345", TELEGRAM_API_HASH: "0123456789abcdef0123456789abcdef" },
+    within({ transport: { kind: "simulated", hasApplication: true } }),
+  ],
   // Half an application is none.
+  [{ TELEGRAM_API_ID: "12345" }, {}],
   [
     { TRANSPORT: "live", TELEGRAM_API_ID: "12345" },
     { seedExample: false, ...within({ transport: { kind: "live", whatsApp: {} } }) },

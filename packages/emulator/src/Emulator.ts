@@ -35,6 +35,7 @@ import type {
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Idle } from "./Idle.ts"
 import { layerLinking } from "./SimulatedLinking.ts"
+import { SimulatedApps } from "./SimulatedLogin.ts"
 import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
 import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
 import { layerTransport } from "./SimulatedTransport.ts"
@@ -209,6 +210,7 @@ export class Emulator extends Context.Service<
       const attempts = yield* LinkingStore
       const progress = yield* makeLinkProgress
       const ids = yield* Ids
+      const apps = yield* SimulatedApps
       const { link } = yield* MediaLinks
       const cursors = yield* makeCursors
       const idle = yield* Idle
@@ -243,11 +245,9 @@ export class Emulator extends Context.Service<
           const number = yield* requireNumber(id)
           const input = yield* Effect.fromResult(decodeScan(body))
           const attempt = yield* attempts.get(number.id)
-          if (attempt === null) return yield* notConnecting
-          const phone =
-            input.phone === undefined
-              ? yield* scanningPhone(number, attempt)
-              : phoneDigits(input.phone)
+          const named = input.phone === undefined ? null : phoneDigits(input.phone)
+          if (attempt === null) return (yield* apps.scan(number, named)) ?? (yield* notConnecting)
+          const phone = named ?? (yield* scanningPhone(number, attempt))
           if (!(yield* progress.taken(attempt))) return yield* notConnecting
           const linked = yield* progress.linked(attempt, phone)
           return linked ?? (yield* notConnecting)

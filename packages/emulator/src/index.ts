@@ -16,6 +16,7 @@ export {
 export type { ListSent } from "./Emulator.ts"
 export { Idle, ParkedSends } from "./Idle.ts"
 export { layerLinking } from "./SimulatedLinking.ts"
+export { layerLogin } from "./SimulatedLogin.ts"
 export { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"
 export type { Behaviour, SentCopy, SentMedia } from "./SimulatedPhones.ts"
 export { defaultErrorMessage, layerTransport } from "./SimulatedTransport.ts"

@@ -66,7 +66,8 @@ const routes = (emulator: typeof Emulator.Service) => [
   route(`POST ${simulatorPath}/numbers/{number_id}/scan`, {
     id: "scanCode",
     summary: "Scan the QR code or type the pairing code",
-    about: "The number is connected before the answer.",
+    about:
+      "The number is connected before the answer. Of a Telegram account: the QR code of its login.",
     request: optionalJson(ScanBody, { phone: "+15550001000" }, asGiven),
     success: "The number, connected.",
     answer: bodyOf(NumberJson, examples.number),

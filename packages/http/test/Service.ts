@@ -70,7 +70,7 @@ export interface ServiceParts {
   /** Stands in for some of the core's services. */
   readonly instead?: Layer.Layer<never, never, Admission | ClockStore | MediaFiles | ServiceFigures>
   /** Stands in for some of the ports, or for the clock. */
-  readonly ports?: Layer.Layer<never, StoreUnavailable, ClockStore>
+  readonly ports?: Layer.Layer<never, StoreUnavailable, Layer.Success<typeof layerPorts>>
   /** The way out; there is none by default. */
   readonly egress?: Layer.Layer<Egress>
 }

@@ -123,9 +123,11 @@ const transportChoice = ({
   WHATSAPP_URL: url,
   WHATSAPP_VERSION: version,
 }: VariablesOf<typeof serviceVariables>): TransportChoice => {
-  if (kind !== "live") return { kind: "simulated" }
-  const named = deviceName === undefined ? {} : { deviceName }
   const application = id === undefined || hash === undefined ? null : { id, hash }
+  if (kind !== "live") {
+    return { kind: "simulated", ...(application === null ? {} : { hasApplication: true }) }
+  }
+  const named = deviceName === undefined ? {} : { deviceName }
   return {
     kind,
     whatsApp: {

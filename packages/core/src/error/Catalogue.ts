@@ -139,7 +139,7 @@ const entries = {
   not_connecting: entry(409, "The number is not being connected."),
   telegram_not_configured: entry(
     409,
-    "Telegram accounts are logged in with TRANSPORT=live, TELEGRAM_API_ID and TELEGRAM_API_HASH.",
+    "Telegram accounts are logged in with TELEGRAM_API_ID and TELEGRAM_API_HASH.",
   ),
   login_not_found: entry(404, "No login of this number goes on."),
   invalid_code: entry(422, "This is not the code that Telegram sent."),

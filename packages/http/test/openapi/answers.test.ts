@@ -1,6 +1,6 @@
 /** Real answers of the running service, each held against the document that it gives out of itself. */
 import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/emulator"
+import { layerLogin, layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import type { Call } from "../Doors.ts"
 import { operatorToken } from "../Service.ts"
@@ -10,7 +10,6 @@ import { aPart, form, multipart } from "../v2/Uploading.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
 import { checker, operationsOf, undocumented } from "./Document.ts"
-import { layerLogin } from "./layerLogin.ts"
 import { aTour, admin, simulator, v2, phone } from "./Tour.ts"
 
 interface Listed {
@@ -299,15 +298,16 @@ describe("the document and the service", () => {
           )
           const login = `${at}/numbers/${account.id}/telegram-login`
           yield* ask(operator("POST", login, { method: "qr" }), 202)
+          yield* ask(operator("GET", login), 200)
+          yield* ask(operator("DELETE", login), 200)
           yield* ask(operator("POST", login, { method: "code" }), 400)
           yield* ask(operator("POST", login, { method: "code", phone: "12" }), 422)
           yield* ask(operator("POST", `${own}/telegram-login`, { method: "qr" }), 400)
-          yield* ask(operator("GET", login), 200)
-          yield* ask(operator("POST", `${login}/code`, { code: "12345" }), 200)
+          yield* ask(operator("POST", login, { method: "code", phone: "+15550009003" }), 202)
           yield* ask(operator("POST", `${login}/code`, { code: "99999" }), 422)
-          yield* ask(operator("POST", `${login}/password`, { password: "secret" }), 200)
+          yield* ask(operator("POST", `${login}/code`, { code: "22222" }), 200)
           yield* ask(operator("POST", `${login}/password`, { password: "wrong" }), 422)
-          yield* ask(operator("DELETE", login), 200)
+          yield* ask(operator("POST", `${login}/password`, { password: "password" }), 200)
           yield* ask(operator("DELETE", `${own}/telegram-login`), 404)
 
           // The emulator

@@ -34,6 +34,7 @@ import {
 import {
   layer as layerSimulatedPhones,
   layerEmulator,
+  layerLogin as layerSimulatedLogin,
   layerStoredClock,
 } from "@messaging-service/emulator"
 import { Effect, Layer, Redacted } from "effect"
@@ -48,7 +49,7 @@ import { numbersInMemory } from "./ComposedSettings.ts"
 import type { ComposedSettings } from "./ComposedSettings.ts"
 import { isShared, layerStorage } from "./Storage.ts"
 import { layerLive } from "./transports.ts"
-import type { ShowCode } from "./transports.ts"
+import type { ShowCode, TransportChoice } from "./transports.ts"
 
 /** How often to look whether another process has moved an adjustable clock, in real time. */
 const clockPoll = "50 millis"
@@ -196,11 +197,16 @@ const layerOver = (settings: ComposedSettings, publicUrl: string) => {
   return { below, core }
 }
 
-const layerSimulated = (settings: ComposedSettings, publicUrl: string) => {
+const layerSimulated = (
+  settings: ComposedSettings,
+  { hasApplication = false }: Extract<TransportChoice, { readonly kind: "simulated" }>,
+  publicUrl: string,
+) => {
   const { below, core } = layerOver(settings, publicUrl)
   return layerEmulator.pipe(
     Layer.provideMerge(core),
     Layer.provideMerge(layerSimulatedPhones),
+    Layer.provideMerge(hasApplication ? layerSimulatedLogin : Layer.empty),
     Layer.provideMerge(below),
   )
 }
@@ -218,7 +224,7 @@ const layerWhole = (
 > => {
   const { transport } = settings
   if (transport.kind === "simulated") {
-    return layerSimulated(settings, publicUrl)
+    return layerSimulated(settings, transport, publicUrl)
   }
   const { below, core } = layerOver(settings, publicUrl)
   return core.pipe(Layer.provideMerge(layerLive(transport, showCode)), Layer.provideMerge(below))

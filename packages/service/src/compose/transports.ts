@@ -47,7 +47,11 @@ export interface LiveTelegram {
 }
 
 export type TransportChoice =
-  | { readonly kind: "simulated" }
+  | {
+      readonly kind: "simulated"
+      /** Whether simulated Telegram accounts can be logged in; they cannot, if not given. */
+      readonly hasApplication?: boolean
+    }
   | {
       readonly kind: "live"
       /** What is configured; the rest is the transport's own. */
