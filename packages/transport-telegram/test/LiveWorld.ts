@@ -7,26 +7,22 @@ import { parsePhone, Secrets, SecretsKey } from "@messaging-service/core"
 import {
   Ids,
   NumberOwnership,
-  NumberProxies,
-  NumberStore,
   SessionVault,
   TelegramLogin,
   TelegramTransport,
-  WorkspaceStore,
 } from "@messaging-service/core/ports"
 import type {
   NumberId,
   OutgoingMessage,
   Phone,
   Target,
-  TransportEvent,
-  TransportId,
   WorkspaceId,
 } from "@messaging-service/core/ports"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { aNumber as aStoredNumber, aWorkspace, live } from "@messaging-service/testkit"
+import { Effect, Layer, Redacted } from "effect"
 import { defaultSettings, layerLogin, layer as layerTelegram } from "../src/index.ts"
 import type { TelegramSettings } from "../src/index.ts"
 
@@ -36,29 +32,11 @@ export const phone = (text: string): Phone => {
   return parsed as Phone
 }
 
-const live = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
-
-/** What the adapter told by itself, oldest first. */
-export const Told = Context.Service<"test/Told", Array<TransportEvent>>("test/Told")
-
-/** The URLs of numbers' proxies. */
-export const Proxies = Context.Service<Map<NumberId, string>, Map<NumberId, string>>("test/Proxies")
-
-const layerProxies = Layer.effectContext(
-  Effect.sync(() => {
-    const urls = new Map<NumberId, string>()
-    const of = (numberId: NumberId) =>
-      Effect.sync(() => {
-        const url = urls.get(numberId)
-        return url === undefined ? null : Redacted.make(url)
-      })
-    return Context.make(Proxies, urls).pipe(Context.add(NumberProxies, { of }))
-  }),
-)
+export const { Proxies, Told, until, untilSo } = live
 
 /** Stores, and the vault over them, that outlive an adapter. */
 export const layerStores = SessionVault.layer.pipe(
-  Layer.merge(layerProxies),
+  Layer.merge(live.layerProxies),
   Layer.provide(Secrets.layer),
   Layer.provideMerge(Layer.merge(memoryStore, NumberOwnership.layerAll)),
   Layer.provide(SecretsKey.layerRandom),
@@ -67,33 +45,11 @@ export const layerStores = SessionVault.layer.pipe(
 
 export const layerServer = TelegramServer.layer()
 
-/** Reads the adapter's events for as long as the layer lives, and keeps numbers' statuses by them. */
-const layerTold = Layer.effect(
-  Told,
-  Effect.gen(function* () {
-    const told: Array<TransportEvent> = []
-    const numbers = yield* NumberStore
-    const { listen } = yield* TelegramTransport
-    yield* Effect.forkScoped(
-      listen((event) =>
-        Effect.gen(function* () {
-          told.push(event)
-          if (event._tag === "ConnectionChanged") {
-            const { numberId, phone: digits, reason, status } = event
-            yield* numbers.setStatus(numberId, status, digits ?? undefined, 0, null, reason)
-          }
-        }).pipe(Effect.orDie),
-      ),
-    )
-    return told
-  }),
-)
-
 const layersWith = (settings: TelegramSettings) =>
   Layer.merge(layerTelegram(settings), layerLogin(settings))
 
 export const layerAdapter = (settings: Partial<TelegramSettings> = {}) =>
-  layerTold.pipe(
+  live.layerTold(TelegramTransport).pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(TelegramServer, ({ apiHash, apiId, port, publicKey }) =>
@@ -110,7 +66,7 @@ export const layerAdapter = (settings: Partial<TelegramSettings> = {}) =>
         ),
       ),
     ),
-    Layer.provide(live),
+    Layer.provide(live.realClock),
   )
 
 /** Everything: an adapter with these settings over stores and a far side of its own. */
@@ -119,65 +75,26 @@ export const layerWorldWith = (settings: Partial<TelegramSettings>) =>
 
 export const layerWorld = layerWorldWith({})
 
-let made = 0
-
 /** A person of the far side, with a phone that no other one has. */
 export const aPerson = (options: PersonOptions = {}) =>
   Effect.gen(function* () {
     const server = yield* TelegramServer
-    const digits = `49151${String(10_000_000 + ++made)}`
+    const digits = live.someDigits()
     const id = yield* server.person(digits, options)
     return { digits, id }
   })
 
-const aWorkspace = Effect.gen(function* () {
-  const { id } = yield* (yield* WorkspaceStore).insert(
-    {
-      name: "Workspace",
-      demo: false,
-      accountDisabled: false,
-      apiV2Enabled: true,
-      plan: null,
-      createdAt: 0,
-    },
-    { v1: true, v2: true },
-  )
-  return id
-})
-
 /** A number that is not logged in, of a workspace of its own unless one is given. */
 export const aNumber = (digits: string, workspaceId?: WorkspaceId) =>
   Effect.gen(function* () {
-    const number = yield* (yield* NumberStore).insert({
-      workspaceId: workspaceId ?? (yield* aWorkspace),
-      mode: "live",
-      phone: digits,
-      label: "",
+    const { id } = yield* aStoredNumber(workspaceId ?? (yield* aWorkspace({ plan: null })).id, {
       platform: "telegram",
+      phone: digits,
       status: "disconnected",
       loginMethod: "phone_code",
       createdAt: 0,
     })
-    return number.id
-  })
-
-/** Lets everything else of the process run, sockets too, until it is so. */
-export const until = (condition: () => boolean): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const look = () => {
-      if (condition()) resume(Effect.void)
-      else turn = setTimeout(look, 5)
-    }
-    let turn = setTimeout(look, 0)
-    return Effect.sync(() => clearTimeout(turn))
-  })
-
-/** The same for what must be asked for. */
-export const untilSo = <R>(
-  condition: Effect.Effect<boolean, never, R>,
-): Effect.Effect<void, never, R> =>
-  Effect.gen(function* () {
-    while (!(yield* condition)) yield* until(() => true)
+    return id
   })
 
 /** Waits until the adapter has told so of that number last. */
@@ -216,17 +133,8 @@ export const anAccount = Effect.gen(function* () {
   return account
 })
 
-export const aText = (
-  { id }: Pick<Account, "id">,
-  to: Target,
-  text = "Hello",
-): OutgoingMessage => ({
-  numberId: id,
-  transportId: (++made).toString(16).toUpperCase().padStart(20, "B") as TransportId,
-  to,
-  text,
-  media: null,
-})
+export const aText = ({ id }: Pick<Account, "id">, to: Target, text?: string): OutgoingMessage =>
+  live.aText(id, to, text)
 
 export const sendNow = (message: OutgoingMessage) =>
   TelegramTransport.use((transport) => transport.send(message))

@@ -9,14 +9,12 @@ import {
   Ids,
   NumberLinking,
   NumberOwnership,
-  NumberProxies,
   NumberStore,
   SentTexts,
   SessionStore,
   SessionVault,
   StoreUnavailable,
   WhatsAppTransport,
-  WorkspaceStore,
 } from "@messaging-service/core/ports"
 import type {
   LinkingEvent,
@@ -25,13 +23,13 @@ import type {
   OutgoingMessage,
   Phone,
   Target,
-  TransportEvent,
   TransportId,
 } from "@messaging-service/core/ports"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import type { MemoryStore } from "@messaging-service/store-memory"
+import { aNumber, aWorkspace, live } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Clock, Context, Effect, Layer, Redacted, Stream } from "effect"
+import { Context, Effect, Layer, Stream } from "effect"
 import { defaultSettings, layer as layerWhatsApp } from "../src/index.ts"
 import type { WhatsAppSettings } from "../src/index.ts"
 
@@ -41,10 +39,7 @@ export const phone = (text: string): Phone => {
   return parsed as Phone
 }
 
-const live = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
-
-/** What the adapter told by itself, oldest first. */
-export const Told = Context.Service<"test/Told", Array<TransportEvent>>("test/Told")
+export const { Proxies, Told, until, untilSo } = live
 
 /** What the stores do not answer, by the operation and what it was given; `write` sees sealed texts. */
 interface StoreTrouble {
@@ -107,25 +102,10 @@ const layerTroubled = Layer.effectContext(
   }),
 )
 
-/** The URLs of numbers' proxies. */
-export const Proxies = Context.Service<Map<NumberId, string>, Map<NumberId, string>>("test/Proxies")
-
-const layerProxies = Layer.effectContext(
-  Effect.sync(() => {
-    const urls = new Map<NumberId, string>()
-    const of = (numberId: NumberId) =>
-      Effect.sync(() => {
-        const url = urls.get(numberId)
-        return url === undefined ? null : Redacted.make(url)
-      })
-    return Context.make(Proxies, urls).pipe(Context.add(NumberProxies, { of }))
-  }),
-)
-
 /** Stores, and the vault over them, that outlive an adapter. */
 export const layerStoresOn = (store: Layer.Layer<MemoryStore>) =>
   SessionVault.layer.pipe(
-    Layer.merge(layerProxies),
+    Layer.merge(live.layerProxies),
     Layer.provide(Secrets.layer),
     Layer.provideMerge(layerTroubled),
     Layer.provideMerge(Layer.merge(store, NumberOwnership.layerAll)),
@@ -137,34 +117,16 @@ export const layerStores = layerStoresOn(memoryStore)
 
 export const layerServer = WhatsAppServer.layer()
 
-/** Reads the adapter's events for as long as the layer lives, and keeps numbers' statuses by them. */
-const layerTold = Layer.effect(
-  Told,
-  Effect.gen(function* () {
-    const told: Array<TransportEvent> = []
-    const numbers = yield* NumberStore
-    const { listen } = yield* WhatsAppTransport
-    yield* Effect.forkScoped(
-      listen((event) =>
-        Effect.gen(function* () {
-          told.push(event)
-          if (event._tag === "ConnectionChanged") {
-            const { numberId, phone: digits, reason, status } = event
-            yield* numbers.setStatus(numberId, status, digits ?? undefined, 0, null, reason)
-          }
-        }).pipe(Effect.orDie),
-      ),
-    )
-    return told
-  }),
-)
-
 /** For tests that take events by themselves. */
 export const layerNotTold = Layer.succeed(Told, [])
 
 export const layerAdapter = (
   settings: Partial<WhatsAppSettings> = {},
-  taking: Layer.Layer<typeof Told.Identifier, never, WhatsAppTransport | NumberStore> = layerTold,
+  taking: Layer.Layer<
+    typeof Told.Identifier,
+    never,
+    WhatsAppTransport | NumberStore
+  > = live.layerTold(WhatsAppTransport),
 ) =>
   taking.pipe(
     Layer.provideMerge(
@@ -181,7 +143,7 @@ export const layerAdapter = (
         ),
       ),
     ),
-    Layer.provide(live),
+    Layer.provide(live.realClock),
   )
 
 /** Everything: an adapter with these settings over stores and a far side of its own. */
@@ -190,40 +152,19 @@ export const layerWorldWith = (settings: Partial<WhatsAppSettings>) =>
 
 export const layerWorld = layerWorldWith({})
 
-let made = 0
-
 /** A person of the far side, with a phone of their own. */
 export const aPerson = Effect.gen(function* () {
   const server = yield* WhatsAppServer
-  const digits = `49151${String(10_000_000 + ++made)}`
+  const digits = live.someDigits()
   yield* server.person(digits)
   return digits
 })
 
 /** A number of a workspace of its own that is not linked. */
 export const anUnlinkedNumber = Effect.gen(function* () {
-  const { id } = yield* (yield* WorkspaceStore).insert(
-    {
-      name: "Workspace",
-      demo: false,
-      accountDisabled: false,
-      apiV2Enabled: true,
-      plan: null,
-      createdAt: 0,
-    },
-    { v1: true, v2: true },
-  )
-  const number = yield* (yield* NumberStore).insert({
-    workspaceId: id,
-    mode: "live",
-    phone: null,
-    label: "",
-    platform: "whatsapp",
-    status: "connecting",
-    loginMethod: "qr",
-    createdAt: 0,
-  })
-  return number.id
+  const workspace = yield* aWorkspace({ plan: null })
+  const { id } = yield* aNumber(workspace.id, { phone: null, status: "connecting", createdAt: 0 })
+  return id
 })
 
 /**
@@ -269,39 +210,16 @@ export const linkTo = (numberId: NumberId, digits: string) =>
     )
   })
 
-export const aText = (
-  { id }: Pick<LinkedNumber, "id">,
-  to: Target,
-  text = "Hello",
-): OutgoingMessage => {
-  const transportId = (++made).toString(16).toUpperCase().padStart(20, "B") as TransportId
-  textsMade.set(transportId, text)
-  return { numberId: id, transportId, to, text, media: null }
+export const aText = ({ id }: Pick<LinkedNumber, "id">, target: Target, text = "Hello") => {
+  const message = live.aText(id, target, text)
+  textsMade.set(message.transportId, text)
+  return message
 }
 
 export const to = (digits: string): Target => ({ kind: "phone", phone: phone(`+${digits}`) })
 
 export const sendNow = (message: OutgoingMessage) =>
   WhatsAppTransport.use((transport) => transport.send(message))
-
-/** Lets everything else of the process run, sockets too, until it is so. */
-export const until = (condition: () => boolean): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    const look = () => {
-      if (condition()) resume(Effect.void)
-      else turn = setTimeout(look, 5)
-    }
-    let turn = setTimeout(look, 0)
-    return Effect.sync(() => clearTimeout(turn))
-  })
-
-/** The same for what must be asked for. */
-export const untilSo = <R>(
-  condition: Effect.Effect<boolean, never, R>,
-): Effect.Effect<void, never, R> =>
-  Effect.gen(function* () {
-    while (!(yield* condition)) yield* until(() => true)
-  })
 
 /** An attempt at linking each of whose QR codes that person scans. */
 export const scanning = (id: NumberId, digits: string) =>
