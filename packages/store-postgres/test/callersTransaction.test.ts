@@ -99,228 +99,246 @@ const aShop = Effect.gen(function* () {
 const phone = "+15550100001"
 const key: IdempotencyKey = { key: "order 7", fingerprint: "f".repeat(64) }
 const nothing = { records: 0, claims: 0, quota: 0, orders: 0, messages: 0, allowance: 3 }
+/** The order was written, and its message accepted. */
+const oneOrder = { records: 1, claims: 0, quota: 1, orders: 1, messages: 1, allowance: 2 }
+
+/** Why the core refuses; undefined for a failure that is no refusal. */
+const refusalOf = <A, E extends { readonly _tag: string }, R>(asked: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(asked), (error) =>
+    "code" in error && error._tag === "Refusal" ? error.code : undefined,
+  )
+
+/** What happens in a shop of its own. */
+const inShop =
+  <A, E, R>(test: (shop: Effect.Success<typeof aShop>) => Effect.Effect<A, E, R>) =>
+  () =>
+    Effect.flatMap(aShop, test).pipe(Effect.provide(TestClock.layer()))
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "sending inside a caller's transaction",
   (it) => {
-    it.effect("what is rolled back was never accepted: no message, no quota, no key", () =>
-      Effect.gen(function* () {
-        const { client, inStores, join, left, send } = yield* aShop
-        yield* say(client, "begin")
-        yield* say(client, "insert into orders values ('seven')")
-        const { messages } = yield* inStores(join(client, send(phone, key)))
-        assert.lengthOf(messages, 1)
-        yield* say(client, "rollback")
-        assert.deepStrictEqual<unknown>(yield* left, nothing)
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("what is committed is sent once, and its key answers for it", () =>
-      Effect.gen(function* () {
-        const { caller, client, inStores, join, left, send } = yield* aShop
-        yield* say(client, "begin")
-        yield* say(client, "insert into orders values ('seven')")
-        const first = yield* inStores(join(client, send(phone, key)))
-        // Asked again in the same transaction, and by others once it is committed.
-        const again = yield* inStores(join(client, send(phone, key)))
-        assert.deepStrictEqual(again, { ...first, replayed: true })
-        const id = first.messages[0]?.id
-        const unseen = yield* Effect.flip(
-          inStores(Messages.use((messages) => messages.get(caller, id))),
-        )
-        assert.strictEqual(unseen._tag === "Refusal" && unseen.code, "message_not_found")
-        yield* say(client, "commit")
-        assert.isTrue((yield* inStores(send(phone, key))).replayed)
-        assert.deepStrictEqual<unknown>(yield* left, {
-          ...nothing,
-          records: 1,
-          quota: 1,
-          orders: 1,
-          messages: 1,
-          allowance: 2,
-        })
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("a refusal leaves the transaction usable, and nothing of itself", () =>
-      Effect.gen(function* () {
-        const { caller, client, inStores, join, left, send } = yield* aShop
-        yield* say(client, "begin")
-        yield* inStores(join(client, send(phone, key)))
-        const other = { ...key, fingerprint: "e".repeat(64) }
-        const conflict = yield* Effect.flip(inStores(join(client, send(phone, other))))
-        assert.strictEqual(conflict._tag === "Refusal" && conflict.code, "idempotency_key_reused")
-        const tooMany = Messages.use((messages) =>
-          messages.sendBatch(
-            caller,
-            { to: ["01", "02", "03"].map((end) => ({ phone: `+155501000${end}` })), text: "Hello" },
-            { key: "a batch", fingerprint: "d".repeat(64) },
-          ),
-        )
-        const quota = yield* Effect.flip(inStores(join(client, tooMany)))
-        assert.strictEqual(quota._tag === "Refusal" && quota.code, "no_credits")
-        yield* say(client, "insert into orders values ('seven')")
-        yield* say(client, "commit")
-        assert.deepStrictEqual<unknown>(yield* left, {
-          ...nothing,
-          records: 1,
-          quota: 1,
-          orders: 1,
-          messages: 1,
-          allowance: 2,
-        })
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("a statement that fails undoes the send alone", () =>
-      Effect.gen(function* () {
-        const { client, inStores, join, left, send } = yield* aShop
-        yield* say(client, "begin")
-        yield* say(client, "insert into orders values ('seven')")
-        const failing: TransactionClient = {
-          query: (text, values) =>
-            text.includes("accept_messages")
-              ? client.query(text.replace("accept_messages", "no_function"), values)
-              : client.query(text, values),
-        }
-        const error = yield* Effect.flip(inStores(join(failing, send(phone, key))))
-        assert.strictEqual(error._tag, "StoreUnavailable")
-        yield* say(client, "commit")
-        assert.deepStrictEqual<unknown>(yield* left, { ...nothing, orders: 1 })
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("a client without a transaction is refused before anything is written", () =>
-      Effect.gen(function* () {
-        const { client, inStores, join, left, send } = yield* aShop
-        const error = yield* Effect.flip(inStores(join(client, send(phone, key))))
-        assert.match(String(error._tag === "CannotJoin" && error.message), /begin one first/)
-        const reading = Effect.flip(
-          inStores(
-            join(
-              client,
-              WorkspaceStore.use((store) => store.isEmpty),
-            ),
-          ),
-        )
-        yield* say(client, "begin")
-        const failure = yield* reading
-        assert.match(
-          String(failure._tag === "StoreUnavailable" && failure.cause),
-          /cannot be part of a caller's transaction/,
-        )
-        yield* say(client, "commit")
-        assert.deepStrictEqual<unknown>(yield* left, nothing)
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("of two callers at once the second finds what the first one left of the plan", () =>
-      Effect.gen(function* () {
-        const { caller, client, database, inStores, join, left } = yield* aShop
-        const two = Messages.use((messages) =>
-          messages.sendBatch(
-            caller,
-            { to: [{ phone }, { phone: "+15550100002" }], text: "Hello" },
-            null,
-          ),
-        )
-        const second = yield* aClient(database)
-        yield* say(client, "begin")
-        yield* say(second, "begin")
-        yield* inStores(join(client, two))
-        const waiting = yield* Effect.forkChild(Effect.flip(inStores(join(second, two))), {
-          startImmediately: true,
-        })
-        // The second one waits for a lock of the first one's, and decides on what is there then.
-        yield* Effect.promise(async () => {
-          const ear = async (): Promise<void> => {
-            const { rows } = await client.query(
-              "select from pg_stat_activity where wait_event_type = 'Lock'",
-            )
-            return rows.length === 0 ? ear() : undefined
-          }
-          await ear()
-        })
-        yield* say(client, "commit")
-        const refused = yield* Fiber.join(waiting)
-        assert.strictEqual(refused._tag === "Refusal" && refused.code, "no_credits")
-        yield* say(second, "rollback")
-        assert.deepStrictEqual<unknown>(yield* left, {
-          ...nothing,
-          quota: 2,
-          messages: 2,
-          allowance: 1,
-        })
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("a process that dies between the send and its commit has sent nothing", () =>
-      Effect.gen(function* () {
-        const { client, database, inStores, join, left, send } = yield* aShop
-        const dying = yield* aClient(database)
-        yield* say(dying, "begin")
-        const { rows } = yield* say(dying, "select pg_backend_pid() as pid")
-        yield* inStores(join(dying, send(phone, key)))
-        yield* say(client, `select pg_terminate_backend(${Number(rows[0]?.pid)}, 5000)`)
-        assert.deepStrictEqual<unknown>(yield* left, nothing)
-        assert.isFalse((yield* inStores(send(phone, key))).replayed)
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("the commit wakes the workers, and the message can be cancelled then", () =>
-      Effect.gen(function* () {
-        const { caller, client, database, inStores, join, left, send } = yield* aShop
-        const ear = yield* aClient(database)
-        const heard: Array<string | undefined> = []
-        ear.on("notification", ({ payload }) => heard.push(payload))
-        yield* say(ear, `listen ${workChannel("messaging")}`)
-        yield* say(client, "begin")
-        const { messages } = yield* inStores(join(client, send(phone)))
-        yield* say(ear, "select")
-        assert.deepStrictEqual(heard, [])
-        yield* say(client, "commit")
-        yield* say(ear, "select")
-        assert.deepStrictEqual(heard, ["lanes"])
-        const id = messages[0]?.id
-        yield* inStores(Messages.use((service) => service.cancel(caller, id)))
-        assert.deepStrictEqual<unknown>(yield* left, { ...nothing, messages: 1, quota: 1 })
-      }).pipe(Effect.provide(TestClock.layer())),
-    )
-
-    it.effect("what is left idle ends in 5 seconds, or sooner where the caller says so", () =>
-      Effect.gen(function* () {
-        const { client, database, inStores, join, send } = yield* aShop
-        const name = "idle_in_transaction_session_timeout"
-        const limit = Effect.map(say(client, `show ${name}`), ({ rows }) => rows[0]?.[name])
-        for (const [own, bound] of [
-          ["0", "5s"],
-          ["1min", "5s"],
-          ["1500ms", "1500ms"],
-        ] as const) {
-          yield* say(client, `set ${name} = '${own}'`)
+    it.effect(
+      "what is rolled back was never accepted: no message, no quota, no key",
+      inShop(({ client, inStores, join, left, send }) =>
+        Effect.gen(function* () {
           yield* say(client, "begin")
-          yield* inStores(join(client, send(phone)))
-          assert.strictEqual(yield* limit, bound)
+          yield* say(client, "insert into orders values ('seven')")
+          const { messages } = yield* inStores(join(client, send(phone, key)))
+          assert.lengthOf(messages, 1)
           yield* say(client, "rollback")
-          assert.strictEqual(yield* limit, own)
-        }
-        // The server ends it, and a program that does not listen to its client goes on.
-        const idle = yield* aClient(database)
-        idle.removeAllListeners("error")
-        const ended = new Promise((resolve) => {
-          idle.once("end", resolve)
-        })
-        yield* say(idle, "begin")
-        yield* inStores(join(idle, send(phone)))
-        yield* say(idle, `set local ${name} = '1ms'`)
-        yield* Effect.promise(() => ended)
-        yield* Effect.promise(() =>
-          idle.query("commit").then(
-            () => assert.fail("committed"),
-            () => undefined,
-          ),
-        )
-      }).pipe(Effect.provide(TestClock.layer())),
+          assert.deepStrictEqual<unknown>(yield* left, nothing)
+        }),
+      ),
+    )
+
+    it.effect(
+      "what is committed is sent once, and its key answers for it",
+      inShop(({ caller, client, inStores, join, left, send }) =>
+        Effect.gen(function* () {
+          yield* say(client, "begin")
+          yield* say(client, "insert into orders values ('seven')")
+          const first = yield* inStores(join(client, send(phone, key)))
+          // Asked again in the same transaction, and by others once it is committed.
+          const again = yield* inStores(join(client, send(phone, key)))
+          assert.deepStrictEqual(again, { ...first, replayed: true })
+          const id = first.messages[0]?.id
+          const unseen = refusalOf(inStores(Messages.use((messages) => messages.get(caller, id))))
+          assert.strictEqual(yield* unseen, "message_not_found")
+          yield* say(client, "commit")
+          assert.isTrue((yield* inStores(send(phone, key))).replayed)
+          assert.deepStrictEqual<unknown>(yield* left, oneOrder)
+        }),
+      ),
+    )
+
+    it.effect(
+      "a refusal leaves the transaction usable, and nothing of itself",
+      inShop(({ caller, client, inStores, join, left, send }) =>
+        Effect.gen(function* () {
+          yield* say(client, "begin")
+          yield* inStores(join(client, send(phone, key)))
+          const other = { ...key, fingerprint: "e".repeat(64) }
+          const conflict = refusalOf(inStores(join(client, send(phone, other))))
+          assert.strictEqual(yield* conflict, "idempotency_key_reused")
+          const tooMany = Messages.use((messages) =>
+            messages.sendBatch(
+              caller,
+              {
+                to: ["01", "02", "03"].map((end) => ({ phone: `+155501000${end}` })),
+                text: "Hello",
+              },
+              { key: "a batch", fingerprint: "d".repeat(64) },
+            ),
+          )
+          const quota = refusalOf(inStores(join(client, tooMany)))
+          assert.strictEqual(yield* quota, "no_credits")
+          yield* say(client, "insert into orders values ('seven')")
+          yield* say(client, "commit")
+          assert.deepStrictEqual<unknown>(yield* left, oneOrder)
+        }),
+      ),
+    )
+
+    it.effect(
+      "a statement that fails undoes the send alone",
+      inShop(({ client, inStores, join, left, send }) =>
+        Effect.gen(function* () {
+          yield* say(client, "begin")
+          yield* say(client, "insert into orders values ('seven')")
+          const failing: TransactionClient = {
+            query: (text, values) =>
+              text.includes("accept_messages")
+                ? client.query(text.replace("accept_messages", "no_function"), values)
+                : client.query(text, values),
+          }
+          const error = yield* Effect.flip(inStores(join(failing, send(phone, key))))
+          assert.strictEqual(error._tag, "StoreUnavailable")
+          yield* say(client, "commit")
+          assert.deepStrictEqual<unknown>(yield* left, { ...nothing, orders: 1 })
+        }),
+      ),
+    )
+
+    it.effect(
+      "a client without a transaction is refused before anything is written",
+      inShop(({ client, inStores, join, left, send }) =>
+        Effect.gen(function* () {
+          const error = yield* Effect.flip(inStores(join(client, send(phone, key))))
+          assert.match(String(error._tag === "CannotJoin" && error.message), /begin one first/)
+          const reading = Effect.flip(
+            inStores(
+              join(
+                client,
+                WorkspaceStore.use((store) => store.isEmpty),
+              ),
+            ),
+          )
+          yield* say(client, "begin")
+          const failure = yield* reading
+          assert.match(
+            String(failure._tag === "StoreUnavailable" && failure.cause),
+            /cannot be part of a caller's transaction/,
+          )
+          yield* say(client, "commit")
+          assert.deepStrictEqual<unknown>(yield* left, nothing)
+        }),
+      ),
+    )
+
+    it.effect(
+      "of two callers at once the second finds what the first one left of the plan",
+      inShop(({ caller, client, database, inStores, join, left }) =>
+        Effect.gen(function* () {
+          const two = Messages.use((messages) =>
+            messages.sendBatch(
+              caller,
+              { to: [{ phone }, { phone: "+15550100002" }], text: "Hello" },
+              null,
+            ),
+          )
+          const second = yield* aClient(database)
+          yield* say(client, "begin")
+          yield* say(second, "begin")
+          yield* inStores(join(client, two))
+          const waiting = yield* Effect.forkChild(refusalOf(inStores(join(second, two))), {
+            startImmediately: true,
+          })
+          // The second one waits for a lock of the first one's, and decides on what is there then.
+          yield* Effect.promise(async () => {
+            const ear = async (): Promise<void> => {
+              const { rows } = await client.query(
+                "select from pg_stat_activity where wait_event_type = 'Lock'",
+              )
+              return rows.length === 0 ? ear() : undefined
+            }
+            await ear()
+          })
+          yield* say(client, "commit")
+          assert.strictEqual(yield* Fiber.join(waiting), "no_credits")
+          yield* say(second, "rollback")
+          assert.deepStrictEqual<unknown>(yield* left, {
+            ...nothing,
+            quota: 2,
+            messages: 2,
+            allowance: 1,
+          })
+        }),
+      ),
+    )
+
+    it.effect(
+      "a process that dies between the send and its commit has sent nothing",
+      inShop(({ client, database, inStores, join, left, send }) =>
+        Effect.gen(function* () {
+          const dying = yield* aClient(database)
+          yield* say(dying, "begin")
+          const { rows } = yield* say(dying, "select pg_backend_pid() as pid")
+          yield* inStores(join(dying, send(phone, key)))
+          yield* say(client, `select pg_terminate_backend(${Number(rows[0]?.pid)}, 5000)`)
+          assert.deepStrictEqual<unknown>(yield* left, nothing)
+          assert.isFalse((yield* inStores(send(phone, key))).replayed)
+        }),
+      ),
+    )
+
+    it.effect(
+      "the commit wakes the workers, and the message can be cancelled then",
+      inShop(({ caller, client, database, inStores, join, left, send }) =>
+        Effect.gen(function* () {
+          const ear = yield* aClient(database)
+          const heard: Array<string | undefined> = []
+          ear.on("notification", ({ payload }) => heard.push(payload))
+          yield* say(ear, `listen ${workChannel("messaging")}`)
+          yield* say(client, "begin")
+          const { messages } = yield* inStores(join(client, send(phone)))
+          yield* say(ear, "select")
+          assert.deepStrictEqual(heard, [])
+          yield* say(client, "commit")
+          yield* say(ear, "select")
+          assert.deepStrictEqual(heard, ["lanes"])
+          const id = messages[0]?.id
+          yield* inStores(Messages.use((service) => service.cancel(caller, id)))
+          assert.deepStrictEqual<unknown>(yield* left, { ...nothing, messages: 1, quota: 1 })
+        }),
+      ),
+    )
+
+    it.effect(
+      "what is left idle ends in 5 seconds, or sooner where the caller says so",
+      inShop(({ client, database, inStores, join, send }) =>
+        Effect.gen(function* () {
+          const name = "idle_in_transaction_session_timeout"
+          const limit = Effect.map(say(client, `show ${name}`), ({ rows }) => rows[0]?.[name])
+          for (const [own, bound] of [
+            ["0", "5s"],
+            ["1min", "5s"],
+            ["1500ms", "1500ms"],
+          ] as const) {
+            yield* say(client, `set ${name} = '${own}'`)
+            yield* say(client, "begin")
+            yield* inStores(join(client, send(phone)))
+            assert.strictEqual(yield* limit, bound)
+            yield* say(client, "rollback")
+            assert.strictEqual(yield* limit, own)
+          }
+          // The server ends it, and a program that does not listen to its client goes on.
+          const idle = yield* aClient(database)
+          idle.removeAllListeners("error")
+          const ended = new Promise((resolve) => {
+            idle.once("end", resolve)
+          })
+          yield* say(idle, "begin")
+          yield* inStores(join(idle, send(phone)))
+          yield* say(idle, `set local ${name} = '1ms'`)
+          yield* Effect.promise(() => ended)
+          yield* Effect.promise(() =>
+            idle.query("commit").then(
+              () => assert.fail("committed"),
+              () => undefined,
+            ),
+          )
+        }),
+      ),
     )
 
     it.effect("an embedded store says that it has no such transactions", () =>

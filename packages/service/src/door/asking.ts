@@ -1,15 +1,18 @@
 /** What operations of the front door share: ids, idempotency keys and lists. */
 import {
+  MediaLinks,
   canonicalJson,
   fingerprint,
   parseId,
   parseIdempotencyKey,
   refuse,
 } from "@messaging-service/core"
-import type { CursorPage, Failure, IdempotencyKey, ListPage } from "@messaging-service/core"
-import { Effect } from "effect"
+import type { Caller, CursorPage, Failure, IdempotencyKey, ListPage } from "@messaging-service/core"
+import type { MediaLink } from "@messaging-service/core/ports"
+import { Clock, Effect } from "effect"
 import type { HasId, Listing, Made, Page, PageOptions, RepeatOptions } from "../api/common.ts"
 import type { ComposedService } from "../compose/index.ts"
+import type { Calling } from "./Api.ts"
 import type { Run } from "./Calls.ts"
 import { anything, fields, isObject, isText, must, refusalOf } from "./rules.ts"
 import type { Rule } from "./rules.ts"
@@ -89,3 +92,23 @@ export const listing = <A, B, Query extends PageOptions>(
     },
   }
 }
+
+/** The same of what it finds for the caller. */
+export const listingOf = <A, B, Query extends PageOptions>(
+  { caller, run }: Pick<Calling, "caller" | "run">,
+  query: Query | undefined,
+  load: (
+    who: Caller,
+    query: Query & ListPage,
+  ) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
+  show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
+): Listing<B> =>
+  listing(run, query, (asked) => Effect.flatMap(caller, (who) => load(who, asked)), show)
+
+/** Shows records as they stand now, with fresh links. */
+export const showingNow = <A, B>(show: (record: A, now: number, link: MediaLink) => B) =>
+  Effect.gen(function* () {
+    const { link } = yield* MediaLinks
+    const now = yield* Clock.currentTimeMillis
+    return (record: A) => show(record, now, link)
+  })

@@ -1,7 +1,6 @@
 /** Uploaded files of a caller. */
 import {
   MediaDirectory,
-  MediaLinks,
   filesUnavailable,
   maximumFileBytes,
   permit,
@@ -10,14 +9,14 @@ import {
 } from "@messaging-service/core"
 import type { Caller, Failure, ListMedia, Upload } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"
-import type { MediaFile, MediaFilesError, MediaId } from "@messaging-service/core/ports"
-import { Clock, Data, Effect, Stream } from "effect"
+import type { MediaFilesError, MediaId } from "@messaging-service/core/ports"
+import { Data, Effect, Stream } from "effect"
 import type { Scope } from "effect"
 import type { MediaApi, UploadFile } from "../api/media.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { bodyOf } from "../names.ts"
 import type { CallerApi } from "./Api.ts"
-import { idOf, listing, made, repeatable } from "./asking.ts"
+import { idOf, listingOf, made, repeatable, showingNow } from "./asking.ts"
 import { mediaShown } from "./records.ts"
 import { anything, fields, refusalOf, text } from "./rules.ts"
 
@@ -88,12 +87,7 @@ const spooled = (
       : { fileName, content }
   })
 
-/** Files as they are shown now, with fresh links. */
-const shownNow = Effect.gen(function* () {
-  const { link } = yield* MediaLinks
-  const now = yield* Clock.currentTimeMillis
-  return (file: MediaFile) => mediaShown(file, now, link)
-})
+const shownNow = showingNow(mediaShown)
 
 const noDisk = refuse("validation_failed", {
   field: "content",
@@ -127,13 +121,10 @@ export const mediaApi: CallerApi<MediaApi> = ({ caller, keepsFiles, run }) => ({
       }),
     ),
   list: (query) =>
-    listing(
-      run,
+    listingOf(
+      { caller, run },
       query,
-      (asked) =>
-        Effect.flatMap(caller, (who) =>
-          MediaDirectory.use((media) => media.list(who, bodyOf<ListMedia>(asked))),
-        ),
+      (who, asked) => MediaDirectory.use((media) => media.list(who, bodyOf<ListMedia>(asked))),
       shownNow,
     ),
   content: (id) =>

@@ -3,22 +3,17 @@ import { MediaLinks, Messages, refuse } from "@messaging-service/core"
 import type { Caller, Failure, ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
 import { CallersTransactions, CannotJoin } from "@messaging-service/core/ports"
 import type { Message, MessageId } from "@messaging-service/core/ports"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import type { SendOptions, Transaction } from "../api/common.ts"
 import type { MessagesApi } from "../api/messages.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { bodyOf } from "../names.ts"
-import { idOf, listing, made, repeatable } from "./asking.ts"
+import { idOf, listingOf, made, repeatable, showingNow } from "./asking.ts"
 import type { CallerApi, Calling } from "./Api.ts"
 import { messageShown } from "./records.ts"
 import { anything, fields } from "./rules.ts"
 
-/** Messages as they stand now. */
-const shownNow = Effect.gen(function* () {
-  const { link } = yield* MediaLinks
-  const now = yield* Clock.currentTimeMillis
-  return (message: Message) => messageShown(message, now, link)
-})
+const shownNow = showingNow(messageShown)
 
 /** A message as it was accepted, which a repeat shows again. */
 const shownAsAccepted = Effect.map(
@@ -105,13 +100,10 @@ export const messagesApi: CallerApi<MessagesApi> = (calling) => {
         }),
       ),
     list: (query) =>
-      listing(
-        run,
+      listingOf(
+        calling,
         query,
-        (asked) =>
-          Effect.flatMap(caller, (who) =>
-            Messages.use((messages) => messages.list(who, bodyOf<ListMessages>(asked))),
-          ),
+        (who, asked) => Messages.use((messages) => messages.list(who, bodyOf<ListMessages>(asked))),
         shownNow,
       ),
     cancel: (id) =>

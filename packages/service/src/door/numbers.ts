@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import type { NumberChecksApi, NumberView, NumbersApi } from "../api/numbers.ts"
 import { bodyOf } from "../names.ts"
 import type { CallerApi } from "./Api.ts"
-import { idOf, listing, made, repeatable } from "./asking.ts"
+import { idOf, listingOf, made, repeatable } from "./asking.ts"
 import { checkShown, numberShown, numberViewShown, resultShown } from "./records.ts"
 
 /** How often a linking is looked at, in real time. */
@@ -109,22 +109,19 @@ export const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => 
       }),
     ),
   list: (query) =>
-    listing(
-      run,
+    listingOf(
+      { caller, run },
       query,
-      (asked) =>
-        Effect.flatMap(caller, (who) => NumberChecks.use((checks) => checks.list(who, asked))),
+      (who, asked) => NumberChecks.use((checks) => checks.list(who, asked)),
       Effect.succeed(checkShown),
     ),
   results: (id, query) =>
-    listing(
-      run,
+    listingOf(
+      { caller, run },
       query,
-      (asked) =>
-        Effect.flatMap(caller, (who) =>
-          NumberChecks.use((checks) =>
-            checks.results(who, idOf<NumberCheckId>(id), bodyOf<ListCheckResults>(asked)),
-          ),
+      (who, asked) =>
+        NumberChecks.use((checks) =>
+          checks.results(who, idOf<NumberCheckId>(id), bodyOf<ListCheckResults>(asked)),
         ),
       Effect.succeed(resultShown),
     ),

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import type { RemindersApi } from "../api/reminders.ts"
 import { bodyOf } from "../names.ts"
 import type { CallerApi } from "./Api.ts"
-import { idOf, listing, made, repeatable } from "./asking.ts"
+import { idOf, listingOf, made, repeatable } from "./asking.ts"
 import { reminderShown } from "./records.ts"
 
 export const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
@@ -28,13 +28,11 @@ export const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
       }),
     ),
   list: (query) =>
-    listing(
-      run,
+    listingOf(
+      { caller, run },
       query,
-      (asked) =>
-        Effect.flatMap(caller, (who) =>
-          Reminders.use((reminders) => reminders.list(who, bodyOf<ListReminders>(asked))),
-        ),
+      (who, asked) =>
+        Reminders.use((reminders) => reminders.list(who, bodyOf<ListReminders>(asked))),
       Effect.succeed(reminderShown),
     ),
   update: (id, change) =>
