@@ -86,6 +86,7 @@ const testsThatChoose = {
   "transport-telegram": ["store-memory", "telegram-server"],
   http: ["store-memory", "store-postgres", "emulator", "node", "verify-webhook"],
   client: ["store-memory", "emulator", "node", "http"],
+  service: ["telegram-server"],
 }
 
 /**

@@ -232,6 +232,7 @@ describe("options", () => {
   it("that are wrong are refused before anything is made, in one line that names the field", async () => {
     const pool = { connect: () => Promise.reject(new Error("it was asked")) }
     const postgres = "postgres://127.0.0.1:1/none"
+    const application = { apiId: 12_345, apiHash: "0123456789abcdef0123456789abcdef" }
     const wrong: ReadonlyArray<readonly [string, unknown]> = [
       ["options", null],
       ["options", "memory"],
@@ -260,6 +261,22 @@ describe("options", () => {
       ["transport.live.version", { transport: { live: { version: "2" } } }],
       ["transport.live.version", { transport: { live: { version: 2 } } }],
       ["transport.live.devicename", { transport: { live: { devicename: "Mine" } } }],
+      ...[
+        ["apiId", { apiId: "x" }],
+        ["apiId", { apiId: 1.5 }],
+        ["apiId", { apiId: undefined }],
+        ["apiHash", { apiHash: "short" }],
+        ["apiHash", { apiHash: undefined }],
+        ["server", { server: "telegram" }],
+        ["publicKey", { publicKey: "-----BEGIN" }],
+        ["apiID", { apiID: 1 }],
+      ].map(
+        ([name, given]) =>
+          [
+            `transport.live.telegram.${String(name)}`,
+            { transport: { live: { telegram: { ...application, ...Object(given) } } } },
+          ] as const,
+      ),
       ["dataDirectory", { dataDirectory: "" }],
       ["secretsKey", { secretsKey: "short" }],
       ["secretsKey", { secretsKey: 5 }],

@@ -69,6 +69,7 @@ const commands: {
   readonly createContact: Command<Core.CreateContact, Door.CreateContact>
   readonly createNumber: Command<Core.CreateNumber, Door.CreateNumber>
   readonly changeNumber: Command<Core.ChangeNumber, Door.ChangeNumber>
+  readonly telegramLogin: Command<Core.BeginTelegramLogin, Door.BeginTelegramLogin>
   readonly redeliver: Command<Core.RedeliverEvent, Door.RedeliverEvent>
   readonly page: Command<Core.ListPage, Door.PageOptions>
 } = {
@@ -90,6 +91,7 @@ const commands: {
   createContact: true,
   createNumber: true,
   changeNumber: true,
+  telegramLogin: true,
   redeliver: true,
   page: true,
 }
@@ -121,6 +123,10 @@ const records: {
     Omit<Door.Reminder, "to" | "media" | "lastRun" | "schedule">,
     "cron" | "revision"
   >
+  readonly telegramLogin: Same<
+    Omit<Core.TelegramLoginView, "qr" | "expiresAt">,
+    Omit<Door.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
+  >
   readonly run: Same<keyof Ports.LoggedRun, keyof Door.LoggedReminderRun>
 } = {
   message: true,
@@ -137,6 +143,7 @@ const records: {
   callback: true,
   webhook: true,
   reminder: true,
+  telegramLogin: true,
   run: true,
 }
 
@@ -165,7 +172,7 @@ const words: {
 it("commands, records and words of the front door are the core's", () => {
   const all = [commands, records, words].flatMap((ties) => Object.values(ties))
   assert.isTrue(all.every((tie) => tie))
-  assert.lengthOf(all, 44)
+  assert.lengthOf(all, 46)
 })
 
 it("every name has one spelling on each side", () => {

@@ -3,6 +3,7 @@ import type { Delivery, MessageEventType, QueuedEvent, Webhook } from "./webhook
 import type { HasId, Listing, Mode, Moment, PageOptions, Platform, Scope } from "./common.ts"
 import type { SendingNumber } from "./numbers.ts"
 import type { ReminderRun } from "./reminders.ts"
+import type { TelegramLoginsApi } from "./telegramLogins.ts"
 
 /** What a workspace may use. */
 export interface Plan {
@@ -382,6 +383,8 @@ export interface Operator {
   readonly contacts: ContactsApi
   /** Its numbers. */
   readonly numbers: OperatedNumbersApi
+  /** Logging its Telegram accounts in. */
+  readonly telegramLogins: TelegramLoginsApi
   /** Its webhook endpoints. */
   readonly webhooks: OperatedWebhooksApi
   /** Its version 1 callbacks. */

@@ -51,18 +51,32 @@ export type Transport =
   /** WhatsApp, by numbers that are linked. Needs the package `@messaging-service/transport-whatsapp`. */
   | "live"
   | {
-      /** WhatsApp with settings of your own. */
+      /** WhatsApp with settings of your own, and with `telegram` in them Telegram accounts too. */
       readonly live: LiveSettings
     }
 
-/** Settings of live WhatsApp numbers. */
+/** Settings of live numbers. */
 export interface LiveSettings {
-  /** Where they connect: `wss://`, or `ws://` on this machine; WhatsApp's own when left out. */
+  /** Your Telegram application: with it Telegram accounts are logged in (`operator(workspace).telegramLogins`), connected and sent from. Needs the package `@messaging-service/transport-telegram`. Without it no Telegram account is connected. */
+  readonly telegram?: TelegramApplication | undefined
+  /** Where WhatsApp numbers connect: `wss://`, or `ws://` on this machine; WhatsApp's own when left out. */
   readonly url?: string | undefined
   /** The client version that WhatsApp is told, three numbers with dots; the library's own when left out. */
   readonly version?: string | undefined
-  /** What phones show under their linked devices; `Messaging Service` when left out. */
+  /** What phones show under their linked devices, and Telegram's apps among theirs; `Messaging Service` when left out. */
   readonly deviceName?: string | undefined
+}
+
+/** An application, as Telegram gives one to the owner of an account who asks for it at https://my.telegram.org. */
+export interface TelegramApplication {
+  /** Its `api_id`. */
+  readonly apiId: number
+  /** Its `api_hash`: 32 hexadecimal characters, a secret. */
+  readonly apiHash: string
+  /** `host:port` of another server than Telegram's own, for tests. */
+  readonly server?: string | undefined
+  /** The RSA public key of that server, in PEM. */
+  readonly publicKey?: string | undefined
 }
 
 /** How requests reach `handler`. */

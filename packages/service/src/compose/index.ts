@@ -19,4 +19,4 @@ export {
   parseOrigin,
 } from "./rules.ts"
 export { isShared } from "./Storage.ts"
-export type { TransportChoice } from "./transports.ts"
+export type { LiveTelegram, TransportChoice } from "./transports.ts"

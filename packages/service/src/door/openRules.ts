@@ -5,6 +5,7 @@ import type {
   LiveSettings,
   MessagingLogger,
   OpenOptions,
+  TelegramApplication,
   TelemetryOptions,
 } from "../api/options.ts"
 import {
@@ -62,8 +63,18 @@ const store: Rule = (value, field) => {
     : []
 }
 
-/** What a text must be stands with the transport, which need not be installed. */
-const live = fields<LiveSettings>({ url: text, version: text, deviceName: text })
+/** What each must be beyond that is said by the transports, which need not be installed. */
+const telegram = fields<TelegramApplication>(
+  {
+    apiId: must("a number", (value) => typeof value === "number"),
+    apiHash: text,
+    server: text,
+    publicKey: text,
+  },
+  ["apiId", "apiHash"],
+)
+
+const live = fields<LiveSettings>({ telegram, url: text, version: text, deviceName: text })
 
 const transport: Rule = (value, field) =>
   isObject(value)

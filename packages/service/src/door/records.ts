@@ -6,6 +6,7 @@ import type {
   NumberConnection,
   OperatedNumber,
   ShownNumber,
+  TelegramLoginView,
 } from "@messaging-service/core"
 import type {
   ApiKey,
@@ -153,6 +154,17 @@ export const connectionShown = ({
   lastSeenAt: dateOrNull(lastSeenAt),
   pausedUntil: dateOrNull(pausedUntil),
   nextSendAt: dateOrNull(nextSendAt),
+})
+
+export const telegramLoginShown = ({
+  expiresAt,
+  qr,
+  ...same
+}: TelegramLoginView): Shown.TelegramLogin => ({
+  ...same,
+  qrUrl: qr?.url ?? null,
+  qrExpiresAt: dateOrNull(qr?.expiresAt ?? null),
+  expiresAt: date(expiresAt),
 })
 
 export const checkShown = ({

@@ -3,11 +3,12 @@ import { parseSecretsKeys } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
-import type { LiveSettings, OpenOptions, Store } from "../api/options.ts"
+import type { LiveSettings, OpenOptions, Store, TelegramApplication } from "../api/options.ts"
 import { optionalPackage, parseOrigin } from "../compose/index.ts"
 import type {
   CannotStart,
   ComposedSettings,
+  LiveTelegram,
   StoreChoice,
   TransportChoice,
 } from "../compose/index.ts"
@@ -59,23 +60,59 @@ const checkedSchema = Effect.fnUntraced(function* (store: StoreChoice) {
   if (!isSchemaName(store.schema)) return yield* wrong("store.schema", schemaNameRule)
 })
 
-/** One setting of live numbers, if it was given, as its parser reads it. */
-const parsed = <A>(
+/** One setting of live numbers, as its parser reads it. */
+const required = <A>(
   name: string,
-  given: string | undefined,
+  given: string,
   parse: (text: string) => A | undefined,
   rule: string,
-): Effect.Effect<A | undefined, WrongOptions> => {
-  if (given === undefined) return Effect.succeed(undefined)
+): Effect.Effect<A, WrongOptions> => {
   const value = parse(given)
   return value === undefined
     ? Effect.fail(wrong(`transport.live.${name}`, rule))
     : Effect.succeed(value)
 }
 
-const liveTransport = Effect.fnUntraced(function* (
-  given: LiveSettings,
-): Effect.fn.Return<TransportChoice, CannotStart | WrongOptions> {
+/** The same of one that may be left out. */
+const parsed = <A>(
+  name: string,
+  given: string | undefined,
+  parse: (text: string) => A | undefined,
+  rule: string,
+): Effect.Effect<A | undefined, WrongOptions> =>
+  given === undefined ? Effect.succeed(undefined) : required(name, given, parse, rule)
+
+const telegramOf = Effect.fnUntraced(function* (
+  { apiHash, apiId, publicKey: pem, server: address }: TelegramApplication,
+  deviceName: string | undefined,
+): Effect.fn.Return<LiveTelegram, CannotStart | WrongOptions> {
+  const rules = yield* optionalPackage(
+    "@messaging-service/transport-telegram",
+    "transport.live.telegram",
+    () => import("@messaging-service/transport-telegram/settings"),
+  )
+  const { apiHashRule, apiIdRule, publicKeyRule, serverAddressRule } = rules
+  const id = yield* required("telegram.apiId", String(apiId), rules.parseApiId, apiIdRule)
+  const hash = yield* required("telegram.apiHash", apiHash, rules.parseApiHash, apiHashRule)
+  const server = yield* parsed(
+    "telegram.server",
+    address,
+    rules.parseServerAddress,
+    serverAddressRule,
+  )
+  const publicKey = yield* parsed("telegram.publicKey", pem, rules.parsePublicKey, publicKeyRule)
+  return {
+    application: { id, hash },
+    ...(server === undefined ? {} : { server }),
+    ...(publicKey === undefined ? {} : { publicKey }),
+    ...(deviceName === undefined ? {} : { deviceName }),
+  }
+})
+
+const liveTransport = Effect.fnUntraced(function* ({
+  telegram,
+  ...given
+}: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | WrongOptions> {
   const rules = yield* optionalPackage(
     "@messaging-service/transport-whatsapp",
     'transport: "live"',
@@ -101,6 +138,7 @@ const liveTransport = Effect.fnUntraced(function* (
       ...(version === undefined ? {} : { version }),
       ...(deviceName === undefined ? {} : { deviceName }),
     },
+    ...(telegram === undefined ? {} : { telegram: yield* telegramOf(telegram, deviceName) }),
   }
 })
 

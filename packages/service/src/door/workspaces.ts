@@ -49,6 +49,7 @@ import {
   workspaceShown,
 } from "./records.ts"
 import { isObject, must, refusalOf } from "./rules.ts"
+import { telegramLoginsApi } from "./telegramLogins.ts"
 
 export const workspacesApi = (run: Run): WorkspacesApi => ({
   ensure: (name, wanted = {}) =>
@@ -258,6 +259,7 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
           ),
         ),
     },
+    telegramLogins: telegramLoginsApi(run, id, role),
     reminderRuns: (reminder, query) =>
       listing(
         run,
