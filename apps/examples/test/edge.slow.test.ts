@@ -79,15 +79,15 @@ layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
   excludeTestServices: true,
   timeout: "60 seconds",
 })("in a worker of an edge host", (it) => {
-  for (const [store, upload] of [
-    ["memory", "application/pdf"],
-    ["url", noFiles],
-    ["pool", noFiles],
+  for (const [store, upload, uploaded] of [
+    ["memory", "application/pdf", 201],
+    ["url", noFiles, 500],
+    ["pool", noFiles, 500],
   ] as const) {
     it.effect.skipIf(!hasWorkerd)(`a message is sent, told of and read back: ${store}`, () =>
       Effect.gen(function* () {
         const ask = yield* Edge
-        assert.deepStrictEqual(yield* ask(store), { ...done, upload })
+        assert.deepStrictEqual(yield* ask(store), { ...done, upload, uploaded })
       }),
     )
   }

@@ -13,16 +13,7 @@ import { join } from "node:path"
 import { publint } from "publint"
 import { answersAsTheService, operatorToken } from "./mountedService.ts"
 import { startNextApp } from "./packed/NextApp.ts"
-import {
-  Project,
-  entryPoints,
-  install,
-  installed,
-  project,
-  published,
-  run,
-  textOf,
-} from "./packed/Project.ts"
+import { Project, entryPoints, install, project, published, run, textOf } from "./packed/Project.ts"
 import { embeds, nodes, runtimes, written } from "./packed/runtimes.ts"
 import { readmes, writeSnippets } from "./packed/snippets.ts"
 
@@ -180,17 +171,14 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
     )
   }
 
-  it.effect.skipIf(process.env["WITH_NEXT"] === undefined)(
-    "answers in a route handler of Next, beside routes of its own",
-    () =>
-      Effect.gen(function* () {
-        const { path, tarball } = yield* Project
-        const folder = join(path, "../next")
-        const url = yield* startNextApp(folder, installed.map(tarball), operatorToken)
-        yield* TestClock.withLive(answersAsTheService(url))
-        const own = yield* Effect.promise(async () => (await fetch(`${url}/own`)).text())
-        assert.strictEqual(own, "my own page")
-      }).pipe(Effect.scoped),
+  it.effect("answers in a route handler of Next, beside routes of its own", () =>
+    Effect.gen(function* () {
+      const { path } = yield* Project
+      const url = yield* startNextApp(join(path, "next"), operatorToken)
+      yield* TestClock.withLive(answersAsTheService(url))
+      const own = yield* Effect.promise(async () => (await fetch(`${url}/own`)).text())
+      assert.strictEqual(own, "my own page")
+    }).pipe(Effect.scoped),
   )
 
   for (const { module, typescript } of compilers) {

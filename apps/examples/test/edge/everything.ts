@@ -24,18 +24,21 @@ const sends = async (messaging: Messaging, receiver: string) => {
   const { id } = await api.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
   const { delivered, finished, sent } = await messaging.drain()
   const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
-  const answered = await messaging.handler(
-    new Request(`http://127.0.0.1:8080/api/v2/messages/${id}`, {
-      headers: { authorization: `Bearer ${key}` },
-    }),
-  )
+  const headers = { authorization: `Bearer ${key}` }
+  const requested = (path: string, init: RequestInit) =>
+    messaging.handler(new Request(`http://127.0.0.1:8080/api/v2/${path}`, { headers, ...init }))
+  const answered = await requested(`messages/${id}`, {})
+  const content = new TextEncoder().encode("%PDF-1.7\n%%EOF\n")
   const upload = await api.media
-    .upload({ content: new TextEncoder().encode("%PDF-1.7\n%%EOF\n"), fileName: "menu.pdf" })
+    .upload({ content, fileName: "menu.pdf" })
     .then(({ mimeType }) => mimeType, said)
+  const body = new FormData()
+  body.append("file", new Blob([content]), "menu.pdf")
+  const { status: uploaded } = await requested("media", { method: "POST", body })
   await api.webhooks.remove(webhook.id)
   await messaging.close()
   const { status } = (await answered.json()) as { readonly status: string }
-  return { sent, delivered, finished, status, upload }
+  return { sent, delivered, finished, status, upload, uploaded }
 }
 
 const egress = "open"

@@ -1,14 +1,16 @@
-/** A project of Next with the route handler of the examples, built and started as its users do. */
+/** An app of Next with the route handler of the examples, built and started as its users do. */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises"
 import { stripTypeScriptTypes } from "node:module"
 import { dirname, join } from "node:path"
-import { install, project, root, run } from "./Project.ts"
+import { project, root, run } from "./Project.ts"
 
-/** Some 350 MB, which the workspace does without. */
-const packages = ["next@16.4.6", "react@19.3.1", "react-dom@19.3.1"]
+/** Those of the workspace: to install them anew would take longer than all else here. */
+const packages = ["next", "react", "react-dom"]
+
+const modules = join(root, "apps/examples/node_modules")
 
 const route = "app/messaging/[...path]/route"
 
@@ -18,24 +20,30 @@ const files: Effect.Effect<Readonly<Record<string, string>>> = Effect.promise(as
     await readFile(join(root, `apps/examples/src/next/${route}.ts`), "utf8"),
   ),
   "app/own/route.js": `export const GET = () => new Response("my own page")`,
-  "next.config.js": `export default { serverExternalPackages: ["@messaging-service/service"] }`,
+  // The packages of Next are elsewhere on this machine.
+  "next.config.js": `export default {
+    serverExternalPackages: ["@messaging-service/service"],
+    turbopack: { root: "/" },
+  }`,
 }))
 
-/** Installs, builds and starts it, until the scope ends. Gives its address. */
-export const startNextApp = Effect.fnUntraced(function* (
-  folder: string,
-  tarballs: ReadonlyArray<string>,
-  operatorToken: string,
-) {
+/** Builds and starts it in a folder of a project, until the scope ends. Gives its address. */
+export const startNextApp = Effect.fnUntraced(function* (folder: string, operatorToken: string) {
   const path = yield* project(folder, {})
-  yield* install(path, ...tarballs, ...packages)
+  const linked = join(path, "node_modules")
+  yield* Effect.promise(async () => {
+    await mkdir(linked)
+    for (const name of packages) {
+      await symlink(await realpath(join(modules, name)), join(linked, name))
+    }
+  })
   for (const [file, text] of Object.entries(yield* files)) {
     yield* Effect.promise(async () => {
       await mkdir(dirname(join(path, file)), { recursive: true })
       await writeFile(join(path, file), text)
     })
   }
-  const next = join(path, "node_modules/next/dist/bin/next")
+  const next = join(linked, "next/dist/bin/next")
   yield* run(path, "env", "NEXT_TELEMETRY_DISABLED=1", process.execPath, next, "build")
   const server = yield* Effect.acquireRelease(
     Effect.sync(() =>
