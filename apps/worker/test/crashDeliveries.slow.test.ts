@@ -11,7 +11,7 @@ import { aSender, emptyLedger, oneRequest, scheduleAndCancel } from "./crash/Cli
 import type { Ledger } from "./crash/Clients.ts"
 import { checkAccounts } from "./crash/accounts.ts"
 import { passTime, withDatabase } from "./crash/books.ts"
-import { aReceiver } from "./crash/Receiver.ts"
+import { aReceiver, subscribe } from "./crash/Receiver.ts"
 import type { Call, Receiver } from "./crash/Receiver.ts"
 import { crashTest, storm } from "./crash/Storm.ts"
 
@@ -84,17 +84,9 @@ const checkDeliveries = (ledger: Ledger, receiver: Receiver) =>
 
 crashTest("every event is delivered, and tells the truth", 12, (cluster, kills) =>
   Effect.gen(function* () {
-    const receiver = yield* aReceiver
+    const receiver = yield* aReceiver()
     const senders = yield* Effect.replicateEffect(aSender(cluster), 4)
-    for (const { keys, workspaceId } of senders) {
-      const path = `/${workspaceId}`
-      const { body, status } = yield* cluster.ask("POST", "/api/v2/webhooks", {
-        token: keys[0]!,
-        body: { url: receiver.url + path },
-      })
-      assert.strictEqual(status, 201, JSON.stringify(body))
-      receiver.secrets.set(path, body.secret)
-    }
+    for (const sender of senders) yield* subscribe(cluster, sender, receiver)
 
     const ledger = emptyLedger()
     yield* storm(cluster, {

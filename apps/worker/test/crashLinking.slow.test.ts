@@ -9,7 +9,7 @@ import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { aSender } from "./crash/Clients.ts"
 import type { Sender } from "./crash/Clients.ts"
-import type { Cluster, Reply } from "./crash/Cluster.ts"
+import type { Cluster, PostgresCluster, Reply } from "./crash/Cluster.ts"
 import { withDatabase } from "./crash/books.ts"
 import { clusterTest } from "./crash/Storm.ts"
 
@@ -49,7 +49,7 @@ const scan = (cluster: Cluster, id: number, phone: string): Effect.Effect<Reply>
   cluster.operate("POST", `/admin/v1/simulator/numbers/${id}/scan`, { phone })
 
 /** Waits until the number shows a code other than that one, and returns it. */
-const codeShown = (cluster: Cluster, id: number, old: string | null = null) =>
+const codeShown = (cluster: PostgresCluster, id: number, old: string | null = null) =>
   withDatabase(cluster)(
     processes.waitUntil(
       `number ${id} shows a code`,

@@ -5,7 +5,6 @@ import { Effect } from "effect"
 import { processes } from "@messaging-service/testkit"
 import { aSender } from "./crash/Clients.ts"
 import type { Sender } from "./crash/Clients.ts"
-import { members } from "./crash/Cluster.ts"
 import type { Cluster } from "./crash/Cluster.ts"
 import { passTime, withDatabase } from "./crash/books.ts"
 import { clusterTest, crashTest, storm } from "./crash/Storm.ts"
@@ -165,9 +164,9 @@ clusterTest("of runs missed for hours the latest of the last hour is made up", (
       `${daily.getUTCMinutes()} ${daily.getUTCHours()} * * *`,
     )
 
-    yield* Effect.forEach(members, cluster.stop, { discard: true })
+    yield* Effect.forEach(cluster.members, cluster.stop, { discard: true })
     const end = (yield* withDatabase(cluster)(passTime(3 * hour))) + Date.now()
-    yield* Effect.forEach(members, cluster.start, { discard: true })
+    yield* Effect.forEach(cluster.members, cluster.start, { discard: true })
     yield* cluster.allReady
 
     const look = withDatabase(cluster)

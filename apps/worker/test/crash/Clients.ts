@@ -28,8 +28,11 @@ export interface Sender {
 
 export const allowance = 1_000_000
 
-/** A workspace with a limited plan, numbers and many keys, since each key has 60 requests a minute. */
-export const aSender = (cluster: Cluster) =>
+/** A workspace with a limited plan and many keys, since each key has 60 requests a minute. */
+export const aSenderWith = <E, R>(
+  cluster: Cluster,
+  addNumbers: (sender: Omit<Sender, "numberIds">) => Effect.Effect<ReadonlyArray<number>, E, R>,
+) =>
   Effect.gen(function* () {
     const made = yield* cluster.operate("POST", "/admin/v1/workspaces", {
       name: "Crash",
@@ -42,30 +45,40 @@ export const aSender = (cluster: Cluster) =>
         media_storage_bytes: 0,
       },
     })
-    const workspace = `/admin/v1/workspaces/${made.body.id}`
-    const numberIds: Array<number> = []
-    for (let n = 0; n < 3; n++) {
-      const phone = `+1555${String(made.body.id).padStart(3, "0")}${String(n).padStart(4, "0")}`
-      const number = yield* cluster.operate("POST", `${workspace}/numbers`, {
-        platform: "whatsapp",
-        phone,
-      })
-      numberIds.push(number.body.id)
-    }
-    // One phone takes its time, so that kills meet attempts under way.
-    yield* cluster.operate("PUT", `/admin/v1/simulator/numbers/${numberIds[1]}/behaviour`, {
-      latency_ms: 40,
-    })
+    const workspaceId: number = made.body.id
     const keys: Array<string> = []
     for (let n = 0; n < 10; n++) {
-      const key = yield* cluster.operate("POST", `${workspace}/keys`, {
+      const key = yield* cluster.operate("POST", `/admin/v1/workspaces/${workspaceId}/keys`, {
         version: 2,
         name: `Key ${n}`,
       })
       keys.push(key.body.key)
     }
-    return { workspaceId: made.body.id, numberIds, keys } as Sender
+    const sender: Sender = {
+      workspaceId,
+      keys,
+      numberIds: yield* addNumbers({ workspaceId, keys }),
+    }
+    return sender
   })
+
+/** The same with simulated phones, one of which takes its time, so that kills meet attempts under way. */
+export const aSender = (cluster: Cluster) =>
+  aSenderWith(cluster, ({ workspaceId }) =>
+    Effect.gen(function* () {
+      const numberIds: Array<number> = []
+      for (let n = 0; n < 3; n++) {
+        const phone = `+1555${String(workspaceId).padStart(3, "0")}${String(n).padStart(4, "0")}`
+        const path = `/admin/v1/workspaces/${workspaceId}/numbers`
+        const number = yield* cluster.operate("POST", path, { platform: "whatsapp", phone })
+        numberIds.push(number.body.id)
+      }
+      yield* cluster.operate("PUT", `/admin/v1/simulator/numbers/${numberIds[1]}/behaviour`, {
+        latency_ms: 40,
+      })
+      return numberIds
+    }),
+  )
 
 let named = 0
 
@@ -75,7 +88,13 @@ const pick = <A>(items: ReadonlyArray<A>): Effect.Effect<A> =>
     (index) => items[index] as A,
   )
 
-const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
+export const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
+
+/** Phones that are written to, the first of which does not exist. */
+const recipient = (n: number) => `+44794600${String(n).padStart(4, "0")}`
+
+/** Those that exist. */
+export const recipients = Array.from({ length: 12 }, (_, n) => recipient(n + 10))
 
 /** One request of a client, whatever chance makes it. */
 export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, ledger: Ledger) =>
@@ -91,14 +110,12 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
       return
     }
     const text = `text ${named++}`
-    const recipients = kind < 32 ? yield* Random.nextIntBetween(2, 12) : 1
+    const count = kind < 32 ? yield* Random.nextIntBetween(2, recipients.length) : 1
     // Some go to a phone that does not exist: these fail.
     const first = kind >= 60 && kind < 68 ? 0 : 10
-    const to = Array.from({ length: recipients }, (_, n) => ({
-      phone: `+44794600${String(n + first).padStart(4, "0")}`,
-    }))
+    const to = Array.from({ length: count }, (_, n) => ({ phone: recipient(n + first) }))
     const body = {
-      to: recipients === 1 ? to[0] : to,
+      to: count === 1 ? to[0] : to,
       from: yield* pick(sender.numberIds),
       text,
       ...(kind >= 32 && kind < 50
@@ -106,15 +123,15 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
         : {}),
       ...(kind >= 50 && kind < 60 ? { expires_at: inSeconds(2) } : {}),
     }
-    const path = recipients === 1 ? "/api/v2/messages" : "/api/v2/messages/batch"
+    const path = count === 1 ? "/api/v2/messages" : "/api/v2/messages/batch"
     const request = { token, body, idempotencyKey: text }
     const answer = yield* cluster.ask("POST", path, request)
     // Its time came while the service was down, or the key's minute is used up.
     if (answer.status === 429 || answer.body?.error?.code === "time_in_past") return
     assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
-    const messages = recipients === 1 ? [answer.body] : answer.body.data
-    assert.lengthOf(messages, recipients)
-    ledger.expected.set(text, recipients)
+    const messages = count === 1 ? [answer.body] : answer.body.data
+    assert.lengthOf(messages, count)
+    ledger.expected.set(text, count)
     for (const { id, status } of messages) {
       ledger.accepted.set(id, text)
       if (status === "scheduled") ledger.scheduled.add(id)
@@ -125,33 +142,45 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     }
   })
 
+/** One message, which is entered; its id, or undefined when the key's minute is used up. */
+export const sendOne = (
+  cluster: Cluster,
+  token: string,
+  body: { readonly text: string } & Readonly<Record<string, unknown>>,
+  ledger: Ledger,
+) =>
+  Effect.gen(function* () {
+    const { text } = body
+    const request = { token, idempotencyKey: text, body }
+    const answer = yield* cluster.ask("POST", "/api/v2/messages", request)
+    if (answer.status === 429) return undefined
+    assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
+    const id: number = answer.body.id
+    ledger.expected.set(text, 1)
+    ledger.accepted.set(id, text)
+    return id
+  })
+
 /** Schedules a message far enough ahead that it still waits when it is cancelled. */
 export const scheduleAndCancel = (cluster: Cluster, sender: Sender, ledger: Ledger) =>
   Effect.gen(function* () {
     const [token = ""] = sender.keys
-    const text = `text ${named++}`
-    const answer = yield* cluster.ask("POST", "/api/v2/messages", {
-      token,
-      idempotencyKey: text,
-      body: {
-        to: { phone: "+447946001000" },
-        from: sender.numberIds[0],
-        text,
-        send_at: inSeconds(250),
-      },
-    })
-    if (answer.status === 429) return
-    assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
-    ledger.expected.set(text, 1)
-    ledger.accepted.set(answer.body.id, text)
-    yield* cancelOne(cluster, token, answer.body.id, ledger)
+    const body = {
+      to: { phone: "+447946001000" },
+      from: sender.numberIds[0],
+      text: `text ${named++}`,
+      send_at: inSeconds(250),
+    }
+    const id = yield* sendOne(cluster, token, body, ledger)
+    if (id !== undefined) yield* cancelOne(cluster, token, id, ledger)
   })
 
-const cancelOne = (cluster: Cluster, token: string, id: number, ledger: Ledger) =>
+export const cancelOne = (cluster: Cluster, token: string, id: number, ledger: Ledger) =>
   Effect.gen(function* () {
     const answer = yield* cluster.ask("DELETE", `/api/v2/messages/${id}`, { token })
     // The answer to the first try may have been lost: the second one finds it cancelled.
     const cancelled =
       answer.status === 200 || (answer.status === 409 && answer.body.error.status === "cancelled")
     if (cancelled) ledger.cancelled.add(id)
+    return answer
   })

@@ -1,14 +1,20 @@
-/** The service as an operator runs it on PostgreSQL: one HTTP process and two workers, killable. */
+/**
+ * The service as an operator runs it, killable: one HTTP process and two workers on PostgreSQL, or one
+ * process that does everything on the embedded database.
+ */
 import { assert } from "@effect/vitest"
+import { ClockStore } from "@messaging-service/core/ports"
+import { layerPglite } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
+import { join } from "node:path"
 import { programs } from "../programs.ts"
+import { passTime, withDatabase } from "./books.ts"
 
 const operatorToken = "operator-token-of-the-crash-test"
 
-export const members = ["server", "worker one", "worker two"] as const
-export type Member = (typeof members)[number]
+export type Member = "server" | "worker one" | "worker two"
 
 /** No answer, or one that says nothing about what was done: the request is to be repeated. */
 class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
@@ -20,7 +26,9 @@ export interface Reply {
 }
 
 export interface Cluster {
-  readonly database: TestDatabase
+  readonly members: ReadonlyArray<Member>
+  /** Those that send. */
+  readonly workers: ReadonlyArray<Member>
   /** SIGKILL at once, whatever it is doing, and a new process in its place. */
   kill(member: Member): Effect.Effect<void>
   /** SIGKILL, and nothing in its place. */
@@ -36,10 +44,19 @@ export interface Cluster {
   readonly settle: Effect.Effect<void>
   /** The service's time, in epoch milliseconds. */
   readonly now: Effect.Effect<number>
+  /** The process that stands in that place now. */
+  running(member: Member): Effect.Effect<processes.ServiceProcess, processes.ProcessError>
   /** Waits until that member has said that it is ready. */
   ready(member: Member): Effect.Effect<unknown, processes.ProcessError>
   /** Waits until every member has. */
   readonly allReady: Effect.Effect<void, processes.ProcessError>
+  /** Moves the stored clock on by so many milliseconds past the service, whose workers have been stopped. */
+  outlive(millis: number): Effect.Effect<void>
+}
+
+/** One whose database can be looked into. */
+export interface PostgresCluster extends Cluster {
+  readonly database: TestDatabase
 }
 
 interface Ask {
@@ -76,20 +93,22 @@ const attempt = (url: string, method: string, options: Ask) =>
     ),
   )
 
-/** Starts the three on a new database; everything ends with the scope. */
-export const startCluster = Effect.gen(function* () {
-  const postgres = yield* EmbeddedPostgres
-  const database = yield* postgres.createDatabase()
-  const directory = yield* processes.temporaryDirectory
+/** Settings of a service beside those that every cluster has. */
+export type Settings = Readonly<Record<string, string>>
+
+interface Plan extends Pick<Cluster, "members" | "workers" | "outlive"> {
+  readonly settings: Settings
+}
+
+const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, workers }: Plan) {
   const scope = yield* Effect.scope
   const shared = {
-    DATABASE_URL: Redacted.value(database.url),
-    DATA_DIR: directory,
     CLOCK: "adjustable",
     ALLOW_PRIVATE_TARGETS: "true",
     OPERATOR_TOKEN: operatorToken,
     LOG_LEVEL: "error",
     SEED_EXAMPLE: "false",
+    ...settings,
   }
   const port = yield* Ref.make("0")
 
@@ -98,19 +117,22 @@ export const startCluster = Effect.gen(function* () {
   ): Effect.Effect<processes.ServiceProcess, never, Scope.Scope> =>
     Effect.gen(function* () {
       return member === "server"
-        ? yield* processes.start(programs.server, {
-            ...shared,
-            WORKER: "separate",
-            PORT: yield* Ref.get(port),
-          })
+        ? yield* processes.start(programs.server, { ...shared, PORT: yield* Ref.get(port) })
         : yield* processes.start(programs.worker, shared)
     })
 
-  const running = new Map<Member, processes.ServiceProcess>()
+  const started = new Map<Member, processes.ServiceProcess>()
+  const running = (member: Member) =>
+    Effect.suspend(() => {
+      const process = started.get(member)
+      return process === undefined
+        ? Effect.fail(new processes.ProcessError({ message: `${member} is not running` }))
+        : Effect.succeed(process)
+    })
   const stop = (member: Member) =>
-    Effect.suspend(() => running.get(member)?.kill ?? Effect.void).pipe(Effect.orDie)
+    Effect.flatMap(running(member), ({ kill }) => kill).pipe(Effect.orDie, Effect.asVoid)
   const start = (member: Member) =>
-    Effect.map(startMember(member), (process) => running.set(member, process)).pipe(
+    Effect.map(startMember(member), (process) => started.set(member, process)).pipe(
       Effect.provideService(Scope.Scope, scope),
       Effect.asVoid,
     )
@@ -120,12 +142,7 @@ export const startCluster = Effect.gen(function* () {
   const readyLine = (member: Member) =>
     member === "server" ? /listening on (\S+)/ : /worker ready/
   const ready = (member: Member) =>
-    Effect.suspend(() => {
-      const process = running.get(member)
-      return process === undefined
-        ? Effect.fail(new processes.ProcessError({ message: `${member} is not running` }))
-        : process.says(readyLine(member))
-    })
+    Effect.flatMap(running(member), ({ says }) => says(readyLine(member)))
   const allReady = Effect.forEach(members, ready, { discard: true })
 
   yield* allReady
@@ -156,11 +173,14 @@ export const startCluster = Effect.gen(function* () {
     )
 
   const cluster: Cluster = {
-    database,
+    members,
+    workers,
+    outlive,
     kill: (member) => Effect.andThen(stop(member), start(member)),
     stop,
     start,
     ask,
+    running,
     ready,
     operate,
     advance: (seconds) => Effect.asVoid(control("POST", "/clock/advance", { seconds })),
@@ -168,5 +188,40 @@ export const startCluster = Effect.gen(function* () {
     now: Effect.map(control("GET", "/clock"), ({ now }) => Date.parse(now)),
     allReady,
   }
+  return cluster
+})
+
+/** Starts the three on a new PostgreSQL; everything ends with the scope. */
+export const startCluster = Effect.fnUntraced(function* (settings: Settings = {}) {
+  const database = yield* (yield* EmbeddedPostgres).createDatabase()
+  const cluster = yield* startMembers({
+    members: ["server", "worker one", "worker two"],
+    workers: ["worker one", "worker two"],
+    settings: {
+      DATABASE_URL: Redacted.value(database.url),
+      DATA_DIR: yield* processes.temporaryDirectory,
+      WORKER: "separate",
+      ...settings,
+    },
+    outlive: (millis) =>
+      withDatabase({ database })(passTime(millis)).pipe(Effect.asVoid, Effect.orDie),
+  })
+  const started: PostgresCluster = { ...cluster, database }
+  return started
+})
+
+/** Starts one process on a new embedded database; it ends with the scope. */
+export const startAlone = Effect.fnUntraced(function* (settings: Settings = {}) {
+  const directory = yield* processes.temporaryDirectory
+  const cluster: Cluster = yield* startMembers({
+    members: ["server"],
+    workers: ["server"],
+    settings: { DATA_DIR: directory, ...settings },
+    outlive: (millis) =>
+      Effect.gen(function* () {
+        const clock = yield* ClockStore
+        yield* clock.raiseOffset((yield* clock.offset) + millis)
+      }).pipe(Effect.provide(layerPglite({ dataDir: join(directory, "db") })), Effect.orDie),
+  })
   return cluster
 })

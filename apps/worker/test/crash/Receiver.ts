@@ -2,12 +2,15 @@
  * A receiver that judges every call, remembers it, and is no better than real ones: some calls it
  * answers with an error, of some it breaks the connection, some take their time.
  */
+import { assert } from "@effect/vitest"
 import { verifyWebhook } from "@messaging-service/verify-webhook"
 import type { WebhookEvent } from "@messaging-service/verify-webhook"
 import { listenOnLoopback } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Sender } from "./Clients.ts"
+import type { Cluster } from "./Cluster.ts"
 
 /** One call, with a valid signature. */
 export interface Call {
@@ -30,10 +33,8 @@ export interface Receiver {
 /** What the calls meet, one after the other; an event that was called often enough is taken. */
 const moods = ["take", "take", "fail", "take", "take slowly", "take", "break", "take"] as const
 
-/** Calls for one event that can go wrong: its retries fall due within minutes. */
-const patience = 2
-
-export const aReceiver = Effect.gen(function* () {
+/** `patience`: calls for one event that can go wrong; its retries fall due within minutes. */
+export const aReceiver = Effect.fnUntraced(function* ({ patience } = { patience: 2 }) {
   const secrets = new Map<string, string>()
   const calls: Array<Call> = []
   const refused: Array<string> = []
@@ -77,3 +78,19 @@ export const aReceiver = Effect.gen(function* () {
   const receiver: Receiver = { url, secrets, calls, refused }
   return receiver
 })
+
+/** Has the events of that workspace called to it. */
+export const subscribe = (
+  cluster: Cluster,
+  { keys, workspaceId }: Sender,
+  { secrets, url }: Receiver,
+) =>
+  Effect.gen(function* () {
+    const path = `/${workspaceId}`
+    const { body, status } = yield* cluster.ask("POST", "/api/v2/webhooks", {
+      token: keys[0] ?? "",
+      body: { url: url + path },
+    })
+    assert.strictEqual(status, 201, JSON.stringify(body))
+    secrets.set(path, body.secret)
+  })

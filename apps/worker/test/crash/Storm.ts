@@ -3,17 +3,21 @@
  * moments. `CRASH_KILLS` makes a test longer, `CRASH_SEED` repeats one.
  */
 import { it } from "@effect/vitest"
-import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer, Random, Ref, Scope } from "effect"
-import { members, startCluster } from "./Cluster.ts"
-import type { Cluster } from "./Cluster.ts"
+import { startCluster } from "./Cluster.ts"
+import type { Cluster, Member, PostgresCluster } from "./Cluster.ts"
 
-const seed = process.env["CRASH_SEED"] ?? String(Date.now())
+export const seed = process.env["CRASH_SEED"] ?? String(Date.now())
 
 interface Storm {
   readonly kills: number
+  /** Who may die; all, if not given. */
+  readonly victims?: ReadonlyArray<Member>
   /** Each is repeated until the last kill. */
   readonly clients: ReadonlyArray<Effect.Effect<void, never, Scope.Scope>>
+  /** Waited for before each kill. */
+  readonly untilKill?: (killed: number) => Effect.Effect<unknown, processes.ProcessError>
   /** Forked before each kill, and waited for at the end. */
   readonly beforeKill?: (killed: number) => Effect.Effect<void, never, Scope.Scope>
 }
@@ -21,7 +25,13 @@ interface Storm {
 /** Kills until it was done often enough; returns when the clients have ended and all is up again. */
 export const storm = Effect.fnUntraced(function* (
   cluster: Cluster,
-  { beforeKill = () => Effect.void, clients, kills }: Storm,
+  {
+    beforeKill = () => Effect.void,
+    clients,
+    kills,
+    untilKill = () => Effect.void,
+    victims = cluster.members,
+  }: Storm,
 ) {
   const over = yield* Ref.make(false)
   const goesOn = () => Effect.map(Ref.get(over), (ended) => !ended)
@@ -30,7 +40,8 @@ export const storm = Effect.fnUntraced(function* (
   )
   for (let killed = 0; killed < kills; killed++) {
     yield* Effect.sleep(yield* Random.nextIntBetween(200, 1000))
-    const victim = members[yield* Random.nextIntBetween(0, members.length - 1)] ?? "server"
+    yield* Effect.orDie(untilKill(killed))
+    const victim = victims[yield* Random.nextIntBetween(0, victims.length - 1)] ?? "server"
     if (victim === "server") {
       // A server that dies while it starts accepts nothing; workers die whenever chance wants it.
       yield* cluster.ready(victim)
@@ -47,13 +58,13 @@ export const storm = Effect.fnUntraced(function* (
 /** A test on a cluster of its own. */
 export const clusterTest = <E>(
   title: string,
-  test: (cluster: Cluster) => Effect.Effect<void, E, Scope.Scope>,
+  test: (cluster: PostgresCluster) => Effect.Effect<void, E, Scope.Scope>,
   kills = 1,
 ) =>
   it.live(
     title,
     () =>
-      Effect.flatMap(startCluster, test).pipe(
+      Effect.flatMap(startCluster(), test).pipe(
         Effect.scoped,
         Random.withSeed(seed),
         Effect.provide(EmbeddedPostgres.layer() as Layer.Layer<EmbeddedPostgres>),
@@ -66,9 +77,9 @@ export const clusterTest = <E>(
 export const crashTest = <E>(
   title: string,
   usually: number,
-  test: (cluster: Cluster, kills: number) => Effect.Effect<void, E, Scope.Scope>,
+  test: (cluster: PostgresCluster, kills: number) => Effect.Effect<void, E, Scope.Scope>,
 ) => {
   const kills = Number(process.env["CRASH_KILLS"] ?? usually)
-  const stormy = (cluster: Cluster) => test(cluster, kills)
+  const stormy = (cluster: PostgresCluster) => test(cluster, kills)
   clusterTest(`${kills} kills: ${title} (seed ${seed})`, stormy, kills)
 }

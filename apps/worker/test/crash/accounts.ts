@@ -1,15 +1,18 @@
-/** The books after the storm, read from the database itself. */
+/** The books after the storm: of simulated phones they are read from the database itself. */
 import { assert } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect } from "effect"
 import { allowance } from "./Clients.ts"
 import type { Ledger } from "./Clients.ts"
 
-interface Row {
+/** What is known of a message after the storm. */
+export interface Outcome {
   readonly id: number
   readonly state: string
   readonly text: string
+  /** How many a recipient saw. */
   readonly copies: number
+  /** The types of the events of its end, with spaces between them. */
   readonly end_events: string
 }
 
@@ -20,11 +23,41 @@ const endEvent: Readonly<Record<string, string>> = {
   expired: "message.expired",
 }
 
-/** Checks the promise message by message, then allowance and quota. */
+/** Checks the promise message by message; how many have ended in each way. */
+export const checkOutcomes = (outcomes: ReadonlyArray<Outcome>, ledger: Ledger) => {
+  const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]))
+  const byText = new Map<string, number>()
+  const states: Record<string, number> = {}
+  for (const outcome of outcomes) {
+    const { copies, end_events, state, text } = outcome
+    const what = JSON.stringify(outcome)
+    states[state] = (states[state] ?? 0) + 1
+    byText.set(text, (byText.get(text) ?? 0) + 1)
+    assert.property(endEvent, state, `has an outcome: ${what}`)
+    assert.strictEqual(end_events, endEvent[state], `announced once: ${what}`)
+    assert.isAtMost(copies, 1, `no copy reached a recipient twice: ${what}`)
+    if (state === "sent") assert.strictEqual(copies, 1, `sent means sent: ${what}`)
+    if (state === "cancelled" || state === "expired") {
+      assert.strictEqual(copies, 0, `never left: ${what}`)
+    }
+  }
+  for (const [id, text] of ledger.accepted) {
+    assert.strictEqual(byId.get(id)?.text, text, `acknowledged message ${id} is there`)
+  }
+  for (const [text, count] of ledger.expected) {
+    assert.strictEqual(byText.get(text), count, `${text} was made once`)
+  }
+  for (const id of ledger.cancelled) {
+    assert.strictEqual(byId.get(id)?.state, "cancelled", `message ${id} stays cancelled`)
+  }
+  return states
+}
+
+/** The same for simulated phones, then allowance and quota. */
 export const checkAccounts = (ledger: Ledger) =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
-    const rows = yield* sql<Row>`
+    const outcomes = yield* sql<Outcome>`
       select
         m.id::int as id,
         m.state,
@@ -40,31 +73,7 @@ export const checkAccounts = (ledger: Ledger) =>
           where o.message_id = m.id
         ) as end_events
       from messages m`
-
-    const byId = new Map(rows.map((row) => [row.id, row]))
-    const byText = new Map<string, number>()
-    const states: Record<string, number> = {}
-    for (const row of rows) {
-      const what = JSON.stringify(row)
-      states[row.state] = (states[row.state] ?? 0) + 1
-      byText.set(row.text, (byText.get(row.text) ?? 0) + 1)
-      assert.notStrictEqual(row.state, "waiting", `has an outcome: ${what}`)
-      assert.strictEqual(row.end_events, endEvent[row.state], `announced once: ${what}`)
-      assert.isAtMost(row.copies, 1, `no copy reached a recipient twice: ${what}`)
-      if (row.state === "sent") assert.strictEqual(row.copies, 1, `sent means sent: ${what}`)
-      if (row.state === "cancelled" || row.state === "expired") {
-        assert.strictEqual(row.copies, 0, `never left: ${what}`)
-      }
-    }
-    for (const [id, text] of ledger.accepted) {
-      assert.strictEqual(byId.get(id)?.text, text, `acknowledged message ${id} is there`)
-    }
-    for (const [text, count] of ledger.expected) {
-      assert.strictEqual(byText.get(text), count, `${text} was made once`)
-    }
-    for (const id of ledger.cancelled) {
-      assert.strictEqual(byId.get(id)?.state, "cancelled", `message ${id} stays cancelled`)
-    }
+    const states = checkOutcomes(outcomes, ledger)
 
     // Whatever its message: what a recipient saw, a recipient saw once.
     const twice = yield* sql`

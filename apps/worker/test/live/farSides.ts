@@ -8,6 +8,8 @@ import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Context, Effect, Layer } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { linkNumber, untilConnected } from "./linkNumber.ts"
+import type { SeenNumber } from "./linkNumber.ts"
 
 /** The recipient of all messages. */
 export const recipient = "4915199999999"
@@ -15,12 +17,6 @@ export const recipient = "4915199999999"
 export interface LiveNumber {
   readonly id: number
   readonly phone: string
-}
-
-interface SeenNumber {
-  readonly id: number
-  readonly status: string
-  readonly connect: { readonly pairing_code: string | null } | null
 }
 
 /** The service, as an operator and as a caller of the workspace 1. */
@@ -52,14 +48,10 @@ export interface FarSideShape {
 
 export class FarSide extends Context.Service<FarSide, FarSideShape>()("test/FarSide") {}
 
-const untilConnected = ({ ask }: Service, id: number) =>
-  processes.waitUntil(
-    `number ${id} is connected`,
-    Effect.map(
-      ask<{ readonly data: ReadonlyArray<SeenNumber> }>("GET", "/workspaces/1/numbers"),
-      ({ body }) =>
-        body.data.find((number) => number.id === id)?.status === "connected" ? true : undefined,
-    ),
+const numbersOf = ({ ask }: Service) =>
+  Effect.map(
+    ask<{ readonly data: ReadonlyArray<SeenNumber> }>("GET", "/workspaces/1/numbers"),
+    ({ body }) => body.data,
   )
 
 export const layerWhatsApp = Layer.effect(
@@ -74,31 +66,12 @@ export const layerWhatsApp = Layer.effect(
           yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
           return { WHATSAPP_URL: far.url, NODE_EXTRA_CA_CERTS: certificate }
         }),
-      // By a pairing code, which its phone is told.
-      connect: Effect.fnUntraced(function* (service, phone) {
-        yield* far.person(phone)
-        const { token } = service
-        const url = `${service.url}/api/v2/numbers`
-        const { body: made } = yield* processes.call<{ readonly id: number }>("POST", url, {
-          token,
-          body: { login_method: "phone_code", phone: `+${phone}` },
-        })
-        yield* far.until(() => far.codeAsked(phone))
-        const code = yield* processes.waitUntil(
-          `number ${made.id} has a pairing code`,
-          // Requests with a key are 60 a minute at most.
-          Effect.andThen(
-            processes.within(300, Effect.never),
-            Effect.map(
-              processes.call<SeenNumber>("GET", `${url}/${made.id}`, { token }),
-              ({ body }) => body.connect?.pairing_code ?? undefined,
-            ),
-          ),
-        )
-        yield* Effect.orDie(far.typePairingCode(phone, code))
-        yield* untilConnected(service, made.id)
-        return made.id
-      }),
+      connect: (service, phone) =>
+        linkNumber(far, phone, {
+          ask: (method, path, body) =>
+            processes.call(method, `${service.url}${path}`, { token: service.token, body }),
+          numbers: numbersOf(service),
+        }),
       connections: (phone) => {
         const session = far.sessions(phone)[0]
         const { logins = 0, most = 0, open = 0 } = session ?? {}
@@ -138,7 +111,7 @@ export const layerTelegram = Layer.effect(
         const login = `/workspaces/1/numbers/${made.id}/telegram-login`
         yield* service.ask("POST", login, { method: "code", phone: `+${phone}` })
         yield* service.ask("POST", `${login}/code`, { code: "12345" })
-        yield* untilConnected(service, made.id)
+        yield* untilConnected(numbersOf(service), made.id)
         return made.id
       }),
       connections: (phone) => {

@@ -6,6 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import type { FarSide, LiveNumber } from "./farSides.ts"
+import { figure } from "./figure.ts"
 import { startLiveWorkers } from "./LiveWorkers.ts"
 
 type LiveWorkers = Effect.Success<typeof startLiveWorkers>
@@ -35,14 +36,6 @@ const loginsOf = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) => {
   const before = new Map(numbers.map((number) => [number, live.connections(number).logins]))
   return (number: LiveNumber) => before.get(number) ?? 0
 }
-
-/** What that worker's metrics say. */
-const figure = (worker: processes.ServiceProcess, name: string) =>
-  Effect.gen(function* () {
-    const [, url = ""] = yield* worker.says(/metrics on (http:\/\/\S+)\/metrics/)
-    const text = yield* Effect.promise(async () => (await fetch(`${url}/metrics`)).text())
-    return Number(new RegExp(`^messaging_${name} (\\d+)`, "m").exec(text)?.[1])
-  })
 
 /** How many of the numbers it has. */
 const held = (worker: processes.ServiceProcess) => figure(worker, "numbers_held")

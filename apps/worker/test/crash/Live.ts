@@ -1,0 +1,210 @@
+/**
+ * Clusters with live numbers, and a WhatsApp server in the test's process, which counts what each
+ * recipient's phone shows. Their books are read from outside: the far side, the API, and a receiver of
+ * events.
+ */
+import { assert } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import { Effect } from "effect"
+import { figure } from "../live/figure.ts"
+import { linkNumber } from "../live/linkNumber.ts"
+import { allowance, aSenderWith, recipients } from "./Clients.ts"
+import type { Ledger, Sender } from "./Clients.ts"
+import { checkOutcomes } from "./accounts.ts"
+import type { Outcome } from "./accounts.ts"
+import { startAlone, startCluster } from "./Cluster.ts"
+import type { Cluster, Settings } from "./Cluster.ts"
+import { aReceiver, subscribe } from "./Receiver.ts"
+import type { Receiver } from "./Receiver.ts"
+
+/** A sender whose numbers are linked to phones. */
+export interface LiveSender extends Sender {
+  /** Digits of its numbers' phones, in the order of these. */
+  readonly phones: ReadonlyArray<string>
+}
+
+export interface LiveCluster extends Cluster {
+  readonly far: typeof WhatsAppServer.Service
+  readonly receiver: Receiver
+  readonly senders: readonly [LiveSender, LiveSender]
+}
+
+const unpaced = { min_interval_ms: null, jitter_ms: null, per_minute: null, per_hour: null }
+
+const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
+  Effect.gen(function* () {
+    const phones: Array<string> = []
+    const sender = yield* aSenderWith(cluster, ({ keys, workspaceId }) => {
+      const path = `/admin/v1/workspaces/${workspaceId}/numbers`
+      phones.push(...["1", "2"].map((end) => `4915${String(workspaceId).padStart(6, "0")}${end}`))
+      return Effect.forEach(
+        phones,
+        (phone, n) =>
+          Effect.gen(function* () {
+            const id = yield* linkNumber(far, phone, {
+              ask: (method, asked, body) => cluster.ask(method, asked, { token: keys[n]!, body }),
+              numbers: Effect.map(cluster.operate("GET", path), ({ body }) => body.data),
+            })
+            yield* cluster.operate("PATCH", `${path}/${id}`, { pacing: unpaced })
+            return id
+          }),
+        { concurrency: "unbounded" },
+      )
+    })
+    const live: LiveSender = { ...sender, phones }
+    return live
+  })
+
+/** With workers that have shared the numbers out: linking begins anew where a number moves to. */
+const startShared = Effect.fnUntraced(function* (settings: Settings) {
+  const cluster = yield* startCluster({ ...settings, METRICS_PORT: "0" })
+  for (const member of cluster.workers) {
+    yield* processes.waitUntil(
+      `${member} has its share`,
+      Effect.map(
+        Effect.flatMap(cluster.running(member), (worker) => figure(worker, "shards_held")),
+        (shards) => (shards === 256 / cluster.workers.length ? true : undefined),
+      ),
+    )
+  }
+  return cluster
+})
+
+const starting = { PostgreSQL: startShared, PGlite: startAlone }
+
+export type StoreName = keyof typeof starting
+
+/** On a store, with two workspaces that have two numbers each. */
+export const startLive = Effect.fnUntraced(function* (store: StoreName) {
+  const far = yield* WhatsAppServer
+  yield* Effect.forEach(recipients, (phone) => far.person(phone))
+  const settings = { TRANSPORT: "live", WHATSAPP_URL: far.url }
+  const cluster: Cluster = yield* starting[store](settings)
+  // What was called while its caller died is called again; nothing else is.
+  const receiver = yield* aReceiver({ patience: 0 })
+  const aSubscriber = Effect.tap(aLiveSender(cluster, far), (sender) =>
+    subscribe(cluster, sender, receiver),
+  )
+  const senders = yield* Effect.all([aSubscriber, aSubscriber], { concurrency: "unbounded" })
+  const live: LiveCluster = { ...cluster, far, receiver, senders }
+  return live
+})
+
+/** Those that send die while time goes on, and come back. */
+export const outliveWorkers = (cluster: Cluster, millis: number) =>
+  Effect.gen(function* () {
+    yield* Effect.forEach(cluster.workers, cluster.stop, { discard: true })
+    yield* cluster.outlive(millis)
+    yield* Effect.forEach(cluster.workers, cluster.start, { discard: true })
+    yield* cluster.allReady
+  })
+
+interface Shown {
+  readonly id: number
+  readonly status: string
+  readonly text: string
+  readonly to: { readonly phone: string }
+}
+
+const messagesOf = (cluster: Cluster, { keys }: Sender) =>
+  Effect.gen(function* () {
+    const messages: Array<Shown> = []
+    let cursor: string | null = null
+    for (let page = 0; page === 0 || cursor !== null; page++) {
+      const from: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`
+      const token = keys[page % keys.length]!
+      const path = `/api/v2/messages?limit=100${from}`
+      const { body, status } = yield* cluster.ask("GET", path, { token })
+      assert.strictEqual(status, 200, JSON.stringify(body))
+      messages.push(...body.data)
+      cursor = body.next_cursor
+    }
+    return messages
+  })
+
+/** Waits until every message has ended and every end was told of; what they are by then. */
+const untilEnded = (cluster: LiveCluster) =>
+  Effect.gen(function* () {
+    for (const { numberIds, workspaceId } of cluster.senders) {
+      for (const id of numberIds) {
+        const path = `/admin/v1/workspaces/${workspaceId}/numbers/${id}/connection`
+        yield* processes.waitUntil(
+          `nothing waits for number ${id}`,
+          Effect.map(cluster.operate("GET", path), ({ body }) =>
+            body.waiting === 0 ? true : undefined,
+          ),
+        )
+      }
+    }
+    return yield* processes.waitUntil(
+      "every message has ended and was told of",
+      Effect.gen(function* () {
+        const told = toldOf(cluster.receiver)
+        const all = (yield* Effect.forEach(cluster.senders, (sender) =>
+          messagesOf(cluster, sender),
+        )).flat()
+        return all.every(({ id }) => told.has(id)) ? all : undefined
+      }),
+      processes.ofOneKey,
+    )
+  })
+
+/** Events by the message that they are about: types by the event's id. */
+const toldOf = ({ calls }: Receiver) => {
+  const told = new Map<number, Map<string, string>>()
+  for (const { event } of calls) {
+    if (event.type === "ping") continue
+    const { id } = event.data.message
+    told.set(id, (told.get(id) ?? new Map<string, string>()).set(event.id, event.type))
+  }
+  return told
+}
+
+/** Checks the promise message by message, and the allowance; how many have ended in each way. */
+export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
+  Effect.gen(function* () {
+    const { far, receiver, senders } = cluster
+    const messages = yield* untilEnded(cluster)
+    const told = toldOf(receiver)
+    const outcomes = messages.map(({ id, status, text, to }): Outcome => ({
+      id,
+      state: status,
+      text,
+      copies: far.decrypted(to.phone).filter((shown) => shown.text === text).length,
+      end_events: [...(told.get(id)?.values() ?? [])].join(" "),
+    }))
+    const states = checkOutcomes(outcomes, ledger)
+    assert.deepStrictEqual(receiver.refused, [], "every call has a valid signature")
+
+    // Whatever is known of its message: what a recipient saw, a recipient saw once, and it was accepted.
+    const accepted = new Set(ledger.accepted.values())
+    for (const phone of recipients) {
+      const texts = far.decrypted(phone).map(({ text }) => text ?? "")
+      assert.strictEqual(new Set(texts).size, texts.length, `${phone} saw nothing twice`)
+      for (const text of texts) assert.isTrue(accepted.has(text), `${phone} saw ${text}`)
+    }
+
+    for (const { workspaceId } of senders) {
+      const { body } = yield* cluster.operate("GET", `/admin/v1/workspaces/${workspaceId}`)
+      const own = new Set(
+        receiver.calls.flatMap(({ event, path }) =>
+          path === `/${workspaceId}` && event.type !== "ping" ? [event.data.message.id] : [],
+        ),
+      )
+      const taken = outcomes.filter(
+        ({ id, state }) => own.has(id) && state !== "cancelled" && state !== "expired",
+      )
+      assert.strictEqual(body.plan.messages_remaining, allowance - taken.length)
+    }
+
+    // Each is the device that it was, and never had two connections at once.
+    for (const phone of senders.flatMap(({ phones }) => phones)) {
+      assert.deepStrictEqual(
+        far.sessions(phone).map(({ most }) => most),
+        [1],
+      )
+    }
+    assert.deepStrictEqual(far.complaints(), [])
+    return states
+  })

@@ -1,0 +1,137 @@
+/**
+ * The promise under SIGKILL with live numbers, against a WhatsApp server in this process: what became
+ * of each message is what the recipient's phone shows, on every store that outlives its process.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import type { MessageOutcome } from "@messaging-service/whatsapp-server"
+import { Effect, Fiber, Layer, Random } from "effect"
+import {
+  cancelOne,
+  emptyLedger,
+  inSeconds,
+  oneRequest,
+  recipients,
+  sendOne,
+} from "./crash/Clients.ts"
+import type { Ledger } from "./crash/Clients.ts"
+import { checkLive, outliveWorkers, startLive } from "./crash/Live.ts"
+import type { LiveCluster, LiveSender, StoreName } from "./crash/Live.ts"
+import { seed, storm } from "./crash/Storm.ts"
+
+const kills = Number(process.env["CRASH_KILLS"] ?? 2)
+
+/** Acknowledged messages for each kill, at least. */
+const messagesForKill = 15
+
+const faults: ReadonlyArray<MessageOutcome> = [
+  { drop: "before work" },
+  { drop: "before ack" },
+  { drop: "after ack" },
+  { nack: 479 },
+  "withhold ack",
+]
+
+/** One number's next message goes wrong on its way; what was held back of earlier ones comes. */
+const oneFault = ({ far }: LiveCluster, { phones }: LiveSender) =>
+  Effect.gen(function* () {
+    const from = phones[yield* Random.nextIntBetween(0, phones.length - 1)]!
+    const outcome = faults[yield* Random.nextIntBetween(0, faults.length - 1)]!
+    if (far.ordersLeft(from) === 0) yield* far.nextMessage({ from, outcome })
+    yield* Effect.sleep(yield* Random.nextIntBetween(200, 500))
+    yield* far.releaseAcks
+  })
+
+/**
+ * Messages that their recipient has while their sender waits for the far side's word, and others that
+ * wait behind one of them. Returns what is to be checked once their worker has died and all are over.
+ */
+const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
+  Effect.gen(function* () {
+    const { far } = cluster
+    const [recipient = ""] = recipients
+    const [token = ""] = sender.keys
+    const send = (number: 0 | 1, text: string, more: Readonly<Record<string, unknown>> = {}) => {
+      const body = { to: { phone: recipient }, from: sender.numberIds[number], text, ...more }
+      return Effect.map(sendOne(cluster, token, body, ledger), (id) => id!)
+    }
+    const expires_at = inSeconds(60)
+    for (const from of sender.phones) yield* far.nextMessage({ from, outcome: "withhold ack" })
+    const expiring = yield* send(0, "expires after it was shown", { expires_at })
+    const expiringBehind = yield* send(0, "expires behind it", { expires_at })
+    const waiting = yield* send(0, "waits behind it")
+    const cancelledBehind = yield* send(0, "is cancelled behind it")
+    const repeated = yield* send(1, "is cancelled too late, and repeated")
+    yield* far.until(() => sender.phones.every((phone) => far.ordersLeft(phone) === 0))
+    assert.strictEqual((yield* cancelOne(cluster, token, cancelledBehind, ledger)).status, 200)
+    // It waits for what is under way, which its worker does not outlive.
+    const cancelling = yield* Effect.forkScoped(cancelOne(cluster, token, repeated, ledger))
+    yield* processes.within(300, Fiber.join(cancelling))
+
+    return Effect.gen(function* () {
+      const tooLate = yield* Fiber.join(cancelling)
+      assert.strictEqual(tooLate.body.error?.code, "not_cancellable", JSON.stringify(tooLate.body))
+      const become = (id: number) =>
+        Effect.map(cluster.ask("GET", `/api/v2/messages/${id}`, { token }), ({ body }) => {
+          const shown = far.decrypted(recipient).find(({ text }) => text === body.text)
+          return [body.status, body.error?.code, shown?.arrivals ?? 0]
+        })
+      // It was shown, so it has not expired; and it was not to be sent again.
+      assert.deepStrictEqual(yield* become(expiring), ["failed", "outcome_unknown", 1])
+      assert.deepStrictEqual(yield* become(expiringBehind), ["expired", undefined, 0])
+      assert.deepStrictEqual(yield* become(waiting), ["sent", undefined, 1])
+      assert.deepStrictEqual(yield* become(cancelledBehind), ["cancelled", undefined, 0])
+      // Under the same id, of which the phone shows one copy.
+      assert.deepStrictEqual(yield* become(repeated), ["sent", undefined, 2])
+    })
+  })
+
+const crashes = (store: StoreName) =>
+  Effect.gen(function* () {
+    const cluster = yield* startLive(store)
+    const { far, senders } = cluster
+    const [busy, quiet] = senders
+    const ledger = emptyLedger()
+    const failing = yield* Effect.forkScoped(Effect.forever(oneFault(cluster, busy)))
+    const client = Effect.andThen(oneRequest(cluster, [busy], ledger), Effect.sleep(40))
+    yield* storm(cluster, {
+      kills,
+      // One worker stays, or all numbers would wait until the dead are taken for dead.
+      victims: cluster.members.filter((member) => member !== "worker two"),
+      clients: [client, client, client],
+      untilKill: (killed) =>
+        processes.waitUntil(
+          "enough was acknowledged",
+          Effect.sync(() =>
+            ledger.accepted.size >= (killed + 1) * messagesForKill ? true : undefined,
+          ),
+        ),
+    })
+    yield* Fiber.interrupt(failing)
+    yield* far.releaseAcks
+
+    const checkUnderWay = yield* leftUnderWay(cluster, quiet, ledger)
+    // Leases of the dead run out, and what was scheduled falls due.
+    yield* outliveWorkers(cluster, 300_000)
+    // What was ordered of numbers that were away then is met now.
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(far.releaseAcks, Effect.sleep(100))))
+    const states = yield* checkLive(cluster, ledger)
+    yield* checkUnderWay
+    yield* Effect.logInfo("live messages", { acknowledged: ledger.accepted.size, ...states })
+  })
+
+const services = () =>
+  Layer.fresh(
+    Layer.merge(EmbeddedPostgres.layer() as Layer.Layer<EmbeddedPostgres>, WhatsAppServer.layer()),
+  )
+
+// They wait for what the dead held.
+describe.concurrent("messages of live numbers", () => {
+  it.live.each(["PostgreSQL", "PGlite"] as const)(
+    `are neither lost, nor sent twice, nor sent after their end: ${kills} kills on %s (seed ${seed})`,
+    (store) =>
+      crashes(store).pipe(Effect.scoped, Random.withSeed(seed), Effect.provide(services())),
+    { timeout: 300_000 + kills * 10_000 },
+  )
+})
