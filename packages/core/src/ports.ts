@@ -127,12 +127,13 @@ export {
   endOf,
   givenUpReasons,
   keepsAway,
-  laterPause,
+  noPauses,
   noStrikes,
   pausedUntil,
+  pausesAfter,
   triedAgain,
 } from "./number/Breaker.ts"
-export type { Pause, PauseReason, Strikes } from "./number/Breaker.ts"
+export type { Pause, PauseReason, Pauses, Strikes } from "./number/Breaker.ts"
 export type {
   ConnectionFacts,
   ConnectionReason,

@@ -16,6 +16,7 @@ import {
   mayBeHandedOut,
   mayHaveLeft,
   nextDueAfter,
+  noPauses,
   noStrikes,
   quotaVerdict,
   recipientName,
@@ -58,7 +59,7 @@ export const openLane = (
     waiting: new Sorted(byDue),
     waitingTest: new Set(),
     nextDue: null,
-    control: { pacing, strikes: noStrikes, pause: null },
+    control: { pacing, strikes: noStrikes, pauses: noPauses },
     restsUntil: null,
     limitedUntil: null,
     agendaAt: null,
@@ -127,13 +128,14 @@ export const heldUntil = (lane: Lane, pausedUntil: number | null): number | null
 /** Notes what happened to the lane. */
 export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
   const { control, inFlight, limitedUntil: limited, nextDue, removed, restsUntil, waiting } = lane
+  const { first: pause } = control.pauses
   lane.nextDue = nextDueAfter(
     {
       nextDue,
       leaseUntil: inFlight?.leaseUntil ?? null,
       restsUntil,
       limitedUntil: limited,
-      heldUntil: heldUntil(lane, control.pause === null ? null : endOf(control.pause)),
+      heldUntil: heldUntil(lane, pause === null ? null : endOf(pause)),
       mayHaveLeft: waiting.first !== undefined && mayHaveLeft(waiting.first),
       removed,
     },
@@ -271,7 +273,7 @@ const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): vo
 export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.removed = true
   lane.limitedUntil = null
-  lane.control = { ...lane.control, pause: null }
+  lane.control = { ...lane.control, pauses: noPauses }
   tables.linkings.delete(lane.number.id)
   const head = lane.waiting.first
   turn(tables, lane, {

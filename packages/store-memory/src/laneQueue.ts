@@ -2,8 +2,9 @@
 import {
   givenUpReasons,
   isOwned,
-  laterPause,
+  noPauses,
   pausedUntil,
+  pausesAfter,
   takeShares,
   triedAgain,
 } from "@messaging-service/core/ports"
@@ -40,7 +41,7 @@ const nothing: Offer = { row: null, until: null, limited: null }
 /** What a claim of this lane would hand out; changes nothing. */
 const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   const { now, sendCap } = query
-  const paused = heldUntil(lane, pausedUntil(lane.control.pause, now))
+  const paused = heldUntil(lane, pausedUntil(lane.control.pauses.first, now))
   if (paused !== null && paused > now) return { ...nothing, until: paused }
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
   const row = firstToLeave(lane, now)
@@ -123,7 +124,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
     lane.control = {
       ...control,
       strikes,
-      pause: pause === null ? control.pause : laterPause(control.pause, pause),
+      pauses: pause === null ? control.pauses : pausesAfter(control.pauses, pause),
     }
   }
   release(tables, lane, now, settlement._tag === "Again")
@@ -171,7 +172,7 @@ export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
 
   pause: (numberId, pause, now) =>
     controlLane(tables, numberId, now, (control) => ({
-      pause: laterPause(control.pause, pause),
+      pauses: pausesAfter(control.pauses, pause),
     })),
 
   resume: (numberId, now) => {
@@ -179,6 +180,6 @@ export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
     const { at, reason } = lane?.changed ?? { at: now, reason: null }
     const isGivenUp = lane?.number.status === "disconnected" && reason !== null
     if (isGivenUp && givenUpReasons.includes(reason)) lane.changed = { at, reason: triedAgain }
-    return controlLane(tables, numberId, now, () => ({ pause: null }))
+    return controlLane(tables, numberId, now, () => ({ pauses: noPauses }))
   },
 })

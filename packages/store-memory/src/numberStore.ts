@@ -76,7 +76,7 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
       waiting: [...lane.waiting].filter((row) => row !== inFlight?.row).length,
       sent: sentTimes.filter((time) => time > since && time <= now).length,
       lastSentAt: sentTimes.at(-1) ?? null,
-      pause: control.pause,
+      pause: control.pauses.first,
       isSending: inFlight !== null,
       firstDueAt: first?.message.dueAt ?? null,
       restsUntil,

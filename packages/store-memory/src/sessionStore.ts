@@ -38,7 +38,7 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
             status,
             removed: lane.removed,
             leavingSince,
-            pauseReason: lane.control.pause?.reason ?? null,
+            pauseReason: lane.control.pauses.first?.reason ?? null,
             reason: lane.changed?.reason ?? null,
             proxy: lane.proxy?.url ?? null,
           }

@@ -10,11 +10,13 @@ import {
 import {
   Ids,
   KeyStore,
+  LaneQueue,
   MessageStore,
   NumberStore,
   WebhookStore,
   WorkStatus,
   WorkspaceStore,
+  dailyQuota,
 } from "@messaging-service/core/ports"
 import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, delivering, noon, scopeOf } from "@messaging-service/testkit"
@@ -27,6 +29,7 @@ import type { SqlFunction } from "../src/database/Statement.ts"
 import { initial } from "../src/migrations/0001_initial.ts"
 import { callbackLanes } from "../src/migrations/0015_callback_lanes.ts"
 import { pacing } from "../src/migrations/0021_pacing.ts"
+import { pausesBehind } from "../src/migrations/0024_pauses_behind.ts"
 import { functions, migrations } from "../src/migrations/index.ts"
 import { keepFunctions, migrate } from "../src/migrations/migrate.ts"
 import type { Migration } from "../src/migrations/migrate.ts"
@@ -176,6 +179,44 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           { pacing: [1000, 2000, 20, 300, null] },
           { pacing: null },
         ])
+      }),
+    )
+
+    it.effect("a pause of the version before stands, beside the operator's that comes later", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const door = yield* aDoor(database)
+        yield* Effect.gen(function* () {
+          yield* migrate([initial], [])
+          for (const text of firstData) yield* door.query("first version", text)
+          yield* migrate(migrations.slice(0, pausesBehind.id - 1), [])
+          yield* door.query(
+            "pause",
+            `update lanes set paused_until = ${at(3600)}, pause_reason = 'restricted'`,
+          )
+        }).pipe(Effect.provideService(Database, door))
+        const stores = yield* aProcess(database)
+        yield* Effect.gen(function* () {
+          const lanes = yield* LaneQueue
+          const paused = (until: number | null) =>
+            Effect.gen(function* () {
+              yield* lanes.pause(1 as NumberId, { until, reason: "paused" }, noon)
+              const store = yield* NumberStore
+              return (yield* store.connection(1 as WorkspaceId, 1 as NumberId, noon, dailyQuota))
+                ?.pause
+            })
+          assert.deepStrictEqual(yield* paused(null), { until: null, reason: "paused" })
+          assert.deepStrictEqual(yield* paused(noon + 1000), {
+            until: noon + 3_600_000,
+            reason: "restricted",
+          })
+          // A server of the version before resumes what counts, and knows of nothing else.
+          yield* door.query("resume", "update lanes set paused_until = null, pause_reason = null")
+          assert.deepStrictEqual(yield* paused(noon + 2000), {
+            until: noon + 2000,
+            reason: "paused",
+          })
+        }).pipe(Effect.provide(stores))
       }),
     )
 

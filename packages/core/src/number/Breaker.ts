@@ -44,12 +44,37 @@ export const pausedUntil = (pause: Pause | null, now: number): number | null =>
   pause === null || endOf(pause) <= now ? null : endOf(pause)
 
 /**
- * The pause that counts when another one comes. An operator's takes the place of an operator's; else the
- * one that ends later counts, so that neither ends the other.
+ * The pauses of a number: an operator and the service itself (its breaker, or what the far side says)
+ * have one at most, and neither ends the other's.
  */
-export const laterPause = (before: Pause | null, next: Pause): Pause => {
-  if (before === null || (before.reason === "paused" && next.reason === "paused")) return next
-  return endOf(before) >= endOf(next) ? before : next
+export interface Pauses {
+  /** The one that counts; null: there is none. */
+  readonly first: Pause | null
+  /** The other's, which ends no later. */
+  readonly behind: Pause | null
+}
+
+export const noPauses: Pauses = { first: null, behind: null }
+
+const isOperators = ({ reason }: Pause): boolean => reason === "paused"
+
+/**
+ * The pauses once another one comes. An operator's takes the place of the operator's last one, so that it
+ * can be shortened; of the service's the one that ends later stays. Of an operator's and the service's the
+ * one that ends later counts, and the service's when both end together.
+ */
+export const pausesAfter = ({ behind, first }: Pauses, next: Pause): Pauses => {
+  if (first === null) return { first: next, behind: null }
+  const before = behind === null ? [first] : [first, behind]
+  const last = before.find((pause) => isOperators(pause) === isOperators(next))
+  const other = before.find((pause) => isOperators(pause) !== isOperators(next))
+  const isReplaced = last === undefined || isOperators(next) || endOf(next) > endOf(last)
+  const own = isReplaced ? next : last
+  if (other === undefined) return { first: own, behind: null }
+  const [operators, services] = isOperators(own) ? [own, other] : [other, own]
+  return endOf(operators) > endOf(services)
+    ? { first: operators, behind: services }
+    : { first: services, behind: operators }
 }
 
 /** What an attempt's outcome adds to the strikes, and the pause that it brings; null for no change. */

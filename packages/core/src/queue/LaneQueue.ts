@@ -14,7 +14,7 @@ import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
 import type { QuotaLimit } from "../message/Quota.ts"
-import type { Pause, Strikes } from "../number/Breaker.ts"
+import type { Pause, Pauses, Strikes } from "../number/Breaker.ts"
 import type { Pacing } from "../number/Pacing.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import type { Owned } from "../transport/Shards.ts"
@@ -34,8 +34,8 @@ export interface LaneControl {
   /** Null: the number is not paced. */
   readonly pacing: Pacing | null
   readonly strikes: Strikes
-  /** Null: none yet, or resumed. One that is over says nothing. */
-  readonly pause: Pause | null
+  /** None yet, or resumed. One that is over says nothing. */
+  readonly pauses: Pauses
 }
 
 export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> {
@@ -110,7 +110,7 @@ export class LaneQueue extends Context.Service<
       now: number,
     ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
     /**
-     * Pauses a lane, as far as no later pause stands (see `laterPause`). What is in the hands of a
+     * Pauses a lane, beside what pauses it already (see `pausesAfter`). What is in the hands of a
      * transport is not called back. False when the number is unknown or removed.
      */
     pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>

@@ -2,10 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import {
   firstPauseMillis,
-  laterPause,
+  noPauses,
   noStrikes,
   pauseFor,
   pausedUntil,
+  pausesAfter,
   strikesAfter,
 } from "../../src/number/Breaker.ts"
 import type { Pause } from "../../src/number/Breaker.ts"
@@ -96,17 +97,49 @@ describe("a pause", () => {
     }),
   )
 
-  it.effect("of an operator gives way to the operator's next; else the later one counts", () =>
+  const breaker = until(noon + 2, "restricted")
+  const banned = until(null, "banned")
+  /** Which count and what stands behind, after these came one after the other. */
+  const after = (...pauses: ReadonlyArray<Pause>) => {
+    const { behind, first } = pauses.reduce(pausesAfter, noPauses)
+    return behind === null ? [first] : [first, behind]
+  }
+
+  it.effect(
+    "of an operator gives way to the operator's next, and of the number's the later stays",
+    () =>
+      Effect.sync(() => {
+        const [short, long, endless] = [until(noon), until(noon + 1), until(null)]
+        assert.deepStrictEqual(after(short), [short])
+        assert.deepStrictEqual(after(endless, short), [short])
+        assert.deepStrictEqual(after(long, short), [short])
+        const earlier = until(noon + 1, "restricted")
+        assert.deepStrictEqual(after(breaker, earlier), [breaker])
+        assert.deepStrictEqual(after(earlier, breaker), [breaker])
+        assert.deepStrictEqual(after(breaker, banned, earlier), [banned])
+      }),
+  )
+
+  it.effect("of an operator and one of the number stand side by side, and the later counts", () =>
     Effect.sync(() => {
-      const [short, long, endless] = [until(noon), until(noon + 1), until(null)]
-      const breaker = until(noon + 1, "restricted")
-      assert.strictEqual(laterPause(null, short), short)
-      assert.strictEqual(laterPause(endless, short), short)
-      assert.strictEqual(laterPause(long, short), short)
-      assert.strictEqual(laterPause(breaker, short), breaker)
-      assert.strictEqual(laterPause(breaker, endless), endless)
-      assert.strictEqual(laterPause(endless, breaker), endless)
-      assert.strictEqual(laterPause(short, breaker), breaker)
+      const [short, long, endless] = [until(noon + 1), until(noon + 3), until(null)]
+      assert.deepStrictEqual(after(breaker, short), [breaker, short])
+      assert.deepStrictEqual(after(short, breaker), [breaker, short])
+      assert.deepStrictEqual(after(breaker, endless), [endless, breaker])
+      assert.deepStrictEqual(after(long, breaker), [long, breaker])
+      // What an operator shortens is the operator's alone.
+      assert.deepStrictEqual(after(breaker, endless, short), [breaker, short])
+      assert.deepStrictEqual(after(short, breaker, endless), [endless, breaker])
+      assert.deepStrictEqual(after(breaker, until(noon + 2)), [breaker, until(noon + 2)])
+    }),
+  )
+
+  it.effect("of a number that is banned counts before an operator's, and is not ended by it", () =>
+    Effect.sync(() => {
+      const [short, endless] = [until(noon), until(null)]
+      assert.deepStrictEqual(after(endless, banned), [banned, endless])
+      assert.deepStrictEqual(after(banned, endless), [banned, endless])
+      assert.deepStrictEqual(after(endless, banned, short), [banned, short])
     }),
   )
 

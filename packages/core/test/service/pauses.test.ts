@@ -193,6 +193,28 @@ describe("the breaker", () => {
     ),
   )
 
+  it.effect("is not ended by an operator who pauses the number too, and thinks better of it", () =>
+    inAService(
+      Effect.gen(function* () {
+        const sender = yield* aSender()
+        yield* behave(sender.number, { send: "fail" })
+        yield* sendBatch(sender.key, 5)
+        yield* settled
+        yield* behave(sender.number, {})
+        const waiting = yield* send(sender.key)
+        assert.deepInclude(yield* pause(sender), { reason: "paused", pausedUntil: null })
+        assert.deepInclude(yield* pause(sender, yield* ahead(minute)), {
+          reason: "restricted",
+          pausedUntil: noon + hour,
+        })
+        yield* pass(hour - 1)
+        assert.strictEqual(yield* status(sender.key, waiting), "queued")
+        yield* pass(1)
+        assert.strictEqual(yield* status(sender.key, waiting), "sent")
+      }),
+    ),
+  )
+
   it.effect("a number that is banned stays paused after it is linked again, until resumed", () =>
     inAService(
       Effect.gen(function* () {

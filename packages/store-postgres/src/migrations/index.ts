@@ -47,6 +47,7 @@ import { shards } from "./0020_shards.ts"
 import { pacing } from "./0021_pacing.ts"
 import { lanesInDoubt } from "./0022_lanes_in_doubt.ts"
 import { workspacesByName } from "./0023_workspaces_by_name.ts"
+import { pausesBehind } from "./0024_pauses_behind.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -74,6 +75,7 @@ export const migrations: ReadonlyArray<Migration> = [
   pacing,
   lanesInDoubt,
   workspacesByName,
+  pausesBehind,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

@@ -28,6 +28,7 @@ import {
   nextDueAfter,
   pacingColumn,
   toPacing,
+  unpaused,
   waitsUnless,
 } from "../queue/lane.ts"
 import { callbackParameters, report } from "../webhook/queueDeliveries.ts"
@@ -237,8 +238,7 @@ export const removeLanes = sqlFunction(
     set connected = false,
       removed_at = coalesce(l.removed_at, p_now),
       limited_until = null,
-      paused_until = null,
-      pause_reason = null,
+      ${unpaused},
       next_due = ${nextDueAfter.removed("l", "p_now")},
       stranded = ${waitsUnless("l", inHands("m", "l"))}
     where l.number_id = any (p_numbers);

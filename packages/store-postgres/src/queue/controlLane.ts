@@ -7,11 +7,12 @@ import { call, literals, single, sqlFunction } from "../database/Statement.ts"
 import {
   firstToLeave,
   fromPacing,
-  laterPause,
   lockLanes,
   nextDueAfter,
   holdsUntil,
   recipientName,
+  setPauses,
+  unpaused,
 } from "./lane.ts"
 
 export interface Control {
@@ -33,10 +34,6 @@ const parameters = single({
     control.pacing === undefined ? null : fromPacing(control.pacing),
   ),
 })
-
-const pausedUntil = `case
-        when not p_resume then ${laterPause.until("l", "p_pause_reason", "p_pause_until")}
-      end`
 
 /**
  * False when the number is unknown or removed. When new recipients begin to be limited, whom the number
@@ -65,7 +62,16 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
       on conflict (number_id, recipient) do nothing;
     end if;
 
-    if p_resume then
+    if p_pause_reason is not null then
+      update lanes l
+      set ${setPauses("l", "p_pause_reason", "p_pause_until")}
+      where l.number_id = p_number
+        and l.removed_at is null;
+    elsif p_resume then
+      update lanes l
+      set ${unpaused}
+      where l.number_id = p_number;
+
       update numbers n
       set status_reason = '${triedAgain}'
       where n.id = p_number
@@ -76,13 +82,9 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
     update lanes l
     set pacing = coalesce(p_pacing, l.pacing),
       limited_until = null,
-      paused_until = ${pausedUntil},
-      pause_reason = case
-        when not p_resume then ${laterPause.reason("l", "p_pause_reason", "p_pause_until")}
-      end,
       next_due = ${nextDueAfter.changed(
         "l",
-        holdsUntil("l", pausedUntil),
+        holdsUntil("l", "l.paused_until"),
         firstToLeave("due_at", "l", "p_now"),
       )}
     where l.number_id = p_number

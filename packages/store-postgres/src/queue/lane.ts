@@ -220,26 +220,36 @@ export const pacingColumn = <M>(of: (one: M) => Pacing | null) =>
     return pacing === null ? null : fromPacing(pacing)
   })
 
-/** The core's `laterPause`: whether a lane's pause stands when another comes. */
-const staysPaused = (lane: string, reason: string, until: string): string => `(
-        ${reason} is null or coalesce(
-          (${lane}.pause_reason <> 'paused' or ${reason} <> 'paused')
-            and ${lane}.paused_until >= coalesce(${until}, 'infinity'),
-          false
-        )
-      )`
+/** The columns of a lane's pauses: the one that counts, and the one behind it. */
+const pauseColumns = "paused_until, pause_reason, pause_behind_until, pause_behind_reason"
 
-/** A lane's pause, and why, once another one came; without a reason none did. */
-export const laterPause = {
-  until: (lane: string, reason: string, until: string): string => `case
-        when ${staysPaused(lane, reason, until)} then ${lane}.paused_until
-        else coalesce(${until}, 'infinity')
-      end`,
-  reason: (lane: string, reason: string, until: string): string => `case
-        when ${staysPaused(lane, reason, until)} then ${lane}.pause_reason
-        else ${reason}
-      end`,
+export const unpaused = `(${pauseColumns}) = (null, null, null, null)`
+
+/** The core's `pausesAfter`: what stands in these columns once another pause came. */
+export const pausesAfter = (lane: string, reason: string, until: string): string => {
+  const place = (n: number) =>
+    ["until", "reason"].map(
+      (name) => `(array_agg(p.${name} order by p.until desc, p.reason = 'paused'))[${n}]`,
+    )
+  return `
+        select ${[...place(1), ...place(2)].join(", ")}
+        from (
+          select distinct on (p.reason = 'paused') p.until, p.reason
+          from (
+            values
+              (${lane}.paused_until, ${lane}.pause_reason, false),
+              (${lane}.pause_behind_until, ${lane}.pause_behind_reason, false),
+              (coalesce(${until}, 'infinity'), ${reason}, true)
+          ) p (until, reason, is_next)
+          -- A server of the version before resumes what counts alone.
+          where p.is_next or (p.until is not null and ${lane}.paused_until is not null)
+          order by p.reason = 'paused', (p.reason = 'paused' and p.is_next) desc, p.until desc
+        ) p`
 }
+
+/** The pauses of these lanes once another one came. */
+export const setPauses = (lane: string, reason: string, until: string): string =>
+  `(${pauseColumns}) = (${pausesAfter(lane, reason, until)})`
 
 /** The core's `holdsUntil`; what is in flight was interrupted by then. */
 export const holdsUntil = (

@@ -23,11 +23,11 @@ import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import {
   firstWaiting,
-  laterPause,
   limitsRecipients,
   lockLanes,
   nextDueAfter,
   recipientName,
+  setPauses,
   waitsUnless,
 } from "./lane.ts"
 
@@ -119,6 +119,16 @@ export const settleAttempts = sqlFunction(
       on conflict (number_id, recipient) do nothing;
     end if;
 
+    if cardinality(p_pause_reason) > 0 then
+      update lanes l
+      set ${setPauses("l", "s.pause_reason", "s.pause_until")}
+      from unnest(p_number_id, p_pause_reason, p_pause_until) with ordinality
+        s (number_id, pause_reason, pause_until, place)
+      where s.place = any (v_held)
+        and s.pause_reason is not null
+        and l.number_id = s.number_id;
+    end if;
+
     -- A later statement: it sees the messages as they are now.
     update lanes l
     set lease_until = null,
@@ -127,15 +137,13 @@ export const settleAttempts = sqlFunction(
       hold_until = s.not_before,
       refusals = coalesce(s.refusals, l.refusals),
       pauses = coalesce(s.pauses, l.pauses),
-      paused_until = ${laterPause.until("l", "s.pause_reason", "s.pause_until")},
-      pause_reason = ${laterPause.reason("l", "s.pause_reason", "s.pause_until")},
       sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end,
       quota_full_until = case when s.gives_back then null else l.quota_full_until end,
       next_due = ${nextDueAfter.settled("l", {
         now: "p_now",
         again: "s.again",
         notBefore: "s.not_before",
-        pausedUntil: laterPause.until("l", "s.pause_reason", "s.pause_until"),
+        pausedUntil: "l.paused_until",
         mayHaveLeft: "l.interruptions + s.interrupted > 0",
         firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
       })},
@@ -145,10 +153,9 @@ export const settleAttempts = sqlFunction(
       )}
     from unnest(
       p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state, p_refusals,
-      p_pauses, p_pause_reason, p_pause_until
+      p_pauses
     ) with ordinality s (
-      number_id, again, not_before, interrupted, gives_back, state, refusals, pauses,
-      pause_reason, pause_until, place
+      number_id, again, not_before, interrupted, gives_back, state, refusals, pauses, place
     )
     where s.place = any (v_held)
       and l.number_id = s.number_id;

@@ -8,12 +8,13 @@ import {
   isClaimable,
   isInHands,
   isOwned,
-  laterPause,
   limitedUntil,
   mayBeHandedOut,
   mayHaveLeft,
   modesSeenBy,
   nextDueAfter,
+  noPauses,
+  pausesAfter,
   recipientName,
 } from "@messaging-service/core/ports"
 import type {
@@ -216,35 +217,45 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     }),
   )
 
-  it.effect("which of two pauses counts", () =>
+  it.effect("which pauses a number has, and which of them counts", () =>
     compare("pauses", {
       rows: { l: "lanes", q: "(reason text, until timestamptz)" },
-      sql: `array[
-        ${sql.laterPause.reason("l", "q.reason", "q.until")},
-        ((extract(epoch from nullif(
-          ${sql.laterPause.until("l", "q.reason", "q.until")}, 'infinity'
-        )) * 1000)::bigint)::text
-      ]`,
+      sql: `(
+        select array[
+          after.reason, ${shownEnd("after.until")},
+          after.behind_reason, ${shownEnd("after.behind_until")}
+        ]
+        from (${sql.pausesAfter("l", "q.reason", "q.until")})
+          after (until, reason, behind_until, behind_reason)
+      )`,
       draw: Effect.gen(function* () {
         const aPause = Effect.gen(function* () {
           const pause: Pause = {
-            reason: yield* draw.from(["paused", "restricted", "banned"] as const),
+            reason: yield* draw.from(["paused", "paused", "restricted", "banned"] as const),
             until: yield* draw.maybe(draw.time),
           }
           return pause
         })
-        const before = yield* draw.maybe(aPause)
-        const next = yield* draw.maybe(aPause)
-        const core = next === null ? before : laterPause(before, next)
+        const earlier = yield* Effect.replicateEffect(aPause, yield* draw.below(4))
+        const before = earlier.reduce(pausesAfter, noPauses)
+        const next = yield* aPause
+        const { behind, first } = pausesAfter(before, next)
+        const ended = (pause: Pause | null) =>
+          pause === null ? null : (iso(pause.until) ?? "infinity")
         return {
           facts: {
             l: {
-              pause_reason: before?.reason ?? null,
-              paused_until: before === null ? null : (iso(before.until) ?? "infinity"),
+              pause_reason: before.first?.reason ?? null,
+              paused_until: ended(before.first),
+              pause_behind_reason: before.behind?.reason ?? null,
+              pause_behind_until: ended(before.behind),
             },
-            q: { reason: next?.reason ?? null, until: iso(next?.until ?? null) },
+            q: { reason: next.reason, until: iso(next.until) },
           },
-          core: [core?.reason ?? null, core?.until?.toString() ?? null],
+          core: [first, behind].flatMap((pause) => [
+            pause?.reason ?? null,
+            pause?.until?.toString() ?? null,
+          ]),
         }
       }),
     }),
@@ -320,6 +331,10 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     }),
   )
 }
+
+/** The end of a pause in milliseconds; null while only an operator ends it. */
+const shownEnd = (until: string): string =>
+  `((extract(epoch from nullif(${until}, 'infinity')) * 1000)::bigint)::text`
 
 const claimed = (handsOut: string): string =>
   sql.nextDueAfter.claimed({

@@ -269,7 +269,7 @@ export const pacing: Topic = (it) => {
     }),
   )
 
-  it.effect("of two pauses the later one stands, but an operator may change their own", () =>
+  it.effect("an operator's pause and the number's own stand side by side until it is resumed", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const paused = Effect.map(connectionFacts(number), (known) => known.pause)
@@ -279,12 +279,42 @@ export const pacing: Topic = (it) => {
       assert.deepStrictEqual(yield* paused, restricted)
       yield* pause(number, byOperator(null))
       assert.deepStrictEqual(yield* paused, byOperator(null))
-      yield* pause(number, restricted)
-      assert.deepStrictEqual(yield* paused, byOperator(null))
+      // The operator's next takes the place of the operator's last, and of nothing else.
       yield* pause(number, byOperator(noon + minute))
-      assert.deepStrictEqual(yield* paused, byOperator(noon + minute))
+      assert.deepStrictEqual(yield* paused, restricted)
+      yield* pause(number, byOperator(noon + 2 * hour))
+      assert.deepStrictEqual(yield* paused, byOperator(noon + 2 * hour))
+      const banned: Pause = { until: null, reason: "banned" }
+      yield* pause(number, banned)
+      yield* pause(number, byOperator(null))
+      assert.deepStrictEqual(yield* paused, banned)
       yield* resume(number)
       assert.isNull(yield* paused)
+      // Nothing of what was resumed comes back.
+      yield* pause(number, byOperator(null))
+      yield* pause(number, byOperator(noon + minute))
+      assert.deepStrictEqual(yield* paused, byOperator(noon + minute))
+    }),
+  )
+
+  it.effect("a pause that an attempt brings stands behind an operator's that is longer", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const [, next] = yield* accepted(number, { count: 2 })
+      const claimed = yield* claimOne(number)
+      yield* pause(number, byOperator(noon + 2 * hour))
+      const breaker = {
+        strikes: { refusals: 0, pauses: 1 },
+        pause: { until: noon + hour, reason: "restricted" as const },
+      }
+      const failed = { trigger: "send_failed", error: sendFailed } as const
+      yield* settle([endedAs(claimed, failed, noon, { breaker })])
+      const paused = Effect.map(connectionFacts(number), (known) => known.pause)
+      assert.deepStrictEqual(yield* paused, byOperator(noon + 2 * hour))
+      yield* pause(number, byOperator(noon + minute))
+      assert.deepStrictEqual(yield* paused, breaker.pause)
+      assert.deepStrictEqual(yield* claim([number], { now: noon + hour - 1 }), [])
+      assert.strictEqual((yield* claimOne(number, { now: noon + hour })).message.id, next?.id)
     }),
   )
 
