@@ -19,7 +19,7 @@ import { endedBySignal } from "../src/ending.ts"
 import { run } from "../src/run.ts"
 import type { World } from "../src/World.ts"
 
-const token = "an operator token for tests of the command line"
+export const token = "an operator token for tests of the command line"
 
 /** A service in memory with simulated phones, whose webhooks may be received here. */
 export class Running extends Context.Service<

@@ -1,8 +1,8 @@
 /** Every command against the real service; one without an entry here fails. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { readFile, writeFile } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { commands } from "../src/commands/index.ts"
 import { customerCommands } from "./customerCommands.ts"
 import { operatorCommands } from "./operatorCommands.ts"
@@ -72,29 +72,4 @@ layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
       ),
     )
   }
-})
-
-// The guide names the ids of a new service.
-layer(Running.layer, { excludeTestServices: true })("docs/clients.md", (it) => {
-  it.effect("has commands that do what it says", () =>
-    Effect.flatMap(Running, ({ url }) =>
-      Effect.promise(async () => {
-        const { messaging, operator } = await aWorkspace(url)
-        const guide = resolve(import.meta.dirname, "../../../docs/clients.md")
-        const [, block = ""] = /```sh\n([^]*?)```/.exec(await readFile(guide, "utf8")) ?? []
-        const lines = block.trimEnd().split("\n")
-        assert.isAtLeast(lines.length, 10)
-        for (const line of lines) {
-          const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
-            ([, quoted, bare]) => quoted ?? bare,
-          )
-          assert.strictEqual(words[0], "messaging")
-          const { code, remarks } = await messaging(words.slice(1).map(String), {
-            meanwhile: async () => void (await operator.simulator.settle()),
-          })
-          assert.strictEqual(code, 0, `${line}\n${remarks}`)
-        }
-      }),
-    ),
-  )
 })

@@ -3,11 +3,11 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
-import { mkdir, writeFile } from "node:fs/promises"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join, resolve } from "node:path"
-import { Running, aWorkspace } from "./Running.ts"
+import { Running, aWorkspace, token } from "./Running.ts"
 
 const program = resolve(import.meta.dirname, "../../../dist/cli/main.js")
 
@@ -25,24 +25,25 @@ const processOf = (
     ).stdin?.end(),
   )
 
+/** A shell in which the program is a command; with the key of a workspace that has a number. */
+const aShell = async ({ directory, url }: typeof Running.Service) => {
+  const { key } = await aWorkspace(url)
+  const bin = join(directory, "bin")
+  await mkdir(bin, { recursive: true })
+  const script = `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`
+  await writeFile(join(bin, "messaging"), script, { mode: 0o755 })
+  const env = {
+    PATH: `${bin}:${process.env["PATH"]}`,
+    MESSAGING_URL: url,
+    MESSAGING_KEY: key,
+    MESSAGING_OPERATOR_KEY: token,
+  }
+  return (lines: string) => processOf("bash", ["--norc", "-ec", lines], { env })
+}
+
 layer(Running.layer, { excludeTestServices: true })("the program as a process", (it) => {
   const test = (name: string, body: (running: typeof Running.Service) => Promise<void>) =>
     it.effect(name, () => Effect.flatMap(Running, (running) => Effect.promise(() => body(running))))
-
-  /** A shell in which the program is a command. */
-  const aShell = async ({ directory, url }: typeof Running.Service) => {
-    const { key } = await aWorkspace(url)
-    const bin = join(directory, "bin")
-    await mkdir(bin, { recursive: true })
-    const script = `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`
-    await writeFile(join(bin, "messaging"), script, { mode: 0o755 })
-    const env = {
-      PATH: `${bin}:${process.env["PATH"]}`,
-      MESSAGING_URL: url,
-      MESSAGING_KEY: key,
-    }
-    return (lines: string) => processOf("bash", ["--norc", "-ec", lines], { env })
-  }
 
   test("completes in bash, says what is wrong, and may be left early by what reads it", async (running) => {
     const shell = await aShell(running)
@@ -124,4 +125,23 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     child.kill("SIGINT")
     assert.strictEqual(await ended, 130)
   })
+})
+
+// The guide names the ids of a new service.
+layer(Running.layer, { excludeTestServices: true })("docs/clients.md", (it) => {
+  it.effect("has commands that do what it says", () =>
+    Effect.flatMap(Running, (running) =>
+      Effect.promise(async () => {
+        const shell = await aShell(running)
+        const guide = resolve(import.meta.dirname, "../../../docs/clients.md")
+        const [, block = ""] = /```sh\n([^]*?)```/.exec(await readFile(guide, "utf8")) ?? []
+        assert.isAtLeast(block.split("\n").length, 12)
+        const { code, stderr, stdout } = await shell(`unset MESSAGING_KEY\n${block}`)
+        assert.strictEqual(code, 0, stderr)
+        assert.match(stdout, /^1 +sent +\+15550100002 .*Your table is ready\./m)
+        assert.match(stdout, /^status +cancelled\nto +group:Team$/m)
+        assert.match(stdout, /^name +Corner shop$/m)
+      }),
+    ),
+  )
 })
