@@ -68,3 +68,25 @@ it.effect.each(entryPoints)("%s has what the READMEs and the examples use of it"
     assert.includeMembers([...exportedBy(file)], used)
   }),
 )
+
+/** The ports that a transport brings or takes, besides those that stand with what they are about. */
+const portsOfTransports = [
+  ...globSync("packages/core/src/transport/*.ts", { cwd: root }).flatMap((file) =>
+    [
+      ...read(file).matchAll(/^export (?:class|const) (\w+)\b.*Context\.(?:Service|Reference)/gm),
+    ].map(([, name = ""]) => name),
+  ),
+  "ConnectedFromTheStart",
+  "NumberProxies",
+  "SentTexts",
+  "StartingPacing",
+]
+
+it("the page on writing a transport names each port that one may bring or takes", () => {
+  const page = read("docs/writing-a-transport.md")
+  assert.isAbove(portsOfTransports.length, 10)
+  assert.deepStrictEqual(
+    portsOfTransports.filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  )
+})
