@@ -51,9 +51,13 @@ const stored = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A> => Effect.orD
 /** How long after the end of a QR code the next one is waited for. */
 const nextQrMillis = 15_000
 
-/** `SessionVault` must be one without an owner: any process may log a number in that has no session. */
+/**
+ * `SessionVault` must be one without an owner: any process may log a number in that has no session. Each
+ * QR code is also handed to `shown`, where one is given.
+ */
 export const layerLogin = (
   settings: TelegramSettings,
+  shown?: (numberId: NumberId, url: string) => Effect.Effect<void>,
 ): Layer.Layer<never, never, SessionVault | NumberProxies | NumberStore> =>
   Layer.effect(
     TelegramLogin,
@@ -167,11 +171,11 @@ export const layerLogin = (
       /** Shows codes until one was scanned; each is kept, so that every process can show it. */
       const showQr = (numberId: NumberId, login: LoginCredentials) =>
         Effect.gen(function* () {
-          const shown = yield* Queue.unbounded<NonNullable<TelegramLoginView["qr"]>>()
+          const codes = yield* Queue.unbounded<NonNullable<TelegramLoginView["qr"]>>()
           const keepShown = (keys: KeysInMemory) =>
             Effect.gen(function* () {
               for (;;) {
-                const qr = yield* Queue.take(shown)
+                const qr = yield* Queue.take(codes)
                 const now = yield* time
                 const isKept = yield* keepStep(numberId, {
                   ...login,
@@ -181,12 +185,13 @@ export const layerLogin = (
                   mayBeIn: true,
                 })
                 if (!isKept) return null
+                if (shown !== undefined) yield* shown(numberId, qr.url)
               }
             })
           const left = login.view.expiresAt - (yield* time)
           yield* connected(numberId, login, (client, keys) =>
             Effect.raceFirst(
-              signInByQr(client, login.view, (qr) => void Queue.offerUnsafe(shown, qr)),
+              signInByQr(client, login.view, (qr) => void Queue.offerUnsafe(codes, qr)),
               keepShown(keys),
             ),
           ).pipe(Effect.timeoutOption(left))

@@ -268,24 +268,33 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
   )
 })
 
+/** The QR codes that were handed to the person at the terminal. */
+const shown: Array<readonly [numberId: NumberId, url: string]> = []
+
 const layerAlone = Layer.unwrap(
   Effect.map(TelegramServer, ({ apiHash, apiId, port, publicKey }) =>
-    layerLogin({
-      ...defaultSettings,
-      application: { id: apiId, hash: Redacted.make(apiHash) },
-      server: { host: "127.0.0.1", port },
-      publicKey,
-    }),
+    layerLogin(
+      {
+        ...defaultSettings,
+        application: { id: apiId, hash: Redacted.make(apiHash) },
+        server: { host: "127.0.0.1", port },
+        publicKey,
+      },
+      (numberId, url) => Effect.sync(() => void shown.push([numberId, url])),
+    ),
   ),
 ).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
 layer(layerAlone)("a QR code of a far side whose clock is another one", (it) => {
-  it.effect("stands for half a minute by the service's own", () =>
+  it.effect("stands for half a minute by the service's own, and is shown at the terminal", () =>
     Effect.gen(function* () {
       const { id } = yield* aLogin()
       yield* (yield* TelegramLogin).begin(id, { method: "qr" })
       yield* untilSo(Effect.map(viewOf(id), (view) => view?.qr !== null))
-      assert.strictEqual((yield* viewOf(id))?.qr?.expiresAt, 30_000)
+      const { expiresAt, url } = (yield* viewOf(id))?.qr ?? assert.fail()
+      assert.strictEqual(expiresAt, 30_000)
+      yield* until(() => shown.length > 0)
+      assert.deepStrictEqual(shown, [[id, url]])
     }),
   )
 })

@@ -27,7 +27,7 @@ import { Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import type { CannotStart } from "./CannotStart.ts"
 import { optionalPackage } from "./optionalPackage.ts"
-import { layerTerminalCodes } from "./terminalCodes.ts"
+import { layerTerminalCodes, writeCode } from "./terminalCodes.ts"
 
 /**
  * What a live transport can be told. It repeats the transport's own settings, which check it below:
@@ -96,9 +96,10 @@ const layerUnownedVault = Layer.fresh(SessionVault.layer).pipe(
   Layer.provide(Layer.fresh(NumberOwnership.layerAll)),
 )
 
-const layerTelegram = ({
-  telegram,
-}: Extract<TransportChoice, { readonly kind: "live" }>): Layer.Layer<
+const layerTelegram = (
+  { telegram }: Extract<TransportChoice, { readonly kind: "live" }>,
+  showCode: ShowCode,
+): Layer.Layer<
   TelegramTransport,
   CannotStart,
   SessionVault | NumberProxies | NumberOwnership | NumberStore | SessionStore | Secrets
@@ -116,7 +117,9 @@ const layerTelegram = ({
             const settings = { ...defaultSettings, ...telegram }
             return Layer.merge(
               layer(settings),
-              layerLogin(settings).pipe(Layer.provide(layerUnownedVault)),
+              layerLogin(settings, showCode === null ? undefined : writeCode(showCode)).pipe(
+                Layer.provide(layerUnownedVault),
+              ),
             )
           },
         ),
@@ -128,7 +131,7 @@ export const layerLive = (
 ) =>
   layerCodes(showCode).pipe(
     Layer.provideMerge(layerWhatsApp(choice)),
-    Layer.merge(layerTelegram(choice)),
+    Layer.merge(layerTelegram(choice, showCode)),
     Layer.provide(SessionVault.layer),
     Layer.provide([NumberProxies.layer, SentTexts.layer]),
     Layer.provide(Secrets.layer),
