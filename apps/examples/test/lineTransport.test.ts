@@ -1,0 +1,288 @@
+/** The transport with lines of `docs/writing-a-transport.md` keeps the contract, and its numbers connected. */
+import { assert, layer } from "@effect/vitest"
+import { Secrets, SecretsKey } from "@messaging-service/core"
+import {
+  Ids,
+  NumberOwnership,
+  SessionStore,
+  SessionVault,
+  WhatsAppTransport,
+} from "@messaging-service/core/ports"
+import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core/ports"
+import * as StoreMemory from "@messaging-service/store-memory"
+import { FarSide, aNumber, aWorkspace, live, transportContract } from "@messaging-service/testkit"
+import type { SeenCopy, Taking } from "@messaging-service/testkit"
+import { Context, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import { createServer } from "node:net"
+import type { AddressInfo, Socket } from "node:net"
+import { createInterface } from "node:readline"
+import { layerLine } from "../src/lineTransport.ts"
+
+const known = "+15550100002" as Phone
+
+const settings = {
+  firstPauseMillis: 20,
+  longestPauseMillis: 100,
+  lostMillis: 60_000,
+  lookMillis: 20,
+  startsAtOnce: 8,
+}
+
+/** What the far side has of a number. */
+class Account {
+  socket: Socket | null = null
+  taking: Taking = "acknowledge"
+  logins = 0
+  saidGoodbye = false
+  readonly waiting = new Set<string>()
+  readonly seen: Array<SeenCopy> = []
+
+  say(word: object) {
+    this.socket?.write(`${JSON.stringify(word)}\n`)
+  }
+}
+
+interface Sent {
+  readonly to: string
+  readonly text: string
+  readonly file: { readonly name: string; readonly type: string } | null
+  readonly parts: Array<Buffer>
+}
+
+/** The far side: accounts by their secret. The contract's suite says what each `Taking` means. */
+class Exchange {
+  readonly accounts = new Map<string, Account>()
+  readonly server = createServer((socket) => this.#hear(socket))
+
+  account(id: NumberId): Account {
+    const account = this.accounts.get(`secret of ${id}`)
+    if (account === undefined) throw new Error(`no number ${id}`)
+    return account
+  }
+
+  #hear(socket: Socket) {
+    const sent = new Map<string, Sent>()
+    let account: Account | undefined
+    socket.on("error", () => undefined)
+    createInterface({ input: socket }).on("line", (line) => {
+      const word = JSON.parse(line)
+      if (word.login !== undefined) {
+        account = this.accounts.get(word.login)
+        if (account === undefined) socket.end(`${JSON.stringify({ bye: "unknown secret" })}\n`)
+        else {
+          account.socket = socket
+          account.logins++
+          account.say({ welcome: `1555${String(account.logins).padStart(7, "0")}` })
+        }
+      }
+      if (account === undefined) return
+      if (word.send !== undefined) sent.set(word.send, { ...word, parts: [] })
+      if (word.part !== undefined)
+        sent.get(word.part)?.parts.push(Buffer.from(word.bytes, "base64"))
+      if (word.forget !== undefined) account.waiting.delete(word.forget)
+      if (word.end !== undefined) this.#take(account, word.end, sent.get(word.end))
+      if (word.logout === true) {
+        account.saidGoodbye = true
+        account.say({ bye: "unknown secret" })
+        socket.end()
+      }
+    })
+  }
+
+  #take(account: Account, id: string, sent: Sent | undefined) {
+    if (sent === undefined) return
+    if (account.taking === "stay_silent") return void account.waiting.add(id)
+    if (sent.to !== known) return account.say({ nack: id, why: "no such phone" })
+    if (account.taking === "refuse") return account.say({ nack: id, why: "Not today." })
+    if (!account.seen.some(({ transportId }) => transportId === id)) {
+      const content = Buffer.concat(sent.parts)
+      account.seen.push({
+        transportId: id as TransportId,
+        to: sent.to,
+        text: sent.text,
+        media: sent.file && {
+          fileName: sent.file.name,
+          mimeType: sent.file.type,
+          size: content.length,
+          sha256: createHash("sha256").update(content).digest("hex"),
+        },
+      })
+    }
+    if (account.taking === "acknowledge") return account.say({ ack: id })
+    account.taking = "acknowledge"
+    account.socket?.destroy()
+  }
+}
+
+const TheExchange = Context.Service<"test/Exchange", Exchange>("test/Exchange")
+
+const layerExchange = Layer.effect(
+  TheExchange,
+  Effect.acquireRelease(
+    Effect.callback<Exchange>((resume) => {
+      const exchange = new Exchange()
+      exchange.server.listen(0, "127.0.0.1", () => resume(Effect.succeed(exchange)))
+    }),
+    ({ accounts, server }) =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        for (const { socket } of accounts.values()) socket?.destroy()
+      }),
+  ),
+)
+
+const layerStores = SessionVault.layer.pipe(
+  Layer.merge(live.layerProxies),
+  Layer.provide(Secrets.layer),
+  Layer.provideMerge(Layer.merge(StoreMemory.layer, NumberOwnership.layerAll)),
+  Layer.provide(SecretsKey.layerRandom),
+  Layer.provideMerge(Ids.layerRandom),
+)
+
+const layerTransport = live
+  .layerTold(WhatsAppTransport)
+  .pipe(
+    Layer.provideMerge(
+      Layer.unwrap(
+        Effect.map(TheExchange, ({ server }) =>
+          layerLine((server.address() as AddressInfo).port, settings),
+        ),
+      ),
+    ),
+    Layer.provide(live.realClock),
+  )
+
+const layerWorld = layerTransport.pipe(
+  Layer.provideMerge(layerStores),
+  Layer.provideMerge(layerExchange),
+)
+
+/** Waits until the number was told to be so last. */
+const toldOf = (id: NumberId, status: "connected" | "disconnected") =>
+  Effect.flatMap(live.Told, (told) => {
+    const isOf = (event: TransportEvent) =>
+      event._tag === "ConnectionChanged" && event.numberId === id
+    return live.until(() => {
+      const last = told.findLast(isOf)
+      return last?._tag === "ConnectionChanged" && last.status === status
+    })
+  })
+
+/** The number has an account there, and its secret here. */
+const logIn = (id: NumberId) =>
+  Effect.gen(function* () {
+    const { accounts } = yield* TheExchange
+    const secret = `secret of ${id}`
+    if (!accounts.has(secret)) accounts.set(secret, new Account())
+    yield* Effect.orDie((yield* SessionVault).replace(id, secret, []))
+    yield* toldOf(id, "connected")
+  })
+
+const aConnectedNumber = Effect.gen(function* () {
+  const { id: workspaceId } = yield* aWorkspace()
+  const { id } = yield* aNumber(workspaceId, { phone: null, status: "disconnected", createdAt: 0 })
+  yield* logIn(id)
+  return id
+}).pipe(Effect.orDie)
+
+const layerFarSide = Layer.effect(
+  FarSide,
+  Effect.gen(function* () {
+    const exchange = yield* TheExchange
+    const world = yield* Effect.context<Effect.Services<typeof aConnectedNumber>>()
+    /** Those that were logged out, with what their recipients see. */
+    const out = new Map<NumberId, Account>()
+    const account = (id: NumberId) => out.get(id) ?? exchange.account(id)
+    return FarSide.of({
+      aNumber: Effect.provideContext(aConnectedNumber, world),
+      recipients: [{ target: { kind: "phone", phone: known }, shownAs: known }],
+      strangers: [
+        {
+          target: { kind: "phone", phone: "+15550100009" as Phone },
+          code: "recipient_not_found",
+        },
+      ],
+      namesPictures: true,
+      take: (id, taking) => Effect.sync(() => void (account(id).taking = taking)),
+      logOut: (id) =>
+        Effect.gen(function* () {
+          if (out.has(id)) return
+          out.set(id, exchange.account(id))
+          exchange.accounts.delete(`secret of ${id}`)
+          account(id).say({ bye: "unknown secret" })
+          yield* toldOf(id, "disconnected")
+        }).pipe(Effect.provideContext(world)),
+      logIn: (id) =>
+        Effect.gen(function* () {
+          const known = out.get(id)
+          if (known === undefined) return
+          exchange.accounts.set(`secret of ${id}`, known)
+          out.delete(id)
+          yield* logIn(id)
+        }).pipe(Effect.orDie, Effect.provideContext(world)),
+      seen: (id) => Effect.sync(() => account(id).seen),
+      waiting: (id) => Effect.sync(() => account(id).waiting.size > 0),
+    })
+  }),
+)
+
+transportContract(
+  "a transport over lines",
+  WhatsAppTransport,
+  layerFarSide.pipe(Layer.provideMerge(layerWorld)),
+  { runs: 10 },
+)
+
+layer(layerWorld)("a number on a line of its own", (it) => {
+  it.effect(
+    "is connected again when the line breaks or is garbled, and hands over what was read",
+    () =>
+      Effect.gen(function* () {
+        const exchange = yield* TheExchange
+        const told = yield* live.Told
+        const transport = yield* WhatsAppTransport
+        const id = yield* aConnectedNumber
+        const account = exchange.account(id)
+        account.socket?.destroy()
+        yield* live.until(() => account.logins === 2)
+        account.socket?.write("no JSON\n")
+        yield* live.until(() => account.logins === 3)
+        const message = live.aText(id, { kind: "phone", phone: known })
+        assert.deepStrictEqual(yield* transport.send(message), { _tag: "Accepted" })
+        account.say({ read: message.transportId })
+        yield* live.until(() => told.at(-1)?._tag === "Tick")
+        assert.deepInclude(told.at(-1), { transportId: message.transportId, status: "read" })
+      }),
+  )
+
+  it.effect("that is in use elsewhere is given up, and stays away", () =>
+    Effect.gen(function* () {
+      const exchange = yield* TheExchange
+      const transport = yield* WhatsAppTransport
+      const [id, other] = [yield* aConnectedNumber, yield* aConnectedNumber]
+      exchange.account(id).say({ bye: "in use elsewhere" })
+      yield* toldOf(id, "disconnected")
+      // Several looks later it is still away.
+      exchange.account(other).socket?.destroy()
+      yield* live.until(() => exchange.account(other).logins === 2)
+      yield* aConnectedNumber
+      assert.strictEqual(exchange.account(id).logins, 1)
+      const message = live.aText(id, { kind: "phone", phone: known })
+      assert.deepStrictEqual(yield* transport.send(message), { _tag: "NotConnected" })
+    }),
+  )
+
+  it.effect("says goodbye when it leaves, and nothing of it is kept", () =>
+    Effect.gen(function* () {
+      const exchange = yield* TheExchange
+      const store = yield* SessionStore
+      const id = yield* aConnectedNumber
+      yield* SessionVault.use((vault) => vault.leave(id))
+      yield* live.untilSo(
+        Effect.map(Effect.orDie(store.credentials(id)), (secret) => secret === null),
+      )
+      assert.isTrue(exchange.account(id).saidGoodbye)
+    }),
+  )
+})
