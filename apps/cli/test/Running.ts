@@ -43,6 +43,8 @@ export class Running extends Context.Service<
           DATA_DIR: join(directory, "data"),
           CLOCK: "adjustable",
           ALLOW_PRIVATE_TARGETS: "true",
+          TELEGRAM_API_ID: "1",
+          TELEGRAM_API_HASH: "0123456789abcdef0123456789abcdef",
         }),
       )
       const listener = yield* listen("127.0.0.1", 0)

@@ -12,6 +12,59 @@ const aDelivery = async ({ client, operator, receiver, workspace }: Scene) => {
   return { webhook: id, event: data[0]?.event_id ?? "" }
 }
 
+/** A Telegram number that is not logged in, and the words that name it. */
+const anAccount = async ({ operator, workspace }: Scene) => {
+  const phone = "+15550100021"
+  const account = { platform: "telegram", phone, status: "disconnected" } as const
+  const { id } = await operator.numbers.create(workspace, account)
+  return { phone, place: [id, "--workspace", workspace] as const }
+}
+
+const telegramCommands: Entries = {
+  "telegram begin": async (scene) => {
+    const { place } = await anAccount(scene)
+    const [login] = await scene.json("telegram begin", place)
+    assert.strictEqual(login?.["state"], "showing_qr")
+    const again = await scene.messaging(["telegram", "begin", ...place.map(String)])
+    assert.strictEqual(again.code, 3)
+    assert.match(again.remarks, /connect_in_progress/)
+  },
+  "telegram get": async (scene) => {
+    const { phone, place } = await anAccount(scene)
+    await scene.json("telegram begin", [...place, "--phone", phone])
+    assert.match(await scene.text("telegram get", place), /^state +code_sent\n/)
+  },
+  "telegram code": async (scene) => {
+    const { phone, place } = await anAccount(scene)
+    await scene.json("telegram begin", [...place, "--phone", phone])
+    const line = ["telegram", "code", ...place.map(String)]
+    const wrong = await scene.messaging(line, { input: "99999\n" })
+    assert.strictEqual(wrong.code, 3)
+    assert.match(wrong.remarks, /invalid_code/)
+    const right = await scene.messaging(line, { input: "12345\n" })
+    assert.deepInclude(right, { code: 0, remarks: "" })
+    assert.match(right.output, /^state +connected\n/)
+  },
+  "telegram password": async (scene) => {
+    const { phone, place } = await anAccount(scene)
+    await scene.json("telegram begin", [...place, "--phone", phone])
+    const [login] = await scene.json("telegram code", place, { input: "22222" })
+    assert.strictEqual(login?.["state"], "password_needed")
+    const typed = await scene.messaging(["telegram", "password", ...place.map(String)])
+    assert.strictEqual(typed.code, 2)
+    assert.match(typed.remarks, /on standard input/)
+    const [done] = await scene.json("telegram password", place, { input: "password\n" })
+    assert.strictEqual(done?.["state"], "connected")
+  },
+  "telegram cancel": async (scene) => {
+    const { place } = await anAccount(scene)
+    await scene.json("telegram begin", place)
+    await scene.json("telegram cancel", place)
+    const gone = await scene.messaging(["telegram", "get", ...place.map(String)])
+    assert.strictEqual(gone.code, 5)
+  },
+}
+
 export const operatorCommands: Entries = {
   "numbers list": async ({ json, number, workspace }) => {
     assert.strictEqual((await json("numbers list"))[0]?.["id"], number)
@@ -43,6 +96,7 @@ export const operatorCommands: Entries = {
     assert.strictEqual(lapsed.code, 7)
     assert.match(lapsed.remarks, /was not linked/)
   },
+  ...telegramCommands,
   "numbers add": async ({ json, workspace }) =>
     assert.deepInclude(
       (

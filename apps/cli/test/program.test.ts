@@ -27,7 +27,11 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["list", "--status", "gone"], 2, /--status is one of queued, scheduled/],
       [["list", "--limit"], 2, /--limit/],
       [["send", "--text", "Hello"], 2, /--to or --to-file names the recipients/],
-      [["send", "--to", "+15550100002", "--text", "-"], 2, /needs a text on standard input/],
+      [
+        ["send", "--to", "+15550100002", "--text", "-"],
+        2,
+        /give the text of --text - on standard input/,
+      ],
       [["send", "--to", "+1", "--file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["send", "--to-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["send", "--to", "+1", "--text", "a", "--idempotency-key", "№"], 2, /printable ASCII/],

@@ -80,6 +80,8 @@ export type {
   SetBehaviour,
   SetRegistered,
   Settled,
+  TelegramLogin,
+  TelegramLoginRequest,
   Tick,
   Webhook,
   WebhookWithSecret,

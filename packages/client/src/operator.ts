@@ -65,13 +65,13 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       logOut: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/logout"),
     },
 
-    /** Logging Telegram accounts in, with `TRANSPORT=live`. */
+    /** Logging Telegram accounts in. */
     telegramLogins: {
       /** Begins a login by `qr` or by `code`. Refused with `telegram_not_configured`. */
       begin: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
-      /** How it stands. */
+      /** How the login stands, or `login_not_found`. */
       get: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
-      /** Gives it up. */
+      /** Gives the login up. */
       cancel: at.remove("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
       /** Gives the code that Telegram sent. Refused with `invalid_code`, it may be given again. */
       code: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/code"),

@@ -7,6 +7,7 @@ import { checkCommands, mediaCommands } from "./media.ts"
 import { messageCommands } from "./messages.ts"
 import { numberCommands } from "./numbers.ts"
 import { reminderCommands } from "./reminders.ts"
+import { telegramCommands } from "./telegram.ts"
 import { webhookCommands } from "./webhooks.ts"
 import { workspaceCommands } from "./workspaces.ts"
 
@@ -23,6 +24,7 @@ export const commands: ReadonlyArray<Command> = [
   ...followCommands,
   ...reminderCommands,
   ...numberCommands,
+  ...telegramCommands,
   ...mediaCommands,
   ...checkCommands,
   ...webhookCommands,

@@ -12,6 +12,7 @@ import { any, choice, command, count, flag, id, many, maybe, text, time } from "
 import type { Tools, Value } from "../Command.ts"
 import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
+import { inputOf } from "./input.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter } from "./polling.ts"
 
@@ -124,8 +125,7 @@ export const contentOf = async (
 
 const textOf = async ({ text: words }: Content, { world }: Tools): Promise<string | undefined> => {
   if (words !== "-") return words
-  if (world.input === null) throw usageError("--text - needs a text on standard input")
-  return (await world.input()).replace(/\r?\n$/, "")
+  return inputOf(world, "the text of --text -")
 }
 
 /**

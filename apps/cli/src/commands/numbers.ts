@@ -15,6 +15,7 @@ import {
 import type { Tools } from "../Command.ts"
 import { Ended, interruptible } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
+import { inputOf } from "./input.ts"
 import { restAfter } from "./polling.ts"
 
 const columns = [
@@ -171,7 +172,7 @@ export const numberCommands = [
         value === undefined ? [] : [[name, value === 0 ? null : value] as const],
       )
       const address =
-        proxy === "-" && tools.world.input !== null ? (await tools.world.input()).trim() : proxy
+        proxy === "-" ? (await inputOf(tools.world, "the URL of --proxy -")).trim() : proxy
       const changed = await tools.operator().numbers.update(inside, number, {
         ...(label === undefined ? {} : { label }),
         ...(named.length === 0 ? {} : { pacing: Object.fromEntries(named) }),
