@@ -6,6 +6,8 @@ import { DEFAULT_CONNECTION_CONFIG, getBinaryNodeChildren, makeWASocket } from "
 import type { AuthenticationCreds, AuthenticationState, BinaryNode, WASocket, proto } from "baileys"
 import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
+import { makeResender } from "./askedAgain.ts"
+import type { AskedAgain } from "./askedAgain.ts"
 import type { Closed } from "./closing.ts"
 import { changesNames } from "./groups.ts"
 import { showRefusedDevices } from "./phones.ts"
@@ -67,6 +69,8 @@ export interface ConnectionOptions {
   readonly holdsBack?: boolean
   /** The proxy's URL; null without one. */
   readonly proxy: string | null
+  /** What recipients asked for over connections before this one, and have not got. */
+  readonly askedAgain?: AskedAgain
 }
 
 /** How long a question may stay without an answer, in real time. */
@@ -107,7 +111,15 @@ const idsOf = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
 
 export const openConnection = (
   settings: WhatsAppSettings,
-  { auth, device, holdsBack = false, proxy, qrMillis, sentMessage }: ConnectionOptions,
+  {
+    askedAgain = new Map(),
+    auth,
+    device,
+    holdsBack = false,
+    proxy,
+    qrMillis,
+    sentMessage,
+  }: ConnectionOptions,
 ): Effect.Effect<Connection, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.gen(function* () {
@@ -120,6 +132,11 @@ export const openConnection = (
         Queue.offerUnsafe(events, event)
       }
 
+      const resender = makeResender({
+        requests: askedAgain,
+        isUnderWay: (id) => acknowledged.has(id),
+        pauseMillis: settings.resendMillis,
+      })
       const socket = makeWASocket({
         auth,
         waWebSocketUrl: settings.url,
@@ -139,6 +156,7 @@ export const openConnection = (
         generateHighQualityLinkPreview: false,
         getMessage: ({ id }) =>
           typeof id === "string" ? sentMessage(id) : Promise.resolve(undefined),
+        msgRetryCounterCache: resender.counts,
         ...(qrMillis === null ? {} : { qrTimeout: qrMillis }),
         ...waysOut(settings, proxy),
       })
@@ -152,7 +170,12 @@ export const openConnection = (
         say({ _tag: "Receipt", ids: idsOf(node), type, by: participant, taken: resolve })
         return promise
       }
-      shield(socket, { "CB:receipt": receiptTaken })
+      shield(socket, {
+        "CB:receipt": async (receipt, hear) => {
+          await receiptTaken(receipt)
+          await (receipt.attrs["type"] === "retry" ? resender.serve(receipt, hear) : hear())
+        },
+      })
       closeInTime(socket)
       // Since the library listens to this, nothing else tells of a refused upgrade.
       ws.on("unexpected-response", () => void socket.end(new Error("the upgrade was refused")))
@@ -164,7 +187,9 @@ export const openConnection = (
       })
       ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
         const { error = null, id } = attrs
-        if (id !== undefined) acknowledged.get(id)?.(error)
+        if (id === undefined) return
+        acknowledged.get(id)?.(error)
+        resender.heard(id, error)
       })
       ws.on("CB:notification,type:companion_reg_refresh", () => say({ _tag: "SecretAsked" }))
       for (const type of ["passkey_prologue_request", "crsc_continuation"]) {
@@ -186,8 +211,12 @@ export const openConnection = (
       })
       ev.on("connection.update", ({ connection, lastDisconnect, qr }) => {
         if (qr !== undefined) say({ _tag: "QrShown", text: qr })
-        if (connection === "open") say({ _tag: "Opened" })
+        if (connection === "open") {
+          say({ _tag: "Opened" })
+          for (const request of askedAgain.values()) ws.emit("CB:receipt", request)
+        }
         if (connection === "close") {
+          resender.over()
           say({ _tag: "Closed", closed: closedBy(lastDisconnect?.error) })
           Deferred.doneUnsafe(over, Effect.void)
         }
@@ -199,12 +228,14 @@ export const openConnection = (
         credentialsChanged: () => say({ _tag: "CredentialsChanged" }),
         acknowledged,
         over,
+        resender,
         lastWordAt: () => lastWordAt,
         goOn: gate.open,
       }
     }),
-    ({ over, socket }) =>
+    ({ over, resender, socket }) =>
       Effect.sync(() => {
+        resender.over()
         Deferred.doneUnsafe(over, Effect.void)
         void socket.end(undefined).catch(() => undefined)
         cutOff(socket)
@@ -236,24 +267,24 @@ const makeGate = ({ ws }: WASocket) => {
  * The library's listeners are asynchronous, and what one of them throws when the connection goes under it
  * has no other taker: it would end the process. The connection's end is heard of by itself. After a
  * frame that cannot be read none is understood any more: the connection is ended, and so replaced.
- * `before`: what is done with an event before the library hears of it.
+ * `around`: what is done with an event, and when the library hears of it.
  */
 const shield = (
   socket: WASocket,
-  before: Readonly<Record<string, (node: BinaryNode) => Promise<void>>>,
+  around: Readonly<Record<string, (node: BinaryNode, hear: () => Promise<void>) => Promise<void>>>,
 ): void => {
   const { ws } = socket
   const isUnreadable = () => void socket.end(new Error("a frame could not be read"))
   for (const event of ws.eventNames()) {
     const listeners = ws.listeners(event)
-    const first = typeof event === "string" ? before[event] : undefined
+    const own = typeof event === "string" ? around[event] : undefined
     const failed = event === "message" ? isUnreadable : () => undefined
     ws.removeAllListeners(event)
     for (const listener of listeners) {
       ws.on(event, async (...given: ReadonlyArray<unknown>) => {
         try {
-          if (first !== undefined) await first(given[0] as BinaryNode)
-          await Reflect.apply(listener, ws, given)
+          const hear = async () => void (await Reflect.apply(listener, ws, given))
+          await (own === undefined ? hear() : own(given[0] as BinaryNode, hear))
         } catch {
           failed()
         }

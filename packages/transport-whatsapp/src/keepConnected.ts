@@ -13,6 +13,7 @@ import {
 import type { Connecting, LiveNumber, NumberId, TransportId } from "@messaging-service/core/ports"
 import { Effect, Queue, Semaphore } from "effect"
 import { digitsOf } from "./addresses.ts"
+import type { AskedAgain } from "./askedAgain.ts"
 import { isUnconfirmed, openDevice, sentType } from "./authState.ts"
 import { afterClose } from "./closing.ts"
 import { openConnection } from "./Connection.ts"
@@ -129,7 +130,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettin
   const connectOnce = Effect.fnUntraced(function* (
     live: LiveNumber<OpenSession>,
     connecting: Connecting<OpenSession>,
-    badSessions: { inARow: number },
+    before: { badSessions: number; readonly askedAgain: AskedAgain },
   ) {
     const { numberId } = live
     const device = yield* openDevice(vault, numberId, run, () => ownership.owns(numberId))
@@ -145,14 +146,15 @@ export const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettin
       qrMillis: null,
       sentMessage: (id) => sentMessage(numberId, id),
       proxy,
+      askedAgain: before.askedAgain,
     })
     const saver = makeSaver(Effect.promise(device.saveCredentials))
     const { closed, wasOpen } = yield* listen(connecting, sessionOver(connection), saver)
     yield* Effect.logInfo(`connection ended with ${closed.code}`)
-    badSessions.inARow = closed.code === 500 && !wasOpen ? badSessions.inARow + 1 : 0
-    return afterClose(closed, badSessions.inARow)
+    before.badSessions = closed.code === 500 && !wasOpen ? before.badSessions + 1 : 0
+    return afterClose(closed, before.badSessions)
   })
 
   return (live: LiveNumber<OpenSession>, connecting: Connecting<OpenSession>) =>
-    connectOnce(live, connecting, { inARow: 0 })
+    connectOnce(live, connecting, { badSessions: 0, askedAgain: new Map() })
 })

@@ -23,6 +23,8 @@ export interface WhatsAppSettings {
   readonly lostMillis: number
   /** How often it is looked which numbers are linked, and which leave. */
   readonly lookMillis: number
+  /** The first pause before a copy that was asked for again is handed over once more; it doubles. */
+  readonly resendMillis: number
   /** Connections that are opened side by side; the others wait for their turn. */
   readonly startsAtOnce: number
   /** The certificates that uploads and proxies may show, where those are not the system's own. */
@@ -41,6 +43,7 @@ export const defaultSettings: WhatsAppSettings = {
   longestPauseMillis: 5 * 60_000,
   lostMillis: 10 * 60_000,
   lookMillis: 3000,
+  resendMillis: 5000,
   startsAtOnce: 8,
 }
 

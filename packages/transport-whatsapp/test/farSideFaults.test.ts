@@ -3,7 +3,7 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core/ports"
 import type { NumberId } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { access, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -47,6 +47,33 @@ describe("a message that the far side does not take", () => {
     )
     assert.strictEqual(afterNack("503", mostPutOff)._tag, "Refused")
   })
+})
+
+layer(layerOf({ resendMillis: 50 }))("a copy that a recipient asks for again", (it) => {
+  it.effect.each([
+    ["lost", "lose"],
+    ["put off", { nack: 503 }],
+    ["held up by a connection that breaks", { drop: "before work" }],
+  ] as const)("and that is %s is handed over until it was taken", ([, outcome]) =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const other = yield* aPerson
+      assert.deepStrictEqual(yield* sendNow(aText(number, to(other))), accepted)
+      yield* server.loseSessions(other)
+      const message = aText(number, to(other))
+      const isRead = () => server.decrypted(other).some(({ id }) => id === message.transportId)
+      yield* server.nextMessage({ from: number.digits, outcome: "withhold ack" })
+      yield* server.nextMessage({ from: number.digits, outcome })
+      const sending = yield* Effect.forkChild(sendNow(message))
+      yield* until(() => server.ordersLeft(number.digits) === 0)
+      assert.isFalse(isRead())
+      yield* server.releaseAcks
+      yield* until(isRead)
+      assert.strictEqual(server.copies(other), 2)
+      yield* Fiber.interrupt(sending)
+    }),
+  )
 })
 
 layer(layerOf({}))("a far side", (it) => {
