@@ -16,12 +16,23 @@ const said = (error: unknown) => {
 /** Opened when the module is loaded, which is none of the moments at which a worker may. */
 const tooEarly = open().then(() => "opened", said)
 
-/** Sends, drains, and reads back, by a call and by a request; and tries to upload a file. */
-const sends = async (messaging: Messaging, receiver: string) => {
+/** Sends texts and a link, drains, and reads back, by a call and by a request; and tries to upload a file. */
+const sends = async (messaging: Messaging, receiver: string, pool?: Pool) => {
   const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
   const api = messaging.as(shop)
   const webhook = await api.webhooks.create({ url: receiver })
-  const { id } = await api.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
+  const to = { phone: "+15550100002" }
+  const { id } = await api.messages.send({ to, text: "Hello" })
+  await api.messages.send({ to, text: "The menu", media: { url: `${receiver}menu.pdf` } })
+  if (pool !== undefined) {
+    const client = await pool.connect()
+    for (const end of ["rollback", "commit"]) {
+      await client.query("begin")
+      await api.messages.send({ to, text: end }, { transaction: client })
+      await client.query(end)
+    }
+    client.release()
+  }
   const { delivered, finished, sent } = await messaging.drain()
   const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
   const headers = { authorization: `Bearer ${key}` }
@@ -41,7 +52,14 @@ const sends = async (messaging: Messaging, receiver: string) => {
   return { sent, delivered, finished, status, upload, uploaded }
 }
 
-const egress = "open"
+const ignored = () => undefined
+
+/** What it says of the upload that fails is not for the output of a test. */
+const common: OpenOptions = {
+  egress: "open",
+  logger: { debug: ignored, info: ignored, warn: ignored, error: ignored },
+}
+
 const secretsKey = "0123456789abcdef".repeat(4)
 
 const answer = async (request: Request, { DATABASE_URL }: Environment) => {
@@ -49,14 +67,18 @@ const answer = async (request: Request, { DATABASE_URL }: Environment) => {
   const receiver = request.headers.get("receiver") ?? ""
   switch (what) {
     case "memory":
-      return Response.json(await sends(await open({ egress }), receiver))
+      return Response.json(await sends(await open(common), receiver))
     case "url": {
       const store = { postgres: DATABASE_URL }
-      return Response.json(await sends(await open({ egress, store, secretsKey }), receiver))
+      return Response.json(await sends(await open({ ...common, store, secretsKey }), receiver))
     }
     case "pool": {
       const pool = new Pool({ connectionString: DATABASE_URL })
-      const done = await sends(await open({ egress, store: { pool }, secretsKey }), receiver)
+      const done = await sends(
+        await open({ ...common, store: { pool }, secretsKey }),
+        receiver,
+        pool,
+      )
       await pool.end()
       return Response.json(done)
     }

@@ -23,28 +23,38 @@ const problemsOf = ({
   store = "memory",
   transport = "simulated",
   worker,
-}: OpenOptions): ReadonlyArray<Wrong> => [
-  ...(store !== "memory" && "embedded" in store
-    ? [{ field: "store.embedded", rule: `${noDisk}: use store.pool or store.postgres` }]
-    : []),
-  ...(transport === "simulated"
-    ? []
-    : [{ field: "transport", rule: `"live" ${noProcess}: connect numbers in one that does` }]),
-  ...(dataDirectory === undefined
-    ? []
-    : [{ field: "dataDirectory", rule: `${noDisk}: leave it out` }]),
-  ...(worker === true
-    ? [{ field: "worker", rule: `true ${noProcess}: leave it out, and call drain` }]
-    : []),
-  ...(store !== "memory" && secretsKey === undefined
-    ? [
-        {
-          field: "secretsKey",
-          rule: "must be given in a worker of an edge host: no disk keeps one",
-        },
-      ]
-    : []),
-]
+}: OpenOptions): ReadonlyArray<Wrong> => {
+  const isEmbedded = store !== "memory" && "embedded" in store && store.embedded !== undefined
+  const needsKey = store !== "memory" && !isEmbedded && secretsKey === undefined
+  const problems: ReadonlyArray<Wrong & { readonly holds: boolean }> = [
+    {
+      holds: isEmbedded,
+      field: "store.embedded",
+      rule: `${noDisk}: use store.pool or store.postgres`,
+    },
+    {
+      holds: transport !== "simulated",
+      field: "transport",
+      rule: `"live" ${noProcess}: connect numbers in one that does`,
+    },
+    {
+      holds: dataDirectory !== undefined,
+      field: "dataDirectory",
+      rule: `${noDisk}: leave it out`,
+    },
+    {
+      holds: worker === true,
+      field: "worker",
+      rule: `true ${noProcess}: leave it out, and call drain`,
+    },
+    {
+      holds: needsKey,
+      field: "secretsKey",
+      rule: "must be given in a worker of an edge host: no disk keeps one",
+    },
+  ]
+  return problems.filter(({ holds }) => holds).map(({ field, rule }) => ({ field, rule }))
+}
 
 /**
  * Fails where a module of such a worker is loaded: only a request that is handled may wait, and be given

@@ -52,7 +52,8 @@ const noTransactions = refuse("validation_failed", {
 
 const noQuery = refuse("validation_failed", {
   field: "transaction",
-  message: "A transaction has a function query, such as a client of pg.",
+  message:
+    "A transaction has a function query: a client of pg is one, and for other libraries the guide to embedding shows one.",
 })
 
 const sendOptions = fields<SendOptions>({ idempotencyKey: anything, transaction: anything })
