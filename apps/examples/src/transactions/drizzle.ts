@@ -21,9 +21,10 @@ export const joinable = (tx: DrizzleTransaction): Transaction => ({
 
 export const place = (db: NodePgDatabase, api: Api, id: number) =>
   db.transaction(async (tx) => {
+    const transaction = joinable(tx)
     await tx.insert(orders).values({ id })
     await api.messages.send(
       { to: { phone: "+15550100002" }, text: `Order ${id} is placed.` },
-      { idempotencyKey: `order ${id}`, transaction: joinable(tx) },
+      { idempotencyKey: `order ${id}`, transaction },
     )
   })

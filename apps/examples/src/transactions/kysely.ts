@@ -14,9 +14,10 @@ export const joinable = (tx: KyselyTransaction<Tables>): Transaction => ({
 
 export const place = (db: Kysely<Tables>, api: Api, id: number) =>
   db.transaction().execute(async (tx) => {
+    const transaction = joinable(tx)
     await tx.insertInto("orders").values({ id }).execute()
     await api.messages.send(
       { to: { phone: "+15550100002" }, text: `Order ${id} is placed.` },
-      { idempotencyKey: `order ${id}`, transaction: joinable(tx) },
+      { idempotencyKey: `order ${id}`, transaction },
     )
   })

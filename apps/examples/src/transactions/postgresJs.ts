@@ -9,9 +9,10 @@ export const joinable = (sql: TransactionSql): Transaction => ({
 
 export const place = (sql: Sql, api: Api, id: number) =>
   sql.begin(async (tx) => {
+    const transaction = joinable(tx)
     await tx`insert into public.orders values (${id})`
     await api.messages.send(
       { to: { phone: "+15550100002" }, text: `Order ${id} is placed.` },
-      { idempotencyKey: `order ${id}`, transaction: joinable(tx) },
+      { idempotencyKey: `order ${id}`, transaction },
     )
   })

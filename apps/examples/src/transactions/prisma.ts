@@ -19,9 +19,10 @@ export const joinable = (tx: PrismaTransaction): Transaction => ({
 
 export const place = (prisma: Prisma, api: Api, id: number) =>
   prisma.$transaction(async (tx) => {
+    const transaction = joinable(tx)
     await tx.$executeRaw`insert into public.orders values (${id})`
     await api.messages.send(
       { to: { phone: "+15550100002" }, text: `Order ${id} is placed.` },
-      { idempotencyKey: `order ${id}`, transaction: joinable(tx) },
+      { idempotencyKey: `order ${id}`, transaction },
     )
   })

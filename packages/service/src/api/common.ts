@@ -61,7 +61,9 @@ export interface RepeatOptions {
  * A transaction that you have opened on the database that the service keeps everything in, and will
  * commit or roll back. A client of `pg` is one; for others one function does, which runs a statement with
  * values for `$1`, `$2` …, such as
- * `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }` for postgres.js.
+ * `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }` for postgres.js; make it
+ * once for each transaction, for by it several sends wait for one another. `docs/embedding.md` of the
+ * repository has those for Drizzle, Kysely and Prisma.
  */
 export interface Transaction {
   /** Runs one statement in it. */
