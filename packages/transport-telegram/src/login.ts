@@ -145,7 +145,7 @@ export const layerLogin = (
             const opened = yield* clients.open(numberId, login.keys)
             if (opened === null) return null
             const { client, keys } = opened
-            const before = login.mayBeIn ? yield* whoIs(client) : null
+            const before = login.mayBeIn ? yield* whoIs(client, login.view) : null
             const step = before ?? (yield* work(client, keys))
             const isLeft = step !== null && step !== "wrong" && "user" in step
             if (isLeft && !(yield* isCurrent(numberId, login))) {

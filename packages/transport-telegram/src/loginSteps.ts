@@ -76,6 +76,15 @@ const failedStep = (view: TelegramLoginView, error: string, mayBeIn = false): St
   mayBeIn,
 })
 
+/** The code was right, or was scanned. */
+const asksForPassword = "SESSION_PASSWORD_NEEDED"
+
+const needsPassword = (view: TelegramLoginView): Step => ({
+  view: { ...view, state: "password_needed", qr: null },
+  codeHash: null,
+  mayBeIn: false,
+})
+
 /** How long one step may take, in service time. */
 export const stepMillis = 30_000
 
@@ -88,14 +97,10 @@ const inTime = <A>(view: TelegramLoginView, work: Effect.Effect<A>): Effect.Effe
 /** The far side's word; `wrong` where what was typed may be given again. */
 const settle = (
   view: TelegramLoginView,
-  codeHash: string | null,
   work: Effect.Effect<Step, CallFailed>,
 ): Effect.Effect<Step | "wrong"> =>
   Effect.catchTag(work, "CallFailed", (error): Effect.Effect<Step | "wrong"> => {
-    if (error.text === "SESSION_PASSWORD_NEEDED") {
-      const asks: TelegramLoginView = { ...view, state: "password_needed", qr: null }
-      return Effect.succeed({ view: asks, codeHash, mayBeIn: false })
-    }
+    if (error.text === asksForPassword) return Effect.succeed(needsPassword(view))
     if (wrong.has(error.text)) return Effect.succeed("wrong")
     return Effect.succeed(failedStep(view, reasonOf(error), isUnanswered(error)))
   })
@@ -107,16 +112,26 @@ const neverWrong = (view: TelegramLoginView, step: Step | "wrong"): Step =>
 /** How long a question about the session may take, and one try to end it. */
 const goodbyeMillis = 5000
 
-/** Who the connection is logged in as; null when it is not, or no answer came. */
-export const whoIs = (client: TelegramClient): Effect.Effect<Step | null> =>
-  asked(async (abortSignal) => {
+/**
+ * How far the far side has let the connection in, whatever became of its answers: an account, or the
+ * password to be given next. Null when it is not in at all, or no answer came.
+ */
+export const whoIs = (
+  client: TelegramClient,
+  view: TelegramLoginView,
+): Effect.Effect<Step | null> =>
+  asked(async (abortSignal): Promise<Step | null> => {
     const [self] = await client.call(
       { _: "users.getUsers", id: [{ _: "inputUserSelf" }] },
       { abortSignal },
     )
     return self?._ === "user" ? { user: await client.notifyLoggedIn(self) } : null
   }).pipe(
-    Effect.orElseSucceed(() => null),
+    Effect.catch(({ text }) =>
+      Effect.succeed(
+        text === asksForPassword && view.state !== "password_needed" ? needsPassword(view) : null,
+      ),
+    ),
     Effect.timeoutOrElse({ duration: goodbyeMillis, orElse: () => Effect.succeed(null) }),
   )
 
@@ -126,11 +141,12 @@ export const whoIs = (client: TelegramClient): Effect.Effect<Step | null> =>
  */
 const unlessIn = (
   client: TelegramClient,
+  view: TelegramLoginView,
   work: Effect.Effect<Step | "wrong">,
 ): Effect.Effect<Step | "wrong"> =>
   Effect.flatMap(work, (step) =>
     step === "wrong" || ("view" in step && step.view.state === "failed")
-      ? Effect.map(whoIs(client), (user) => user ?? step)
+      ? Effect.map(whoIs(client, view), (further) => further ?? step)
       : Effect.succeed(step),
   )
 
@@ -162,7 +178,7 @@ export const sendCode = (
       ? failedStep(view, "email_required")
       : { view: { ...view, codeSentTo }, codeHash: sent.phoneCodeHash, mayBeIn: false }
   }).pipe(
-    (work) => settle(view, null, work),
+    (work) => settle(view, work),
     (work) => inTime(view, work),
     Effect.map((step) => neverWrong(view, step)),
     // Asking for a code lets no one in.
@@ -191,9 +207,9 @@ export const giveCode = (
     }),
   ).pipe(
     Effect.flatMap((authorization) => userOf(client, view, authorization)),
-    (work) => settle(view, codeHash, work),
+    (work) => settle(view, work),
     (work) => inTime(view, work),
-    (work) => unlessIn(client, work),
+    (work) => unlessIn(client, view, work),
   )
 
 export const givePassword = (
@@ -203,9 +219,9 @@ export const givePassword = (
 ): Effect.Effect<Step | "wrong"> =>
   asked(() => client.checkPassword(password)).pipe(
     Effect.map(({ raw }) => ({ user: raw as tl.RawUser })),
-    (work) => settle(view, null, work),
+    (work) => settle(view, work),
     (work) => inTime(view, work),
-    (work) => unlessIn(client, work),
+    (work) => unlessIn(client, view, work),
   )
 
 /** How long a QR code stands, unless the far side's word on it makes sense by this machine's clock. */
@@ -247,8 +263,8 @@ export const signInByQr = (
       yield* Effect.raceFirst(Queue.take(scans), sleepInRealTime(millis))
       answer = yield* ask
       // The answer that let the account in may have been lost with the connection.
-      const user = answer._ === "auth.loginToken" ? yield* whoIs(client) : null
-      if (user !== null) return user
+      const further = answer._ === "auth.loginToken" ? yield* whoIs(client, view) : null
+      if (further !== null) return further
     }
     if (answer._ === "auth.loginTokenMigrateTo") {
       const { dcId, token } = answer
@@ -263,7 +279,7 @@ export const signInByQr = (
       : failedStep(view, "connection_lost", true)
   }).pipe(
     Effect.scoped,
-    (work) => settle(view, null, work),
+    (work) => settle(view, work),
     Effect.map((step) => neverWrong(view, step)),
   )
 

@@ -84,7 +84,7 @@ layer(layerWorld)("a step of a login", (it) => {
       for (const password of [undefined, "secret"]) {
         const login = yield* aLogin(password === undefined ? {} : { password })
         yield* begin(login)
-        if (password === undefined) yield* meeting("auth.signIn", { drop: "after work" })
+        yield* meeting("auth.signIn", { drop: "after work" })
         const asked = yield* giveCode(login.id)
         if (password !== undefined) {
           assert.strictEqual(stateOf(asked), "password_needed")

@@ -18,6 +18,7 @@ import type { Person, Shown } from "../World.ts"
 
 /** Who calls. */
 const self = ({ key }: Call): Person => {
+  if (key.awaited !== null) throw new Refused(401, "SESSION_PASSWORD_NEEDED")
   if (key.person === null) throw new Refused(401, "AUTH_KEY_UNREGISTERED")
   if (key.person.isBanned) throw new Refused(401, "USER_DEACTIVATED_BAN")
   return key.person
