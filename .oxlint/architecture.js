@@ -96,7 +96,7 @@ const testsThatChoose = {
 const libraryHomes = {
   baileys: ["transport-whatsapp", "whatsapp-server", "bench"],
   libsignal: [],
-  "@mtcute": ["transport-telegram", "telegram-server"],
+  "@mtcute": ["transport-telegram", "telegram-server", "bench"],
 }
 
 /** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */

@@ -57,6 +57,8 @@ export interface Sizes {
   readonly pipelined: number
   /** Live numbers that are connected by one process. */
   readonly sessions: number
+  /** Telegram accounts that are connected by one process. */
+  readonly telegramSessions: number
   /** Live numbers that send, and the messages of each in one run. */
   readonly liveNumbers: number
   readonly liveMessages: number
@@ -78,6 +80,7 @@ export const fullSizes: Sizes = {
   calls: 60,
   pipelined: 5000,
   sessions: 500,
+  telegramSessions: 200,
   liveNumbers: 200,
   liveMessages: 10,
   liveCalls: 40,
@@ -98,6 +101,7 @@ export const smokeSizes: Sizes = {
   calls: 10,
   pipelined: 100,
   sessions: 2,
+  telegramSessions: 2,
   liveNumbers: 2,
   liveMessages: 3,
   liveCalls: 2,

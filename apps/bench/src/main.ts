@@ -1,7 +1,7 @@
 /**
  * The benchmarks: `--smoke` for a run that only shows that they work, `--json FILE` for the report as
  * JSON too, `--only ROW,ROW` for some of the rows, `--sessions COUNT` for so many connected live
- * numbers in their row.
+ * numbers in their rows.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
@@ -42,7 +42,13 @@ const readArguments = Effect.gen(function* () {
   if (!Number.isInteger(sessions) || sessions < 2) {
     return yield* new WrongArguments({ message: "--sessions must be a whole number from 2 on" })
   }
-  return { smoke: values.smoke, json: values.json, only, sizes: { ...sizes, sessions } }
+  const telegramSessions = values.sessions === undefined ? sizes.telegramSessions : sessions
+  return {
+    smoke: values.smoke,
+    json: values.json,
+    only,
+    sizes: { ...sizes, sessions, telegramSessions },
+  }
 })
 
 const run = Effect.fnUntraced(function* (

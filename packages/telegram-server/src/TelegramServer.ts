@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
+import { randomBytes } from "node:crypto"
 import type { tl } from "@mtcute/node"
 import { provider, randomLong } from "./envelope.ts"
 import { makeServerKey } from "./exchange.ts"
@@ -65,6 +66,8 @@ export interface TelegramServerShape {
 
   /** Registers an account and tells its id; one that was there before is forgotten. */
   readonly person: (phone: string, options?: PersonOptions) => Effect.Effect<number>
+  /** The person has a client that logged in long ago; its key (256 bytes), for the data centre that clients are told of. */
+  readonly linkedBefore: (phone: string) => Effect.Effect<Uint8Array>
   /** A person's app scans a login link (`tg://login?token=…`). */
   readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
   /** The person has read all that this account sent. */
@@ -108,6 +111,8 @@ export interface TelegramServerShape {
   /** How many messages a person's phone shows. */
   readonly copies: (phone: string) => number
   readonly sessions: (phone: string) => AccountSessions
+  /** How many of those accounts have a session that hears updates. */
+  readonly online: (phones: ReadonlySet<string>) => number
   /** How many connections are open, of whomever. */
   readonly connections: () => number
   /** How often a code was sent to that phone in the login that goes on; 0 without one. */
@@ -238,6 +243,12 @@ const controls = (opened: Opened): TelegramServerShape => {
         world.people.set(person.phone, person)
         return person.id
       }),
+    linkedBefore: (phone) =>
+      Effect.sync(() => {
+        const bytes = randomBytes(256)
+        sessions.addKey(firstDc, bytes, randomLong()).person = account(phone)
+        return bytes
+      }),
     scan: (phone, link) =>
       Effect.suspend(() => {
         const token = world.tokens.get(new URL(link).searchParams.get("token") ?? "")
@@ -325,6 +336,15 @@ const controls = (opened: Opened): TelegramServerShape => {
         begun: keys.reduce((sum, { begun }) => sum + begun, 0),
         mixed: keys.reduce((sum, { mixed }) => sum + mixed, 0),
       }
+    },
+    online: (phones) => {
+      const found = new Set<Person>()
+      for (const key of world.keys.values()) {
+        const { person } = key
+        if (person === null || found.has(person) || !phones.has(person.phone)) continue
+        if (sessions.hearing(key).length > 0) found.add(person)
+      }
+      return found.size
     },
     connections: () => sessions.open.size,
     codesSent: (phone) => {

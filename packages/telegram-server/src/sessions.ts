@@ -274,29 +274,31 @@ export const makeSessions = (
     if (session.hearsUpdates) noteUse(key, connection)
   }
 
+  const addKey = (dcId: number, bytes: Uint8Array, salt: Long): AuthKey => {
+    const key: AuthKey = {
+      id: keyIdOf(bytes),
+      bytes,
+      dcId,
+      salts: [salt],
+      person: null,
+      awaited: null,
+      ended: null,
+      isIntroduced: false,
+      sessions: new Map(),
+      most: 0,
+      begun: 0,
+      latest: null,
+      mixed: 0,
+    }
+    world.keys.set(key.id, key)
+    return key
+  }
+
   const plain = (connection: Connection, frame: Buffer) => {
     const request = read(frame.subarray(20))
     const known = request._ === "mt_req_pq_multi" ? undefined : exchanges.get(connection)
     const exchange =
-      known ??
-      makeExchange(serverKey, ({ key, salt }) => {
-        const id = keyIdOf(key)
-        world.keys.set(id, {
-          id,
-          bytes: key,
-          dcId: connection.dcId,
-          salts: [salt],
-          person: null,
-          awaited: null,
-          ended: null,
-          isIntroduced: false,
-          sessions: new Map(),
-          most: 0,
-          begun: 0,
-          latest: null,
-          mixed: 0,
-        })
-      })
+      known ?? makeExchange(serverKey, ({ key, salt }) => void addKey(connection.dcId, key, salt))
     exchanges.set(connection, exchange)
     const body = write(exchange(request))
     const head = Buffer.alloc(20)
@@ -333,5 +335,5 @@ export const makeSessions = (
     },
   }
 
-  return { listeners, open, push, pushTo, hearing }
+  return { listeners, open, push, pushTo, hearing, addKey }
 }

@@ -74,7 +74,9 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         Effect.flatMap((account) => {
           if (account === null) return Effect.succeed(notConnected)
           // The store did not say what the number has, and is asked again.
-          if (account === "connection_lost") return Effect.succeed(soon)
+          if (account === "connection_lost") {
+            return Effect.succeed(sessions.owns(numberId) ? soon : moved)
+          }
           if (account === "elsewhere") return Effect.succeed(moved)
           if (typeof account === "string") return Effect.succeed(notConnected)
           return "_tag" in account ? Effect.succeed(account) : use(account)

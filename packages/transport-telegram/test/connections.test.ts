@@ -2,7 +2,7 @@
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import { SessionVault } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
-import { Effect } from "effect"
+import { Effect, Latch, Layer } from "effect"
 import { makePauses } from "../src/Client.ts"
 import { Sessions } from "../src/index.ts"
 import {
@@ -10,6 +10,9 @@ import {
   aPerson,
   aText,
   anAccount,
+  layerAdapter,
+  layerServer,
+  layerStores,
   layerWorld,
   layerWorldWith,
   logIn,
@@ -95,6 +98,38 @@ layer(layerWorldWith({ firstPauseMillis: 3_600_000, longestPauseMillis: 3_600_00
     )
   },
 )
+
+layer(Layer.merge(layerStores, layerServer))("a process that begins", (it) => {
+  it.effect("with a send and a look at once opens one connection, over which the send goes", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const recipient = yield* aPerson({ username: "begins_one" })
+      const account = yield* Effect.provide(anAccount, layerAdapter())
+      const before = server.sessions(account.digits).begun
+      let waiting = 0
+      const both = yield* Latch.make()
+      /** The first two that ask for credentials are answered together. */
+      const layerVault = Layer.effect(
+        SessionVault,
+        Effect.map(SessionVault, (vault) =>
+          SessionVault.of({
+            ...vault,
+            credentials: (numberId) =>
+              Effect.suspend(() => {
+                if (++waiting === 2) both.openUnsafe()
+                return Effect.andThen(both.await, vault.credentials(numberId))
+              }),
+          }),
+        ),
+      )
+      const message = aText(account, toUser("begins_one"))
+      const adapter = Layer.fresh(layerAdapter()).pipe(Layer.provide(layerVault))
+      assert.deepStrictEqual(yield* Effect.provide(sendNow(message), adapter), accepted)
+      assert.strictEqual(server.copies(recipient.digits), 1)
+      assert.strictEqual(server.sessions(account.digits).begun, before + 1)
+    }),
+  )
+})
 
 describe("pauses before new connections", () => {
   test("double up to the longest one until the far side has answered", () => {

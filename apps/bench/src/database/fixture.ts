@@ -108,7 +108,7 @@ export const loadWaiting = Effect.fnUntraced(function* (
       from_phone, to_kind, to_phone, text, transport_id
     )
     select
-      n.workspace_id, n.id, at.due, at.due, true, 'live', 'waiting', 'whatsapp', n.phone, 'phone',
+      n.workspace_id, n.id, at.due, at.due, true, 'live', 'waiting', n.platform, n.phone, 'phone',
       '+15551234567', 'Hello from the benchmark', upper(left(md5(random()::text), 20))
     from generate_series(0, $1::bigint - 1) place
     join numbers n on n.id = $2::bigint + place % ($3::bigint - $2::bigint + 1)

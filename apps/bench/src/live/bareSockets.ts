@@ -12,11 +12,9 @@ import type {
   WASocket,
 } from "baileys"
 import { DatabaseSync } from "node:sqlite"
-import { answering } from "./answering.ts"
-import { steadyMillis } from "./orders.ts"
-import type { MeasuredOrder, SendOrder, Sent } from "./orders.ts"
+import { runBare } from "./bareSending.ts"
 
-const { KEYS_FILE = "", SOCKETS = "0", WHATSAPP_URL = "" } = process.env
+const { KEYS_FILE = "", WHATSAPP_URL = "" } = process.env
 
 const database = new DatabaseSync(KEYS_FILE)
 database.exec("pragma journal_mode = wal; pragma synchronous = off")
@@ -101,45 +99,18 @@ const open = async (device: number): Promise<Open> => {
   return { socket, acknowledged }
 }
 
-/** So many are opened side by side: all at once would keep one another waiting for too long. */
-const atOnce = 8
-
-const sockets: Array<Open> = []
-let next = 0
-
-const openOthers = async () => {
-  while (next < Number(SOCKETS)) {
-    const device = next++
-    sockets[device] = await open(device)
-  }
-}
-
-for (let place = 0; place < atOnce; place++) void openOthers()
-
 let sent = 0
 
-const sendOne = async ({ acknowledged, socket }: Open, to: string) => {
+runBare(open, async ({ acknowledged, socket }, to) => {
   const messageId = `BARE${String(process.pid)}N${String(++sent).padStart(10, "0")}`
-  const began = steadyMillis()
-  const word = new Promise<number>((resolve) => {
-    acknowledged.set(messageId, () => resolve(steadyMillis()))
+  const word = new Promise<void>((resolve) => {
+    acknowledged.set(messageId, resolve)
   })
-  await socket.sendMessage(to, { text: "Hello from the benchmark" }, { messageId })
-  const heard = await word
-  acknowledged.delete(messageId)
-  return { began, acknowledged: heard }
-}
-
-const sendAll = async ({ each, first, sockets: count, to }: SendOrder): Promise<Sent> => {
-  const texts: Array<Sent["texts"][number]> = []
-  await Promise.all(
-    sockets.slice(first, first + count).map(async (one) => {
-      for (let message = 0; message < each; message++) texts.push(await sendOne(one, to))
-    }),
+  await socket.sendMessage(
+    `${to}@s.whatsapp.net`,
+    { text: "Hello from the benchmark" },
+    { messageId },
   )
-  return { texts }
-}
-
-answering(async (order: MeasuredOrder | SendOrder) =>
-  order.ask === "send" ? sendAll(order) : undefined,
-)
+  await word
+  acknowledged.delete(messageId)
+})

@@ -1,25 +1,29 @@
-/** A process that is the far side of live numbers: server, phones and recipients. */
-import { make } from "@messaging-service/whatsapp-server"
-import type { WhatsAppServerShape } from "@messaging-service/whatsapp-server"
-import { BufferJSON } from "baileys"
+/** What the far sides of live numbers have in common: orders, and counting what arrives. */
 import { Effect } from "effect"
+import type { Scope } from "effect"
 import { answering } from "./answering.ts"
 import { steadyMillis } from "./orders.ts"
 import type { FarSideOrder, Linked, Spell, Started } from "./orders.ts"
 
+/** A server of one platform, with the phones and people behind it. */
+export interface FarSideServer {
+  /** What its clients are told of it, as the worker's variables. */
+  readonly settings: Started["settings"]
+  /** Makes an account with a client that was connected long ago; what that client keeps. */
+  link(number: string): Effect.Effect<string>
+  person(number: string): Effect.Effect<unknown>
+  /** How many of those accounts are connected. */
+  online(numbers: ReadonlySet<string>): number
+  copies(number: string): number
+  complaints(): ReadonlyArray<string>
+  until(condition: () => boolean): Effect.Effect<void>
+}
+
 const numbers = (first: number, count: number) =>
   Array.from({ length: count }, (_, place) => String(first + place))
 
-/** One-time keys that the server has of each device: as of one that was connected before. */
-const keysThere = 800
-
 /** From the first change of what is counted until it is as wanted. */
-const spell = (
-  server: WhatsAppServerShape,
-  count: () => number,
-  before: number,
-  wanted: number,
-) => {
+const spell = (server: FarSideServer, count: () => number, before: number, wanted: number) => {
   let began: number | undefined
   let latest = before
   let ended = 0
@@ -37,24 +41,19 @@ const spell = (
   )
 }
 
-const answerOf = (server: WhatsAppServerShape, order: FarSideOrder): Effect.Effect<unknown> => {
+const answerOf = (server: FarSideServer, order: FarSideOrder): Effect.Effect<unknown> => {
   switch (order.ask) {
     case "link":
       return Effect.map(
-        Effect.forEach(numbers(order.first, order.count), (number) =>
-          Effect.andThen(server.person(number), server.linkedBefore(number, keysThere)),
-        ),
-        (all): Linked => ({
-          credentials: all.map((creds) => JSON.stringify(creds, BufferJSON.replacer)),
-        }),
+        Effect.forEach(numbers(order.first, order.count), (number) => server.link(number)),
+        (credentials): Linked => ({ credentials }),
       )
     case "person":
       return server.person(order.number)
     case "online":
     case "offline": {
-      const linked = numbers(order.first, order.count)
-      const open = () =>
-        linked.filter((number) => server.sessions(number).some((each) => each.open > 0)).length
+      const linked = new Set(numbers(order.first, order.count))
+      const open = () => server.online(linked)
       return spell(server, open, open(), order.ask === "online" ? order.count : 0)
     }
     case "copies":
@@ -68,14 +67,16 @@ const answerOf = (server: WhatsAppServerShape, order: FarSideOrder): Effect.Effe
   }
 }
 
-const program = Effect.gen(function* () {
-  const server = yield* make()
-  const run = Effect.runPromiseWith(yield* Effect.context<never>())
-  answering((order: FarSideOrder) =>
-    run(Effect.map(answerOf(server, order), (told: unknown) => told ?? null)),
-  )
-  process.send?.({ url: server.url } satisfies Started)
-  return yield* Effect.never
-})
-
-void Effect.runPromise(Effect.scoped(program))
+/** The whole program: a server that answers orders until it is ended. */
+export const runFarSide = (make: Effect.Effect<FarSideServer, never, Scope.Scope>): void => {
+  const program = Effect.gen(function* () {
+    const server = yield* make
+    const run = Effect.runPromiseWith(yield* Effect.context<never>())
+    answering((order: FarSideOrder) =>
+      run(Effect.map(answerOf(server, order), (told: unknown) => told ?? null)),
+    )
+    process.send?.({ settings: server.settings } satisfies Started)
+    return yield* Effect.never
+  })
+  void Effect.runPromise(Effect.scoped(program))
+}

@@ -19,7 +19,7 @@ export interface Processor {
   readonly micros: number
 }
 
-/** Asked of the bare sockets: `sockets` of them send so many texts each, one after the other. */
+/** Asked of the bare library: `sockets` of them send so many texts each, one after the other. */
 export interface SendOrder {
   readonly ask: "send"
   /** The place of the first of them. */
@@ -54,12 +54,20 @@ export type FarSideOrder =
   | { readonly ask: "complaints" }
 
 export interface Started {
-  readonly url: string
+  /** What clients are told of the far side, as the worker's variables. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 export interface Linked {
   /** Credentials of each device as its client keeps them. */
   readonly credentials: ReadonlyArray<string>
+}
+
+/** What a Telegram client keeps, as JSON. */
+export interface LinkedAccount {
+  readonly userId: number
+  /** Its authorization key in base64. */
+  readonly key: string
 }
 
 export interface Spell {

@@ -1,5 +1,5 @@
 /**
- * Live numbers and the bare sockets beside them, linked at one far side: what the rows about live
+ * Live numbers and the bare library beside them, linked at one far side: what the rows about live
  * numbers start from. Each process begins on what the one before it left.
  */
 import { NumberOwnership, Secrets, SecretsKey, SessionVault } from "@messaging-service/core"
@@ -17,11 +17,10 @@ import { secretsKey } from "../serving/service.ts"
 import { storeOn } from "../Setup.ts"
 import { steadyMillis } from "./orders.ts"
 import type { FarSideOrder, Linked, Memory, Processor, Spell, Started } from "./orders.ts"
+import type { Platform } from "./platforms.ts"
 import { startProgram } from "./programs.ts"
 import type { Program } from "./programs.ts"
 
-const farSideProgram = import.meta.resolve("./farSide.ts")
-const socketsProgram = import.meta.resolve("./bareSockets.ts")
 const workerProgram = import.meta.resolve("../../../worker/src/main.ts")
 
 /** Phones follow from ids: the service's as numbers are loaded, and those of the bare sockets. */
@@ -45,7 +44,7 @@ export interface Running {
   readonly connected: Spell
 }
 
-/** The service's worker, or the bare sockets. */
+/** The service's worker, or the bare library. */
 export interface Side {
   readonly name: string
   /** Its process with the first so many devices, once all of them are connected. */
@@ -54,7 +53,6 @@ export interface Side {
 
 export interface Stage {
   readonly database: BenchDatabase
-  readonly url: string
   readonly service: Side
   readonly bare: Side
   /** Links the service's first so many numbers in its store, without a connection. */
@@ -103,19 +101,24 @@ const keysFile = (directory: string, credentials: ReadonlyArray<string>) =>
   })
 
 /** That many numbers of as many workspaces, and as many devices of bare sockets. */
-export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, devices: number) {
+export const openStage = Effect.fnUntraced(function* (
+  platform: Platform,
+  database: BenchDatabase,
+  devices: number,
+) {
   const failed = (error: { readonly message: string }) =>
     new CheckFailed({ message: error.message })
   yield* loadWorkspaces(database, devices)
+  yield* database.query("update numbers set platform = $1", [platform.name])
   const directory = yield* processes.temporaryDirectory
-  const far = yield* startProgram(farSideProgram, {}, false)
-  const { url } = (yield* far.next) as Started
+  const far = yield* startProgram(platform.farSide, { DIRECTORY: directory }, false)
+  const { settings } = (yield* far.next) as Started
   const farSide = <A>(order: FarSideOrder) => asked<A>(order)(far)
   yield* farSide({ ask: "person", number: recipient })
   const linkedFrom = (first: number) => farSide<Linked>({ ask: "link", first, count: devices })
   const numbers = yield* linkedFrom(firstPhone.service)
   const sockets = yield* linkedFrom(firstPhone.bare)
-  const keys = yield* keysFile(directory, sockets.credentials)
+  const bareKeys = yield* keysFile(directory, sockets.credentials)
 
   const vault = Context.get(
     yield* Layer.build(
@@ -132,7 +135,9 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
   const link = Effect.fnUntraced(function* (upTo: number) {
     for (; linked < upTo; linked++) {
       const number = (linked + 1) as NumberId
-      yield* vault.replace(number, numbers.credentials[linked] ?? "", [])
+      const phone = String(firstPhone.service + linked)
+      const { credentials, keys } = platform.kept(phone, numbers.credentials[linked] ?? "")
+      yield* vault.replace(number, credentials, keys)
     }
   }, Effect.mapError(failed))
 
@@ -158,7 +163,6 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
   })
   const stage: Stage = {
     database,
-    url,
     link,
     farSide,
     service: side("service", (count) =>
@@ -172,7 +176,7 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
             SECRETS_KEY: secretsKey,
             MAX_NUMBERS: String(devices),
             TRANSPORT: "live",
-            WHATSAPP_URL: url,
+            ...settings,
             LOG_LEVEL: "error",
           },
           true,
@@ -181,8 +185,8 @@ export const openStage = Effect.fnUntraced(function* (database: BenchDatabase, d
     ),
     bare: side("bare", (count) =>
       startProgram(
-        socketsProgram,
-        { KEYS_FILE: keys, SOCKETS: String(count), WHATSAPP_URL: url },
+        platform.bare,
+        { KEYS_FILE: bareKeys, SOCKETS: String(count), ...settings },
         true,
       ),
     ),

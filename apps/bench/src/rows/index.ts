@@ -9,8 +9,8 @@ import { handoverRow } from "./handoverRow.ts"
 import { httpRow } from "./httpRow.ts"
 import { idempotencyRow } from "./idempotencyRow.ts"
 import { listRow } from "./listRow.ts"
-import { liveRow } from "./liveRow.ts"
-import { sessionRow } from "./sessionRow.ts"
+import { liveRow, telegramLiveRow } from "./liveRow.ts"
+import { sessionRow, telegramSessionRow } from "./sessionRow.ts"
 import { stuckRow } from "./stuckRow.ts"
 
 export const rows: ReadonlyArray<Row> = [
@@ -27,4 +27,6 @@ export const rows: ReadonlyArray<Row> = [
   attackRow,
   sessionRow,
   liveRow,
+  telegramSessionRow,
+  telegramLiveRow,
 ]

@@ -8,6 +8,8 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { emptyOut, loadWaiting } from "../database/fixture.ts"
 import { steadyMillis } from "../live/orders.ts"
 import type { Sent, SendOrder, Spell } from "../live/orders.ts"
+import { telegram, whatsApp } from "../live/platforms.ts"
+import type { Platform } from "../live/platforms.ts"
 import type { Program } from "../live/programs.ts"
 import { openStage, processorOf, recipient, untilQuiet } from "../live/stage.ts"
 import type { Stage } from "../live/stage.ts"
@@ -46,7 +48,11 @@ const openAcceptance = Effect.fnUntraced(function* ({ database }: Stage) {
   /** From the number of the workspace; the message's id, and when it was accepted. */
   return Effect.fnUntraced(
     function* (workspace: number) {
-      const command = { to: { phone: `+${recipient}` }, text: "Hello from the benchmark" }
+      const command = {
+        from: workspace,
+        to: { phone: `+${recipient}` },
+        text: "Hello from the benchmark",
+      }
       const sent = yield* messages.send(callerOf({ id: workspace }), command, null)
       return { id: sent.messages[0]?.id ?? 0, began: accepted }
     },
@@ -55,17 +61,19 @@ const openAcceptance = Effect.fnUntraced(function* ({ database }: Stage) {
 })
 
 /** Both processes with their numbers connected, and a run of each. */
-const openSenders = Effect.fnUntraced(function* ({ database, sizes }: Setup) {
+const openSenders = Effect.fnUntraced(function* (platform: Platform, { database, sizes }: Setup) {
   const { liveCalls: calls, liveMessages: each, liveNumbers: numbers } = sizes
   const count = numbers * each
-  const stage = yield* openStage(yield* database, numbers)
+  const stage = yield* openStage(platform, yield* database, numbers)
   const { program: worker } = yield* stage.service.start(numbers)
   const { program: sockets } = yield* stage.bare.start(numbers)
   const accept = yield* openAcceptance(stage)
   const copies = stage.farSide<number>({ ask: "copies", number: recipient })
-  const to = `${recipient}@s.whatsapp.net`
   const order = (texts: Pick<SendOrder, "first" | "sockets" | "each">) =>
-    Effect.map(sockets.ask({ ask: "send", to, ...texts }), (told) => (told as Sent).texts)
+    Effect.map(
+      sockets.ask({ ask: "send", to: recipient, ...texts }),
+      (told) => (told as Sent).texts,
+    )
 
   /** Runs it, and tells when the last of so many messages was shown to the recipient. */
   const untilShown = <A, E>(more: number, send: Effect.Effect<A, E>) =>
@@ -203,18 +211,18 @@ const candidatesOf = (senders: Senders, name: keyof Senders) =>
     run: senders[name](figure.of),
   }))
 
-const notesOf = ({ liveCalls, liveMessages, liveNumbers }: Sizes) => [
+const notesOf = ({ liveCalls, liveMessages, liveNumbers }: Sizes, bare: string) => [
   `rate and processor time: ${liveMessages} texts of each of ${liveNumbers} numbers to a person; the next once the one before it is acknowledged`,
-  "service: the worker as it is run, from messages that wait in PostgreSQL to what became of them; bare: sockets of the library alone, a loop over each, with keys in an SQLite file that waits for no disk",
-  `times: ${liveCalls} texts one after the other; of the service, from the commit of the acceptance in another process, and acknowledged means that PostgreSQL has it as sent; of bare sockets, from the library's call`,
+  `service: the worker as it is run, from messages that wait in PostgreSQL to what became of them; bare: ${bare}`,
+  `times: ${liveCalls} texts one after the other; of the service, from the commit of the acceptance in another process, and acknowledged means that PostgreSQL has it as sent; of the bare library, from its call`,
   "the far side, which decrypts every message, shares the processors",
 ]
 
-export const liveRow: Row = {
-  id: "live",
-  title: "messages of live numbers / of bare sockets",
+const liveRowOf = (platform: Platform, id: string, noun: string, bare: string): Row => ({
+  id,
+  title: `messages of ${noun} / of ${platform.bareName}`,
   prepare: Effect.fnUntraced(function* (setup) {
-    const senders = yield* openSenders(setup)
+    const senders = yield* openSenders(platform, setup)
     return {
       unit: "ms",
       candidates: [...candidatesOf(senders, "service"), ...candidatesOf(senders, "bare")],
@@ -224,7 +232,21 @@ export const liveRow: Row = {
         by: `bare: ${name}`,
         limit,
       })),
-      notes: notesOf(setup.sizes),
+      notes: notesOf(setup.sizes, bare),
     }
   }),
-}
+})
+
+export const liveRow = liveRowOf(
+  whatsApp,
+  "live",
+  "live numbers",
+  "sockets of the library alone, a loop over each, with keys in an SQLite file that waits for no disk",
+)
+
+export const telegramLiveRow = liveRowOf(
+  telegram,
+  "telegram-live",
+  "Telegram accounts",
+  "clients of the library alone, a loop over each, which keep everything in memory",
+)

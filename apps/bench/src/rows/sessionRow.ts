@@ -1,13 +1,17 @@
 /**
- * Connected live numbers: what each takes of memory and, to be connected, of the processor, and how
- * long it takes until all are connected; in the worker's process and in one of bare sockets.
+ * Connected live numbers of one platform: what each takes of memory and, to be connected, of the
+ * processor, and how long it takes until all are connected; in the worker's process and in one of the
+ * bare library.
  */
 import { Effect } from "effect"
 import type { Candidate, RatioClaim, Row, Unit } from "../measuring/Comparison.ts"
 import { check } from "../measuring/checks.ts"
 import { figuresOf } from "../measuring/rounds.ts"
+import { telegram, whatsApp } from "../live/platforms.ts"
+import type { Platform } from "../live/platforms.ts"
 import { memoryOf, openStage, processorOf, untilQuiet } from "../live/stage.ts"
 import type { Side, Stage } from "../live/stage.ts"
+import type { Sizes } from "../Setup.ts"
 
 /** A new process with so many devices, once it has nothing left to do. */
 const started = (side: Side, devices: number) =>
@@ -71,11 +75,17 @@ const candidatesOf = (stage: Stage, side: Side, sessions: number) => {
   }))
 }
 
-export const sessionRow: Row = {
-  id: "sessions",
-  title: "a connected live number / a bare socket",
-  prepare: Effect.fnUntraced(function* ({ database, sizes: { sessions } }) {
-    const stage = yield* openStage(yield* database, sessions)
+const sessionRowOf = (
+  platform: Platform,
+  { id, noun }: { readonly id: string; readonly noun: string },
+  countOf: (sizes: Sizes) => number,
+  notes: ReadonlyArray<string>,
+): Row => ({
+  id,
+  title: `a connected ${noun} / one of ${platform.bareName}`,
+  prepare: Effect.fnUntraced(function* ({ database, sizes }) {
+    const sessions = countOf(sizes)
+    const stage = yield* openStage(platform, yield* database, sessions)
     return {
       unit: "kB",
       candidates: [
@@ -90,10 +100,29 @@ export const sessionRow: Row = {
       })),
       notes: [
         `${sessions} numbers in one process, linked before and connected again by a new process for each round; what each of them takes above a process with one`,
-        "service: the worker as it is run, with its store on PostgreSQL; bare: sockets of the library alone, with keys in an SQLite file that waits for no disk",
+        ...notes,
         "held: objects and buffers; resident: what the system gave to the process; both once it is quiet and its garbage is collected",
-        "connected: from the first login to the last; both open eight at a time, the service no more than 40 a second",
+        "connected: from the first to the last; both open eight at a time",
       ],
     }
   }),
-}
+})
+
+export const sessionRow = sessionRowOf(
+  whatsApp,
+  { id: "sessions", noun: "live number" },
+  ({ sessions }) => sessions,
+  [
+    "service: the worker as it is run, with its store on PostgreSQL; bare: sockets of the library alone, with keys in an SQLite file that waits for no disk",
+    "the service opens no more than 40 a second",
+  ],
+)
+
+export const telegramSessionRow = sessionRowOf(
+  telegram,
+  { id: "telegram-sessions", noun: "Telegram account" },
+  ({ telegramSessions }) => telegramSessions,
+  [
+    "service: the worker as it is run, with its store on PostgreSQL; bare: clients of the library alone, which keep everything in memory",
+  ],
+)

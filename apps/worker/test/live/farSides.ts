@@ -122,4 +122,4 @@ export const layerTelegram = Layer.effect(
       complaints: far.complaints,
     })
   }),
-).pipe(Layer.provide(TelegramServer.layer()))
+).pipe(Layer.provideMerge(TelegramServer.layer()))

@@ -115,6 +115,9 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
 
     const start = Effect.fnUntraced(function* (numberId: NumberId, told: boolean) {
       const live = yield* newLiveNumber<Open>(numberId, told)
+      // Begun meanwhile: by a look at all numbers, by a send, or to say goodbye.
+      const begun = held.get(numberId)
+      if (begun !== undefined) return begun
       held.set(numberId, live)
       const forget = Effect.suspend(() => {
         if (held.get(numberId) === live) held.delete(numberId)

@@ -1,0 +1,42 @@
+/**
+ * What is measured of live numbers on each platform: a far side, the bare library beside the worker, and
+ * what the vault keeps of a number that was connected long ago.
+ */
+import type { KeyChange } from "@messaging-service/core/ports"
+import type { LinkedAccount } from "./orders.ts"
+
+export interface Platform {
+  readonly name: "whatsapp" | "telegram"
+  /** In titles: what is bare. */
+  readonly bareName: string
+  /** Programs. */
+  readonly farSide: string
+  readonly bare: string
+  /** What the vault keeps, from what the far side's own client keeps. */
+  kept(
+    phone: string,
+    credentials: string,
+  ): { readonly credentials: string; readonly keys: ReadonlyArray<KeyChange> }
+}
+
+export const whatsApp: Platform = {
+  name: "whatsapp",
+  bareName: "bare sockets",
+  farSide: import.meta.resolve("./whatsAppFarSide.ts"),
+  bare: import.meta.resolve("./bareSockets.ts"),
+  kept: (_, credentials) => ({ credentials, keys: [] }),
+}
+
+export const telegram: Platform = {
+  name: "telegram",
+  bareName: "bare clients",
+  farSide: import.meta.resolve("./telegramFarSide.ts"),
+  bare: import.meta.resolve("./bareClients.ts"),
+  kept: (phone, credentials) => {
+    const { key, userId } = JSON.parse(credentials) as LinkedAccount
+    return {
+      credentials: JSON.stringify({ kind: "account", userId, phone, login: null }),
+      keys: [{ type: "auth-key", id: "2", value: key }],
+    }
+  },
+}

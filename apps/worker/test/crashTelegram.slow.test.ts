@@ -1,0 +1,215 @@
+/**
+ * The promise for Telegram accounts, on each kind of store: while messages are accepted, cancelled and
+ * expire, connections break at every point, answers stay away, the far side asks for pauses, goes and
+ * comes back, and processes are killed. Afterwards each message has one outcome that is true, no person
+ * was shown one twice, and no two processes used one key at a time. `CRASH_SEED` repeats a storm.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import type { CallOutcome } from "@messaging-service/telegram-server"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Effect, Fiber, Layer, Random } from "effect"
+import { startAlone, startCluster } from "./crash/Cluster.ts"
+import type { Cluster, Member, Settings } from "./crash/Cluster.ts"
+import { outliveWorkers } from "./crash/Live.ts"
+import { FarSide, layerTelegram } from "./live/farSides.ts"
+
+const seed = process.env["CRASH_SEED"] ?? String(Date.now())
+
+const accounts = 3
+const people = ["first_person", "second_person", "third_person"]
+
+/** Messages of each account. */
+const each = 16
+
+/** What a caller was told of one message. */
+interface Sent {
+  readonly id: number
+  readonly text: string
+  isCancelled: boolean
+}
+
+const between = (least: number, most: number) => Random.nextIntBetween(least, most)
+
+const oneOf = <A>(items: ReadonlyArray<A>) =>
+  Effect.map(between(0, items.length - 1), (index) => items[index] as A)
+
+const pause = (least: number, most: number) => Effect.flatMap(between(least, most), Effect.sleep)
+
+const faults: ReadonlyArray<CallOutcome> = [
+  { drop: "before work" },
+  { drop: "after work" },
+  { code: 420, error: "FLOOD_WAIT_1" },
+  { code: 500, error: "INTERNAL" },
+  "withhold",
+  "lose",
+]
+
+/** One thing that goes wrong at the far side. */
+const oneFault = (phones: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const far = yield* TelegramServer
+    const phone = yield* oneOf(phones)
+    yield* yield* oneOf([
+      far.drop(phone),
+      far.restart,
+      far.rotateSalts,
+      far.silence(phone),
+      Effect.andThen(far.down, Effect.andThen(Effect.sleep(200), far.up)),
+      ...faults.map((outcome) => far.nextCall({ phone, outcome })),
+    ])
+    yield* pause(20, 200)
+  })
+
+/** Sends one message after the other; some are cancelled, some expire soon. */
+const sendAll = (
+  { ask }: Cluster,
+  { from, token }: { readonly from: number; readonly token: string },
+) =>
+  Effect.forEach(
+    Array.from({ length: each }, (_, place) => place),
+    (place) =>
+      Effect.gen(function* () {
+        const text = `${from}: message ${place}`
+        const expiresAt = new Date(Date.now() + (yield* between(1000, 10_000)))
+        const expires = place % 4 === 1 ? { expires_at: expiresAt } : {}
+        const to = { username: `@${yield* oneOf(people)}` }
+        const { body, status } = yield* ask("POST", "/api/v2/messages", {
+          token,
+          idempotencyKey: text,
+          body: { to, from, text, ...expires },
+        })
+        // Its time came while the service was down, or repeats have used the key's minute up.
+        if (status === 429 || body.error?.code === "time_in_past") return []
+        assert.strictEqual(status, 202, JSON.stringify(body))
+        const sent: Sent = { id: body.id, text, isCancelled: false }
+        yield* pause(0, 200)
+        if (place % 4 === 3) {
+          const answer = yield* ask("DELETE", `/api/v2/messages/${sent.id}`, { token })
+          // What was answered to a request whose answer went lost is asked for again.
+          sent.isCancelled = answer.status === 200
+        }
+        return [sent]
+      }),
+  ).pipe(Effect.map((all) => all.flat()))
+
+/** What the leases of the dead last, twice. */
+const leasesMillis = 60_000
+
+/** `kills`: one after the other. */
+const story = <E, R>(
+  start: (settings: Settings) => Effect.Effect<Cluster, E, R>,
+  kills: ReadonlyArray<Member>,
+) =>
+  Effect.gen(function* () {
+    const far = yield* TelegramServer
+    const { connect, settings } = yield* FarSide
+    const started = yield* start({
+      TRANSPORT: "live",
+      ...(yield* settings(yield* processes.temporaryDirectory)),
+    })
+    const { operate } = started
+    yield* operate("POST", "/admin/v1/workspaces", { name: "Storm" })
+    const aKey = Effect.map(
+      operate("POST", "/admin/v1/workspaces/1/keys", { version: 2, name: "Storm" }),
+      ({ body }): string => body.key,
+    )
+    const phones = people.map((_, place) => `4915100001${place}00`)
+    for (const [place, username] of people.entries()) {
+      yield* far.person(`4915100002${place}00`, { username })
+    }
+    const senders = yield* Effect.forEach(phones.slice(0, accounts), (phone) =>
+      Effect.gen(function* () {
+        const from = yield* connect(
+          {
+            url: "",
+            token: "",
+            ask: (method, path, body) =>
+              Effect.map(operate(method, `/admin/v1${path}`, body), (reply) => ({
+                ...reply,
+                headers: new Headers(),
+              })),
+          },
+          phone,
+        )
+        return { from, token: yield* aKey }
+      }),
+    )
+
+    const faulty = yield* Effect.forkScoped(Effect.forever(oneFault(phones)))
+    const sending = yield* Effect.forkScoped(
+      Effect.forEach(senders, (sender) => sendAll(started, sender), { concurrency: "unbounded" }),
+    )
+    for (const victim of kills) {
+      yield* started.ready(victim)
+      yield* pause(300, 1200)
+      yield* started.kill(victim)
+    }
+    const sent = (yield* Fiber.join(sending)).flat()
+    yield* Fiber.interrupt(faulty)
+    for (const phone of phones) yield* far.forgetOrders(phone)
+    yield* far.up
+    // Attempts whose answers stay away end with their connections.
+    yield* far.drop()
+    if (kills.length > 0) yield* outliveWorkers(started, leasesMillis)
+
+    const token = yield* aKey
+    const outcomes = yield* processes.waitUntil(
+      "each message has an outcome",
+      Effect.map(
+        started.ask("GET", "/api/v2/messages?limit=100", { token }),
+        ({ body }): ReadonlyArray<processes.SeenMessage> | undefined =>
+          body.data.every(({ status }: processes.SeenMessage) => status !== "queued")
+            ? body.data
+            : undefined,
+      ),
+      processes.ofOneKey,
+    )
+
+    const shown = people.flatMap((_, place) => far.shown(`4915100002${place}00`))
+    let accepted = 0
+    assert.lengthOf(outcomes, sent.length)
+    for (const { id, isCancelled, text } of sent) {
+      const outcome = outcomes.find((message) => message.id === id)
+      const copies = shown.filter((message) => message.text === text).length
+      const what = `${text}: ${JSON.stringify(outcome)}, shown ${copies} times`
+      if (isCancelled) assert.strictEqual(outcome?.status, "cancelled", what)
+      switch (outcome?.status) {
+        case "sent":
+        case "read":
+          accepted++
+          assert.strictEqual(copies, 1, what)
+          break
+        case "failed":
+          assert.strictEqual(outcome.error?.code, "outcome_unknown", what)
+          assert.isAtMost(copies, 1, what)
+          break
+        default:
+          assert.include(["cancelled", "expired"], outcome?.status, what)
+          assert.strictEqual(copies, 0, what)
+      }
+    }
+    for (const phone of phones) {
+      const { keys, mixed } = far.sessions(phone)
+      assert.deepStrictEqual([keys, mixed], [1, 0])
+    }
+    assert.deepStrictEqual(far.complaints(), [])
+    // A storm in which nothing got through proves nothing.
+    assert.isAtLeast(accepted, (accounts * each) / 4)
+  }).pipe(Effect.scoped, Random.withSeed(seed), Effect.provide(Layer.fresh(layerTelegram)))
+
+describe(`Telegram accounts in a storm (seed ${seed})`, () => {
+  it.live("on a store in memory, while the far side fails", () =>
+    story((settings) => startAlone({ ...settings, DATABASE_URL: "memory:" }), []),
+  )
+
+  it.live("on the embedded database, while the server is killed too", () =>
+    story(startAlone, ["server", "server"]),
+  )
+
+  it.live("on PostgreSQL, while the server and two workers are killed too", () =>
+    story(startCluster, ["worker one", "server", "worker two", "worker one"]).pipe(
+      Effect.provide(EmbeddedPostgres.layer()),
+    ),
+  )
+})
