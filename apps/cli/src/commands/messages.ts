@@ -128,6 +128,42 @@ const textOf = async ({ text: words }: Content, { world }: Tools): Promise<strin
   return inputOf(world, "the text of --text -")
 }
 
+/** Sends to all of them, in parts. A signal ends it, and says then how much was accepted and what may have been. */
+const sendParts = async (
+  to: ReadonlyArray<Recipient>,
+  message: Omit<SendMessage, "to">,
+  key: string | undefined,
+  accepted: ((part: ReadonlyArray<Message>) => Promise<void>) | undefined,
+  { client, output, world }: Tools,
+): Promise<ReadonlyArray<Message>> => {
+  const { messages } = client()
+  const sent: Array<Message> = []
+  let asked = 0
+  const goesOn = () => {
+    const more = asked === sent.length ? "" : `, and ${asked - sent.length} more may have been`
+    const again =
+      key === undefined ? "" : "; the same command with the same --idempotency-key goes on"
+    return `${sent.length} of ${to.length} messages were accepted${more}${again}`
+  }
+  await interruptible(world.signal, goesOn, async () => {
+    for (let at = 0; at < to.length; at += batchSize) {
+      if (to.length > batchSize) output.progress(`${at} of ${to.length} messages accepted`)
+      const part = to.slice(at, at + batchSize)
+      const idempotencyKey = key === undefined || at === 0 ? key : `${key}-${at / batchSize + 1}`
+      const options = idempotencyKey === undefined ? {} : { idempotencyKey }
+      const [only] = part
+      asked += part.length
+      const made =
+        to.length === 1 && only !== undefined
+          ? [await messages.send({ to: only, ...message }, options)]
+          : await messages.sendBatch({ to: part, ...message }, options)
+      sent.push(...made)
+      await accepted?.(made)
+    }
+  })
+  return sent
+}
+
 /**
  * Waits until none of them waits any more. The list of the seconds in which they were created tells of
  * all of them at once, mostly in one request.
@@ -200,7 +236,7 @@ export const messageCommands = [
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
     run: async (given, tools) => {
-      const { client, output, world } = tools
+      const { output, world } = tools
       const to = await recipientsOf(given.to, given["to-file"])
       if (to.length === 0) throw usageError("--to or --to-file names the recipients")
       if (given.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
@@ -215,34 +251,11 @@ export const messageCommands = [
         ...(given.at === undefined ? {} : { send_at: given.at }),
         ...(given.expires === undefined ? {} : { expires_at: given.expires }),
       }
-      const key = given["idempotency-key"]
-      const sent: Array<Message> = []
-      let asked = 0
-      const goesOn = () => {
-        const more = asked === sent.length ? "" : `, and ${asked - sent.length} more may have been`
-        const again =
-          key === undefined ? "" : "; the same command with the same --idempotency-key goes on"
-        return `${sent.length} of ${to.length} messages were accepted${more}${again}`
-      }
-      const send = async () => {
-        for (let at = 0; at < to.length; at += batchSize) {
-          if (to.length > batchSize) output.progress(`${at} of ${to.length} messages accepted`)
-          const part = to.slice(at, at + batchSize)
-          const idempotencyKey =
-            key === undefined || at === 0 ? key : `${key}-${at / batchSize + 1}`
-          const options = idempotencyKey === undefined ? {} : { idempotencyKey }
-          const [only] = part
-          asked += part.length
-          const accepted =
-            to.length === 1 && only !== undefined
-              ? [await client().messages.send({ to: only, ...message }, options)]
-              : await client().messages.sendBatch({ to: part, ...message }, options)
-          // Those of a part are shown at once: a later part may be refused.
-          if (!given.wait) await output.all(accepted, messageColumns)
-          sent.push(...accepted)
-        }
-      }
-      await interruptible(world.signal, goesOn, send)
+      // Those of a part are shown at once: a later part may be refused.
+      const shown = given.wait
+        ? undefined
+        : (part: ReadonlyArray<Message>) => output.all(part, messageColumns)
+      const sent = await sendParts(to, message, given["idempotency-key"], shown, tools)
       if (given.wait) await showEnds(sent, tools)
     },
   }),
