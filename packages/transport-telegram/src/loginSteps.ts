@@ -181,7 +181,7 @@ export const sendCode = (
     (work) => settle(view, work),
     (work) => inTime(view, work),
     Effect.map((step) => neverWrong(view, step)),
-    // Asking for a code lets no one in.
+    // Asking for a code lets no account in.
     Effect.map((step): Step => ("user" in step ? step : { ...step, mayBeIn: false })),
   )
 

@@ -19,7 +19,7 @@ interface LinkedNumbers extends LiveNumbers<OpenSession> {
    * the store failed meanwhile: its digits; null when there is none.
    */
   unconfirmed(numberId: NumberId): Effect.Effect<string | null>
-  /** The core has taken the link. What becomes of a new link is told to no one else before that. */
+  /** The core has taken the link. What becomes of a new link is told only to its caller before that. */
   announce(numberId: NumberId): Effect.Effect<void>
 }
 
@@ -41,7 +41,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       confirm(live.open.connection.credentials)
       live.open.connection.credentialsChanged()
     } else if (state === "disconnected" && reason !== null) {
-      // It ended before the core had taken the link, which was told to no one.
+      // It ended before the core had taken the link, which was not told yet.
       yield* Effect.forkDetach(
         numbers.take({
           _tag: "ConnectionChanged",
