@@ -24,7 +24,12 @@ const aStatement = Effect.gen(function* () {
   }
 })
 
-const settings = { places: 1, maximum: 3, separable: (reason: string) => reason === "one's own" }
+const settings = {
+  places: 1,
+  maximum: 3,
+  separable: (reason: string) => reason === "one's own",
+  heldUp: (reason: string) => reason === "held up",
+}
 
 const start = <A, E>(call: Effect.Effect<A, E>) =>
   Effect.forkChild(call, { startImmediately: true })

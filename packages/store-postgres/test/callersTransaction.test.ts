@@ -96,6 +96,8 @@ const aShop = Effect.gen(function* () {
   }
 })
 
+const atOnce = { concurrency: "unbounded" } as const
+
 const phone = "+15550100001"
 const key: IdempotencyKey = { key: "order 7", fingerprint: "f".repeat(64) }
 const nothing = { records: 0, claims: 0, quota: 0, orders: 0, messages: 0, allowance: 3 }
@@ -262,6 +264,39 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             messages: 2,
             allowance: 1,
           })
+        }),
+      ),
+    )
+
+    it.effect(
+      "others go on while it is open, and those of its number wait for its end",
+      inShop(({ client, inStores, join, send }) =>
+        Effect.gen(function* () {
+          const other = yield* inStores(
+            Effect.gen(function* () {
+              const made = yield* aWorkspace()
+              yield* aNumber(made.id)
+              return Caller.trusted(made)
+            }),
+          )
+          const sendOfOther = Messages.use((messages) =>
+            messages.send(other, { to: { phone }, text: "Hello" }, null),
+          )
+          yield* say(client, "begin")
+          const first = yield* inStores(join(client, send(phone, key)))
+          // Of the number, of the plan, and of the same idempotency key: more than there are places.
+          const waiting = yield* Effect.forEach([null, null, key, key], (each) =>
+            Effect.forkChild(inStores(send(phone, each)), { startImmediately: true }),
+          )
+          for (let round = 0; round < 3; round++) {
+            const sends = Array.from({ length: 8 }, () => sendOfOther)
+            assert.lengthOf(yield* inStores(Effect.all(sends, atOnce)), 8)
+          }
+          for (const fiber of waiting) assert.isUndefined(fiber.pollUnsafe())
+          yield* say(client, "commit")
+          const [one, two, ...repeats] = yield* Effect.forEach(waiting, Fiber.join)
+          assert.deepStrictEqual([one?.replayed, two?.replayed], [false, false])
+          for (const repeat of repeats) assert.deepStrictEqual(repeat, { ...first, replayed: true })
         }),
       ),
     )

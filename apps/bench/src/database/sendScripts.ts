@@ -77,6 +77,7 @@ const accept = (claimed: boolean) =>
       p_claim_fingerprint: `array['${fingerprint}']`,
       p_claim_token: `array[${token}]`,
     }),
+    p_patience: "250",
     m_acceptance: "array[1]",
     m_created_at: "array[:now]::timestamptz[]",
     m_due_at: "array[:now]::timestamptz[]",

@@ -61,7 +61,9 @@ export const batchRow: Row = {
               Effect.promise(async () => {
                 for (const { accept, load } of prepared) {
                   await pool.query({ name: "load", text: loadStatement.text, values: [...load] })
-                  const values = acceptStatement.names.map((name) => accept[name] ?? "{}")
+                  const values = acceptStatement.names.map(
+                    (name) => accept[name] ?? (name === "p_patience" ? null : "{}"),
+                  )
                   await pool.query({ name: "accept", text: acceptStatement.text, values })
                 }
               }),

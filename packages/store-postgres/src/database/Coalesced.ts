@@ -3,12 +3,16 @@
  * call that finds a free place starts at once, alone; what queues up while all places are taken
  * forms the next batch. So nothing ever waits for a timer, and the more callers there are the less
  * each of them costs.
+ *
+ * A call whose rows another transaction holds for long, as a caller's own may, holds up no other: its
+ * batch gives up soon, the others of it go on, and that one is tried again by itself until it is its turn.
  */
-import { Deferred, Effect, Exit } from "effect"
-import type { Scope } from "effect"
 import type { StoreUnavailable } from "@messaging-service/core/ports"
+import { Deferred, Effect, Exit, Semaphore } from "effect"
+import type { Scope } from "effect"
 import * as SqlError from "effect/sql/SqlError"
 import { JoinedTransaction } from "./CallersTransaction.ts"
+import { inRealTime } from "./Database.ts"
 import type { DatabaseService } from "./Database.ts"
 
 export interface CoalescedOptions<E> {
@@ -18,11 +22,30 @@ export interface CoalescedOptions<E> {
   readonly maximum: number
   /** Whether a failure may be one call's own doing: then each call of the batch is tried alone. */
   readonly separable: (error: E) => boolean
+  /** Whether a statement gave up because another transaction held its rows for too long. */
+  readonly heldUp: (error: E) => boolean
 }
+
+/** What tells which calls need the same rows; null for one that shares them with none. */
+export type KeyOf<In> = (input: In) => string | number | null
+
+/** How long a statement that several share waits for a row, in milliseconds. */
+const lockMillis = 250
+
+/** Before a call that was held up is tried again, in real time. */
+const heldUpPauseMillis = 100
+
+/** Calls that are held up and tried at once: each has a connection for as long as it may wait. */
+const heldUpAtOnce = 1
+
+/** How long a call is tried, as long as any statement may take. */
+const heldUpMillis = 30_000
 
 interface Waiting<In, Out, E> {
   readonly input: In
   readonly answer: Deferred.Deferred<Out, E>
+  /** Its caller was interrupted. */
+  isGivenUp: boolean
 }
 
 /**
@@ -31,27 +54,66 @@ interface Waiting<In, Out, E> {
  */
 export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
   run: (inputs: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, E>,
-  { maximum, places, separable }: CoalescedOptions<E>,
+  { heldUp, maximum, places, separable }: CoalescedOptions<E>,
+  keyOf: KeyOf<In> = () => null,
 ): Effect.fn.Return<(input: In) => Effect.Effect<Out, E>, never, Scope.Scope> {
   const scope = yield* Effect.scope
   let waiting: Array<Waiting<In, Out, E>> = []
   let underWay = 0
 
-  const together = (batch: ReadonlyArray<Waiting<In, Out, E>>): Effect.Effect<void> =>
-    run(batch.map((one) => one.input)).pipe(
-      Effect.onExit((exit) =>
-        batch.length > 1 && isSeparable(exit) ? Effect.void : answerAll(batch, exit),
-      ),
-      Effect.exit,
-      Effect.flatMap((exit) =>
-        batch.length > 1 && isSeparable(exit)
-          ? Effect.forEach(batch, (one) => together([one]), { discard: true })
-          : Effect.void,
-      ),
-    )
-  const isSeparable = (exit: Exit.Exit<unknown, E>): boolean =>
+  const turns = Semaphore.makeUnsafe(heldUpAtOnce)
+
+  /** Whether the exit is a failure of which that is so. */
+  const failsAs = (exit: Exit.Exit<unknown, E>, is: (error: E) => boolean): boolean =>
     Exit.isFailure(exit) &&
-    exit.cause.reasons.some((reason) => reason._tag === "Fail" && separable(reason.error))
+    exit.cause.reasons.some((reason) => reason._tag === "Fail" && is(reason.error))
+
+  /** How many calls of a key are held up: later ones of it need not be tried beside others. */
+  const held = new Map<string | number, number>()
+  const hold = (input: In, more: number) => {
+    const key = keyOf(input)
+    if (key === null) return
+    const count = (held.get(key) ?? 0) + more
+    if (count > 0) held.set(key, count)
+    else held.delete(key)
+  }
+  const isHeld = (input: In): boolean => {
+    const key = keyOf(input)
+    return key !== null && held.has(key)
+  }
+
+  /** Until the rows are free, or it took too long: outside of all places. */
+  const untilFree = (one: Waiting<In, Out, E>): Effect.Effect<void> => {
+    const until = performance.now() + heldUpMillis
+    const again: Effect.Effect<void> = Effect.gen(function* () {
+      yield* inRealTime(Effect.sleep(heldUpPauseMillis))
+      if (one.isGivenUp) return
+      const exit = yield* Effect.exit(turns.withPermit(run([one.input])))
+      if (failsAs(exit, heldUp) && performance.now() < until) return yield* again
+      yield* answerAll([one], exit)
+    })
+    hold(one.input, 1)
+    const ended = Effect.sync(() => hold(one.input, -1))
+    return Effect.asVoid(Effect.forkIn(Effect.ensuring(again, ended), scope))
+  }
+
+  const together = (batch: ReadonlyArray<Waiting<In, Out, E>>): Effect.Effect<void> => {
+    const [first] = batch
+    const isAlone = batch.length === 1
+    if (isAlone && first !== undefined && isHeld(first.input)) return untilFree(first)
+    const isOver = (exit: Exit.Exit<unknown, E>) =>
+      !failsAs(exit, heldUp) && (isAlone || !failsAs(exit, separable))
+    return run(batch.map((one) => one.input)).pipe(
+      Effect.onExit((exit) => (isOver(exit) ? answerAll(batch, exit) : Effect.void)),
+      Effect.exit,
+      Effect.flatMap((exit) => {
+        if (isOver(exit) || first === undefined) return Effect.void
+        return isAlone
+          ? untilFree(first)
+          : Effect.forEach(batch, (one) => together([one]), { discard: true })
+      }),
+    )
+  }
 
   const work = Effect.gen(function* () {
     while (waiting.length > 0) {
@@ -69,12 +131,14 @@ export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
 
   const shared = (input: In): Effect.Effect<Out, E> =>
     Effect.suspend(() => {
-      const one: Waiting<In, Out, E> = { input, answer: Deferred.makeUnsafe() }
+      const one: Waiting<In, Out, E> = { input, answer: Deferred.makeUnsafe(), isGivenUp: false }
       const answered = Effect.onInterrupt(Deferred.await(one.answer), () =>
         Effect.sync(() => {
+          one.isGivenUp = true
           waiting = waiting.filter((other) => other !== one)
         }),
       )
+      if (isHeld(input)) return Effect.andThen(untilFree(one), answered)
       waiting.push(one)
       if (underWay >= places) return answered
       underWay++
@@ -120,10 +184,23 @@ const places = 2
  * twice four has less room for each. */
 const connectionsForAll = 8
 
+/** Whether a statement gave a lock up that another transaction held for too long. */
+export const isHeldUp = ({ cause }: StoreUnavailable): boolean =>
+  SqlError.isSqlError(cause) && cause.reason._tag === "LockTimeoutError"
+
+/**
+ * How long a statement may wait for a row: not long where calls share it, and as the caller's own
+ * transaction says where it is part of one. In milliseconds; null for as long as it takes.
+ */
+export const lockPatience = Effect.map(JoinedTransaction, (joined) =>
+  joined === null ? lockMillis : null,
+)
+
 /** How the hot calls are coalesced on a pool of this size. */
 export const coalescing = (database: DatabaseService): CoalescedOptions<StoreUnavailable> => ({
   places: database.maxConnections < connectionsForAll ? 1 : places,
   maximum,
+  heldUp: isHeldUp,
   separable: ({ cause }) =>
     SqlError.isSqlError(cause) &&
     (cause.reason._tag === "UnknownError" ||

@@ -8,6 +8,7 @@ import {
   ConnectionError,
   ConstraintError,
   DeadlockError,
+  LockTimeoutError,
   SerializationError,
   SqlError,
   StatementTimeoutError,
@@ -58,6 +59,7 @@ export const sqlErrorOf = (cause: unknown): SqlError => {
   const given = { cause, message: cause instanceof Error ? cause.message : String(cause) }
   if (code === "40P01") return new SqlError({ reason: new DeadlockError(given) })
   if (code === "40001") return new SqlError({ reason: new SerializationError(given) })
+  if (code === "55P03") return new SqlError({ reason: new LockTimeoutError(given) })
   if (code === "57014") return new SqlError({ reason: new StatementTimeoutError(given) })
   if (code === "23505") {
     const constraint = field(cause, "constraint") ?? "unknown"

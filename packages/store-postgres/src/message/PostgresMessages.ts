@@ -1,6 +1,6 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
 import { movedByTick } from "@messaging-service/core/ports"
-import type { Message, MessageStore } from "@messaging-service/core/ports"
+import type { AcceptanceQuery, Message, MessageStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
@@ -105,13 +105,17 @@ select ${messageColumns("known")}
 from known
 where known.state <> all ($from)`
 
+/** What a request that looks for its claim needs alone. */
+const claimOf = ({ idempotency }: AcceptanceQuery): string | null =>
+  idempotency === null ? null : `${idempotency.keyId} ${idempotency.key}`
+
 export const messageStore = Effect.fnUntraced(function* (
   database: DatabaseService,
   queued: DeliveriesQueued,
 ) {
   const store: typeof MessageStore.Service = {
-    loadAcceptance: yield* coalesced(load(database), coalescing(database)),
-    accept: yield* coalesced(accept(database), coalescing(database)),
+    loadAcceptance: yield* coalesced(load(database), coalescing(database), claimOf),
+    accept: yield* coalesced(accept(database), coalescing(database), ({ numberId }) => numberId),
     insertRefused: insertRefused(database, queued),
     releaseClaim: (claim) => releaseClaim.run(database, claim),
     get: (scope, id) =>

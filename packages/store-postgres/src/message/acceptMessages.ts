@@ -15,6 +15,7 @@ import type {
   NewMessage,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { lockPatience } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
@@ -52,6 +53,8 @@ export interface Batch {
   /** Ordered by number. */
   readonly acceptances: ReadonlyArray<Acceptance>
   readonly messages: ReadonlyArray<NewMessage>
+  /** How long it may wait for a row, in milliseconds; for as long as it takes when left out or null. */
+  readonly patience?: number | null
 }
 
 const acceptanceColumns = columnsOf({
@@ -84,6 +87,7 @@ export const acceptParameters: Parameters<Batch> = joined(
     ),
   }),
   part("messages", each(messageColumns, "m_")),
+  single({ p_patience: integer(({ patience }: Pick<Batch, "patience">) => patience ?? null) }),
 )
 
 export const batchOf = (acceptances: ReadonlyArray<Acceptance>): Batch => ({
@@ -134,6 +138,10 @@ export const acceptMessages = sqlFunction(
     v_ids bigint[];
     v_first integer;
   begin
+    if p_patience is not null then
+      perform set_config('lock_timeout', p_patience || 'ms', true);
+    end if;
+
     for i in 1 .. v_size loop
       if p_claim_token[i] is not null then
         delete from idempotency_claims c
@@ -334,7 +342,10 @@ export const accept = (database: DatabaseService) => (acceptances: ReadonlyArray
     .map((_, index) => index)
     .toSorted((a, b) => numberAt(acceptances, a) - numberAt(acceptances, b))
   const sorted = order.flatMap((index) => acceptances[index] ?? [])
-  return Effect.map(acceptStatement.rows<OutcomeRow>(database, batchOf(sorted)), (rows) => {
+  const accepted = Effect.flatMap(lockPatience, (patience) =>
+    acceptStatement.rows<OutcomeRow>(database, { ...batchOf(sorted), patience }),
+  )
+  return Effect.map(accepted, (rows) => {
     const outcomes: Array<AcceptanceOutcome> = []
     for (const [position, row] of rows.entries()) {
       outcomes[order[position] ?? position] = toOutcome(row)

@@ -21,6 +21,7 @@ import type {
   SendingNumber,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { lockPatience } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { contactFields } from "../PostgresContacts.ts"
 import { epochMillis, jsonOf, jsonb } from "../database/Fields.ts"
@@ -78,6 +79,10 @@ export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "j
     v_room_at timestamptz;
   begin
     if v_claim is not null then
+      -- A transaction of a caller's may hold the claim for long.
+      if p_query ->> 'patience' is not null then
+        perform set_config('lock_timeout', (p_query ->> 'patience') || 'ms', true);
+      end if;
       v_refused := ${claimKey.name}(
         (v_claim ->> 'keyId')::bigint, v_claim ->> 'key', v_claim ->> 'fingerprint',
         v_claim ->> 'token', v_now
@@ -236,20 +241,21 @@ export const load = (database: DatabaseService) => (queries: ReadonlyArray<Accep
   const order = queries
     .map((query, index) => ({ index, rank: rankOf(query) }))
     .toSorted((a, b) => (a.rank === b.rank ? 0 : a.rank < b.rank ? -1 : 1))
-  return loadStatement
-    .rows<{ readonly facts: Loaded | null }>(database, {
-      queries: order.map(({ index }) => toJson(queries[index])),
-    })
-    .pipe(
-      Effect.map((rows) => {
-        const facts: Array<AcceptanceFacts> = []
-        for (const [position, { index }] of order.entries()) {
-          const query = queries[index]
-          if (query !== undefined) facts[index] = toFacts(query, rows[position]?.facts ?? {})
-        }
-        return facts
+  return lockPatience.pipe(
+    Effect.flatMap((patience) =>
+      loadStatement.rows<{ readonly facts: Loaded | null }>(database, {
+        queries: order.map(({ index }) => ({ ...toJson(queries[index]), patience })),
       }),
-    )
+    ),
+    Effect.map((rows) => {
+      const facts: Array<AcceptanceFacts> = []
+      for (const [position, { index }] of order.entries()) {
+        const query = queries[index]
+        if (query !== undefined) facts[index] = toFacts(query, rows[position]?.facts ?? {})
+      }
+      return facts
+    }),
+  )
 }
 
 /** Times as text: PostgreSQL would make inexact floating point numbers of milliseconds. */
