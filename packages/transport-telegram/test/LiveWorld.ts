@@ -136,5 +136,9 @@ export const anAccount = Effect.gen(function* () {
 export const aText = ({ id }: Pick<Account, "id">, to: Target, text?: string): OutgoingMessage =>
   live.aText(id, to, text)
 
+export const toUser = (username: string): Target => ({ kind: "username", username })
+
+export const accepted = { _tag: "Accepted" } as const
+
 export const sendNow = (message: OutgoingMessage) =>
   TelegramTransport.use((transport) => transport.send(message))

@@ -7,9 +7,10 @@ import { makePauses } from "../src/Client.ts"
 import { Sessions } from "../src/index.ts"
 import {
   Told,
+  accepted,
+  anAccount,
   aPerson,
   aText,
-  anAccount,
   layerAdapter,
   layerServer,
   layerStores,
@@ -18,13 +19,10 @@ import {
   logIn,
   sendNow,
   toldOf,
+  toUser,
   until,
   untilSo,
 } from "./LiveWorld.ts"
-
-const accepted = { _tag: "Accepted" } as const
-
-const toUser = (username: string) => ({ kind: "username", username }) as const
 
 layer(layerWorldWith({ keepAliveMillis: 50 }))("a far side that is silent", (it) => {
   it.effect("is found out by the sign of life that it does not give, and connected to anew", () =>

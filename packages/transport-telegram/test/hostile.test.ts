@@ -4,7 +4,7 @@
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { SessionStore } from "@messaging-service/core/ports"
-import type { SendOutcome, Target } from "@messaging-service/core/ports"
+import type { SendOutcome } from "@messaging-service/core/ports"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { TelegramServer } from "@messaging-service/telegram-server"
@@ -17,9 +17,10 @@ import { endingOf } from "../src/closing.ts"
 import { afterError } from "../src/outcomes.ts"
 import { keptKeys, keysInMemory, makeStorage } from "../src/storage.ts"
 import {
+  accepted,
+  anAccount,
   aPerson,
   aText,
-  anAccount,
   layerAdapter,
   layerServer,
   layerStores,
@@ -27,13 +28,10 @@ import {
   phone,
   sendNow,
   toldOf,
+  toUser,
   until,
   untilSo,
 } from "./LiveWorld.ts"
-
-const accepted = { _tag: "Accepted" } as const
-
-const toUser = (username: string): Target => ({ kind: "username", username })
 
 const codeOf = (outcome: SendOutcome) =>
   outcome._tag === "Refused" ? outcome.error.code : outcome._tag

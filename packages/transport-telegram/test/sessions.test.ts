@@ -13,9 +13,10 @@ import { createHash } from "node:crypto"
 import { Sessions } from "../src/index.ts"
 import {
   Told,
+  accepted,
+  anAccount,
   aPerson,
   aText,
-  anAccount,
   layerAdapter,
   layerServer,
   layerStores,
@@ -24,13 +25,10 @@ import {
   logIn,
   sendNow,
   toldOf,
+  toUser,
   until,
   untilSo,
 } from "./LiveWorld.ts"
-
-const accepted = { _tag: "Accepted" } as const
-
-const toUser = (username: string) => ({ kind: "username", username }) as const
 
 const ticksOf = (told: ReadonlyArray<TransportEvent>) =>
   told.flatMap((event) => (event._tag === "Tick" ? [event.transportId] : []))
