@@ -151,7 +151,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
   for (const line of [
     ["tail", "--every", "1", "--since", "2000-01-01T00:00:00Z"],
     ["send", "--to-file", "20", "--text", "Hello", "--at", "2100-01-01T00:00:00Z", "--wait"],
-    ["numbers", "connect"],
+    ["numbers", "connect", "--json"],
   ]) {
     test(`${line.join(" ")} asks at most 20 times a minute`, async ({ directory, url }) => {
       const { client, messaging } = await aWorkspace(url)
