@@ -179,24 +179,33 @@ layer(layerWorld)("a login by code", (it) => {
 })
 
 layer(layerWorld)("a login by QR code", (it) => {
-  it.effect("shows a link, and connects once it was scanned, with the password behind it", () =>
-    Effect.gen(function* () {
-      const server = yield* TelegramServer
-      const login = yield* TelegramLogin
-      for (const password of [undefined, "secret"]) {
-        const { digits } = yield* aPerson(password === undefined ? {} : { password })
-        const id = yield* aNumber(digits)
-        yield* login.begin(id, { method: "qr" })
-        yield* untilSo(Effect.map(viewOf(id), (view) => view !== null && view.qr !== null))
-        const url = (yield* viewOf(id))?.qr?.url ?? ""
-        assert.match(url, /^tg:\/\/login\?token=/)
-        yield* Effect.orDie(server.scan(digits, url))
-        const next = password === undefined ? "connected" : "password_needed"
-        yield* untilSo(Effect.map(stateOf(id), (state) => state === next))
-        if (password !== undefined) yield* login.givePassword(id, password)
-        yield* toldOf(id, "connected")
-      }
-    }),
+  it.effect(
+    "shows a link, and connects once it was scanned, with the password behind it, on each data centre",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const login = yield* TelegramLogin
+        const secret = { password: "secret" }
+        const people: ReadonlyArray<PersonOptions> = [
+          {},
+          secret,
+          { dcId: 4 },
+          { dcId: 4, ...secret },
+        ]
+        for (const options of people) {
+          const { digits } = yield* aPerson(options)
+          const id = yield* aNumber(digits)
+          yield* login.begin(id, { method: "qr" })
+          yield* untilSo(Effect.map(viewOf(id), (view) => view !== null && view.qr !== null))
+          const url = (yield* viewOf(id))?.qr?.url ?? ""
+          assert.match(url, /^tg:\/\/login\?token=/)
+          yield* Effect.orDie(server.scan(digits, url))
+          const next = options.password === undefined ? "connected" : "password_needed"
+          yield* untilSo(Effect.map(stateOf(id), (state) => state === next))
+          if (options.password !== undefined) yield* login.givePassword(id, options.password)
+          yield* toldOf(id, "connected")
+        }
+      }),
   )
 })
 
