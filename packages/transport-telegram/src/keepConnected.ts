@@ -22,6 +22,7 @@ import { endingOf, isWorthless } from "./closing.ts"
 import { fromText } from "./credentials.ts"
 import { makeSentMessages } from "./OpenAccount.ts"
 import type { OpenAccount, SentMessages } from "./OpenAccount.ts"
+import { remembering } from "./remembering.ts"
 import type { TelegramSettings } from "./settings.ts"
 import { keptKeyPlace, makeStorage, reseal } from "./storage.ts"
 
@@ -153,7 +154,8 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     const { leavePlace, proxy } = yield* connecting.ready
     const hold = makeHold(() => ownership.owns(numberId))
     yield* Effect.addFinalizer(() => Effect.sync(hold.letGo))
-    const place = keptKeyPlace(vault, numberId, run, hold, connecting.wrote)
+    const place = remembering(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
+    yield* Effect.addFinalizer(() => Effect.sync(place.stop))
     const client = yield* makeClient(settings, {
       application,
       storage: makeStorage(place),
