@@ -31,7 +31,7 @@ import {
 } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Context } from "effect"
-import { aDatabase, aProcess } from "./databases.ts"
+import { aDatabase, aDoor, aProcess } from "./databases.ts"
 import type { Stores } from "./databases.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
@@ -136,6 +136,34 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           outbox.filter((event) => event.type === "message.cancelled"),
           240,
         )
+      }),
+    )
+
+    it.effect("leases are prolonged although another transaction holds one of their lanes", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const process = yield* aProcess(database, { maxConnections: 4 })
+        const door = yield* aDoor(database)
+        const { claimed, numbers } = yield* Effect.provide(
+          Effect.gen(function* () {
+            const { workspace } = yield* aStage()
+            const made = yield* Effect.forEach(range(3), () => aNumber(workspace.id))
+            yield* Effect.forEach(made, (number) => accepted(number))
+            return { numbers: made, claimed: yield* sending.claim(made) }
+          }),
+          process,
+        )
+        const [held, ...others] = numbers.map(({ id }) => id)
+        const prolonged = yield* door.transaction("hold", (run) =>
+          Effect.andThen(
+            run(`select from lanes where number_id = ${held} for no key update`),
+            Effect.orDie(Effect.provide(sending.renew(claimed, noon + day), process)),
+          ),
+        )
+        assert.deepStrictEqual(prolonged, others)
+        // The next time it is not held any more.
+        const all = yield* Effect.provide(sending.renew(claimed, noon + day), process)
+        assert.deepStrictEqual(all, [held, ...others])
       }),
     )
 

@@ -96,7 +96,7 @@ export interface MessageEvent {
 
 /** How to listen. */
 export interface ListenOptions {
-  /** The `position` of the last event that you dealt with. Every later one is told, also those from before this start; events are kept for 30 days. When left out, events from now on are told. */
+  /** The `position` of the last event that you dealt with. Every later one is told, also those from before this start; events are kept for 30 days. When left out, events from now on are told; on PostgreSQL one whose transaction stayed open while a thousand later events were written may be missed then, and is never missed with `after`. */
   readonly after?: number | undefined
 }
 

@@ -30,7 +30,7 @@ export interface CoalescedOptions<E> {
 export type KeyOf<In> = (input: In) => string | number | null
 
 /** How long a statement that several share waits for a row, in milliseconds. */
-const lockMillis = 250
+export const lockMillis = 250
 
 /** Before a call that was held up is tried again, in real time. */
 const heldUpPauseMillis = 100

@@ -8,6 +8,7 @@
  */
 import type { ClaimedMessage, ClaimQuery, LaneQueue, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
 import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import {
@@ -19,6 +20,7 @@ import {
   integer,
   selected,
   without,
+  text,
 } from "../database/Fields.ts"
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
 import { call, given, single, sqlFunction, statement } from "../database/Statement.ts"
@@ -257,7 +259,7 @@ export const claim = (database: DatabaseService) => (query: ClaimQuery) =>
  */
 const renewLeases = statement(
   "renew",
-  given({ numbers: bigints, leases: bigints, leaseUntil: instant }),
+  given({ numbers: bigints, leases: bigints, leaseUntil: instant, patience: text }),
 )`
 with held as materialized (
   select l.number_id
@@ -266,6 +268,8 @@ with held as materialized (
     on asked.number_id = l.number_id
     and asked.lease = l.lease
   where l.lease_until is not null
+    -- One that another transaction holds for long must not keep the others from being prolonged.
+    and (select set_config('lock_timeout', $patience, true)) is not null
   order by l.number_id
   for no key update of l
 )
@@ -276,16 +280,41 @@ from held
 where l.number_id = held.number_id
 returning l.number_id`
 
+type Lease = Parameters<(typeof LaneQueue.Service)["renew"]>[0][number]
+
+const prolonged = (database: DatabaseService, leases: ReadonlyArray<Lease>, leaseUntil: number) =>
+  renewLeases.rows<{ readonly number_id: bigint }>(database, {
+    numbers: leases.map((one) => one.numberId),
+    leases: leases.map((one) => one.lease),
+    leaseUntil,
+    patience: `${lockMillis}ms`,
+  })
+
+/** Leases that are renewed at once, each by itself. */
+const aloneAtOnce = 2
+
+/** The one that is held is left for the next time; it cannot be claimed meanwhile. */
+const oneByOne = (database: DatabaseService, leases: ReadonlyArray<Lease>, leaseUntil: number) =>
+  Effect.map(
+    Effect.forEach(
+      leases,
+      (lease) =>
+        Effect.catchTag(prolonged(database, [lease], leaseUntil), "StoreUnavailable", (error) =>
+          isHeldUp(error) ? Effect.succeed([]) : Effect.fail(error),
+        ),
+      { concurrency: aloneAtOnce },
+    ),
+    (rows) => rows.flat(),
+  )
+
 export const renew =
   (database: DatabaseService): (typeof LaneQueue.Service)["renew"] =>
   (leases, leaseUntil) =>
     leases.length === 0
       ? Effect.succeed(new Set<NumberId>())
-      : Effect.map(
-          renewLeases.rows<{ readonly number_id: bigint }>(database, {
-            numbers: leases.map((one) => one.numberId),
-            leases: leases.map((one) => one.lease),
-            leaseUntil,
-          }),
-          (rows) => new Set(rows.map((row) => Number(row.number_id) as NumberId)),
+      : prolonged(database, leases, leaseUntil).pipe(
+          Effect.catchTag("StoreUnavailable", (error) =>
+            isHeldUp(error) ? oneByOne(database, leases, leaseUntil) : Effect.fail(error),
+          ),
+          Effect.map((rows) => new Set(rows.map((row) => Number(row.number_id) as NumberId))),
         )
