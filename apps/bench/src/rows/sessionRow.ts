@@ -102,7 +102,7 @@ const sessionRowOf = (
         `${sessions} numbers in one process, linked before and connected again by a new process for each round; what each of them takes above a process with one`,
         ...notes,
         "held: objects and buffers; resident: what the system gave to the process; both once it is quiet and its garbage is collected",
-        "connected: from the first to the last; both open eight at a time",
+        "connected: from the first to the last; both open eight at a time, the service no more than 40 a second",
       ],
     }
   }),
@@ -114,7 +114,6 @@ export const sessionRow = sessionRowOf(
   ({ sessions }) => sessions,
   [
     "service: the worker as it is run, with its store on PostgreSQL; bare: sockets of the library alone, with keys in an SQLite file that waits for no disk",
-    "the service opens no more than 40 a second",
   ],
 )
 
