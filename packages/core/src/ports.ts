@@ -215,6 +215,7 @@ export type {
   ClaimQuery,
   ClaimedMessage,
   LaneControl,
+  SettledLanes,
   Settlement,
 } from "./queue/LaneQueue.ts"
 export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"

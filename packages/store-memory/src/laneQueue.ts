@@ -167,7 +167,7 @@ export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
       const id = settleOne(tables, settlement, now)
       if (id !== undefined) settled.add(id)
     }
-    return settled
+    return { settled, heldUp: [] }
   },
 
   pause: (numberId, pause, now) =>

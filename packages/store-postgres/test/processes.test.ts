@@ -3,7 +3,7 @@
  * coalesced; here every process has a pool of its own, and only the database is between them.
  */
 import { assert, layer } from "@effect/vitest"
-import { KeyStore } from "@messaging-service/core/ports"
+import { KeyStore, LaneQueue } from "@messaging-service/core/ports"
 import type {
   ClaimedMessage,
   Message,
@@ -164,6 +164,42 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         // The next time it is not held any more.
         const all = yield* Effect.provide(sending.renew(claimed, noon + day), process)
         assert.deepStrictEqual(all, [held, ...others])
+      }),
+    )
+
+    it.effect("attempts are settled although another transaction holds one of their lanes", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const process = yield* aProcess(database, { maxConnections: 4 })
+        const door = yield* aDoor(database)
+        const claimed = yield* Effect.provide(
+          Effect.gen(function* () {
+            const { workspace } = yield* aStage()
+            const numbers = yield* Effect.forEach(range(3), () => aNumber(workspace.id))
+            yield* Effect.forEach(numbers, (number) => accepted(number))
+            return yield* sending.claim(numbers)
+          }),
+          process,
+        )
+        const settlements = claimed.map((each) => sending.sent(each))
+        const settle = Effect.orDie(
+          Effect.provide(
+            LaneQueue.use((queue) => queue.settle(settlements, noon)),
+            process,
+          ),
+        )
+        const [held, ...others] = claimed.map(({ message }) => message.id)
+        const number = claimed[0]?.number.id
+        const outcome = yield* door.transaction("hold", (run) =>
+          Effect.andThen(
+            run(`select from lanes where number_id = ${number} for no key update`),
+            settle,
+          ),
+        )
+        assert.deepStrictEqual([...outcome.settled], others)
+        assert.deepStrictEqual(outcome.heldUp, settlements.slice(0, 1))
+        const later = yield* settle
+        assert.deepStrictEqual([[...later.settled], later.heldUp], [[held], []])
       }),
     )
 

@@ -54,7 +54,7 @@ export const layerCountedStores = Layer.mergeAll(
   })),
   over(LaneQueue, (queue, ended) => ({
     settle: (settlements, now) =>
-      Effect.tap(queue.settle(settlements, now), (settled) =>
+      Effect.tap(queue.settle(settlements, now), ({ settled }) =>
         ended(
           settlements.flatMap((settlement) =>
             settlement._tag === "Ended" && settled.has(settlement.change.message.id)

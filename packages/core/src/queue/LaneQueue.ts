@@ -78,6 +78,14 @@ export type Settlement = Aftermath & {
       }
   )
 
+/** What became of settlements; one that is in neither was passed over, since its lease is lost. */
+export interface SettledLanes {
+  /** The messages that were settled. */
+  readonly settled: ReadonlySet<MessageId>
+  /** Those to be settled later. */
+  readonly heldUp: ReadonlyArray<Settlement>
+}
+
 export class LaneQueue extends Context.Service<
   LaneQueue,
   {
@@ -102,13 +110,13 @@ export class LaneQueue extends Context.Service<
      * Settles attempts, each only if its lease is still the lane's; the message's state, its event,
      * what it gives back and the lane's next due moment in one commit. Where the number's new
      * recipients are limited by then, the recipient of what was sent is none from now on. A lane with more to send goes
-     * to the back of the line, so that every number makes progress. Returns the ids of the messages
-     * that were settled.
+     * to the back of the line, so that every number makes progress. What another transaction holds
+     * up for long, such as a caller's own, is left for later: the others are settled.
      */
     settle(
       settlements: ReadonlyArray<Settlement>,
       now: number,
-    ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
+    ): Effect.Effect<SettledLanes, StoreUnavailable>
     /**
      * Pauses a lane, beside what pauses it already (see `pausesAfter`). What is in the hands of a
      * transport is not called back. False when the number is unknown or removed.

@@ -37,12 +37,13 @@ export const makeDispatcher = Effect.gen(function* () {
     perform: yield* makeAttempt,
     settle: (settlements) =>
       Effect.gen(function* () {
-        yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
+        const { heldUp } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
         // What goes on waiting may have expired, or lost its number, while it was in flight.
         if (settlements.some(({ _tag }) => _tag === "Again")) {
           yield* wakeUp.wake("expiry")
           yield* wakeUp.wake("stranded")
         }
+        return heldUp
       }),
     // An attempt whose lease is lost goes on: the transport may have its message by now.
     renew: (held, leaseUntil) =>

@@ -30,6 +30,9 @@ const giveBackMillis = 1000
 /** Settling is tried again until the store answers; the lease decides whether it still counts. */
 const retrySettling = Schedule.spaced("250 millis")
 
+/** Before what was held up is settled again, in real milliseconds. */
+const heldUpPauseMillis = 100
+
 /** What each claim asks for. */
 export interface LeaseQuery extends LeaseClaim, Shares {
   /** How much of that may be of the kind that the shares are of. */
@@ -56,7 +59,10 @@ export interface LeasedWork<Claimed, Result> {
     held: Iterable<Claimed>,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   perform(claimed: Claimed): Effect.Effect<Result>
-  settle(results: ReadonlyArray<Result>): Effect.Effect<void, StoreUnavailable>
+  /** Returns what is held up and to be settled later; the rest is settled. */
+  settle(
+    results: ReadonlyArray<Result>,
+  ): Effect.Effect<ReadonlyArray<Result> | void, StoreUnavailable>
   /** For claims that take the places which a settlement frees, in the same round trip. */
   readonly refill?: {
     settleAndClaim(
@@ -123,10 +129,14 @@ export const makeLeasedLoop = <Claimed, Result>(
     const runOnce = Effect.gen(function* () {
       const claimed = yield* leased.claim(yield* queryFor(batch, capacity.whole, new Map()), [])
       if (claimed.length === 0) return 0
-      yield* leased.settle(
-        yield* Effect.forEach(claimed, leased.perform, { concurrency: "unbounded" }),
-      )
-      return claimed.length
+      let results: ReadonlyArray<Result> = yield* Effect.forEach(claimed, leased.perform, {
+        concurrency: "unbounded",
+      })
+      for (;;) {
+        results = (yield* leased.settle(results)) ?? []
+        if (results.length === 0) return claimed.length
+        yield* sleep(heldUpPauseMillis)
+      }
     })
 
     const run = Effect.scoped(
@@ -243,6 +253,17 @@ export const makeLeasedLoop = <Claimed, Result>(
           Effect.uninterruptible,
         )
 
+        /** What another transaction holds up keeps its place, and keeps no other from being settled. */
+        const settleLater = (claimed: Claimed, result: Result) => {
+          const again = Effect.sync(() => {
+            if (!held.has(claimed)) return
+            ended.push(claimed)
+            results.push(result)
+            hasEnded.openUnsafe()
+          })
+          fork(Effect.andThen(sleep(heldUpPauseMillis), again))
+        }
+
         // Whatever ended meanwhile is settled together.
         const settleLoop = Effect.gen(function* () {
           yield* hasEnded.await
@@ -254,9 +275,17 @@ export const makeLeasedLoop = <Claimed, Result>(
           ended = []
           results = []
           const room = Math.min(batch, whole - held.size + settled.length)
+          let heldUp: ReadonlySet<Result> = new Set()
+          const settleAlone = Effect.map(
+            Effect.suspend(() => leased.settle(settling)),
+            (later): ReadonlyArray<Claimed> => {
+              heldUp = new Set(later ?? [])
+              return []
+            },
+          )
           const claimed = yield* Effect.suspend(() =>
             refill === undefined || stopping
-              ? Effect.as(leased.settle(settling), [])
+              ? settleAlone
               : claimWith(room, (query) => refill.settleAndClaim(settling, query)),
           ).pipe(
             Effect.tapError((error) =>
@@ -271,7 +300,11 @@ export const makeLeasedLoop = <Claimed, Result>(
           )
           // A stopping worker takes no more, and ends as soon as it holds nothing.
           if (stopping) yield* wake
-          settled.forEach(release)
+          for (const [at, each] of settled.entries()) {
+            const result = settling[at]
+            if (result !== undefined && heldUp.has(result)) settleLater(each, result)
+            else release(each)
+          }
           const beginAll = Effect.sync(() => claimed.forEach(begin))
           // Many calls take long to begin: what ended meanwhile is on its way to the store before them.
           if (results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginAll))

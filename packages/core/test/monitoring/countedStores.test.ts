@@ -60,7 +60,7 @@ const countedBy = <E>(
       end: () => Effect.succeed(written),
       insertRefused: () => Effect.succeed(refused),
     }),
-    Layer.mock(LaneQueue, { settle: () => Effect.succeed(written) }),
+    Layer.mock(LaneQueue, { settle: () => Effect.succeed({ settled: written, heldUp: [] }) }),
     Layer.mock(ReminderStore, { run: () => Effect.succeed(run) }),
     Layer.mock(DeliveryQueue, { settle: () => Effect.void }),
   )

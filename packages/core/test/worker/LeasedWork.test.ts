@@ -47,6 +47,40 @@ describe("a loop of leased work", () => {
     )
   })
 
+  it.effect("settles later what is held up, and all else meanwhile", () => {
+    const settled: Array<ReadonlyArray<number>> = []
+    let isHeld = true
+    const { begun, end, within } = aLoop({
+      due: jobs(upTo(7)),
+      leased: {
+        settle: (results) =>
+          Effect.sync(() => {
+            settled.push(results)
+            return isHeld ? results.filter((result) => result === 1) : []
+          }),
+      },
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        yield* end(1)
+        assert.deepStrictEqual(settled, [[1]])
+        // It keeps its place.
+        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5])
+        yield* end(2)
+        assert.deepStrictEqual(settled, [[1], [2]])
+        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
+        yield* TestClock.adjust(second)
+        assert.isTrue(settled.length > 2 && settled.slice(2).every(([only]) => only === 1))
+        isHeld = false
+        yield* TestClock.adjust(second)
+        const { length } = settled
+        yield* TestClock.adjust(second)
+        assert.lengthOf(settled, length)
+        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6, 7])
+      }),
+    )
+  })
+
   it.effect("takes what its settlement frees, and wakes other loops only when it stops", () => {
     const { begun, end, within } = aLoop({ due: jobs(upTo(6)) })
     return within((loop) =>

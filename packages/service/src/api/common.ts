@@ -78,8 +78,7 @@ export interface SendOptions extends RepeatOptions {
   /**
    * Accepts inside this transaction, on a store on PostgreSQL: the message is there if, and only if, you
    * commit, and is sent after that. A refusal leaves the transaction usable. Until it ends others who
-   * send from the same number wait, and so may a worker, with all sends of its process; so send last and
-   * commit soon. Left idle for 5 seconds it is ended: PostgreSQL closes the connection, nothing was done,
+   * send from the same number wait, and so does what became of its messages; so send last and commit soon. Left idle for 5 seconds it is ended: PostgreSQL closes the connection, nothing was done,
    * and your next statement there fails. What cannot be joined (a pool, a client without a transaction, one
    * that has failed) fails with `validation_failed`. `close` does not wait for it.
    */

@@ -2,11 +2,19 @@
  * Settling attempts: the end of each message or its return to the lane, its event, what it gives
  * back and the lane's next due moment, in one commit.
  *
- * Locks: the lanes by id, then the workspaces that get allowance back, by id. When the lane
+ * Locks: the lanes by id, then the workspaces that get allowance back, by id, none of them waited for
+ * longer than `p_patience` says: each settlement is then tried by itself. When the lane
  * has a newer lease, another worker holds it: that settlement is passed over.
  */
-import type { MessageId, Settlement } from "@messaging-service/core/ports"
+import type {
+  LaneQueue,
+  MessageId,
+  SettledLanes,
+  Settlement,
+  StoreUnavailable,
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integer, listed, text, within } from "../database/Fields.ts"
 import { call, each, joined, part, sqlFunction, taking } from "../database/Statement.ts"
@@ -57,7 +65,7 @@ const columns = {
  */
 export const settleAttempts = sqlFunction(
   "settle_attempts",
-  joined(taking({ now: instant }), part("settlements", each(columns, "p_"))),
+  joined(taking({ now: instant, patience: text }), part("settlements", each(columns, "p_"))),
   "table (message_id bigint, queued boolean)",
 )`
   declare
@@ -69,6 +77,7 @@ export const settleAttempts = sqlFunction(
     v_limits boolean;
     v_given_back bigint[];
   begin
+    perform set_config('lock_timeout', p_patience, true);
     ${lockLanes("p_number_id")}
 
     select array_agg(held.place), bool_or(held.limits)
@@ -169,9 +178,41 @@ export const settleAttempts = sqlFunction(
 
 const settleStatement = call("settle", settleAttempts)
 
-export const settle =
-  (database: DatabaseService, { tell }: DeliveriesQueued) =>
-  (settlements: ReadonlyArray<Settlement>, now: number) => {
-    if (settlements.length === 0) return Effect.succeed(new Set<MessageId>())
-    return endedIds(settleStatement.rows<EndedRow>(database, { settlements, now }), tell)
-  }
+/** Settlements that are made at once, each by itself. */
+const aloneAtOnce = 2
+
+export const settle = (
+  database: DatabaseService,
+  { tell }: DeliveriesQueued,
+): (typeof LaneQueue.Service)["settle"] => {
+  const together = (settlements: ReadonlyArray<Settlement>, now: number) =>
+    endedIds(
+      settleStatement.rows<EndedRow>(database, { settlements, now, patience: `${lockMillis}ms` }),
+      tell,
+    )
+  const settling = (
+    settlements: ReadonlyArray<Settlement>,
+    now: number,
+  ): Effect.Effect<SettledLanes, StoreUnavailable> =>
+    together(settlements, now).pipe(
+      Effect.map((settled): SettledLanes => ({ settled, heldUp: [] })),
+      Effect.catchTag("StoreUnavailable", (error) => {
+        if (!isHeldUp(error)) return Effect.fail(error)
+        return settlements.length === 1
+          ? Effect.succeed({ settled: new Set<MessageId>(), heldUp: settlements })
+          : oneByOne(settlements, now)
+      }),
+    )
+  const oneByOne = (settlements: ReadonlyArray<Settlement>, now: number) =>
+    Effect.map(
+      Effect.forEach(settlements, (one) => settling([one], now), { concurrency: aloneAtOnce }),
+      (each): SettledLanes => ({
+        settled: new Set(each.flatMap(({ settled }) => [...settled])),
+        heldUp: each.flatMap(({ heldUp }) => heldUp),
+      }),
+    )
+  return (settlements, now) =>
+    settlements.length === 0
+      ? Effect.succeed({ settled: new Set<MessageId>(), heldUp: [] })
+      : settling(settlements, now)
+}

@@ -118,7 +118,7 @@ export const again = (
 export const settle = (settlements: ReadonlyArray<Settlement>, now = noon) =>
   Effect.map(
     LaneQueue.use((queue) => queue.settle(settlements, now)),
-    (settled) => [...settled].toSorted((a, b) => a - b),
+    ({ settled }) => [...settled].toSorted((a, b) => a - b),
   )
 
 /** Sends the number's next message at `now`, from claim to settlement, and returns it. */

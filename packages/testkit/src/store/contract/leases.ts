@@ -392,7 +392,7 @@ export const leases: Topic = (it) => {
   it.effect("a settlement of nothing settles nothing", () =>
     Effect.gen(function* () {
       const queue = yield* LaneQueue
-      assert.strictEqual((yield* queue.settle([], noon)).size, 0)
+      assert.strictEqual((yield* queue.settle([], noon)).settled.size, 0)
     }),
   )
 }
