@@ -113,7 +113,7 @@ export interface TelegramServerShape {
   readonly sessions: (phone: string) => AccountSessions
   /** How many of those accounts have a session that hears updates. */
   readonly online: (phones: ReadonlySet<string>) => number
-  /** How many connections are open, of whomever. */
+  /** How many connections are open in all. */
   readonly connections: () => number
   /** How often a code was sent to that phone in the login that goes on; 0 without one. */
   readonly codesSent: (phone: string) => number

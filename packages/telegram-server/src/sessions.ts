@@ -238,7 +238,7 @@ export const makeSessions = (
     return session
   }
 
-  /** Who hears updates is the account's one client; two at a time are two processes with one key. */
+  /** A connection that hears updates is an account's one client; two at a time are two processes with one key. */
   const noteUse = (key: AuthKey, connection: Connection) => {
     if (key.latest === connection) return
     if (connection.hasHeardUpdates) {
