@@ -206,9 +206,9 @@ export const settle = (
   const oneByOne = (settlements: ReadonlyArray<Settlement>, now: number) =>
     Effect.map(
       Effect.forEach(settlements, (one) => settling([one], now), { concurrency: aloneAtOnce }),
-      (each): SettledLanes => ({
-        settled: new Set(each.flatMap(({ settled }) => [...settled])),
-        heldUp: each.flatMap(({ heldUp }) => heldUp),
+      (made): SettledLanes => ({
+        settled: new Set(made.flatMap(({ settled }) => [...settled])),
+        heldUp: made.flatMap(({ heldUp }) => heldUp),
       }),
     )
   return (settlements, now) =>
