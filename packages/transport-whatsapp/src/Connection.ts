@@ -134,7 +134,6 @@ export const openConnection = (
 
       const resender = makeResender({
         requests: askedAgain,
-        isUnderWay: (id) => acknowledged.has(id),
         pauseMillis: settings.resendMillis,
       })
       const socket = makeWASocket({
@@ -173,7 +172,15 @@ export const openConnection = (
       shield(socket, {
         "CB:receipt": async (receipt, hear) => {
           await receiptTaken(receipt)
-          await (receipt.attrs["type"] === "retry" ? resender.serve(receipt, hear) : hear())
+          if (receipt.attrs["type"] !== "retry") return hear()
+          for (const id of idsOf(receipt)) {
+            // The far side has taken what a recipient asks for again: a word on a copy is none on it.
+            const takeWord = acknowledged.get(id)
+            if (takeWord === undefined) continue
+            resender.expectsFirst(id)
+            takeWord(null)
+          }
+          await resender.serve(receipt, hear)
         },
       })
       closeInTime(socket)

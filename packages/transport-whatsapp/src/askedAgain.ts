@@ -23,6 +23,8 @@ type Word = string | null
 export interface Resender {
   /** Hands a copy over, again and again until one is acknowledged or refused for good. */
   serve(request: BinaryNode, handOver: () => Promise<void>): Promise<void>
+  /** The word on that message's first copy is still out: it comes before those on later ones. */
+  expectsFirst(id: string): void
   /** The far side's word on a message: null for its acknowledgement. */
   heard(id: string, word: Word): void
   /** The connection is over: what is not answered yet waits for the next. */
@@ -31,38 +33,23 @@ export interface Resender {
 }
 
 export const makeResender = ({
-  isUnderWay,
   pauseMillis,
   requests,
 }: {
   readonly requests: AskedAgain
-  /** Whether the first copy of that message waits for its own acknowledgement. */
-  readonly isUnderWay: (id: string) => boolean
-  /** The first pause between two copies, in real time; it doubles. A word is waited for as long. */
+  /** The first pause between two copies, in real time; it doubles. A word is waited for twice as long. */
   readonly pauseMillis: number
 }): Resender => {
   const counted = new Map<string, unknown>()
-  /** By message: what hears each word on it. */
-  const listeners = new Map<string, Set<(word: Word) => void>>()
+  const firstsOut = new Set<string>()
+  /**
+   * By message: the copy that is under way. A word names no recipient, so those of one message are handed
+   * over one after the other.
+   */
+  const underWay = new Map<string, { readonly hear: (word: Word) => void }>()
+  const turns = new Map<string, Promise<void>>()
   const end = Promise.withResolvers<undefined>()
   let isOver = false
-
-  /** The first refusal of a message, or null once so many copies are acknowledged. */
-  const wordOn = (id: string, copies: number) => {
-    const { promise, resolve } = Promise.withResolvers<Word>()
-    let left = copies
-    const listener = (word: Word) => {
-      left -= 1
-      if (word !== null || left === 0) resolve(word)
-    }
-    const all = listeners.get(id) ?? new Set()
-    listeners.set(id, all.add(listener))
-    const forget = () => {
-      all.delete(listener)
-      if (all.size === 0) listeners.delete(id)
-    }
-    return { promise, forget }
-  }
 
   /** Undefined when the time or the connection is over before. */
   const within = async <A>(millis: number, promise: Promise<A>): Promise<A | undefined> => {
@@ -75,15 +62,27 @@ export const makeResender = ({
     }
   }
 
+  const inTurn = async (id: string, work: () => Promise<void>): Promise<void> => {
+    const before = turns.get(id)
+    const own = before === undefined ? work() : before.then(work, work)
+    turns.set(id, own)
+    try {
+      await own
+    } finally {
+      if (turns.get(id) === own) turns.delete(id)
+    }
+  }
+
   /** Whether the far side took a copy, or never will. */
-  const isAnswered = async (id: string, handOver: () => Promise<void>) => {
-    const { forget, promise } = wordOn(id, isUnderWay(id) ? 2 : 1)
+  const isAnswered = async (id: string, handOver: () => Promise<void>): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<Word>()
+    underWay.set(id, { hear: resolve })
     try {
       await handOver()
       const word = await within(2 * pauseMillis, promise)
       return word === null || (word !== undefined && afterNack(word, 0)._tag === "Refused")
     } finally {
-      forget()
+      underWay.delete(id)
     }
   }
 
@@ -93,17 +92,23 @@ export const makeResender = ({
       const key = `${id}:${participant}`
       if (requests.size >= mostRequests && !requests.has(key)) return handOver()
       requests.set(key, request)
-      for (let tries = 0; tries < mostTries; tries++) {
-        // The library would answer no more than two.
-        if (tries > 0) counted.delete(key)
-        if (await isAnswered(id, handOver)) break
-        await within(pauseMillis * 2 ** tries, end.promise)
-        if (isOver) return
+      // A later request of the same recipient has newer keys, and takes this one's place.
+      const isWanted = () => !isOver && requests.get(key) === request
+      for (let tries = 0; tries < mostTries && isWanted(); tries++) {
+        await inTurn(id, async () => {
+          if (!isWanted()) return
+          // The library would answer no more than two.
+          if (tries > 0) counted.delete(key)
+          const isDone = await isAnswered(id, handOver)
+          if (isDone && requests.get(key) === request) requests.delete(key)
+        })
+        if (isWanted()) await within(pauseMillis * 2 ** tries, end.promise)
       }
-      if (requests.get(key) === request) requests.delete(key)
+      if (isWanted()) requests.delete(key)
     },
+    expectsFirst: (id) => void firstsOut.add(id),
     heard: (id, word) => {
-      for (const listener of listeners.get(id) ?? []) listener(word)
+      if (word !== null || !firstsOut.delete(id)) underWay.get(id)?.hear(word)
     },
     over: () => {
       isOver = true

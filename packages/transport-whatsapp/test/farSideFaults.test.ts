@@ -74,6 +74,22 @@ layer(layerOf({ resendMillis: 50 }))("a copy that a recipient asks for again", (
       yield* Fiber.interrupt(sending)
     }),
   )
+
+  it.effect("and that is refused says nothing of the message, which others have read", () =>
+    Effect.gen(function* () {
+      const server = yield* WhatsAppServer
+      const number = yield* aLinkedNumber
+      const [one, other] = [yield* aPerson, yield* aPerson]
+      yield* server.group({ subject: "Crew", participants: [number.digits, one, other] })
+      const send = () => sendNow(aText(number, { kind: "group", group: "Crew" }))
+      assert.deepStrictEqual(yield* send(), accepted)
+      yield* server.loseSessions(one)
+      yield* server.nextMessage({ from: number.digits, outcome: "withhold ack" })
+      yield* server.nextMessage({ from: number.digits, outcome: { nack: 479 } })
+      assert.deepStrictEqual(yield* send(), accepted)
+      yield* until(() => server.copies(other) === 2)
+    }),
+  )
 })
 
 layer(layerOf({}))("a far side", (it) => {

@@ -1,0 +1,97 @@
+/** Copies that recipients ask for again: each request is answered by a copy of its own. */
+import { assert, describe, it } from "@effect/vitest"
+import type { BinaryNode } from "baileys"
+import { Effect } from "effect"
+import { makeResender } from "../src/askedAgain.ts"
+import type { AskedAgain } from "../src/askedAgain.ts"
+import { until } from "./LiveWorld.ts"
+
+const asking = (participant: string): BinaryNode => ({
+  tag: "receipt",
+  attrs: { from: "crew@g.us", participant, id: "M", type: "retry" },
+})
+
+/** A resender, and whose copies it has handed over. */
+const scene = (pauseMillis: number) => {
+  const requests: AskedAgain = new Map()
+  const resender = makeResender({ requests, pauseMillis })
+  const handedOver: Array<string> = []
+  const serve = (participant: string, name = participant) =>
+    Effect.forkChild(
+      Effect.promise(() =>
+        resender.serve(asking(participant), async () => void handedOver.push(name)),
+      ),
+    )
+  const copies = (name: string) => handedOver.filter((each) => each === name).length
+  return { requests, resender, serve, copies, handedOver }
+}
+
+describe("two members of a group who ask for one message", () => {
+  it.live("wait for one another: a word names neither of them", () =>
+    Effect.gen(function* () {
+      const { copies, handedOver, requests, resender, serve } = scene(60_000)
+      yield* serve("a")
+      yield* serve("b")
+      yield* until(() => copies("a") === 1)
+      assert.deepStrictEqual(handedOver, ["a"])
+      resender.heard("M", null)
+      yield* until(() => copies("b") === 1)
+      assert.deepStrictEqual([...requests.keys()], ["M:b"])
+      resender.heard("M", null)
+      yield* until(() => requests.size === 0)
+      assert.deepStrictEqual(handedOver, ["a", "b"])
+    }),
+  )
+
+  it.live("one's refusal is not the other's", () =>
+    Effect.gen(function* () {
+      const { copies, requests, resender, serve } = scene(10)
+      yield* serve("a")
+      yield* serve("b")
+      yield* until(() => copies("a") === 1)
+      resender.heard("M", "475")
+      yield* until(() => copies("b") > 1)
+      assert.strictEqual(copies("a"), 1)
+      resender.over()
+      assert.deepStrictEqual([...requests.keys()], ["M:b"])
+    }),
+  )
+})
+
+describe("a request", () => {
+  it.live("takes the place of the recipient's earlier one, whose keys are older", () =>
+    Effect.gen(function* () {
+      const { copies, handedOver, resender, serve } = scene(10)
+      yield* serve("a", "first")
+      yield* until(() => copies("first") > 0)
+      yield* serve("a", "second")
+      yield* until(() => copies("second") > 1)
+      resender.over()
+      assert.isBelow(handedOver.lastIndexOf("first"), handedOver.indexOf("second"))
+    }),
+  )
+
+  it.live("is not answered by the word on the message's first copy", () =>
+    Effect.gen(function* () {
+      const { copies, requests, resender, serve } = scene(10)
+      resender.expectsFirst("M")
+      yield* serve("a")
+      yield* until(() => copies("a") === 1)
+      resender.heard("M", null)
+      yield* until(() => copies("a") > 1)
+      resender.heard("M", null)
+      yield* until(() => requests.size === 0)
+    }),
+  )
+
+  it.live("that is not answered when the connection ends is kept for the next one", () =>
+    Effect.gen(function* () {
+      const { copies, requests, resender, serve } = scene(60_000)
+      yield* serve("a")
+      yield* until(() => copies("a") === 1)
+      resender.over()
+      yield* Effect.yieldNow
+      assert.deepStrictEqual([...requests.keys()], ["M:a"])
+    }),
+  )
+})
