@@ -9,6 +9,7 @@ import { layerDatabase } from "./rules/compare.ts"
 import { keyRules } from "./rules/keys.ts"
 import { laneRules } from "./rules/lanes.ts"
 import { messageRules } from "./rules/messages.ts"
+import { nextDueRules } from "./rules/nextDue.ts"
 import { shareRules } from "./rules/shares.ts"
 
 layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
@@ -18,5 +19,6 @@ layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
   messageRules(it)
   keyRules(it)
   laneRules(it)
+  nextDueRules(it)
   shareRules(it)
 })

@@ -36,6 +36,7 @@ import { outbox } from "./contract/outbox.ts"
 import { quota } from "./contract/quota.ts"
 import { connections } from "./contract/connections.ts"
 import { pacing } from "./contract/pacing.ts"
+import { pauses } from "./contract/pauses.ts"
 import { reminderRaces, reminderRuns } from "./contract/reminderRuns.ts"
 import { reminders } from "./contract/reminders.ts"
 import { refusedMessages } from "./contract/refused.ts"
@@ -82,6 +83,7 @@ const topics = {
   leases,
   departures,
   pacing,
+  pauses,
   "connections of numbers": connections,
   ending,
   "test messages": testMessages,

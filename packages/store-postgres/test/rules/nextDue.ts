@@ -1,0 +1,159 @@
+/** The rules of when there is next something to do in a lane. */
+import type { Vitest } from "@effect/vitest"
+import { hasExpired, holdsUntil, mayHaveLeft, nextDueAfter } from "@messaging-service/core/ports"
+import type { LaneChange, LaneDue } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { PgConnection } from "@effect/sql-pg"
+import * as sql from "../../src/queue/lane.ts"
+import { compare, draw, iso, moment } from "./compare.ts"
+import { aStanding } from "./lanes.ts"
+
+export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
+  it.effect("which message is the first that waits in a lane", () =>
+    compare("first", {
+      rows: { l: "lanes", q: "(now timestamptz)" },
+      tables: ["messages"],
+      sql: moment(sql.firstWaiting("due_at", "l", { now: "q.now" })),
+      draw: Effect.gen(function* () {
+        const now = yield* draw.time
+        const messages = yield* Effect.replicateEffect(
+          Effect.gen(function* () {
+            return {
+              state: yield* draw.from(["waiting", "waiting", "sent"] as const),
+              dueAt: yield* draw.time,
+              expiresAt: yield* draw.maybe(draw.time),
+            }
+          }),
+          yield* draw.below(6),
+        )
+        const waiting = messages
+          .filter((one) => one.state === "waiting" && !hasExpired(one, now))
+          .map(({ dueAt }) => dueAt)
+        return {
+          facts: {
+            l: { number_id: 1 },
+            q: { now: iso(now) },
+            messages: messages.map(({ dueAt, expiresAt, state }, id) => ({
+              id,
+              number_id: 1,
+              mode: "live",
+              state,
+              due_at: iso(dueAt),
+              expires_at: iso(expiresAt),
+            })),
+          },
+          core: waiting.length === 0 ? null : Math.min(...waiting),
+        }
+      }),
+    }),
+  )
+
+  it.effect("when a lane is next due after a change", () =>
+    compare("next due", {
+      rows: {
+        l: "lanes",
+        q: `(
+          change text, at timestamptz, other timestamptz, first timestamptz, again boolean,
+          interrupted integer
+        )`,
+      },
+      tables: ["messages"],
+      sql: moment(`case q.change
+        when 'Accepted' then ${sql.nextDueAfter.accepted("l", "q.at")}
+        when 'HandedOut' then ${claimed("true")}
+        when 'PassedOver' then ${claimed("false")}
+        when 'Ended' then ${sql.nextDueAfter.ended("l", "q.first")}
+        when 'Settled' then ${sql.nextDueAfter.settled("l", {
+          now: "q.at",
+          again: "q.again",
+          notBefore: "l.hold_until",
+          pausedUntil: "l.paused_until",
+          mayHaveLeft: "l.interruptions + q.interrupted > 0",
+          firstDueAt: "q.first",
+        })}
+        when 'Changed' then ${sql.nextDueAfter.changed("l", sql.holdsUntil("l", "l.paused_until"), "q.first")}
+        when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
+      end`),
+      cases: 3000,
+      draw: aChange,
+    }),
+  )
+}
+
+const claimed = (handsOut: string): string =>
+  sql.nextDueAfter.claimed({
+    handsOut,
+    leaseUntil: "q.at",
+    until: "q.other",
+    firstDueAt: "q.first",
+  })
+
+/** Infinite now and then: what only an operator ends. */
+const timeOrNever = Effect.flatMap(draw.below(4), (bit) =>
+  bit === 0 ? Effect.succeed(Infinity) : draw.time,
+)
+const orNever = (moment: number | null) => (moment === Infinity ? "infinity" : iso(moment))
+
+/** A lane and something that happens to it. */
+const aChange = Effect.gen(function* () {
+  const { row: standingRow, ...standing } = yield* aStanding
+  const { removed } = standing
+  const headId = yield* draw.maybe(Effect.succeed(1))
+  // A head alone has attempts.
+  const before = headId === null ? 0 : yield* draw.below(2)
+  const [again, interrupted] = [yield* draw.flag, yield* draw.below(2)]
+  const pausedUntil = removed ? null : yield* draw.maybe(timeOrNever)
+  const expiresAt = headId === null ? null : yield* draw.maybe(draw.time)
+  const heldAfter = (interruptions: number) =>
+    holdsUntil(pausedUntil, standing, { interruptions, expiresAt })
+  const lane: LaneDue = {
+    nextDue: yield* draw.maybe(draw.time),
+    leaseUntil: yield* draw.maybe(draw.time),
+    restsUntil: yield* draw.maybe(draw.time),
+    limitedUntil: yield* draw.maybe(draw.time),
+    heldUntil: heldAfter(before),
+    mayHaveLeft: mayHaveLeft({ interruptions: before }),
+    removed,
+  }
+  const [at, other] = [yield* draw.time, yield* draw.maybe(timeOrNever)]
+  const firstDueAt = yield* draw.maybe(draw.time)
+  const settled = { mayHaveLeft: mayHaveLeft({ interruptions: before + interrupted }) }
+  const change = yield* draw.from<LaneChange>([
+    { _tag: "Accepted", dueAt: at },
+    { _tag: "HandedOut", leaseUntil: at },
+    { _tag: "PassedOver", until: other, firstDueAt },
+    { _tag: "Ended", firstDueAt },
+    { _tag: "Settled", now: at, again: again ? settled : null, firstDueAt },
+    { _tag: "Changed", firstDueAt },
+    { _tag: "Removed", now: at, mayHaveLeft: mayHaveLeft({ interruptions: before }) },
+  ])
+  return {
+    facts: {
+      l: {
+        next_due: iso(lane.nextDue),
+        lease_until: iso(lane.leaseUntil),
+        hold_until: iso(lane.restsUntil),
+        limited_until: iso(lane.limitedUntil),
+        paused_until: orNever(pausedUntil),
+        ...standingRow,
+        head_id: headId,
+        interruptions: before,
+      },
+      q: {
+        change: change._tag,
+        at: iso(at),
+        other: orNever(other),
+        first: iso(firstDueAt),
+        again,
+        interrupted,
+      },
+      messages: headId === null ? [] : [{ id: headId, expires_at: iso(expiresAt) }],
+    },
+    core: nextDueAfter(
+      change._tag === "Settled"
+        ? { ...lane, heldUntil: heldAfter(again ? before + interrupted : 0) }
+        : lane,
+      change,
+    ),
+  }
+})
