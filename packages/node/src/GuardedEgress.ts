@@ -10,7 +10,6 @@ import {
   EgressError,
   OutboundRule,
   RealTime,
-  parseOutboundUrl,
   remembered,
 } from "@messaging-service/core/ports"
 import type {
@@ -24,6 +23,15 @@ import type {
 import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import type { Dispatcher } from "undici"
+import {
+  connectionError,
+  follow,
+  limitedBody,
+  readable,
+  requestHeaders,
+  timeoutAfter,
+} from "./Fetching.ts"
+import type { Hop } from "./Fetching.ts"
 import {
   callableAddresses,
   dialTcp,
@@ -65,14 +73,7 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
       const within = <A, E, R>(
         effect: Effect.Effect<A, E, R>,
         millis = options.connectTimeoutMillis ?? defaultConnectTimeoutMillis,
-      ) =>
-        Effect.raceFirst(
-          effect,
-          Effect.andThen(
-            realTime.sleep(millis),
-            Effect.fail(new EgressError({ reason: "timeout" })),
-          ),
-        )
+      ) => Effect.raceFirst(effect, timeoutAfter(realTime.sleep, millis))
       const connectFor = (workspaceId: WorkspaceId) => (url: OutboundUrl) =>
         within(openConnection(settings, url, workspaceId))
       const post = yield* postOverKept(options.idleMillis)
@@ -104,7 +105,7 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
               Effect.forkScoped,
             )
           const { url, response } = yield* Effect.raceFirst(
-            follow(connectFor(workspaceId), rule, text, limits.redirects),
+            follow(getOver(connectFor(workspaceId)), rule, text, limits.redirects),
             Deferred.await(deadline),
           )
           return {
@@ -112,7 +113,11 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
             headers: plainHeaders(response.headers),
             url: url.href,
             body: Stream.interruptWhen(
-              limitedBody(response, limits.maximumBytes),
+              limitedBody(
+                response.body,
+                Number(response.headers["content-length"]),
+                limits.maximumBytes,
+              ),
               Deferred.await(deadline),
             ),
           } satisfies EgressAnswer
@@ -134,26 +139,6 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
 
 const defaultConnectTimeoutMillis = 5000
 
-const redirectStatuses = [301, 302, 303, 307, 308]
-
-const requestHeaders = {
-  accept: "*/*",
-  // The bytes are kept as they come: compressed ones would be kept compressed.
-  "accept-encoding": "identity",
-  "user-agent": "Service-Media/2",
-}
-
-/** The URL of a call, unless the rule forbids it by its text alone. */
-const readable = (text: string, rule: OutboundRule, allowHttp = true) =>
-  Result.mapError(
-    parseOutboundUrl(text, { allowHttp, allowPrivate: rule.allowPrivate }),
-    (problem) =>
-      new EgressError({
-        reason: problem === "not_a_url" ? "connection" : "blocked_address",
-        cause: problem,
-      }),
-  )
-
 /** Where a post goes. What its text says does not change; what its host resolves to is asked anew. */
 const postTarget = (text: string, rule: OutboundRule, allowHttp: boolean) =>
   Result.map(readable(text, rule, allowHttp), (url) => ({
@@ -164,74 +149,33 @@ const postTarget = (text: string, rule: OutboundRule, allowHttp: boolean) =>
 
 type Connect = (url: OutboundUrl) => ReturnType<typeof openConnection>
 
-const follow = (
-  connect: Connect,
-  rule: OutboundRule,
-  text: string,
-  redirectsLeft: number,
-): Effect.Effect<
-  { readonly url: OutboundUrl; readonly response: Dispatcher.ResponseData },
-  EgressError,
-  Scope.Scope
-> =>
-  Effect.gen(function* () {
-    const url = yield* Effect.fromResult(readable(text, rule))
-    const { response, close } = yield* get(connect, url)
-    const location = response.headers["location"]
-    if (!redirectStatuses.includes(response.statusCode) || location === undefined) {
-      return { url, response }
-    }
-    yield* close
-    const next = redirectTarget(location, url)
-    if (next === undefined || redirectsLeft <= 0) {
-      return yield* new EgressError({ reason: "redirects", cause: location })
-    }
-    return yield* follow(connect, rule, next, redirectsLeft - 1)
-  })
-
-/** The absolute URL that a `Location` names, if it names exactly one. */
-const redirectTarget = (location: string | ReadonlyArray<string>, base: OutboundUrl) =>
-  typeof location === "string"
-    ? // Header bytes arrive as Latin-1; servers that do not escape them mean UTF-8.
-      URL.parse(Buffer.from(location, "latin1").toString("utf8"), base.href)?.href
-    : undefined
-
-/** One request over a connection of its own. The answer's head is in; its body is still to be read. */
-const get = (connect: Connect, url: OutboundUrl) =>
-  Effect.gen(function* () {
-    const socket = yield* connect(url)
-    const client = yield* Effect.acquireRelease(
-      Effect.sync(() => clientOver(originOf(url), socket)),
-      (opened) => Effect.promise(() => opened.destroy()),
-    )
-    const response = yield* Effect.tryPromise({
-      try: () =>
-        client.request({
-          method: "GET",
-          path: `${url.pathname}${url.search}`,
-          headers: requestHeaders,
-        }),
-      catch: connectionError,
+/** One request over a connection of its own. */
+const getOver =
+  (connect: Connect) =>
+  (url: OutboundUrl): Effect.Effect<Hop<Dispatcher.ResponseData>, EgressError, Scope.Scope> =>
+    Effect.gen(function* () {
+      const socket = yield* connect(url)
+      const client = yield* Effect.acquireRelease(
+        Effect.sync(() => clientOver(originOf(url), socket)),
+        (opened) => Effect.promise(() => opened.destroy()),
+      )
+      const response = yield* Effect.tryPromise({
+        try: () =>
+          client.request({
+            method: "GET",
+            path: `${url.pathname}${url.search}`,
+            // The bytes are kept as they come: compressed ones would be kept compressed.
+            headers: { ...requestHeaders, "accept-encoding": "identity" },
+          }),
+        catch: connectionError,
+      })
+      return {
+        response,
+        status: response.statusCode,
+        // Header bytes arrive as Latin-1; servers that do not escape them mean UTF-8.
+        locations: [response.headers["location"] ?? []]
+          .flat()
+          .map((location) => Buffer.from(location, "latin1").toString("utf8")),
+        close: Effect.promise(() => client.destroy()),
+      }
     })
-    return { response, close: Effect.promise(() => client.destroy()) }
-  })
-
-const connectionError = (cause: unknown): EgressError =>
-  cause instanceof EgressError ? cause : new EgressError({ reason: "connection", cause })
-
-/** The body as far as it is allowed to go; what says beforehand that it is longer is not read at all. */
-const limitedBody = (
-  { headers, body }: Dispatcher.ResponseData,
-  maximumBytes: number,
-): Stream.Stream<Uint8Array, EgressError> =>
-  Stream.suspend(() => {
-    const tooLarge = new EgressError({ reason: "too_large" })
-    if (Number(headers["content-length"]) > maximumBytes) return Stream.fail(tooLarge)
-    let received = 0
-    return Stream.fromAsyncIterable<Uint8Array, EgressError>(body, connectionError).pipe(
-      Stream.mapEffect((chunk) => {
-        received += chunk.length
-        return received > maximumBytes ? Effect.fail(tooLarge) : Effect.succeed(chunk)
-      }),
-    )
-  })
