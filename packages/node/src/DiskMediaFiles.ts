@@ -81,7 +81,12 @@ export const layerDiskMediaFiles = (
           const sha256 = storageKeyForm.exec(storageKey)?.[1]
           if (sha256 === undefined) return yield* new MediaFilesError({ reason: "not_found" })
           const path = join(kept, storageKey)
-          const { size, firstBytes } = yield* inspect(path)
+          const { size, firstBytes } = yield* inspect(path).pipe(
+            // Of a directory that is away, a lost mount, it is not known what it holds.
+            Effect.tapError(({ reason }) =>
+              reason === "not_found" ? onDisk(() => stat(kept)) : Effect.void,
+            ),
+          )
           return storedContent(path, size, sha256, yield* sniffMimeType(firstBytes))
         }),
         spool: Effect.fn("MediaFiles.spool")(function* <E>(

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Ids, MediaFiles, MediaFilesError, mediaTypeOf } from "@messaging-service/core/ports"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from "node:fs/promises"
+import { mkdtemp, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { layerDiskMediaFiles } from "../src/DiskMediaFiles.ts"
@@ -189,6 +189,19 @@ describe("open and remove", () => {
         assert.strictEqual(yield* reason(files.open(storageKey)), "not_found")
         assert.strictEqual(yield* reason(read(content)), "not_found")
         assert.deepStrictEqual(yield* filesIn(directory), [])
+      }),
+    ),
+  )
+
+  it.effect("a file is not said to be gone while its directory is away", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        const { storageKey } = yield* keep(files, Stream.make(png), 1000)
+        const away = join(directory, "away")
+        yield* Effect.promise(() => rename(join(directory, "media"), away))
+        assert.strictEqual(yield* reason(files.open(storageKey)), "io")
+        yield* Effect.promise(() => rename(away, join(directory, "media")))
+        assert.deepStrictEqual(yield* read((yield* files.open(storageKey)).content), png)
       }),
     ),
   )

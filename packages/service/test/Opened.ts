@@ -4,7 +4,7 @@ import { Context, Effect, Scope } from "effect"
 import { createServer } from "node:net"
 import { assert, onTestFinished } from "vitest"
 import { openService } from "../src/compose/index.ts"
-import type { ComposedService } from "../src/compose/index.ts"
+import type { ComposedService, ComposedSettings } from "../src/compose/index.ts"
 import { makeMessaging } from "../src/door/makeMessaging.ts"
 import { publicUrlOf, settingsOf } from "../src/door/settings.ts"
 import { MessagingError, open } from "../src/index.ts"
@@ -19,20 +19,14 @@ export const opened = async (options?: OpenOptions): Promise<Messaging> => {
   return messaging
 }
 
-/** A service with the controls of its simulated phones. */
-export const openedWithPhones = async (
-  options: OpenOptions = {},
-  altered: (context: Context.Context<ComposedService>) => Context.Context<ComposedService> = (
-    context,
-  ) => context,
-): Promise<{
-  readonly messaging: Messaging
-  readonly phones: typeof Emulator.Service
-  readonly context: Context.Context<ComposedService>
-}> => {
+const composed = async (
+  options: OpenOptions,
+  chosen: (settings: ComposedSettings) => ComposedSettings,
+  altered: (context: Context.Context<ComposedService>) => Context.Context<ComposedService>,
+) => {
   const scope = Scope.makeUnsafe()
   const context = await Effect.runPromise(
-    Effect.flatMap(settingsOf(options), (settings) => openService(settings, "")).pipe(
+    Effect.flatMap(settingsOf(options), (settings) => openService(chosen(settings), "")).pipe(
       Scope.provide(scope),
       Effect.map(altered),
     ),
@@ -48,6 +42,31 @@ export const openedWithPhones = async (
     }),
   )
   onTestFinished(() => messaging.close())
+  return { messaging, context }
+}
+
+/** A service in a process that has no disk, as a worker of an edge host. */
+export const openedWithoutDisk = async (options: OpenOptions): Promise<Messaging> => {
+  const { messaging } = await composed(
+    options,
+    (settings) => ({ ...settings, dataDirectory: null }),
+    (context) => context,
+  )
+  return messaging
+}
+
+/** A service with the controls of its simulated phones. */
+export const openedWithPhones = async (
+  options: OpenOptions = {},
+  altered: (context: Context.Context<ComposedService>) => Context.Context<ComposedService> = (
+    context,
+  ) => context,
+): Promise<{
+  readonly messaging: Messaging
+  readonly phones: typeof Emulator.Service
+  readonly context: Context.Context<ComposedService>
+}> => {
+  const { context, messaging } = await composed(options, (settings) => settings, altered)
   const phones = Context.getOption(context as unknown as Context.Context<Emulator>, Emulator)
   assert(phones._tag === "Some")
   return { messaging, phones: phones.value, context }

@@ -2,10 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
-import { dirname } from "node:path"
+import { readdir } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { Pool } from "pg"
 import type { Transaction } from "../src/api/common.ts"
-import { aShop, all, failure, first, opened, phone } from "./Opened.ts"
+import { aShop, all, failure, first, opened, openedWithoutDisk, phone } from "./Opened.ts"
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "on PostgreSQL",
@@ -110,6 +111,44 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           await pool.end()
         })
       }),
+    )
+
+    it.effect(
+      "a process without a disk leaves messages with files, and files, to those that have one",
+      () =>
+        Effect.gen(function* () {
+          const { dataDirectory, options } = yield* aDatabase
+          const secretsKey = "0123456789abcdef".repeat(4)
+          const { files, sent } = yield* Effect.promise(async () => {
+            const withDisk = await opened({ ...options, secretsKey, worker: false })
+            const { api, shop } = await aShop(withDisk)
+            const [file, other] = await Promise.all(
+              ["a.txt", "b.txt"].map((fileName) =>
+                api.media.upload({ fileName, content: new TextEncoder().encode("Hello") }),
+              ),
+            )
+            assert(file !== undefined && other !== undefined)
+            const { id } = await api.messages.send({ to: { phone }, media: { mediaId: file.id } })
+            const without = await openedWithoutDisk({
+              store: options.store,
+              secretsKey,
+              worker: false,
+            })
+            await without.as(shop).media.remove(other.id)
+            await without.drain({ atMostMillis: 1500 })
+            assert.strictEqual((await api.messages.get(id)).status, "queued")
+            await without.close()
+            const files = await readdir(join(dataDirectory, "media", "files"))
+            const after = await opened({ ...options, secretsKey })
+            const heard = first(1)
+            after.on("message.sent", heard.handler, { after: 0 })
+            await heard.all
+            return { files, sent: (await api.messages.get(id)).status }
+          })
+          assert.strictEqual(sent, "sent")
+          // The one that was removed stays until a process that sees it takes it away.
+          assert.lengthOf(files, 2)
+        }),
     )
 
     it.effect("one client of the program's is enough for its transaction and the service", () =>

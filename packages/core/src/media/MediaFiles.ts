@@ -49,7 +49,7 @@ export interface SpooledContent extends StoredContent {
 export class MediaFiles extends Context.Service<
   MediaFiles,
   {
-    /** Opens a stored file; fails with `not_found`. */
+    /** Opens a stored file; fails with `not_found` only where it is known that there is none. */
     open(storageKey: string): Effect.Effect<StoredContent, MediaFilesError>
     /**
      * Spools a stream into a temporary file that goes with the scope, never holding it in memory

@@ -1,6 +1,7 @@
 /**
  * Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
- * egress into a spooled file (contract: Media links). What cannot be had fails the message.
+ * egress into a spooled file (contract: Media links). What cannot be had fails the message; a disk
+ * that does not do its part now puts it off, for what it holds is still there.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
@@ -11,8 +12,8 @@ import type { OutgoingMedia } from "../transport/Transport.ts"
 import { mediaTypeOf, whyUnsendable } from "./contentType.ts"
 import { LinkDownloads, LinksBusy, unavailable } from "./LinkDownload.ts"
 import type { LinkTerms, MediaUnavailable } from "./LinkDownload.ts"
-import { MediaFiles } from "./MediaFiles.ts"
-import type { StoredContent } from "./MediaFiles.ts"
+import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
+import type { MediaFilesError, StoredContent } from "./MediaFiles.ts"
 import { MediaStore } from "./Media.ts"
 import type { MediaFile, MediaReference } from "./Media.ts"
 
@@ -22,6 +23,8 @@ const linkTerms: LinkTerms = {
   inWords: "100 MB",
   patienceMillis: 30_000,
 }
+
+const isGone = ({ reason }: MediaFilesError): boolean => reason === "not_found"
 
 export class OutgoingMediaSource extends Context.Service<
   OutgoingMediaSource,
@@ -55,14 +58,8 @@ export class OutgoingMediaSource extends Context.Service<
       const download = (workspaceId: WorkspaceId, reference: MediaReference, url: string) =>
         links.fetch(workspaceId, { ...reference, url }, linkTerms).pipe(
           Effect.map((file) => outgoing(reference, file.content, file)),
-          Effect.catchTag("MediaFilesError", ({ reason }) =>
-            Effect.fail(
-              // The link is not to blame for a full disk: the message is put off.
-              reason === "full"
-                ? new LinksBusy()
-                : unavailable("The media file could not be kept for sending."),
-            ),
-          ),
+          // The link is not to blame for a disk that cannot keep its file.
+          Effect.catchTag("MediaFilesError", () => Effect.fail(new LinksBusy())),
         )
 
       const openFile = (reference: MediaReference, file: MediaFile | null) =>
@@ -70,9 +67,18 @@ export class OutgoingMediaSource extends Context.Service<
           if (file === null) return yield* unavailable("The media file was deleted.")
           const reason = whyUnsendable(reference.type, file)
           if (reason !== undefined) return yield* unavailable(reason)
-          const stored = yield* files
-            .open(file.storageKey)
-            .pipe(Effect.mapError(() => unavailable("The media file could not be read.")))
+          const stored = yield* files.open(file.storageKey).pipe(
+            Effect.tapError((error) =>
+              isGone(error)
+                ? Effect.void
+                : Effect.logWarning("a message waits for its media file", error),
+            ),
+            Effect.mapError((error) =>
+              isGone(error)
+                ? unavailable("The media file could not be read.")
+                : filesUnavailable("media.send")(error),
+            ),
+          )
           return outgoing(reference, stored, file)
         })
 

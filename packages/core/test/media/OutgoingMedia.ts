@@ -67,8 +67,8 @@ export interface Setup {
   readonly records?: ReadonlyArray<MediaFile>
   readonly open?: Effect.Effect<StoredContent, MediaFilesError>
   readonly mimeType?: string
-  /** Whether the disk has no room. */
-  readonly full?: boolean
+  /** Why the disk keeps nothing. */
+  readonly cannotKeep?: "full" | "io"
 }
 
 export const setup = ({ replies = [answer(200)], records = [record], ...given }: Setup) =>
@@ -99,7 +99,9 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
               : Effect.fail(new MediaFilesError({ reason: "not_found" }))),
           spool: (body, maximumBytes) =>
             Effect.gen(function* () {
-              if (given.full === true) return yield* new MediaFilesError({ reason: "full" })
+              if (given.cannotKeep !== undefined) {
+                return yield* new MediaFilesError({ reason: given.cannotKeep })
+              }
               const size = yield* Stream.runFold(
                 body,
                 () => 0,

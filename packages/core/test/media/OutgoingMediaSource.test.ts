@@ -25,12 +25,16 @@ describe("a file of the media directory", () => {
     }),
   )
 
-  it.effect("a link is fetched later when the disk has no room, for it is not to blame", () =>
-    Effect.gen(function* () {
-      const { open } = yield* setup({ full: true })
-      const error = yield* Effect.flip(open(owner, link()))
-      assert.strictEqual(error._tag, "LinksBusy")
-    }),
+  it.effect(
+    "a link is fetched later when the disk cannot keep its file, for it is not to blame",
+    () =>
+      Effect.gen(function* () {
+        for (const cannotKeep of ["full", "io"] as const) {
+          const { open } = yield* setup({ cannotKeep })
+          const error = yield* Effect.flip(open(owner, link()))
+          assert.strictEqual(error._tag, "LinksBusy")
+        }
+      }),
   )
 
   it.effect("has the MIME type that was found for it, by its name too", () =>
@@ -62,6 +66,13 @@ describe("a file of the media directory", () => {
 
   it.effect("whose content is gone cannot be had", () =>
     reason({ open: Effect.fail(new MediaFilesError({ reason: "not_found" })) }, stored()),
+  )
+
+  it.effect("whose content cannot be opened now may be there, so the message is put off", () =>
+    Effect.gen(function* () {
+      const { open } = yield* setup({ open: Effect.fail(new MediaFilesError({ reason: "io" })) })
+      assert.strictEqual((yield* Effect.flip(open(owner, stored())))._tag, "StoreUnavailable")
+    }),
   )
 })
 
