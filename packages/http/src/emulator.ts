@@ -19,8 +19,7 @@ import {
 import type { ListSent } from "@messaging-service/emulator"
 import { Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
-import type { Refused } from "./openapi/errors.ts"
-import { operatorRoute } from "./operator/OperatorRoute.ts"
+import { missingNumber, operatorRoute } from "./operator/OperatorRoute.ts"
 import type { EmulatorControls } from "./operator/OperatorRoute.ts"
 import { asCommand, asGiven, bodyOf, json, optionalJson, pageOf, query } from "./route/Entry.ts"
 import { NumberJson, numberJson } from "./v2/numbers.ts"
@@ -28,8 +27,6 @@ import { NumberJson, numberJson } from "./v2/numbers.ts"
 const route = operatorRoute("Emulator")
 
 const simulatorPath = "/admin/v1/simulator"
-
-const missingNumber: Refused = { code: "number_not_found", inPath: true }
 
 const sent = {
   id: 1,

@@ -46,7 +46,8 @@ export interface NumberConnection extends Connection {
   readonly worker: string | null
 }
 
-type Addressed = readonly [
+/** A number as the operator names it, before it is known that there is one. */
+export type AddressedNumber = readonly [
   role: Role,
   workspaceId: WorkspaceId | undefined,
   id: NumberId | undefined,
@@ -56,21 +57,21 @@ export class NumberOperations extends Context.Service<
   NumberOperations,
   {
     /** GET …/connection. Each fails with `number_not_found`. */
-    connection(...number: Addressed): Effect.Effect<NumberConnection, Failure>
+    connection(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
     /**
      * POST …/pause: nothing more is handed to the transport; what it has already may still leave. Fails
      * with `invalid_datetime` and `time_in_past`.
      */
     pause(
-      ...command: readonly [...Addressed, PauseNumber]
+      ...command: readonly [...AddressedNumber, PauseNumber]
     ): Effect.Effect<NumberConnection, Failure>
     /** POST …/resume: ends every pause, whatever it was for. */
-    resume(...number: Addressed): Effect.Effect<NumberConnection, Failure>
+    resume(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
     /**
      * POST …/logout: the number is disconnected, and its device logged out at the far side; what the
      * far side does not hear of within 10 s it is told later. Waiting messages wait.
      */
-    logOut(...number: Addressed): Effect.Effect<SendingNumber, Failure>
+    logOut(...number: AddressedNumber): Effect.Effect<SendingNumber, Failure>
   }
 >()("core/NumberOperations") {
   static readonly layer = Layer.effect(
@@ -87,7 +88,7 @@ export class NumberOperations extends Context.Service<
       const notFound = refuse("number_not_found", { inPath: true })
 
       const factsOf = Effect.fnUntraced(function* (
-        ...[role, workspaceId, id]: Addressed
+        ...[role, workspaceId, id]: AddressedNumber
       ): Effect.fn.Return<ConnectionFacts, Failure> {
         const workspace = yield* workspaces.within(role, workspaceId, "numbers")
         const now = yield* Clock.currentTimeMillis
@@ -97,7 +98,7 @@ export class NumberOperations extends Context.Service<
       })
 
       const connection = Effect.fnUntraced(function* (
-        ...number: Addressed
+        ...number: AddressedNumber
       ): Effect.fn.Return<NumberConnection, Failure> {
         const facts = yield* factsOf(...number)
         const { id, mode } = facts.number

@@ -5,7 +5,6 @@
 import { Context, Effect, Layer, Result, Schema } from "effect"
 import { problem, refuse } from "../error/Refusal.ts"
 import type { Failure, Problem, Refusal } from "../error/Refusal.ts"
-import type { NumberId, WorkspaceId } from "../Ids.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
@@ -15,8 +14,8 @@ import type {
   TelegramLoginRequest,
   TelegramLoginView,
 } from "../transport/TelegramLogin.ts"
-import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import type { AddressedNumber } from "./NumberOperations.ts"
 import { NumberStore } from "./SendingNumber.ts"
 
 export const TelegramLoginBody = Schema.Struct({
@@ -64,12 +63,6 @@ const requestOf = (command: unknown): Result.Result<TelegramLoginRequest, Refusa
     return parsed === undefined ? { method: "qr" } : { method: "code", phone: parsed }
   })
 
-type Addressed = readonly [
-  role: Role,
-  workspaceId: WorkspaceId | undefined,
-  id: NumberId | undefined,
-]
-
 export class TelegramLogins extends Context.Service<
   TelegramLogins,
   {
@@ -79,19 +72,19 @@ export class TelegramLogins extends Context.Service<
      * `login_not_found`.
      */
     begin(
-      ...command: readonly [...Addressed, BeginTelegramLogin]
+      ...command: readonly [...AddressedNumber, BeginTelegramLogin]
     ): Effect.Effect<TelegramLoginView, Failure>
     /** GET …/telegram-login. */
-    get(...number: Addressed): Effect.Effect<TelegramLoginView, Failure>
+    get(...number: AddressedNumber): Effect.Effect<TelegramLoginView, Failure>
     /** DELETE …/telegram-login: gives it up. */
-    cancel(...number: Addressed): Effect.Effect<void, Failure>
+    cancel(...number: AddressedNumber): Effect.Effect<void, Failure>
     /** POST …/telegram-login/code. Fails with `invalid_code`. */
     giveCode(
-      ...command: readonly [...Addressed, GiveTelegramCode]
+      ...command: readonly [...AddressedNumber, GiveTelegramCode]
     ): Effect.Effect<TelegramLoginView, Failure>
     /** POST …/telegram-login/password. Fails with `invalid_password`. */
     givePassword(
-      ...command: readonly [...Addressed, GiveTelegramPassword]
+      ...command: readonly [...AddressedNumber, GiveTelegramPassword]
     ): Effect.Effect<TelegramLoginView, Failure>
   }
 >()("core/TelegramLogins") {
@@ -103,7 +96,7 @@ export class TelegramLogins extends Context.Service<
       const login = yield* TelegramLogin
       const noLogin = refuse("login_not_found", { inPath: true })
 
-      const accountOf = Effect.fnUntraced(function* (...[role, workspaceId, id]: Addressed) {
+      const accountOf = Effect.fnUntraced(function* (...[role, workspaceId, id]: AddressedNumber) {
         const workspace = yield* workspaces.within(role, workspaceId, "numbers")
         const number = id === undefined ? null : yield* numbers.get(workspace.id, id)
         return number ?? (yield* refuse("number_not_found", { inPath: true }))

@@ -1,6 +1,7 @@
 /** An entry of the operator's tables, and what its handler is given. */
 import type { Refusal, Role, StoreUnavailable } from "@messaging-service/core"
 import type { Effect, Schema } from "effect"
+import type { Refused } from "../openapi/errors.ts"
 import type { Heading } from "../openapi/Operation.ts"
 import type { Entry, Input } from "../route/Entry.ts"
 import { routeAt } from "../route/RouteTable.ts"
@@ -39,3 +40,7 @@ export type EmulatorControls = Effect.Effect<ReadonlyArray<OperatorRoute>>
 
 export const workspacesPath = "/admin/v1/workspaces"
 export const workspacePath = `${workspacesPath}/{id}` as const
+export const numberPath = `${workspacePath}/numbers/{number_id}` as const
+
+/** The path names no number of the workspace. */
+export const missingNumber: Refused = { code: "number_not_found", inPath: true }

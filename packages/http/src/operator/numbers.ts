@@ -21,7 +21,6 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import type { Refused } from "../openapi/errors.ts"
 import {
   DeletedJson,
   asCommand,
@@ -32,13 +31,9 @@ import {
   optionalJson,
 } from "../route/Entry.ts"
 import { NumberJson, numberJson } from "../v2/numbers.ts"
-import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+import { missingNumber, numberPath, operatorRoute, workspacePath } from "./OperatorRoute.ts"
 
 const route = operatorRoute("Workspace numbers")
-
-const missing: Refused = { code: "number_not_found", inPath: true }
-
-const numberPath = `${workspacePath}/numbers/{number_id}` as const
 
 /** How fast it may send; null for no limit of that kind. */
 const PacingJson = Schema.Struct({
@@ -174,7 +169,7 @@ export const numberRoutes = Effect.gen(function* () {
       ),
       success: "The number as it is now.",
       answer: bodyOf(OperatedNumberJson, operated),
-      refused: [missing],
+      refused: [missingNumber],
       handler: ({ id, request, role }) =>
         Effect.map(numbers.update(role, id("id"), id("number_id"), request), operatedJson),
     }),
@@ -184,7 +179,7 @@ export const numberRoutes = Effect.gen(function* () {
       about: "Its waiting messages are cancelled, each with its event.",
       success: "It is gone.",
       answer: bodyOf(DeletedJson, deleted(12)),
-      refused: [missing],
+      refused: [missingNumber],
       handler: ({ id, role }) =>
         Effect.map(numbers.remove(role, id("id"), id("number_id")), deleted),
     }),
@@ -194,7 +189,7 @@ export const numberRoutes = Effect.gen(function* () {
       about: "Why a message of the number waits is always in one of these fields.",
       success: "The connection.",
       answer: bodyOf(ConnectionJson, connected),
-      refused: [missing],
+      refused: [missingNumber],
       handler: ({ id, role }) =>
         Effect.map(operations.connection(role, id("id"), id("number_id")), connectionJson),
     }),
@@ -205,7 +200,7 @@ export const numberRoutes = Effect.gen(function* () {
       request: optionalJson(PauseBody, { until: "2030-01-31T09:00:00Z" }, asCommand<PauseNumber>),
       success: "The connection.",
       answer: bodyOf(ConnectionJson, paused),
-      refused: [missing, "invalid_datetime", "time_in_past"],
+      refused: [missingNumber, "invalid_datetime", "time_in_past"],
       handler: ({ id, request, role }) =>
         Effect.map(operations.pause(role, id("id"), id("number_id"), request), connectionJson),
     }),
@@ -215,7 +210,7 @@ export const numberRoutes = Effect.gen(function* () {
       about: "Ends every pause: an operator's, and those for what the far side refused or said.",
       success: "The connection.",
       answer: bodyOf(ConnectionJson, connected),
-      refused: [missing],
+      refused: [missingNumber],
       handler: ({ id, role }) =>
         Effect.map(operations.resume(role, id("id"), id("number_id")), connectionJson),
     }),
@@ -226,7 +221,7 @@ export const numberRoutes = Effect.gen(function* () {
         "Its device is logged out at the far side and its credentials are wiped. Waiting messages wait for it to be linked again.",
       success: "The number, disconnected.",
       answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
-      refused: [missing],
+      refused: [missingNumber],
       handler: ({ id, role }) =>
         Effect.map(operations.logOut(role, id("id"), id("number_id")), numberJson),
     }),

@@ -20,11 +20,9 @@ import type {
 import { Effect, Schema } from "effect"
 import type { Refused } from "../openapi/errors.ts"
 import { asCommand, bodyOf, json } from "../route/Entry.ts"
-import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+import { missingNumber, numberPath, operatorRoute } from "./OperatorRoute.ts"
 
 const route = operatorRoute("Workspace numbers")
-
-const missing: Refused = { code: "number_not_found", inPath: true }
 
 /** How a login to a Telegram account stands. */
 const LoginJson = Schema.Struct({
@@ -61,7 +59,7 @@ const loggedIn = { ...codeSent, state: "connected" } as const
 
 const noLogin: Refused = { code: "login_not_found", inPath: true }
 
-const loginPath = `${workspacePath}/numbers/{number_id}/telegram-login` as const
+const loginPath = `${numberPath}/telegram-login` as const
 
 export const telegramLoginRoutes = Effect.gen(function* () {
   const logins = yield* TelegramLogins
@@ -80,7 +78,7 @@ export const telegramLoginRoutes = Effect.gen(function* () {
       success: "The login.",
       answer: bodyOf(LoginJson, codeSent),
       refused: [
-        missing,
+        missingNumber,
         "invalid_phone",
         "already_connected",
         "connect_in_progress",
@@ -94,7 +92,7 @@ export const telegramLoginRoutes = Effect.gen(function* () {
       summary: "Look at a Telegram login",
       success: "The login.",
       answer: bodyOf(LoginJson, codeSent),
-      refused: [missing, noLogin],
+      refused: [missingNumber, noLogin],
       handler: ({ id, role }) => Effect.map(logins.get(role, id("id"), id("number_id")), loginJson),
     }),
     route(`DELETE ${loginPath}`, {
@@ -102,7 +100,7 @@ export const telegramLoginRoutes = Effect.gen(function* () {
       summary: "Give a Telegram login up",
       success: "It is given up.",
       answer: bodyOf(Schema.Struct({ cancelled: Schema.Literal(true) }), { cancelled: true }),
-      refused: [missing, noLogin],
+      refused: [missingNumber, noLogin],
       handler: ({ id, role }) =>
         Effect.as(logins.cancel(role, id("id"), id("number_id")), { cancelled: true } as const),
     }),
@@ -113,7 +111,7 @@ export const telegramLoginRoutes = Effect.gen(function* () {
       request: json(TelegramCodeBody, { code: "12345" }, asCommand<GiveTelegramCode>),
       success: "The login: `connected`, or `password_needed`.",
       answer: bodyOf(LoginJson, loggedIn),
-      refused: [missing, noLogin, "invalid_code"],
+      refused: [missingNumber, noLogin, "invalid_code"],
       handler: ({ id, request, role }) =>
         Effect.map(logins.giveCode(role, id("id"), id("number_id"), request), loginJson),
     }),
@@ -128,7 +126,7 @@ export const telegramLoginRoutes = Effect.gen(function* () {
       ),
       success: "The login.",
       answer: bodyOf(LoginJson, loggedIn),
-      refused: [missing, noLogin, "invalid_password"],
+      refused: [missingNumber, noLogin, "invalid_password"],
       handler: ({ id, request, role }) =>
         Effect.map(logins.givePassword(role, id("id"), id("number_id"), request), loginJson),
     }),
