@@ -23,7 +23,8 @@ const print = (output: string) => {
     })
   })
 }
-// Those of standard output come to its writers; of standard error there is nowhere left to tell.
+// Without a listener these errors would end the process. Those of standard output are kept by `print`;
+// when standard error is gone there is nowhere left to tell.
 process.stdout.on("error", () => undefined)
 process.stderr.on("error", () => undefined)
 

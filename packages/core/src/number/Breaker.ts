@@ -59,9 +59,9 @@ export const noPauses: Pauses = { first: null, behind: null }
 const isOperators = ({ reason }: Pause): boolean => reason === "paused"
 
 /**
- * The pauses once another one comes. An operator's takes the place of the operator's last one, so that it
- * can be shortened; of the service's the one that ends later stays. Of an operator's and the service's the
- * one that ends later counts, and the service's when both end together.
+ * The pauses of a number once `next` is added. An operator's new pause replaces the operator's old one, so
+ * that a pause can be shortened. A new pause of the service replaces its old one only if it ends later.
+ * Which of the two counts is the one that ends later; when both end together it is the service's.
  */
 export const pausesAfter = ({ behind, first }: Pauses, next: Pause): Pauses => {
   if (first === null) return { first: next, behind: null }

@@ -86,14 +86,14 @@ export const changeStatus = <Open extends LiveConnection>(
     live.status = { ...live.status, ...(isNew ? { since: now } : {}), ...to }
   })
 
-/** What was the number's open connection is so no more; those who wait for its end go on. */
+/** Notes that the number's open connection is over, and wakes all that wait for its end. */
 export const closeConnection = <Open extends LiveConnection>(live: LiveNumber<Open>): void => {
   const { open } = live
   if (open === null) return
   live.status = statusOf(live)
   live.open = null
   live.turn = Deferred.makeUnsafe()
-  // Those who wait for this go on at once, and must not find what is closed.
+  // What waits for this goes on at once, and must not find the closed connection: so it comes last.
   Deferred.doneUnsafe(open.over, Effect.void)
 }
 

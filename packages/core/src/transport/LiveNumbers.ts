@@ -36,7 +36,10 @@ export interface LiveNumbersOptions<Open extends LiveConnection, E>
    * any process may log it in it is forgotten, and looked for again.
    */
   readonly remembersWiped: boolean
-  /** What is done about a number that was not removed, instead of all else; null where nothing is. */
+  /**
+   * Work of the transport's own on a number that was not removed. Where there is any, nothing else is done
+   * about the number at this look; null where there is none.
+   */
   readonly instead?: (
     kept: KeptSession,
     live: LiveNumber<Open> | undefined,
@@ -57,7 +60,7 @@ export interface LiveNumbers<Open extends LiveConnection> {
   /** Whether the number is still this worker's. */
   owns(numberId: NumberId): boolean
   status(numberId: NumberId): LiveStatus | null
-  /** How the connections stand of which is told. */
+  /** How each connection stands, but for those whose status is not to be told (`LiveNumber.told`). */
   readonly reports: Effect.Effect<ReadonlyArray<ConnectionReport>>
   /** Hands over an event once something listens. */
   readonly take: TakeEvent
@@ -106,7 +109,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       )
     const keeper = yield* makeKeeper(options, take)
 
-    /** It outlives the one that asked for it first, and lives by the service's own clock. */
+    /** The work goes on when its caller is gone, so it takes this service's clock and not the caller's. */
     const apart = <A, F>(work: Effect.Effect<A, F>) =>
       work.pipe(
         Effect.provideService(References.CurrentLogAnnotations, {}),
@@ -155,7 +158,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       return Effect.andThen(goodbyes.stopAll, FiberMap.clear(fibers))
     })
 
-    /** What another worker has by now is told of there, and said goodbye to. */
+    /** Lets go of the numbers that another worker has by now: that one connects them, or logs them out. */
     const releaseOthers = Effect.suspend(() =>
       Effect.forEach(
         [...held.keys()].filter((numberId) => !ownership.owns(numberId)),
@@ -166,7 +169,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
 
     const hasAnotherProxy = Effect.fnUntraced(
       function* (live: LiveNumber<Open>, { numberId, proxy }: KeptSession) {
-        // What is kept differs with each sealing.
+        // The same URL, sealed again, is another text.
         if (live.proxy === proxy || live.proxyUrl === undefined) return false
         const url = yield* proxies.of(numberId)
         live.proxy = proxy
@@ -175,7 +178,10 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       Effect.catch((error) => Effect.as(logTrouble("a proxy is read later", error), false)),
     )
 
-    /** It is opened anew with another proxy, and once an operator has resumed what was kept away. */
+    /**
+     * Whether a connection has to be opened anew: the number has another proxy, or an operator has resumed
+     * it after a pause that kept it from connecting.
+     */
     const beginsAnew = Effect.fnUntraced(function* (live: LiveNumber<Open>, kept: KeptSession) {
       const wasKeptAway = live.isKeptAway
       live.isKeptAway = keepsAway(kept.pauseReason)
@@ -198,10 +204,10 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         }
         if (keepsAway(pauseReason)) return
         const live = yield* start(numberId, true)
-        // What is read of it from here on is this one or a later one.
+        // The connection reads the proxy later than this: it gets this one, or one that came after it.
         live.proxy = proxy
       },
-      // The others are connected all the same.
+      // One number that cannot be opened does not keep the others from being connected.
       Effect.catchTag("CannotOpen", (error) => logTrouble(unreadable, error)),
       (effect, { numberId }) => Effect.annotateLogs(effect, { number: numberId }),
     )
@@ -290,7 +296,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         }
       }),
       makeRoom: Effect.fnUntraced(function* (numberId, leaves) {
-        // Its wiping must not meet what the new session keeps.
+        // A goodbye that is under way would wipe what the new session writes.
         yield* goodbyes.stop(numberId)
         yield* release(numberId)
         if (leaves) yield* patiently(vault.leave(numberId))
