@@ -123,17 +123,20 @@ describe.concurrent("live numbers", () => {
   )
 
   it.live(
-    "a process that is killed while a number is linked goes on with the link that was made",
+    "a process that is killed while a number is linked goes on with the link that was made, and not with simulated phones",
     () =>
       Effect.gen(function* () {
         const far = yield* WhatsAppServer
         yield* far.person(ownPhone)
         yield* far.person(otherPhone, { receipts: ["delivered", "read"] })
         const directory = yield* processes.temporaryDirectory
-        const started = processes.startServer(program, {
+        const withoutTransport = {
           PORT: "0",
           DATA_DIR: join(directory, "data"),
           OPERATOR_TOKEN: operatorToken,
+        }
+        const started = processes.startServer(program, {
+          ...withoutTransport,
           TRANSPORT: "live",
           WHATSAPP_URL: far.url,
         })
@@ -185,6 +188,13 @@ describe.concurrent("live numbers", () => {
         const { body: sent } = yield* caller.send("Linked", { to: { phone: `+${otherPhone}` } })
         yield* caller.until(sent.id, "read")
         assert.strictEqual(far.copies(otherPhone), 1)
+
+        // Simulated phones would send in the number's place.
+        yield* second.kill
+        const { ended } = yield* processes.start(program, withoutTransport)
+        const { code, stderr } = yield* ended
+        assert.strictEqual(code, 1)
+        assert.match(stderr, /^TRANSPORT=simulated [^\n]+\n$/)
       }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer())),
   )
 

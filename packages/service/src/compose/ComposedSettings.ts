@@ -38,6 +38,8 @@ export interface ComposedSettings {
   /** Null for the one that is kept in the data directory. */
   readonly secretsKeys: SecretsKeys | null
   readonly transport: TransportChoice
+  /** Without a worker from the start nothing is sent: what is drained later is looked at then. */
+  readonly startsNoWorker?: boolean
   /**
    * Live numbers that this process takes at most, where it shares them with others; null for as many
    * as its memory has room for.

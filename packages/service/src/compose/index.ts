@@ -19,4 +19,5 @@ export {
   parseOrigin,
 } from "./rules.ts"
 export { isShared } from "./Storage.ts"
+export { requireNoLinkedNumbers } from "./transports.ts"
 export type { LiveTelegram, TransportChoice } from "./transports.ts"

@@ -48,7 +48,7 @@ import type { SecretKind } from "./keptSecret.ts"
 import { numbersInMemory } from "./ComposedSettings.ts"
 import type { ComposedSettings } from "./ComposedSettings.ts"
 import { isShared, layerStorage } from "./Storage.ts"
-import { layerLive } from "./transports.ts"
+import { layerLive, requireNoLinkedNumbers } from "./transports.ts"
 import type { ShowCode, TransportChoice } from "./transports.ts"
 
 /** How often to look whether another process has moved an adjustable clock, in real time. */
@@ -251,6 +251,11 @@ export const openService = (
 ): Effect.Effect<Context.Context<ComposedService>, CannotStart, Scope.Scope> =>
   madeDirectory(settings).pipe(
     Effect.andThen(Layer.build(layerWhole(settings, settings.publicUrl ?? address, showCode))),
+    Effect.tap((service) =>
+      settings.transport.kind === "simulated" && settings.startsNoWorker !== true
+        ? Effect.provideContext(requireNoLinkedNumbers, service)
+        : Effect.void,
+    ),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(settings, error)),
       WrongSecretsKey: () =>

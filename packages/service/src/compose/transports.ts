@@ -10,22 +10,19 @@ import {
   StartingPacing,
   liveWhatsAppPacing,
 } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
 import {
   NumberLinking,
   NumberOwnership,
   NumberProxies,
   SentTexts,
+  SessionStore,
   TelegramTransport,
 } from "@messaging-service/core/ports"
-import type {
-  NumberStore,
-  PhoneDirectory,
-  SessionStore,
-  WhatsAppTransport,
-} from "@messaging-service/core/ports"
+import type { NumberStore, PhoneDirectory, WhatsAppTransport } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import type { CannotStart } from "./CannotStart.ts"
+import { CannotStart } from "./CannotStart.ts"
 import { optionalPackage } from "./optionalPackage.ts"
 import { layerTerminalCodes, writeCode } from "./terminalCodes.ts"
 
@@ -124,6 +121,23 @@ const layerTelegram = (
           },
         ),
       )
+
+/**
+ * Fails where numbers of the store are linked for real: a simulated phone would take their messages and
+ * report what never left as sent. What was removed or logged out has no messages to take.
+ */
+export const requireNoLinkedNumbers: Effect.Effect<
+  void,
+  CannotStart | StoreUnavailable,
+  SessionStore
+> = Effect.gen(function* () {
+  const sessions = yield* (yield* SessionStore).list
+  if (sessions.every(({ leavingSince, removed }) => removed || leavingSince !== null)) return
+  return yield* new CannotStart({
+    message:
+      "TRANSPORT=simulated is not for a store with numbers that are linked for real, whose messages would count as sent: send from it with TRANSPORT=live",
+  })
+})
 
 export const layerLive = (
   choice: Extract<TransportChoice, { readonly kind: "live" }>,

@@ -2,14 +2,16 @@
 import type { Failure } from "@messaging-service/core"
 import { Effect, Exit, Latch } from "effect"
 import type { Context } from "effect"
-import type { ComposedService } from "../compose/index.ts"
+import type { CannotStart, ComposedService } from "../compose/index.ts"
 import { closed, errorOf } from "./failure.ts"
 
 /** Runs an effect over the service. */
-export type Run = <A>(effect: Effect.Effect<A, Failure, ComposedService>) => Promise<A>
+export type Run = <A>(
+  effect: Effect.Effect<A, Failure | CannotStart, ComposedService>,
+) => Promise<A>
 
 /** Of an effect that is known to end well, or badly, without a rejection in between. */
-const settledAs = <A>(exit: Exit.Exit<A, Failure>): A => {
+const settledAs = <A>(exit: Exit.Exit<A, Failure | CannotStart>): A => {
   if (Exit.isSuccess(exit)) return exit.value
   throw errorOf(exit.cause)
 }

@@ -70,11 +70,12 @@ const options: Readonly<Record<string, string>> = {
   DATA_DIR: "dataDirectory",
   SECRETS_KEY: "secretsKey",
   "TRANSPORT=live": 'transport: "live"',
+  "TRANSPORT=simulated": 'transport: "simulated"',
 }
 
 const inOptions = (line: string): string =>
   line.replaceAll(
-    /\b(?:DATABASE_URL|DATA_DIR|SECRETS_KEY|TRANSPORT=live)\b/g,
+    /\b(?:DATABASE_URL|DATA_DIR|SECRETS_KEY|TRANSPORT=(?:live|simulated))\b/g,
     (name) => options[name] ?? name,
   )
 

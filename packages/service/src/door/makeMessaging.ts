@@ -7,15 +7,16 @@ import { Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
 import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"
 import type { OpenOptions } from "../api/options.ts"
+import { requireNoLinkedNumbers } from "../compose/index.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { makeApi } from "./Api.ts"
 import { idOf } from "./asking.ts"
 import { makeCalls } from "./Calls.ts"
-import { isEdgeWorker } from "./edgeHost.ts"
 import { makeListening } from "./events.ts"
 import { closed, errorOfRefusal } from "./failure.ts"
 import { makeHandler } from "./handler.ts"
 import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
+import { startsWorker } from "./settings.ts"
 import { startWork } from "./work.ts"
 import { operatorApi, workspacesApi } from "./workspaces.ts"
 
@@ -71,7 +72,11 @@ export const makeMessaging = (
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
     const { caughtUp, on } = yield* makeListening(calls.holdUp).pipe(Scope.provide(listeners))
-    const work = yield* startWork(options.worker ?? !isEdgeWorker())
+    const isSimulated = (options.transport ?? "simulated") === "simulated"
+    const work = yield* startWork(
+      startsWorker(options),
+      isSimulated ? requireNoLinkedNumbers : Effect.void,
+    )
     let isClosed = false
     const handler = makeHandler(context, options.http ?? {}, {
       publicUrl,

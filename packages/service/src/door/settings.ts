@@ -153,6 +153,9 @@ const transportOf = ({
 export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
   `${parseOrigin(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
 
+/** Whether a worker runs from the start. */
+export const startsWorker = ({ worker }: OpenOptions): boolean => worker ?? !isEdgeWorker()
+
 export const settingsOf = Effect.fnUntraced(function* (
   options: OpenOptions,
 ): Effect.fn.Return<ComposedSettings, CannotStart | WrongOptions> {
@@ -170,6 +173,7 @@ export const settingsOf = Effect.fnUntraced(function* (
   return {
     ...kept,
     transport: yield* transportOf(options),
+    startsNoWorker: !startsWorker(options),
     secretsKeys: secretsKey === undefined ? null : (parseSecretsKeys(secretsKey) ?? null),
     publicUrl: publicUrlOf(options),
     maxNumbers,

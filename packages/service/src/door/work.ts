@@ -1,10 +1,10 @@
 /** The worker of a process that embeds the service: running from the start, or for a drain alone. */
 import { Settled, Worker, counted } from "@messaging-service/core"
-import type { Failure } from "@messaging-service/core"
+import type { Failure, StoreUnavailable } from "@messaging-service/core"
 import { sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect, Fiber } from "effect"
 import type { DrainOptions, Drained } from "../api/Messaging.ts"
-import type { ComposedService } from "../compose/index.ts"
+import type { CannotStart, ComposedService } from "../compose/index.ts"
 import { fields, millis, refusalOf } from "./rules.ts"
 
 /** How long a drain takes, when it is not told. */
@@ -13,13 +13,21 @@ const drainMillis = 20_000
 const drainOptions = fields<DrainOptions>({ atMostMillis: millis })
 
 export interface Work {
-  readonly drain: (options?: DrainOptions) => Effect.Effect<Drained, Failure, ComposedService>
+  readonly drain: (
+    options?: DrainOptions,
+  ) => Effect.Effect<Drained, Failure | CannotStart, ComposedService>
   /** Ends the worker; what is under way may end first. */
   readonly stop: Effect.Effect<void>
 }
 
-/** Starts the worker, unless it is to run for drains alone. */
-export const startWork = (running: boolean): Effect.Effect<Work, never, ComposedService> =>
+/**
+ * Starts the worker, unless it is to run for drains alone. Then each of those asks first whether it may run,
+ * which a running one was asked when the service was opened.
+ */
+export const startWork = (
+  running: boolean,
+  mayRun: Effect.Effect<void, StoreUnavailable | CannotStart, ComposedService>,
+): Effect.Effect<Work, never, ComposedService> =>
   Effect.gen(function* () {
     const { run } = yield* Worker
     const context = yield* Effect.context<ComposedService>()
@@ -44,6 +52,7 @@ export const startWork = (running: boolean): Effect.Effect<Work, never, Composed
       Effect.gen(function* () {
         const wrong = refusalOf(drainOptions, options)
         if (wrong !== undefined) return yield* wrong
+        if (!running) yield* mayRun
         const atMostMillis = options?.atMostMillis ?? drainMillis
         const before = yield* counted
         const outcome = yield* Effect.acquireUseRelease(

@@ -1,0 +1,77 @@
+/** Simulated phones on a store whose numbers are linked for real: they never send in the place of those. */
+import { assert, layer } from "@effect/vitest"
+import { SessionStore } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Context, Effect, Redacted } from "effect"
+import { join } from "node:path"
+import type { ComposedService } from "../src/compose/index.ts"
+import type { OpenOptions } from "../src/index.ts"
+import { aShop, failure, opened, openedWithPhones, phone } from "./Opened.ts"
+
+/** The sessions that live transports keep, as promises. */
+const sessionsOf = (context: Context.Context<ComposedService>) => {
+  const sessions = Context.get(context, SessionStore)
+  return {
+    link: (id: number) => Effect.runPromise(sessions.write(id as NumberId, "sealed", [], 0, null)),
+    leave: (id: number) => Effect.runPromise(sessions.leave(id as NumberId, 0, null)),
+  }
+}
+
+const accepts = { worker: false } satisfies OpenOptions
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "simulated phones where numbers are linked for real",
+  (it) => {
+    const stores = {
+      "embedded PostgreSQL": Effect.map(processes.temporaryDirectory, (directory) => ({
+        store: { embedded: join(directory, "data") },
+      })),
+      PostgreSQL: Effect.gen(function* () {
+        const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+        const dataDirectory = yield* processes.temporaryDirectory
+        return { store: { postgres: Redacted.value(url) }, dataDirectory }
+      }),
+    }
+    for (const [name, options] of Object.entries(stores)) {
+      it.effect(`on ${name} the start is refused, and so is a drain of what was accepted`, () =>
+        Effect.gen(function* () {
+          const store = yield* options
+          yield* Effect.promise(async () => {
+            const before = await openedWithPhones({ ...store, ...accepts })
+            const { api, shop } = await aShop(before.messaging)
+            const [number] = await api.numbers.list()
+            assert(number !== undefined)
+            await sessionsOf(before.context).link(number.id)
+            const { id } = await api.messages.send({ to: { phone }, text: "Hello" })
+            const notDrained = await failure(before.messaging.drain())
+            await before.messaging.close()
+
+            const notOpened = await failure(opened(store))
+            for (const { code, message } of [notDrained, notOpened]) {
+              assert.strictEqual(code, "cannot_start")
+              assert.match(message, /^transport: "simulated" [^\n]+ transport: "live"$/)
+            }
+
+            const after = await openedWithPhones({ ...store, ...accepts })
+            const { messages } = after.messaging.as(shop)
+            assert.strictEqual((await messages.get(id)).status, "queued")
+            await sessionsOf(after.context).leave(number.id)
+            assert.strictEqual((await after.messaging.drain()).sent, 1)
+            await after.messaging.close()
+            await (await opened(store)).close()
+          })
+        }),
+      )
+    }
+
+    it.effect("in memory there is none, and they send", () =>
+      Effect.promise(async () => {
+        const messaging = await opened(accepts)
+        const { api } = await aShop(messaging)
+        await api.messages.send({ to: { phone }, text: "Hello" })
+        assert.strictEqual((await messaging.drain()).sent, 1)
+      }),
+    )
+  },
+)
