@@ -77,6 +77,19 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
         sessions.set(numberId, session)
       }),
 
+    exchange: (numberId, before, credentials, keys) => {
+      if ((sessions.get(numberId)?.credentials ?? null) !== before) return false
+      if (credentials === null) {
+        sessions.delete(numberId)
+        return true
+      }
+      if (laneOf(tables, numberId) === undefined) return false
+      const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
+      writeKeys(session, keys)
+      sessions.set(numberId, session)
+      return true
+    },
+
     trim: (numberId, type, most, fence) =>
       unlessTaken(fence, () => {
         const ofType = sessions.get(numberId)?.keys.get(type)

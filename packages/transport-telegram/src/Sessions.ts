@@ -1,17 +1,14 @@
 /** The connections of accounts that are logged in, and what logins have left. */
-import {
-  NumberProxies,
-  SessionVault,
-  makeLiveNumbers,
-  patiently,
-} from "@messaging-service/core/ports"
+import { NumberProxies, SessionVault, makeLiveNumbers } from "@messaging-service/core/ports"
 import type { LiveNumbers, NumberId } from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import { asked } from "./Client.ts"
-import { fromText, hasEnded, toText } from "./credentials.ts"
+import { fromText, hasEnded } from "./credentials.ts"
 import type { LoginCredentials } from "./credentials.ts"
 import { makeConnect } from "./keepConnected.ts"
-import { makeLoginClients, storedCredentials } from "./loginClient.ts"
+import { isHeld, makeHeldLogins } from "./heldLogins.ts"
+import { makeLoginClients } from "./loginClient.ts"
+import { heldMillis } from "./loginSteps.ts"
 import type { OpenAccount } from "./OpenAccount.ts"
 import type { TelegramSettings } from "./settings.ts"
 import { keptKeys } from "./storage.ts"
@@ -25,14 +22,25 @@ export class Sessions extends Context.Service<Sessions, LiveNumbers<OpenAccount>
 const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
   const vault = yield* SessionVault
   const logins = makeLoginClients(settings, yield* NumberProxies)
+  const heldLogins = makeHeldLogins(vault)
 
   /** What a login may have left when its process died, or when it was given up, is logged out. */
-  const endLogin = Effect.fnUntraced(function* (numberId: NumberId, login: LoginCredentials) {
-    if (!(yield* logins.end(numberId, login.keys))) return
-    const kept = yield* patiently(storedCredentials(vault, numberId))
-    if (kept?.kind !== "login" || kept.id !== login.id) return
-    const ended = toText({ ...kept, keys: [], mayBeIn: false })
-    yield* patiently(kept.isCancelled ? vault.wipe(numberId) : vault.replace(numberId, ended, []))
+  const endLogin = Effect.fnUntraced(function* (
+    numberId: NumberId,
+    text: string,
+    login: LoginCredentials,
+    now: number,
+  ) {
+    const stepUntil = now + heldMillis
+    const held = yield* heldLogins.take(numberId, text, login, { ...login, stepUntil })
+    if (held === null) return
+    if (!(yield* heldLogins.whileHeld(held, logins.end(numberId, login.keys)))) {
+      yield* heldLogins.goOn(held, { ...login, stepUntil: null })
+    } else if (login.isCancelled) {
+      yield* heldLogins.forget(numberId, held.text)
+    } else {
+      yield* heldLogins.goOn(held, { ...login, keys: [], mayBeIn: false, stepUntil: null })
+    }
   })
 
   return yield* makeLiveNumbers({
@@ -58,8 +66,8 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
       },
       settle: (numberId, text, now) => {
         const login = fromText(text)
-        const isLeft = login.kind === "login" && login.mayBeIn && hasEnded(login, now)
-        return isLeft ? endLogin(numberId, login) : null
+        if (login.kind !== "login" || !login.mayBeIn || isHeld(login, now)) return null
+        return hasEnded(login, now) ? endLogin(numberId, text, login, now) : null
       },
     },
   })

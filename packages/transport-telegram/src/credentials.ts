@@ -26,12 +26,14 @@ export interface LoginCredentials {
   /** What the far side calls the code that it sent; null before it did. */
   readonly codeHash: string | null
   readonly keys: ReadonlyArray<KeyChange>
-  /** Until when the step under way is waited for; null without one. A process that died leaves it. */
+  /** Until when one process alone works on it, and is waited for; null without one. It may have died. */
   readonly stepUntil: number | null
   /** The far side may have let the account in without that being known here. */
   readonly mayBeIn: boolean
   /** It was given up, and stays until what it may have left at the far side is ended. */
   readonly isCancelled: boolean
+  /** Tells what was written from all that was written before. */
+  readonly writing?: string
 }
 
 export type Credentials = AccountCredentials | LoginCredentials

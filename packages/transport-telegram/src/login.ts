@@ -17,25 +17,30 @@ import {
   TelegramLogin,
   hasPhone,
   patiently,
+  sleepInRealTime,
   telegramLoginMillis,
 } from "@messaging-service/core/ports"
 import type {
   AfterSecret,
+  KeyChange,
   NumberId,
   TelegramLoginRequest,
   TelegramLoginView,
 } from "@messaging-service/core/ports"
 import type { TelegramClient, tl } from "@mtcute/node"
-import { Clock, Effect, FiberMap, Layer, Option, Queue, References, Semaphore } from "effect"
+import { Clock, Effect, FiberMap, Layer, Queue, References } from "effect"
 import { randomUUID } from "node:crypto"
-import { hasEnded, toText, viewAt } from "./credentials.ts"
+import { hasEnded, viewAt } from "./credentials.ts"
 import type { LoginCredentials } from "./credentials.ts"
-import { makeLoginClients, storedCredentials } from "./loginClient.ts"
+import { isHeld, makeHeldLogins } from "./heldLogins.ts"
+import type { HeldLogin, Kept } from "./heldLogins.ts"
+import { makeLoginClients, proxyUnreadable } from "./loginClient.ts"
 import {
   endSession,
   failed,
   giveCode,
   givePassword,
+  heldMillis,
   sendCode,
   signInByQr,
   stepMillis,
@@ -45,8 +50,8 @@ import type { Step } from "./loginSteps.ts"
 import type { TelegramSettings } from "./settings.ts"
 import type { KeysInMemory } from "./storage.ts"
 
-/** A login is no worker's, so that its vault refuses no write for having moved. */
-const stored = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A> => Effect.orDie(patiently(work))
+/** How often a login is looked at that another step, or process, works on, in real milliseconds. */
+const againMillis = 250
 
 /** How long after the end of a QR code the next one is waited for. */
 const nextQrMillis = 15_000
@@ -62,7 +67,7 @@ export const layerLogin = (
   Layer.effect(
     TelegramLogin,
     Effect.gen(function* () {
-      const vault = yield* SessionVault
+      const logins = makeHeldLogins(yield* SessionVault)
       const numbers = yield* NumberStore
       const clients = makeLoginClients(settings, yield* NumberProxies)
       /** Logins by QR code whose connection this process has. */
@@ -70,61 +75,44 @@ export const layerLogin = (
       const context = yield* Effect.context<never>()
       // The service's own, also for those that call.
       const { currentTimeMillis: time } = yield* Clock.Clock
-      /** One step of a number's login at a time: two would use one key from two connections. */
-      const turns = new Map<NumberId, Semaphore.Semaphore>()
-      /** Looking whether a login is still the number's, and writing what became of it, are one. */
-      const writing = Semaphore.makeUnsafe(1)
+      const pause = Effect.provideContext(sleepInRealTime(againMillis), context)
 
-      const turnOf = (numberId: NumberId) => {
-        const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
-        turns.set(numberId, turn)
-        return turn
-      }
-
-      const keptOf = (numberId: NumberId) => stored(storedCredentials(vault, numberId))
-
-      const isCurrent = (numberId: NumberId, { id }: LoginCredentials) =>
-        Effect.map(
-          keptOf(numberId),
-          (kept) => kept?.kind === "login" && kept.id === id && !kept.isCancelled,
-        )
-
-      const loginOf = Effect.fnUntraced(function* (numberId: NumberId) {
-        const kept = yield* keptOf(numberId)
-        const now = yield* time
+      /** The login that is to be shown of what the vault has: one that goes on, or how one has ended. */
+      const shownOf = ({ credentials: kept }: Kept, now: number) => {
         if (kept === null) return null
         if (kept.kind === "login") {
           return kept.isCancelled ? null : { ...kept, view: viewAt(kept, now) }
         }
         return kept.login !== null && kept.login.expiresAt > now ? kept.login : null
+      }
+
+      const viewOf = Effect.fnUntraced(function* (numberId: NumberId) {
+        const login = shownOf(yield* logins.keptOf(numberId), yield* time)
+        return login !== null && "kind" in login ? login.view : login
       })
 
-      const keep = (numberId: NumberId, login: LoginCredentials) =>
-        stored(vault.replace(numberId, toText(login), []))
+      /** Whether the session of a login that this process holds no more is of no use to any other one. */
+      const isOfNoUse = Effect.fnUntraced(function* (
+        { login, numberId }: HeldLogin,
+        keys: ReadonlyArray<KeyChange>,
+      ) {
+        const { credentials: kept } = yield* logins.keptOf(numberId)
+        // Another process goes on with it.
+        if (kept?.kind === "login" && kept.id === login.id && !kept.isCancelled) return false
+        return kept?.kind !== "account" || !(yield* logins.hasKey(numberId, keys))
+      })
 
-      /** Unless it was given up, or another one has begun; whether it was kept. */
-      const ifCurrent = (
-        numberId: NumberId,
-        login: LoginCredentials,
-        write: Effect.Effect<void>,
-      ): Effect.Effect<boolean> =>
-        writing.withPermits(1)(
-          Effect.tap(isCurrent(numberId, login), (is) => (is ? write : Effect.void)),
-        )
-
-      const keepStep = (numberId: NumberId, login: LoginCredentials) =>
-        ifCurrent(numberId, login, keep(numberId, login))
-
-      const keepAccount = (
-        numberId: NumberId,
-        login: LoginCredentials,
+      const keepAccount = Effect.fnUntraced(function* (
+        held: HeldLogin,
+        keys: ReadonlyArray<KeyChange>,
         { id, phone = "" }: tl.RawUser,
-      ) => {
-        const view: TelegramLoginView = { ...login.view, state: "connected", qr: null }
+      ) {
+        const view: TelegramLoginView = { ...held.login.view, state: "connected", qr: null }
         const account = { kind: "account", userId: id, phone, login: view } as const
-        const write = stored(vault.replace(numberId, toText(account), login.keys))
-        return Effect.map(ifCurrent(numberId, login, write), (isKept) => (isKept ? view : null))
-      }
+        if (yield* logins.keepAccount(held, account, keys)) return view
+        if (yield* isOfNoUse(held, keys)) yield* clients.end(held.numberId, keys)
+        return yield* viewOf(held.numberId)
+      })
 
       /** Whether another number of the workspace has that phone: no account is connected twice. */
       const isAnothers = Effect.fnUntraced(function* (numberId: NumberId, phone: string) {
@@ -134,25 +122,25 @@ export const layerLogin = (
         return all.some((other) => hasPhone(other, null, number, phone))
       })
 
-      /** One connection over what the login has, and what it has afterwards; null when it was given up. */
+      /** One connection over what the login has, and how it stands afterwards; null when it was given up. */
       const connected = Effect.fnUntraced(function* (
-        numberId: NumberId,
-        login: LoginCredentials,
+        held: HeldLogin,
         work: (client: TelegramClient, keys: KeysInMemory) => Effect.Effect<Step | "wrong" | null>,
       ): Effect.fn.Return<AfterSecret> {
+        const { login, numberId } = held
         const done = yield* Effect.scoped(
           Effect.gen(function* () {
             const opened = yield* clients.open(numberId, login.keys)
             if (opened === null) return null
+            if (opened === proxyUnreadable) {
+              const view = failed(login.view, proxyUnreadable)
+              return { step: { view, codeHash: null, mayBeIn: login.mayBeIn }, keys: login.keys }
+            }
             const { client, keys } = opened
             const before = login.mayBeIn ? yield* whoIs(client, login.view) : null
             const step = before ?? (yield* work(client, keys))
             const isLeft = step !== null && step !== "wrong" && "user" in step
-            if (isLeft && !(yield* isCurrent(numberId, login))) {
-              yield* endSession(client)
-              return null
-            }
-            if (isLeft && (yield* stored(isAnothers(numberId, step.user.phone ?? "")))) {
+            if (isLeft && (yield* patiently(isAnothers(numberId, step.user.phone ?? "")))) {
               const mayBeIn = !(yield* endSession(client))
               const view = failed(login.view, "phone_of_another_number")
               return { step: { view, codeHash: null, mayBeIn }, keys: keys.all() }
@@ -163,21 +151,23 @@ export const layerLogin = (
         if (done === null || done.step === null) return null
         const { keys, step } = done
         const next: LoginCredentials = { ...login, keys, stepUntil: null, mayBeIn: false }
-        if (step === "wrong") return (yield* keepStep(numberId, next)) ? "wrong" : null
-        if ("user" in step) return yield* keepAccount(numberId, next, step.user)
-        return (yield* keepStep(numberId, { ...next, ...step })) ? step.view : null
+        if (step !== "wrong" && "user" in step) return yield* keepAccount(held, keys, step.user)
+        const after = step === "wrong" ? next : { ...next, ...step }
+        if (!(yield* logins.goOn(held, after))) return yield* viewOf(numberId)
+        return step === "wrong" ? step : step.view
       })
 
       /** Shows codes until one was scanned; each is kept, so that every process can show it. */
-      const showQr = (numberId: NumberId, login: LoginCredentials) =>
+      const showQr = (held: HeldLogin) =>
         Effect.gen(function* () {
+          const { login, numberId } = held
           const codes = yield* Queue.unbounded<NonNullable<TelegramLoginView["qr"]>>()
           const keepShown = (keys: KeysInMemory) =>
             Effect.gen(function* () {
               for (;;) {
                 const qr = yield* Queue.take(codes)
                 const now = yield* time
-                const isKept = yield* keepStep(numberId, {
+                const isKept = yield* logins.goOn(held, {
                   ...login,
                   keys: keys.all(),
                   view: { ...login.view, qr },
@@ -189,27 +179,46 @@ export const layerLogin = (
               }
             })
           const left = login.view.expiresAt - (yield* time)
-          yield* connected(numberId, login, (client, keys) =>
+          const shows = connected(held, (client, keys) =>
             Effect.raceFirst(
               signInByQr(client, login.view, (qr) => void Queue.offerUnsafe(codes, qr)),
               keepShown(keys),
             ),
-          ).pipe(Effect.timeoutOption(left))
+          )
+          yield* logins.whileHeld(held, shows).pipe(Effect.timeoutOption(left))
         }).pipe(
-          Effect.annotateLogs({ number: numberId }),
+          Effect.annotateLogs({ number: held.numberId }),
           Effect.provideService(References.CurrentLogAnnotations, {}),
           Effect.provideContext(context),
         )
 
+      /**
+       * Ends what a login that is over may have left, before its keys are written over. What is exchanged
+       * next, and whether the far side has heard; null when the vault has something else by now.
+       */
+      const endBefore = Effect.fnUntraced(function* (numberId: NumberId, kept: Kept) {
+        const { credentials: login, text } = kept
+        if (login?.kind !== "login" || !login.mayBeIn) return { text, held: null }
+        const stepUntil = (yield* time) + heldMillis
+        const written = { ...login, stepUntil, isCancelled: true }
+        const held = yield* logins.take(numberId, text, login, written)
+        if (held === null) return null
+        const isEnded = yield* logins.whileHeld(held, clients.end(numberId, login.keys))
+        return { text: held.text, held: isEnded ? null : held }
+      })
+
+      /** `later` when another process works on what was before, or has just written. */
       const beginNow = Effect.fnUntraced(function* (
         numberId: NumberId,
         request: TelegramLoginRequest,
-      ) {
-        const kept = yield* keptOf(numberId)
+      ): Effect.fn.Return<TelegramLoginView | "later" | null> {
+        const kept = yield* logins.keptOf(numberId)
+        const { credentials } = kept
         const now = yield* time
         // An account that its worker is connecting, or has yet to log out, is not written over.
-        if (kept?.kind === "account") return null
-        if (kept !== null && !hasEnded(kept, now)) return null
+        if (credentials?.kind === "account") return null
+        if (credentials !== null && !hasEnded(credentials, now)) return null
+        if (credentials?.mayBeIn === true && isHeld(credentials, now)) return "later"
         yield* FiberMap.remove(showing, numberId)
         const phone = request.method === "qr" ? null : request.phone.replace(/^\+/, "")
         const login: LoginCredentials = {
@@ -230,61 +239,71 @@ export const layerLogin = (
           mayBeIn: false,
           isCancelled: false,
         }
-        if (kept?.mayBeIn === true && !(yield* clients.end(numberId, kept.keys))) {
-          // What the login before may have left is ended first, so its keys are not written over.
+        const ended = yield* endBefore(numberId, kept)
+        if (ended === null) return "later"
+        if (ended.held !== null) {
+          const { keys } = ended.held.login
           const view = failed(login.view, "connection_lost")
-          yield* keep(numberId, { ...login, view, keys: kept.keys, mayBeIn: true })
-          return view
+          const unsaid = { ...login, view, keys, stepUntil: null, mayBeIn: true }
+          return (yield* logins.goOn(ended.held, unsaid)) ? view : "later"
         }
-        yield* keep(numberId, login)
+        const held = yield* logins.take(numberId, ended.text, login)
+        if (held === null) return "later"
         if (phone === null) {
-          yield* FiberMap.run(showing, numberId, showQr(numberId, login))
+          yield* FiberMap.run(showing, numberId, showQr(held))
           return login.view
         }
-        const view = yield* connected(numberId, login, (client) =>
-          sendCode(client, login.view, phone),
-        )
+        const sends = connected(held, (client) => sendCode(client, login.view, phone))
+        const view = yield* logins.whileHeld(held, sends)
         return view === "wrong" ? null : view
       })
 
       /** A step that takes what was typed, and says whether it was wrong. */
-      const typed = (
+      const typed = Effect.fnUntraced(function* (
         numberId: NumberId,
         state: TelegramLoginView["state"],
         work: (client: TelegramClient, login: LoginCredentials) => Effect.Effect<Step | "wrong">,
-      ): Effect.Effect<AfterSecret> =>
-        turnOf(numberId).withPermits(1)(
-          Effect.gen(function* () {
-            const login = yield* loginOf(numberId)
-            if (login === null) return null
-            if (!("kind" in login)) return login
-            if (login.view.state !== state) return login.view
-            const stepUntil = (yield* time) + stepMillis
-            if (!(yield* keepStep(numberId, { ...login, stepUntil, mayBeIn: true }))) return null
-            return yield* connected(numberId, login, (client) => work(client, login))
-          }),
-        )
+      ): Effect.fn.Return<AfterSecret> {
+        for (;;) {
+          const kept = yield* logins.keptOf(numberId)
+          const now = yield* time
+          const login = shownOf(kept, now)
+          if (login === null || !("kind" in login)) return login
+          if (login.view.state !== state) return login.view
+          if (!isHeld(login, now)) {
+            const written = { ...login, stepUntil: now + heldMillis, mayBeIn: true }
+            const held = yield* logins.take(numberId, kept.text, login, written)
+            if (held !== null) {
+              const step = connected(held, (client) => work(client, login))
+              return yield* logins.whileHeld(held, step)
+            }
+          }
+          yield* pause
+        }
+      })
 
       return TelegramLogin.of({
         isConfigured: settings.application !== null,
-        begin: Effect.fn("TelegramLogin.begin")((numberId, request) =>
-          // What goes on there is a login, or the beginning of one.
-          turnOf(numberId)
-            .withPermitsIfAvailable(1)(beginNow(numberId, request))
-            .pipe(Effect.map(Option.getOrNull)),
-        ),
-        look: Effect.fn("TelegramLogin.look")(function* (numberId) {
-          const login = yield* loginOf(numberId)
-          if (login === null || !("kind" in login)) return login
-          const { stepUntil, view } = login
-          const isLeft = (stepUntil ?? 0) <= (yield* time)
-          if (view.state === "showing_qr" && isLeft) {
-            // The process that showed it is gone, or has lost the far side.
-            yield* FiberMap.run(showing, numberId, showQr(numberId, login), {
-              onlyIfMissing: true,
-            })
+        begin: Effect.fn("TelegramLogin.begin")(function* (numberId, request) {
+          for (;;) {
+            const begun = yield* beginNow(numberId, request)
+            if (begun !== "later") return begun
+            yield* pause
           }
-          return view
+        }),
+        look: Effect.fn("TelegramLogin.look")(function* (numberId) {
+          const kept = yield* logins.keptOf(numberId)
+          const now = yield* time
+          const login = shownOf(kept, now)
+          if (login === null || !("kind" in login)) return login
+          const isShown = isHeld(login, now) || (yield* FiberMap.has(showing, numberId))
+          if (login.view.state === "showing_qr" && !isShown) {
+            // The process that showed it is gone, or has lost the far side.
+            const written = { ...login, stepUntil: now + stepMillis }
+            const held = yield* logins.take(numberId, kept.text, login, written)
+            if (held !== null) yield* FiberMap.run(showing, numberId, showQr(held))
+          }
+          return login.view
         }),
         giveCode: Effect.fn("TelegramLogin.giveCode")((numberId, code) =>
           typed(numberId, "code_sent", (client, { codeHash, phone, view }) =>
@@ -297,24 +316,22 @@ export const layerLogin = (
           ),
         ),
         cancel: Effect.fn("TelegramLogin.cancel")(function* (numberId) {
-          yield* FiberMap.remove(showing, numberId)
-          const login = yield* loginOf(numberId)
-          if (login === null || !("kind" in login)) return false
-          const { keys, mayBeIn } = login
-          const given = { ...login, isCancelled: true }
-          const isGiven = yield* ifCurrent(
-            numberId,
-            login,
-            mayBeIn ? keep(numberId, given) : stored(vault.wipe(numberId)),
-          )
-          if (!isGiven || !mayBeIn) return isGiven
-          if (yield* clients.end(numberId, keys)) {
-            const still = yield* keptOf(numberId)
-            if (still?.kind === "login" && still.id === login.id) {
-              yield* stored(vault.wipe(numberId))
+          for (;;) {
+            yield* FiberMap.remove(showing, numberId)
+            const kept = yield* logins.keptOf(numberId)
+            const login = shownOf(kept, yield* time)
+            if (login === null || !("kind" in login) || kept.text === null) return false
+            const { keys, mayBeIn } = login
+            if (!mayBeIn) {
+              if (yield* logins.forget(numberId, kept.text)) return true
+              continue
             }
+            const given = { ...login, stepUntil: null, isCancelled: true }
+            const held = yield* logins.take(numberId, kept.text, given)
+            if (held === null) continue
+            if (yield* clients.end(numberId, keys)) yield* logins.forget(numberId, held.text)
+            return true
           }
-          return true
         }),
       })
     }),

@@ -11,17 +11,16 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect, Redacted } from "effect"
 import { makeClient } from "./Client.ts"
-import { fromText } from "./credentials.ts"
 import { endSession } from "./loginSteps.ts"
 import type { TelegramSettings } from "./settings.ts"
 import { keysInMemory, makeStorage } from "./storage.ts"
 
 /** What the number has; null also where an older secrets key sealed it, which is gone. */
-export const storedCredentials = (vault: typeof SessionVault.Service, numberId: NumberId) =>
-  vault.credentials(numberId).pipe(
-    Effect.map((text) => (text === null ? null : fromText(text))),
-    Effect.catchTag("CannotOpen", () => Effect.succeed(null)),
-  )
+export const storedText = (vault: typeof SessionVault.Service, numberId: NumberId) =>
+  Effect.catchTag(vault.credentials(numberId), "CannotOpen", () => Effect.succeed(null))
+
+/** Why a login fails whose number has a proxy that an older secrets key sealed. */
+export const proxyUnreadable = "proxy_unreadable" as const
 
 export const makeLoginClients = (
   settings: TelegramSettings,
@@ -29,11 +28,17 @@ export const makeLoginClients = (
 ) => {
   const { application } = settings
 
-  /** A client that is gone with its scope, and its keys; null without an application. */
+  /**
+   * A client that is gone with its scope, and its keys; null without an application. A number whose proxy
+   * an older secrets key sealed is not connected past that proxy.
+   */
   const open = Effect.fnUntraced(function* (numberId: NumberId, begun: ReadonlyArray<KeyChange>) {
     const keys = keysInMemory(begun)
     if (application === null) return null
-    const proxy = yield* Effect.orDie(patiently(proxies.of(numberId)))
+    const proxy = yield* patiently(
+      Effect.catchTag(proxies.of(numberId), "CannotOpen", () => Effect.succeed(proxyUnreadable)),
+    )
+    if (proxy === proxyUnreadable) return proxyUnreadable
     const client = yield* makeClient(settings, {
       application,
       storage: makeStorage(keys),
@@ -49,7 +54,9 @@ export const makeLoginClients = (
     end: (numberId: NumberId, keys: ReadonlyArray<KeyChange>): Effect.Effect<boolean> =>
       Effect.scoped(
         Effect.flatMap(open(numberId, keys), (opened) =>
-          opened === null ? Effect.succeed(false) : endSession(opened.client),
+          opened === null || opened === proxyUnreadable
+            ? Effect.succeed(false)
+            : endSession(opened.client),
         ),
       ),
   }

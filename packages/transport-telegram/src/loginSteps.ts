@@ -88,6 +88,9 @@ const needsPassword = (view: TelegramLoginView): Step => ({
 /** How long one step may take, in service time. */
 export const stepMillis = 30_000
 
+/** How long the process that takes a step has the login to itself: longer than all that a step may take. */
+export const heldMillis = 2 * stepMillis
+
 const inTime = <A>(view: TelegramLoginView, work: Effect.Effect<A>): Effect.Effect<A | Step> =>
   Effect.timeoutOrElse(work, {
     duration: stepMillis,

@@ -69,14 +69,18 @@ const laterOn = (id: NumberId, changed: Readonly<Record<string, unknown>>) =>
 const inAProcess = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.provide(work, Layer.fresh(layerAdapter()))
 
-/** A process that dies behind the far side's letting the account in, before it has heard of it. */
+/**
+ * A process that dies behind the far side's letting the account in, before it has heard of it. The time that
+ * it had for the step is over.
+ */
 const diesWhenIn = (login: Login, step: ReturnType<typeof giveCode>) =>
   inAProcess(
     Effect.gen(function* () {
-      yield* Effect.forkChild(step)
+      const dying = yield* Effect.forkChild(step)
       yield* untilSo(isIn(login.digits))
+      yield* Fiber.interrupt(dying)
     }),
-  )
+  ).pipe(Effect.andThen(laterOn(login.id, { stepUntil: 1 })))
 
 layer(layerWorld)("a step of a login", (it) => {
   it.effect("whose answer is lost with the connection is known to have let the account in", () =>

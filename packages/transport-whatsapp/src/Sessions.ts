@@ -78,11 +78,15 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     ...numbers,
     listen: (take) => Effect.raceFirst(numbers.listen(take), sweepLeftFiles),
     unconfirmed: (numberId) =>
-      Effect.map(patiently(vault.credentials(numberId)), (text) => {
-        if (text === null) return null
-        const credentials = fromText(text)
-        return isUnconfirmed(credentials) ? digitsOf(credentials.me?.id ?? "") : null
-      }),
+      patiently(vault.credentials(numberId)).pipe(
+        Effect.map((text) => {
+          if (text === null) return null
+          const credentials = fromText(text)
+          return isUnconfirmed(credentials) ? digitsOf(credentials.me?.id ?? "") : null
+        }),
+        // What an older secrets key sealed is gone, and is no link to go on with.
+        Effect.catchTag("CannotOpen", () => Effect.succeed(null)),
+      ),
     announce,
   })
 })

@@ -30,6 +30,9 @@ import type { Connection } from "./Connection.ts"
 import { Sessions } from "./Sessions.ts"
 import type { WhatsAppSettings } from "./settings.ts"
 
+/** Why linking fails where an older secrets key sealed the number's proxy: it is not connected past that. */
+const proxyUnreadable = "proxy_unreadable" as const
+
 type Shown = Queue.Enqueue<LinkingEvent, Cause.Done>
 
 /** The place of the secret among the parts of a QR code's text. */
@@ -159,7 +162,12 @@ export const layerLinking = (
         Effect.scoped(
           Effect.gen(function* () {
             const device = newDevice()
-            const proxy = yield* patiently(proxies.of(request.numberId))
+            const proxy = yield* patiently(
+              Effect.catchTag(proxies.of(request.numberId), "CannotOpen", () =>
+                Effect.succeed(proxyUnreadable),
+              ),
+            )
+            if (proxy === proxyUnreadable) return failed(proxyUnreadable)
             const connection = yield* openConnection(settings, {
               auth: device.auth,
               device: deviceOf(settings, request.method),

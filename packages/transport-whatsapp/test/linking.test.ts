@@ -1,9 +1,10 @@
 /** Linking numbers over the protocol: QR and pairing codes, and every way in which it ends. */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, SessionVault } from "@messaging-service/core/ports"
+import { Secrets, SecretsKey } from "@messaging-service/core"
+import { NumberProxies, NumberStore, SessionVault } from "@messaging-service/core/ports"
 import type { LinkingEvent } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { Sessions } from "../src/index.ts"
 import {
   aLinkedNumber,
@@ -11,6 +12,9 @@ import {
   aPerson,
   aText,
   attempt,
+  layerAdapter,
+  layerServer,
+  layerStores,
   layerWorld,
   linkTo,
   sendNow,
@@ -174,6 +178,31 @@ layer(layerWorld)("linking", (it) => {
       assert.deepStrictEqual(yield* sendNow(aText({ id }, to(other))), { _tag: "Accepted" })
       assert.strictEqual(server.copies(other), 1)
       assert.strictEqual(server.sessions(digits).filter(({ open }) => open > 0).length, 1)
+    }),
+  )
+})
+
+const layerProxies = NumberProxies.layer.pipe(
+  Layer.provide(Secrets.layer),
+  Layer.provide(SecretsKey.layerRandom),
+)
+
+const layerWithProxies = layerAdapter().pipe(
+  Layer.provide(layerProxies),
+  Layer.provideMerge(layerStores),
+  Layer.provideMerge(layerServer),
+)
+
+layer(layerWithProxies)("a number whose proxy an older secrets key sealed", (it) => {
+  it.effect("is not linked past it: the attempt fails and says why", () =>
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const id = yield* anUnlinkedNumber
+      const { workspaceId } = (yield* numbers.find(id)) ?? assert.fail()
+      const proxy = { url: "sealed by another key", host: "127.0.0.1", port: 1 }
+      yield* numbers.change(workspaceId, id, { proxy }, 0)
+      const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, () => Effect.void)
+      assert.deepStrictEqual(shown, [{ _tag: "Failed", reason: "proxy_unreadable" }])
     }),
   )
 })

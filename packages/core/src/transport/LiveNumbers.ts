@@ -289,7 +289,11 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       connectQuietly: Effect.fnUntraced(function* (numberId) {
         for (;;) {
           yield* release(numberId)
-          yield* patiently(vault.credentials(numberId))
+          const isReadable = yield* patiently(vault.credentials(numberId)).pipe(
+            Effect.as(true),
+            Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
+          )
+          if (!isReadable) return "connection_lost"
           const reached = yield* settled(yield* start(numberId, false))
           // The store did not say what the number has, and is asked again.
           if (reached !== "connection_lost" || !ownership.owns(numberId)) return reached

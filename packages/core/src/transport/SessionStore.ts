@@ -75,6 +75,18 @@ export class SessionStore extends Context.Service<
       now: number,
       fence: Fence,
     ): Effect.Effect<boolean, StoreUnavailable>
+    /**
+     * Puts these in place of all that the number had, or nothing in place of it where they are null, if
+     * its credentials still are `before` (null: it has none), and answers whether they were. What was
+     * written since makes it refuse, so it needs no fence.
+     */
+    exchange(
+      numberId: NumberId,
+      before: string | null,
+      credentials: string | null,
+      keys: ReadonlyArray<KeyChange>,
+      now: number,
+    ): Effect.Effect<boolean, StoreUnavailable>
     /** Drops keys of that type, the longest unwritten first, until no more than `most` are left. */
     trim(
       numberId: NumberId,

@@ -33,6 +33,16 @@ export class SessionVault extends Context.Service<
     ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable | CannotOpen>
     write(numberId: NumberId, credentials: string | null, keys: ReadonlyArray<KeyChange>): Written
     replace(numberId: NumberId, credentials: string, keys: ReadonlyArray<KeyChange>): Written
+    /**
+     * The same, or a wipe where the new ones are null, if its credentials still are `before`; whether it is
+     * so now. What an older secrets key sealed counts as none. Asked for once more it finds that it was done.
+     */
+    exchange(
+      numberId: NumberId,
+      before: string | null,
+      credentials: string | null,
+      keys: ReadonlyArray<KeyChange>,
+    ): Effect.Effect<boolean, StoreUnavailable>
     trim(numberId: NumberId, type: string, most: number): Written
     leave(numberId: NumberId): Written
     wipe(numberId: NumberId): Written
@@ -113,6 +123,26 @@ export class SessionVault extends Context.Service<
               sealedKeys(numberId, keys),
               now,
               fence,
+            ),
+          ),
+        exchange: (numberId, before, credentials, keys) =>
+          behindWrites(numberId)(
+            Effect.uninterruptible(
+              Effect.gen(function* () {
+                const sealed = yield* store.credentials(numberId)
+                const place = credentialsPlace(numberId)
+                const opened =
+                  sealed === null ? null : Result.getOrNull(secrets.open(place, sealed))
+                if (opened === credentials) return true
+                if (opened !== before) return false
+                return yield* store.exchange(
+                  numberId,
+                  sealed,
+                  credentials === null ? null : secrets.seal(place, credentials),
+                  sealedKeys(numberId, keys),
+                  yield* Clock.currentTimeMillis,
+                )
+              }),
             ),
           ),
         trim: (numberId, type, most) =>

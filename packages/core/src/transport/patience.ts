@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import { sleep } from "../time/RealTime.ts"
+import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { NumberMoved } from "./NumberOwnership.ts"
 
 /** Between two tries, in real milliseconds. */
@@ -11,14 +12,20 @@ const againMillis = 250
 
 const hasMoved = (error: unknown): error is NumberMoved => error instanceof NumberMoved
 
-/** Asks until the store answers; what it says of a number that moved is an answer. */
+/**
+ * Asks until the store answers. That a number moved is an answer, and so is that what it keeps cannot be
+ * opened: asked again it would say the same.
+ */
 export const patiently = <A, E>(
   work: Effect.Effect<A, E>,
-): Effect.Effect<A, Extract<E, NumberMoved>> =>
-  Effect.retry(
-    Effect.tapError(work, () => sleep(againMillis)),
-    { until: (error): error is Extract<E, NumberMoved> => hasMoved(error) },
+): Effect.Effect<A, Exclude<E, StoreUnavailable>> => {
+  const isAnswer = (error: E): error is Exclude<E, StoreUnavailable> =>
+    !(error instanceof StoreUnavailable)
+  return Effect.retry(
+    Effect.tapError(work, (error) => (isAnswer(error) ? Effect.void : sleep(againMillis))),
+    { until: isAnswer },
   )
+}
 
 /** What a library reads and writes of its number, for as long as its connection is kept here. */
 export interface Hold {

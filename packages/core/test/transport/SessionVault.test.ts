@@ -68,6 +68,10 @@ const layerVault = (
             ? Effect.flatMap(Effect.forkDetach(put(...given)), Fiber.join)
             : put(...given),
         replace: put,
+        exchange: (numberId, before, credentials, keys, now) =>
+          (kept.get(`${numberId}`) ?? null) === before
+            ? put(numberId, credentials, keys, now, null)
+            : Effect.succeed(false),
         trim: () => Effect.succeed(true),
         leave: () => Effect.succeed(true),
         wipe: () =>
@@ -143,6 +147,32 @@ describe("the vault", () => {
         yield* Effect.all(writes, { concurrency: "unbounded" })
         assert.strictEqual(yield* vault.credentials(number), "write 3")
         assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "write 3")
+      }).pipe(Effect.provide(layerVault(kept)))
+    }),
+  )
+
+  it.effect("exchanges what was read, once; what cannot be opened counts as nothing", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, string>()
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        assert.isTrue(yield* vault.exchange(number, null, "first", []))
+        assert.isFalse(yield* vault.exchange(number, null, "other", []))
+        assert.isTrue(
+          yield* vault.exchange(number, "first", "second", [
+            { type: "session", id: "1", value: "secret" },
+          ]),
+        )
+        assert.isFalse(yield* vault.exchange(number, "first", "other", []))
+        // The store had done it, and its answer was lost.
+        assert.isTrue(yield* vault.exchange(number, "first", "second", []))
+        assert.strictEqual(yield* vault.credentials(number), "second")
+        assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "secret")
+        assert.notMatch(JSON.stringify([...kept.values()]), /second|secret/)
+        kept.set(`${number}`, "sealed by another key")
+        assert.isFalse(yield* vault.exchange(number, "second", "third", []))
+        assert.isTrue(yield* vault.exchange(number, null, "third", []))
+        assert.strictEqual(yield* vault.credentials(number), "third")
       }).pipe(Effect.provide(layerVault(kept)))
     }),
   )

@@ -1,8 +1,9 @@
 /** What a store that is away, or another worker, means for what a connection's library keeps. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { CannotOpen } from "../../src/secret/Secrets.ts"
 import { NumberMoved } from "../../src/transport/NumberOwnership.ts"
 import { makeHold, patiently } from "../../src/transport/patience.ts"
 import { one } from "./aLiveWorld.ts"
@@ -22,20 +23,26 @@ const answersAfter = (failures: number) => {
 
 const moved = Effect.fail(new NumberMoved({ numberId: one }))
 
-it.effect("a store is asked until it answers, and that a number moved is an answer", () =>
-  Effect.gen(function* () {
-    const store = answersAfter(40)
-    const asking = yield* Effect.forkChild(patiently(store.work))
-    yield* TestClock.adjust("9 seconds")
-    assert.isUndefined(asking.pollUnsafe())
-    yield* TestClock.adjust("1 second")
-    assert.isDefined(asking.pollUnsafe())
-    assert.strictEqual(store.asked(), 41)
-    const answer = yield* Effect.forkChild(Effect.result(patiently(moved)))
-    yield* TestClock.adjust("1 second")
-    const exit = answer.pollUnsafe()
-    assert.isTrue(exit?._tag === "Success" && Result.isFailure(exit.value))
-  }),
+it.effect(
+  "a store is asked until it answers, be it that a number moved or that what it has cannot be opened",
+  () =>
+    Effect.gen(function* () {
+      const store = answersAfter(40)
+      const asking = yield* Effect.forkChild(patiently(store.work))
+      yield* TestClock.adjust("9 seconds")
+      assert.isUndefined(asking.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      assert.isDefined(asking.pollUnsafe())
+      assert.strictEqual(store.asked(), 41)
+      const sealed = Effect.fail(new CannotOpen())
+      const answers = Effect.all([Effect.flip(patiently(moved)), Effect.flip(patiently(sealed))])
+      const answer = yield* Effect.forkChild(answers)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(
+        (yield* Fiber.join(answer)).map(({ _tag }) => _tag),
+        ["NumberMoved", "CannotOpen"],
+      )
+    }),
 )
 
 it.effect("what is not written because another worker has the number does not go on", () =>

@@ -226,6 +226,53 @@ wiped as (
 )
 select ${mayWrite} as written`
 
+/** Of two that would exchange the same credentials the second finds the row changed, or there. */
+const exchange = statement(
+  "session.exchange",
+  given({ numberId: bigint, before: text, credentials: text }),
+)`
+with present as (
+  select l.number_id
+  from lanes l
+  where l.number_id = $numberId
+    and l.removed_at is null
+),
+begun as (
+  insert into sessions (number_id, credentials)
+  select p.number_id, $credentials
+  from present p
+  where $before is null
+    and $credentials is not null
+  on conflict (number_id) do nothing
+  returning number_id
+),
+changed as (
+  update sessions s
+  set credentials = $credentials, leaving_at = null
+  from present p
+  where s.number_id = p.number_id
+    and s.credentials = $before
+    and $credentials is not null
+  returning s.number_id
+),
+wiped as (
+  delete from sessions s
+  where s.number_id = $numberId
+    and s.credentials = $before
+    and $credentials is null
+  returning s.number_id
+),
+dropped as (
+  delete from session_keys k
+  using changed
+  where k.number_id = changed.number_id
+)
+select
+  exists (select from begun)
+  or exists (select from changed)
+  or exists (select from wiped)
+  as written`
+
 const trim = statement(
   "session.trim",
   joined(given({ numberId: bigint, type: text, most: integer }), fenced),
@@ -291,6 +338,18 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
             ([row]) => row?.written === true,
           ),
         ),
+      ),
+    exchange: (numberId, before, credentials, keys, now) =>
+      database.transaction("session.exchange", (run) =>
+        Effect.gen(function* () {
+          const [row] = yield* exchange.within<WrittenRow>(run, { numberId, before, credentials })
+          if (row?.written !== true) return false
+          if (keys.length > 0) {
+            const added = { numberId, credentials: null, keys, now, fence: null }
+            yield* write.within(run, writeOf([added]))
+          }
+          return true
+        }),
       ),
     trim: (numberId, type, most, by) => trim.holds(database, { numberId, type, most, fence: by }),
     leave: (numberId, now, by) => leave.holds(database, { numberId, now, fence: by }),

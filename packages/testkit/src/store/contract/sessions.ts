@@ -116,6 +116,59 @@ export const sessions: Topic = (it) => {
     }),
   )
 
+  it.effect("credentials are exchanged by one of those that read the same ones", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { number } = yield* aStage()
+      const atOnce = (before: string | null, names: ReadonlyArray<string>) =>
+        Effect.map(
+          Effect.forEach(
+            names,
+            (name) => store.exchange(number.id, before, name, [key(name, "1", name)], noon),
+            { concurrency: "unbounded" },
+          ),
+          (done) => names.filter((_, place) => done[place]),
+        )
+      const [first = "", ...others] = yield* atOnce(null, ["a", "b", "c"])
+      assert.deepStrictEqual(others, [])
+      assert.strictEqual(yield* store.credentials(number.id), first)
+      yield* store.leave(number.id, noon, null)
+      const [second = "", ...late] = yield* atOnce(first, ["d", "e", "f"])
+      assert.deepStrictEqual(late, [])
+      assert.strictEqual(yield* store.credentials(number.id), second)
+      assert.strictEqual((yield* keptOf(number.id))?.leavingSince, null)
+      const left: Array<string> = []
+      for (const name of ["a", "b", "c", "d", "e", "f"]) {
+        if ((yield* store.keys(number.id, name, ["1"])).size > 0) left.push(name)
+      }
+      assert.deepStrictEqual(left, [second])
+      for (const before of [first, null]) {
+        assert.isFalse(yield* store.exchange(number.id, before, "late", [], noon))
+        assert.isFalse(yield* store.exchange(number.id, before, null, [], noon))
+      }
+      assert.isTrue(yield* store.exchange(number.id, second, null, [], noon))
+      assert.isUndefined(yield* keptOf(number.id))
+    }),
+  )
+
+  it.effect(
+    "a number that was removed takes no other credentials, and keeps or loses its own",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* SessionStore
+        const numbers = yield* NumberStore
+        const { number, workspace } = yield* aStage()
+        yield* store.write(number.id, "own", [key("a", "1", "one")], noon, null)
+        yield* numbers.remove(workspace.id, number.id, noon)
+        assert.isFalse(yield* store.exchange(number.id, "own", "other", [], noon))
+        assert.strictEqual(yield* store.credentials(number.id), "own")
+        assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), { "1": "one" })
+        assert.isTrue(yield* store.exchange(number.id, "own", null, [], noon))
+        assert.isFalse(yield* store.exchange(number.id, null, "other", [], noon))
+        assert.isNull(yield* store.credentials(number.id))
+      }),
+  )
+
   it.effect("a wiped number has nothing, and others have what they had", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore

@@ -1,0 +1,174 @@
+/** One process at a time works on a login, and what comes late undoes nothing that another one has done. */
+import { assert, layer } from "@effect/vitest"
+import {
+  NumberProxies,
+  NumberStore,
+  SessionVault,
+  TelegramLogin,
+} from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
+import { Secrets, SecretsKey } from "@messaging-service/core"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import { live } from "@messaging-service/testkit"
+import { Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { defaultSettings, layerLogin } from "../src/index.ts"
+import { aNumber, aPerson, layerServer, layerStores, phone, until, untilSo } from "./LiveWorld.ts"
+
+/** The logins of a process of their own; it is over with the scope. */
+const aProcess = (shown?: (url: string) => void) =>
+  Effect.gen(function* () {
+    const { apiHash, apiId, port, publicKey } = yield* TelegramServer
+    const settings = {
+      ...defaultSettings,
+      application: { id: apiId, hash: Redacted.make(apiHash) },
+      server: { host: "127.0.0.1", port },
+      publicKey,
+    }
+    const logins = layerLogin(settings, (_, url) => Effect.sync(() => shown?.(url)))
+    const built = yield* Layer.build(Layer.fresh(logins.pipe(Layer.provide(live.realClock))))
+    return Context.get(built, TelegramLogin)
+  })
+
+/** A number whose login by code that process has begun. */
+const begun = (process: typeof TelegramLogin.Service) =>
+  Effect.gen(function* () {
+    const { digits } = yield* aPerson()
+    const id = yield* aNumber(digits)
+    yield* process.begin(id, { method: "code", phone: phone(`+${digits}`) })
+    return { digits, id }
+  })
+
+/** As after a time in which the process that works on the login was away. */
+const lapsed = (id: NumberId, view: Readonly<Record<string, unknown>> = {}) =>
+  Effect.gen(function* () {
+    const vault = yield* SessionVault
+    const kept = JSON.parse((yield* vault.credentials(id)) ?? "{}")
+    const changed = { ...kept, stepUntil: 1, view: { ...kept.view, ...view } }
+    yield* vault.replace(id, JSON.stringify(changed), [])
+  })
+
+const keysOf = (digits: string) =>
+  Effect.map(TelegramServer, (server) => server.sessions(digits).keys)
+
+layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
+  it.effect("that are given the code at once one makes the step, and both tell of it", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const [one, two] = [yield* aProcess(), yield* aProcess()]
+      const { digits, id } = yield* begun(one)
+      const given = [one.giveCode(id, "12345"), two.giveCode(id, "12345")]
+      const after = yield* Effect.all(given, { concurrency: "unbounded" })
+      for (const view of after) {
+        assert.strictEqual(view !== null && view !== "wrong" && view.state, "connected")
+      }
+      yield* until(() => server.connections() === 0)
+      assert.deepInclude(server.sessions(digits), { keys: 1, most: 1 })
+    }),
+  )
+
+  it.effect("that look at a QR login whose process died one shows a code", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const { digits } = yield* aPerson()
+      const id = yield* aNumber(digits)
+      const first = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const died = yield* aProcess()
+          yield* died.begin(id, { method: "qr" })
+          yield* untilSo(Effect.map(died.look(id), (view) => typeof view?.qr?.url === "string"))
+          return (yield* died.look(id))?.qr?.url ?? ""
+        }),
+      )
+      yield* until(() => server.connections() === 0)
+      yield* lapsed(id, { qr: { url: first, expiresAt: 1 } })
+      const shown: Array<readonly [process: string, url: string]> = []
+      const one = yield* aProcess((url) => void shown.push(["one", url]))
+      const two = yield* aProcess((url) => void shown.push(["two", url]))
+      yield* Effect.all([one.look(id), two.look(id)], { concurrency: "unbounded" })
+      yield* until(() => shown.length > 0)
+      const url = (yield* two.look(id))?.qr?.url ?? ""
+      yield* Effect.orDie(server.scan(digits, url))
+      yield* untilSo(Effect.map(one.look(id), (view) => view?.state === "connected"))
+      yield* until(() => server.connections() === 0)
+      assert.strictEqual(new Set(shown.map(([process]) => process)).size, 1)
+      assert.strictEqual(yield* keysOf(digits), 1)
+    }),
+  )
+
+  it.effect("one that was frozen in a step leaves alone the account that the other has kept", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const [frozen, other] = [yield* aProcess(), yield* aProcess()]
+      const { digits, id } = yield* begun(frozen)
+      yield* server.nextCall({ method: "auth.signIn", outcome: "withhold" })
+      const step = yield* Effect.forkChild(frozen.giveCode(id, "12345"))
+      yield* untilSo(Effect.map(keysOf(digits), (keys) => keys === 1))
+      yield* lapsed(id)
+      const after = yield* other.giveCode(id, "12345")
+      assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
+      yield* TestClock.adjust("30 seconds")
+      const late = yield* Fiber.join(step)
+      assert.strictEqual(late !== null && late !== "wrong" && late.state, "connected")
+      assert.strictEqual(yield* keysOf(digits), 1)
+    }),
+  )
+
+  it.effect("one gives the login up or the other keeps its account, never both", () =>
+    Effect.gen(function* () {
+      const vault = yield* SessionVault
+      const other = yield* aProcess()
+      let isGivenUp: boolean | null = null
+      /** The login is given up once all is looked at, right before the account is kept. */
+      const giving = SessionVault.of({
+        ...vault,
+        exchange: (numberId, before, credentials, keys) =>
+          Effect.gen(function* () {
+            if (credentials?.includes(`"kind":"account"`) === true && isGivenUp === null) {
+              isGivenUp = yield* other.cancel(numberId)
+            }
+            return yield* vault.exchange(numberId, before, credentials, keys)
+          }),
+      })
+      const keeping = yield* aProcess().pipe(Effect.provideService(SessionVault, giving))
+      const { digits, id } = yield* begun(keeping)
+      const after = yield* keeping.giveCode(id, "12345")
+      assert.deepStrictEqual([isGivenUp, after], [true, null])
+      assert.isNull(yield* vault.credentials(id))
+      assert.strictEqual(yield* keysOf(digits), 0)
+    }),
+  )
+})
+
+/** The number has a proxy whose URL was sealed with a key that is gone. */
+const withProxyOfBefore = (id: NumberId) =>
+  Effect.gen(function* () {
+    const numbers = yield* NumberStore
+    const { workspaceId } = (yield* numbers.find(id)) ?? assert.fail()
+    const proxy = { url: "sealed by another key", host: "127.0.0.1", port: 1 }
+    yield* numbers.change(workspaceId, id, { proxy }, 0)
+  })
+
+const layerProxies = NumberProxies.layer.pipe(
+  Layer.provide(Secrets.layer),
+  Layer.provide(SecretsKey.layerRandom),
+)
+
+layer(layerProxies.pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer)))(
+  "a number whose proxy an older secrets key sealed",
+  (it) => {
+    it.effect("is not logged in past it: the login fails and says why", () =>
+      Effect.gen(function* () {
+        const login = yield* aProcess()
+        const id = yield* aNumber("4915100000007")
+        yield* withProxyOfBefore(id)
+        const begins = login.begin(id, { method: "code", phone: phone("+4915100000007") })
+        for (const view of [yield* begins, yield* login.look(id)]) {
+          assert.deepInclude(view, { state: "failed", error: "proxy_unreadable" })
+        }
+        yield* login.begin(id, { method: "qr" })
+        yield* untilSo(Effect.map(login.look(id), (view) => view?.error === "proxy_unreadable"))
+      }),
+    )
+  },
+)
