@@ -300,7 +300,7 @@ export type {
 export { makeHold, patiently } from "./transport/patience.ts"
 export type { Hold } from "./transport/patience.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
-export type { KeptSession, KeyChange } from "./transport/SessionStore.ts"
+export type { Exchanged, KeptSession, KeyChange } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
 export { PhoneDirectory, TelegramTransport, WhatsAppTransport } from "./transport/Transport.ts"
 export type {

@@ -72,6 +72,12 @@ const rowsWhere = (
 const attemptOf = (tables: Tables, { number }: Lane): LinkingAttempt | null =>
   tables.linkings.get(number.id)?.attempt ?? null
 
+/** Whether another number of the workspace has that phone. */
+export const isAnothers = (tables: Tables, { number, workspace }: Lane, phone: string): boolean =>
+  workspace.lanes.some(
+    (other) => !other.removed && hasPhone(other.number, attemptOf(tables, other), number, phone),
+  )
+
 /** What the number is left with when its attempt comes to nothing. */
 export const keptPhone = (tables: Tables, lane: Lane): string | null =>
   phoneWithoutLink(lane.number, attemptOf(tables, lane))
@@ -188,11 +194,7 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     const row = rowOf(tables, id)
     const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
     if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
-    const { number } = lane
-    const isTaken = lane.workspace.lanes.some(
-      (other) => !other.removed && hasPhone(other.number, attemptOf(tables, other), number, phone),
-    )
-    if (!isTaken) {
+    if (!isAnothers(tables, lane, phone)) {
       report(tables, lane, reports?.connected ?? null)
       return end(tables, lane, { status: "connected", phone }, now)
     }

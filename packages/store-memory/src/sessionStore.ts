@@ -1,6 +1,7 @@
 /** `SessionStore` in memory. */
 import type { Fence, KeyChange, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { isAnothers } from "./linkingStore.ts"
 import { laneOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 import type { SessionRow, Tables } from "./tables.ts"
@@ -77,13 +78,18 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
         sessions.set(numberId, session)
       }),
 
-    exchange: (numberId, before, credentials, keys) => {
+    exchange: (numberId, before, credentials, keys, _now, phone = null) => {
       if ((sessions.get(numberId)?.credentials ?? null) !== before) return false
       if (credentials === null) {
         sessions.delete(numberId)
         return true
       }
-      if (laneOf(tables, numberId) === undefined) return false
+      const lane = laneOf(tables, numberId)
+      if (lane === undefined) return false
+      if (phone !== null) {
+        if (isAnothers(tables, lane, phone)) return "phone_of_another_number"
+        lane.number = { ...lane.number, phone }
+      }
       const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
       writeKeys(session, keys)
       sessions.set(numberId, session)

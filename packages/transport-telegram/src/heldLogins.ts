@@ -5,7 +5,7 @@
  * none of the others from going on.
  */
 import { patiently } from "@messaging-service/core/ports"
-import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
+import type { Exchanged, KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { fromText, toText } from "./credentials.ts"
@@ -41,7 +41,8 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
     before: string | null,
     after: string | null,
     keys: ReadonlyArray<KeyChange> = [],
-  ) => patiently(vault.exchange(numberId, before, after, keys))
+    phone: string | null = null,
+  ) => patiently(vault.exchange(numberId, before, after, keys, phone))
 
   return {
     keptOf: (numberId: NumberId): Effect.Effect<Kept> =>
@@ -59,7 +60,7 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
     ): Effect.Effect<HeldLogin | null> => {
       const text = textOf(written)
       return Effect.map(exchange(numberId, before, text), (isTaken) =>
-        isTaken ? { numberId, login, written, text } : null,
+        isTaken === true ? { numberId, login, written, text } : null,
       )
     },
 
@@ -69,25 +70,26 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
       // What was written is known to be, also by the one that is interrupted meanwhile.
       return patiently(
         Effect.uninterruptible(
-          Effect.tap(vault.exchange(held.numberId, held.text, text, []), (isWritten) =>
-            Effect.sync(() => {
-              if (isWritten) Object.assign(held, { written, text })
-            }),
-          ),
+          Effect.map(vault.exchange(held.numberId, held.text, text, []), (done) => {
+            const isWritten = done === true
+            if (isWritten) Object.assign(held, { written, text })
+            return isWritten
+          }),
         ),
       )
     },
 
-    /** The account takes the login's place; false as above. */
+    /** The account takes the login's place, and its phone becomes the number's; false as above. */
     keepAccount: (
       { numberId, text }: HeldLogin,
       account: AccountCredentials,
       keys: ReadonlyArray<KeyChange>,
-    ): Effect.Effect<boolean> => exchange(numberId, text, toText(account), keys),
+    ): Effect.Effect<Exchanged> =>
+      exchange(numberId, text, toText(account), keys, account.phone === "" ? null : account.phone),
 
     /** Nothing is left of what was read; false when that is not there any more. */
     forget: (numberId: NumberId, before: string): Effect.Effect<boolean> =>
-      exchange(numberId, before, null),
+      Effect.map(exchange(numberId, before, null), (isGone) => isGone === true),
 
     /** Runs what is done with it. When that is interrupted, others need not wait until the hold lapses. */
     whileHeld: <A>(held: HeldLogin, work: Effect.Effect<A>): Effect.Effect<A> =>

@@ -12,11 +12,8 @@
  */
 import {
   NumberProxies,
-  NumberStore,
   SessionVault,
   TelegramLogin,
-  hasPhone,
-  patiently,
   sleepInRealTime,
   telegramLoginMillis,
 } from "@messaging-service/core/ports"
@@ -36,7 +33,6 @@ import { isHeld, makeHeldLogins } from "./heldLogins.ts"
 import type { HeldLogin, Kept } from "./heldLogins.ts"
 import { makeLoginClients, proxyUnreadable } from "./loginClient.ts"
 import {
-  endSession,
   failed,
   giveCode,
   givePassword,
@@ -63,12 +59,11 @@ const nextQrMillis = 15_000
 export const layerLogin = (
   settings: TelegramSettings,
   shown?: (numberId: NumberId, url: string) => Effect.Effect<void>,
-): Layer.Layer<never, never, SessionVault | NumberProxies | NumberStore> =>
+): Layer.Layer<never, never, SessionVault | NumberProxies> =>
   Layer.effect(
     TelegramLogin,
     Effect.gen(function* () {
       const logins = makeHeldLogins(yield* SessionVault)
-      const numbers = yield* NumberStore
       const clients = makeLoginClients(settings, yield* NumberProxies)
       /** Logins by QR code whose connection this process has. */
       const showing = yield* FiberMap.make<NumberId>()
@@ -109,17 +104,15 @@ export const layerLogin = (
       ) {
         const view: TelegramLoginView = { ...held.login.view, state: "connected", qr: null }
         const account = { kind: "account", userId: id, phone, login: view } as const
-        if (yield* logins.keepAccount(held, account, keys)) return view
-        if (yield* isOfNoUse(held, keys)) yield* clients.end(held.numberId, keys)
+        const isKept = yield* logins.keepAccount(held, account, keys)
+        if (isKept === true) return view
+        if (isKept === "phone_of_another_number") {
+          const mayBeIn = !(yield* clients.end(held.numberId, keys))
+          const refused = failed(held.login.view, isKept)
+          const next = { ...held.login, view: refused, keys, stepUntil: null, mayBeIn }
+          if (yield* logins.goOn(held, next)) return refused
+        } else if (yield* isOfNoUse(held, keys)) yield* clients.end(held.numberId, keys)
         return yield* viewOf(held.numberId)
-      })
-
-      /** Whether another number of the workspace has that phone: no account is connected twice. */
-      const isAnothers = Effect.fnUntraced(function* (numberId: NumberId, phone: string) {
-        const number = yield* numbers.find(numberId)
-        if (number === null || phone === "") return false
-        const all = yield* numbers.list(number.workspaceId)
-        return all.some((other) => hasPhone(other, null, number, phone))
       })
 
       /** One connection over what the login has, and how it stands afterwards; null when it was given up. */
@@ -139,12 +132,6 @@ export const layerLogin = (
             const { client, keys } = opened
             const before = login.mayBeIn ? yield* whoIs(client, login.view) : null
             const step = before ?? (yield* work(client, keys))
-            const isLeft = step !== null && step !== "wrong" && "user" in step
-            if (isLeft && (yield* patiently(isAnothers(numberId, step.user.phone ?? "")))) {
-              const mayBeIn = !(yield* endSession(client))
-              const view = failed(login.view, "phone_of_another_number")
-              return { step: { view, codeHash: null, mayBeIn }, keys: keys.all() }
-            }
             return { step, keys: keys.all() }
           }),
         )

@@ -140,6 +140,36 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
   )
 })
 
+layer(Layer.merge(layerStores, layerServer))("an account", (it) => {
+  it.effect("is kept for one number of a workspace, before any worker has connected it", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const numbers = yield* NumberStore
+      const login = yield* aProcess()
+      for (const concurrency of [1, 2]) {
+        const { digits } = yield* aPerson({ password: "secret" })
+        const first = yield* aNumber("4915100000021")
+        const { workspaceId } = (yield* numbers.find(first)) ?? assert.fail()
+        const ids = [first, yield* aNumber("4915100000022", workspaceId)]
+        for (const id of ids) {
+          yield* login.begin(id, { method: "code", phone: phone(`+${digits}`) })
+          yield* login.giveCode(id, "12345")
+        }
+        const given = yield* Effect.forEach(ids, (id) => login.givePassword(id, "secret"), {
+          concurrency,
+        })
+        const states = given.map((view) =>
+          view === null || view === "wrong" ? view : (view.error ?? view.state),
+        )
+        assert.deepStrictEqual(states.toSorted(), ["connected", "phone_of_another_number"])
+        const phones = (yield* numbers.list(workspaceId)).map((number) => number.phone)
+        assert.strictEqual(phones.filter((each) => each === digits).length, 1)
+        assert.strictEqual(server.sessions(digits).keys, 1)
+      }
+    }),
+  )
+})
+
 /** The number has a proxy whose URL was sealed with a key that is gone. */
 const withProxyOfBefore = (id: NumberId) =>
   Effect.gen(function* () {

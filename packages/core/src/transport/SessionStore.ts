@@ -44,6 +44,9 @@ export interface KeptSession {
   readonly proxy: string | null
 }
 
+/** Whether credentials were exchanged, or why not. */
+export type Exchanged = boolean | "phone_of_another_number"
+
 export class SessionStore extends Context.Service<
   SessionStore,
   {
@@ -78,7 +81,9 @@ export class SessionStore extends Context.Service<
     /**
      * Puts these in place of all that the number had, or nothing in place of it where they are null, if
      * its credentials still are `before` (null: it has none), and answers whether they were. What was
-     * written since makes it refuse, so it needs no fence.
+     * written since makes it refuse, so it needs no fence. `phone`, where the credentials are those of an
+     * account, becomes the number's in the same commit; where another number of its workspace has it
+     * (`hasPhone`), nothing is changed.
      */
     exchange(
       numberId: NumberId,
@@ -86,7 +91,8 @@ export class SessionStore extends Context.Service<
       credentials: string | null,
       keys: ReadonlyArray<KeyChange>,
       now: number,
-    ): Effect.Effect<boolean, StoreUnavailable>
+      phone?: string | null,
+    ): Effect.Effect<Exchanged, StoreUnavailable>
     /** Drops keys of that type, the longest unwritten first, until no more than `most` are left. */
     trim(
       numberId: NumberId,

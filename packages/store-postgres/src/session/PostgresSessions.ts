@@ -10,6 +10,7 @@ import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, millis, text, texts } from "../database/Fields.ts"
+import { hasPhone } from "../linking/endLinking.ts"
 import { each, given, joined, part, single, statement } from "../database/Statement.ts"
 
 interface KeptRow {
@@ -175,6 +176,10 @@ select asked.may_write as written
 from asked
 order by asked.place`
 
+interface HeldRow {
+  readonly held: boolean
+}
+
 interface WrittenRow {
   readonly written: boolean
 }
@@ -273,6 +278,34 @@ select
   or exists (select from wiped)
   as written`
 
+/** Of two numbers that get the same phone at once the second one sees what the first one did. */
+const lockWorkspace = statement("session.lockWorkspace", given({ numberId: bigint }))`
+select w.id
+from workspaces w
+where w.id = (select n.workspace_id from numbers n where n.id = $numberId)
+for no key update`
+
+/** Whether it is the phone that is in the way: what was written since refuses first. */
+const isAnothers = statement(
+  "session.isAnothers",
+  given({ numberId: bigint, before: text, phone: text }),
+)`
+select exists (
+  select
+  from numbers n
+  join sessions s on s.number_id = n.id and s.credentials = $before
+  join numbers other on other.workspace_id = n.workspace_id
+  left join linking_attempts a on a.number_id = other.id
+  where n.id = $numberId
+    and other.removed_at is null
+    and ${hasPhone("other", "a.phone_before", "n", "$phone")}
+) as held`
+
+const setPhone = statement("session.phone", given({ numberId: bigint, phone: text }))`
+update numbers n
+set phone = $phone
+where n.id = $numberId`
+
 const trim = statement(
   "session.trim",
   joined(given({ numberId: bigint, type: text, most: integer }), fenced),
@@ -339,11 +372,17 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
           ),
         ),
       ),
-    exchange: (numberId, before, credentials, keys, now) =>
+    exchange: (numberId, before, credentials, keys, now, phone = null) =>
       database.transaction("session.exchange", (run) =>
         Effect.gen(function* () {
+          if (phone !== null) {
+            yield* lockWorkspace.within(run, { numberId })
+            const [other] = yield* isAnothers.within<HeldRow>(run, { numberId, before, phone })
+            if (other?.held === true) return "phone_of_another_number" as const
+          }
           const [row] = yield* exchange.within<WrittenRow>(run, { numberId, before, credentials })
           if (row?.written !== true) return false
+          if (phone !== null) yield* setPhone.within(run, { numberId, phone })
           if (keys.length > 0) {
             const added = { numberId, credentials: null, keys, now, fence: null }
             yield* write.within(run, writeOf([added]))

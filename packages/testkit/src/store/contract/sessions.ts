@@ -169,6 +169,35 @@ export const sessions: Topic = (it) => {
       }),
   )
 
+  it.effect("of numbers of a workspace that get an account's phone at once one gets it", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const numbers = yield* NumberStore
+      const { number, workspace } = yield* aStage()
+      const all = [number, yield* aNumber(workspace.id), yield* aNumber(workspace.id)]
+      for (const { id } of all) yield* store.write(id, "login", [], noon, null)
+      const get = (id: NumberId, before: string) =>
+        store.exchange(id, before, `account of ${id}`, [], noon, "15550000077")
+      const got = yield* Effect.forEach(all, ({ id }) => get(id, "login"), {
+        concurrency: "unbounded",
+      })
+      const refused = "phone_of_another_number"
+      assert.deepStrictEqual(got.map(String).toSorted(), [refused, refused, "true"])
+      for (const [place, { id, phone }] of all.entries()) {
+        const isFirst = got[place] === true
+        const credentials = yield* store.credentials(id)
+        assert.strictEqual(credentials, isFirst ? `account of ${id}` : "login")
+        const kept = (yield* numbers.find(id))?.phone
+        assert.strictEqual(kept, isFirst ? "15550000077" : phone)
+        // What was written since refuses first.
+        assert.isFalse(yield* get(id, "stale"))
+      }
+      const elsewhere = yield* aStage()
+      yield* store.write(elsewhere.number.id, "login", [], noon, null)
+      assert.isTrue(yield* get(elsewhere.number.id, "login"))
+    }),
+  )
+
   it.effect("a wiped number has nothing, and others have what they had", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
