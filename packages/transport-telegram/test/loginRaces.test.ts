@@ -16,7 +16,7 @@ import { defaultSettings, layerLogin } from "../src/index.ts"
 import { aNumber, aPerson, layerServer, layerStores, phone, until, untilSo } from "./LiveWorld.ts"
 
 /** The logins of a process of their own; it is over with the scope. */
-const aProcess = (shown?: (url: string) => void) =>
+const aProcess = (shown?: () => void) =>
   Effect.gen(function* () {
     const { apiHash, apiId, port, publicKey } = yield* TelegramServer
     const settings = {
@@ -25,9 +25,31 @@ const aProcess = (shown?: (url: string) => void) =>
       server: { host: "127.0.0.1", port },
       publicKey,
     }
-    const logins = layerLogin(settings, (_, url) => Effect.sync(() => shown?.(url)))
+    const logins = layerLogin(settings, () => Effect.sync(() => shown?.()))
     const built = yield* Layer.build(Layer.fresh(logins.pipe(Layer.provide(live.realClock))))
     return Context.get(built, TelegramLogin)
+  })
+
+/** Two processes, of which none writes, once that is asked for, before both have read what there is. */
+const twoThatRead = (shown: (process: string) => void = () => undefined) =>
+  Effect.gen(function* () {
+    const vault = yield* SessionVault
+    let left = 0
+    const meeting = SessionVault.of({
+      ...vault,
+      exchange: (...given) => {
+        if (left === 0) return vault.exchange(...given)
+        left--
+        return Effect.andThen(
+          until(() => left === 0),
+          vault.exchange(...given),
+        )
+      },
+    })
+    const inBoth = Effect.provideService(SessionVault, meeting)
+    const one = yield* inBoth(aProcess(() => shown("one")))
+    const two = yield* inBoth(aProcess(() => shown("two")))
+    return { one, two, meet: Effect.sync(() => void (left = 2)) }
   })
 
 /** A number whose login by code that process has begun. */
@@ -55,8 +77,9 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
   it.effect("that are given the code at once one makes the step, and both tell of it", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const [one, two] = [yield* aProcess(), yield* aProcess()]
+      const { meet, one, two } = yield* twoThatRead()
       const { digits, id } = yield* begun(one)
+      yield* meet
       const given = [one.giveCode(id, "12345"), two.giveCode(id, "12345")]
       const after = yield* Effect.all(given, { concurrency: "unbounded" })
       for (const view of after) {
@@ -82,16 +105,16 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
       )
       yield* until(() => server.connections() === 0)
       yield* lapsed(id, { qr: { url: first, expiresAt: 1 } })
-      const shown: Array<readonly [process: string, url: string]> = []
-      const one = yield* aProcess((url) => void shown.push(["one", url]))
-      const two = yield* aProcess((url) => void shown.push(["two", url]))
+      const shown: Array<string> = []
+      const { meet, one, two } = yield* twoThatRead((process) => void shown.push(process))
+      yield* meet
       yield* Effect.all([one.look(id), two.look(id)], { concurrency: "unbounded" })
       yield* until(() => shown.length > 0)
       const url = (yield* two.look(id))?.qr?.url ?? ""
       yield* Effect.orDie(server.scan(digits, url))
       yield* untilSo(Effect.map(one.look(id), (view) => view?.state === "connected"))
       yield* until(() => server.connections() === 0)
-      assert.strictEqual(new Set(shown.map(([process]) => process)).size, 1)
+      assert.strictEqual(new Set(shown).size, 1)
       assert.strictEqual(yield* keysOf(digits), 1)
     }),
   )
