@@ -107,6 +107,21 @@ const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
   }),
 ]
 
+/** How long a client may take to end, in real time. */
+const endingMillis = 2000
+
+/**
+ * A client that ends waits for what it still writes. That waits in turn where its number is another
+ * process's by now, and the other gets the number only once this client is gone.
+ */
+const endInTime = (client: TelegramClient): Promise<void> => {
+  const { promise: tooLate, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, endingMillis)
+  return Promise.race([client.destroy().catch(() => undefined), tooLate]).finally(() =>
+    clearTimeout(timer),
+  )
+}
+
 /** A client that is not connected yet, and is gone with its scope. */
 export const makeClient = (
   settings: TelegramSettings,
@@ -149,7 +164,5 @@ export const makeClient = (
       return { client, way }
     }),
     ({ client, way }) =>
-      Effect.promise(() => client.destroy().catch(() => undefined)).pipe(
-        Effect.ensuring(Effect.sync(way.close)),
-      ),
+      Effect.promise(() => endInTime(client)).pipe(Effect.ensuring(Effect.sync(way.close))),
   ).pipe(Effect.map(({ client }) => client))
