@@ -26,10 +26,10 @@ export class CallersTransactions extends Context.Service<
     /**
      * Joins `Messages.send` or `Messages.sendBatch` to the transaction; nothing else can be. It is
      * sent once the caller has committed. A refusal leaves the transaction usable. Until it ends, the
-     * number that sends and a workspace whose plan counts messages are locked. Others who send from them
-     * wait, and so do a worker that has to write what became of their messages, and with it the sends of
-     * its whole process; so a transaction that is left idle for 5 seconds is ended by the server. One
-     * transaction takes one send at a time; further ones wait.
+     * number that sends and a workspace whose plan counts messages are locked: others who send from them
+     * wait, and so does what became of their messages; other numbers go on. A transaction that is left
+     * idle for 5 seconds is ended by the server. One transaction takes one send at a time; further ones
+     * wait.
      *
      * Fails with `CannotJoin` when the transaction is none that can be joined, and with `StoreUnavailable`
      * when a statement fails, having undone what was joined alone. A store that has no such transactions

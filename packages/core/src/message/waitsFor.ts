@@ -32,7 +32,8 @@ export interface WaitsFor {
 
 /**
  * What a message waits for at `now`, given how its number's lane and connection stand (contract: How
- * messages leave). Null when it does not wait any more, as behind its `expiresAt`; empty when nothing holds it up but those before it.
+ * messages leave). Null when it does not wait any more, as behind its `expiresAt`; empty when nothing
+ * holds it up but those before it.
  */
 export const waitsFor = (
   message: Pick<Message, "state" | "mode" | "dueAt" | "expiresAt">,
