@@ -185,8 +185,42 @@ const places = 2
 const connectionsForAll = 8
 
 /** Whether a statement gave a lock up that another transaction held for too long. */
-export const isHeldUp = ({ cause }: StoreUnavailable): boolean =>
+const isHeldUp = ({ cause }: StoreUnavailable): boolean =>
   SqlError.isSqlError(cause) && cause.reason._tag === "LockTimeoutError"
+
+/** Statements for one input each that are made at once. */
+const aloneAtOnce = 2
+
+interface TogetherOrAlone<In, Out> {
+  readonly done: ReadonlyArray<Out>
+  readonly heldUp: ReadonlyArray<In>
+}
+
+/**
+ * One statement for all inputs, or one for each when another transaction holds up what all of them wait
+ * for. `heldUp` are those that it still held up then.
+ */
+export const togetherOrAlone = <In, Out>(
+  inputs: ReadonlyArray<In>,
+  run: (some: ReadonlyArray<In>) => Effect.Effect<Out, StoreUnavailable>,
+): Effect.Effect<TogetherOrAlone<In, Out>, StoreUnavailable> =>
+  run(inputs).pipe(
+    Effect.map((out): TogetherOrAlone<In, Out> => ({ done: [out], heldUp: [] })),
+    Effect.catchTag(
+      "StoreUnavailable",
+      (error): Effect.Effect<TogetherOrAlone<In, Out>, StoreUnavailable> => {
+        if (!isHeldUp(error)) return Effect.fail(error)
+        if (inputs.length === 1) return Effect.succeed({ done: [], heldUp: inputs })
+        const each = Effect.forEach(inputs, (input) => togetherOrAlone([input], run), {
+          concurrency: aloneAtOnce,
+        })
+        return Effect.map(each, (all) => ({
+          done: all.flatMap(({ done }) => done),
+          heldUp: all.flatMap(({ heldUp }) => heldUp),
+        }))
+      },
+    ),
+  )
 
 /**
  * How long a statement may wait for a row: not long where calls share it, and as the caller's own

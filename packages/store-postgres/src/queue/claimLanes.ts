@@ -8,7 +8,7 @@
  */
 import type { ClaimedMessage, ClaimQuery, LaneQueue, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
+import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
 import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import {
@@ -290,31 +290,13 @@ const prolonged = (database: DatabaseService, leases: ReadonlyArray<Lease>, leas
     patience: `${lockMillis}ms`,
   })
 
-/** Leases that are renewed at once, each by itself. */
-const aloneAtOnce = 2
-
-/** The one that is held is left for the next time; it cannot be claimed meanwhile. */
-const oneByOne = (database: DatabaseService, leases: ReadonlyArray<Lease>, leaseUntil: number) =>
-  Effect.map(
-    Effect.forEach(
-      leases,
-      (lease) =>
-        Effect.catchTag(prolonged(database, [lease], leaseUntil), "StoreUnavailable", (error) =>
-          isHeldUp(error) ? Effect.succeed([]) : Effect.fail(error),
-        ),
-      { concurrency: aloneAtOnce },
-    ),
-    (rows) => rows.flat(),
-  )
-
+/** A lane that is held up is left for the next time; it cannot be claimed meanwhile. */
 export const renew =
   (database: DatabaseService): (typeof LaneQueue.Service)["renew"] =>
   (leases, leaseUntil) =>
     leases.length === 0
       ? Effect.succeed(new Set<NumberId>())
-      : prolonged(database, leases, leaseUntil).pipe(
-          Effect.catchTag("StoreUnavailable", (error) =>
-            isHeldUp(error) ? oneByOne(database, leases, leaseUntil) : Effect.fail(error),
-          ),
-          Effect.map((rows) => new Set(rows.map((row) => Number(row.number_id) as NumberId))),
+      : Effect.map(
+          togetherOrAlone(leases, (some) => prolonged(database, some, leaseUntil)),
+          ({ done }) => new Set(done.flat().map((row) => Number(row.number_id) as NumberId)),
         )

@@ -6,15 +6,9 @@
  * longer than `p_patience` says: each settlement is then tried by itself. When the lane
  * has a newer lease, another worker holds it: that settlement is passed over.
  */
-import type {
-  LaneQueue,
-  MessageId,
-  SettledLanes,
-  Settlement,
-  StoreUnavailable,
-} from "@messaging-service/core/ports"
+import type { LaneQueue, MessageId, Settlement } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
+import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integer, listed, text, within } from "../database/Fields.ts"
 import { call, each, joined, part, sqlFunction, taking } from "../database/Statement.ts"
@@ -178,41 +172,23 @@ export const settleAttempts = sqlFunction(
 
 const settleStatement = call("settle", settleAttempts)
 
-/** Settlements that are made at once, each by itself. */
-const aloneAtOnce = 2
-
-export const settle = (
-  database: DatabaseService,
-  { tell }: DeliveriesQueued,
-): (typeof LaneQueue.Service)["settle"] => {
-  const together = (settlements: ReadonlyArray<Settlement>, now: number) =>
-    endedIds(
-      settleStatement.rows<EndedRow>(database, { settlements, now, patience: `${lockMillis}ms` }),
-      tell,
-    )
-  const settling = (
-    settlements: ReadonlyArray<Settlement>,
-    now: number,
-  ): Effect.Effect<SettledLanes, StoreUnavailable> =>
-    together(settlements, now).pipe(
-      Effect.map((settled): SettledLanes => ({ settled, heldUp: [] })),
-      Effect.catchTag("StoreUnavailable", (error) => {
-        if (!isHeldUp(error)) return Effect.fail(error)
-        return settlements.length === 1
-          ? Effect.succeed({ settled: new Set<MessageId>(), heldUp: settlements })
-          : oneByOne(settlements, now)
-      }),
-    )
-  const oneByOne = (settlements: ReadonlyArray<Settlement>, now: number) =>
-    Effect.map(
-      Effect.forEach(settlements, (one) => settling([one], now), { concurrency: aloneAtOnce }),
-      (made): SettledLanes => ({
-        settled: new Set(made.flatMap(({ settled }) => [...settled])),
-        heldUp: made.flatMap(({ heldUp }) => heldUp),
-      }),
-    )
-  return (settlements, now) =>
-    settlements.length === 0
-      ? Effect.succeed({ settled: new Set<MessageId>(), heldUp: [] })
-      : settling(settlements, now)
-}
+export const settle =
+  (database: DatabaseService, { tell }: DeliveriesQueued): (typeof LaneQueue.Service)["settle"] =>
+  (settlements, now) => {
+    if (settlements.length === 0) {
+      return Effect.succeed({ settled: new Set<MessageId>(), heldUp: [] })
+    }
+    const together = (some: ReadonlyArray<Settlement>) =>
+      endedIds(
+        settleStatement.rows<EndedRow>(database, {
+          settlements: some,
+          now,
+          patience: `${lockMillis}ms`,
+        }),
+        tell,
+      )
+    return Effect.map(togetherOrAlone(settlements, together), ({ done, heldUp }) => ({
+      settled: new Set(done.flatMap((ids) => [...ids])),
+      heldUp,
+    }))
+  }
