@@ -8,28 +8,12 @@ import { processes } from "@messaging-service/testkit"
 import { make } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
 import jsQR from "jsqr"
-import { readFile } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
 import { PNG } from "pngjs"
+import { livePage } from "./tutorial/livePage.ts"
 import { runTutorial } from "./tutorial/runTutorial.ts"
 
-const root = resolve(import.meta.dirname, "../../..")
-const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
-
-const page = read("docs/live.md")
-
-/** The program that the page's start line runs, and the variables that it sets. */
-const startLine = Effect.gen(function* () {
-  const line = /```bash\n(?<set>(?:\w+=\S+ )*)npx -y pnpm@\S+ start\n```/.exec(yield* page)
-  assert.isNotNull(line, "the page has no line that starts the service")
-  const set = (line?.groups?.["set"] ?? "").trim().split(" ")
-  const { scripts } = JSON.parse(yield* read("package.json"))
-  const [, program = ""] = /^exec node (\S+)$/.exec(scripts.start) ?? []
-  return {
-    program: join(root, program),
-    environment: Object.fromEntries(set.map((each) => each.split("=") as [string, string])),
-  }
-})
+const { page, startLine } = livePage("docs/live.md")
 
 /** The page without the way of linking that this reader does not take. */
 const without = (heading: string, markdown: string): string => {

@@ -7,27 +7,12 @@ import { assert, it } from "@effect/vitest"
 import { make } from "@messaging-service/telegram-server"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { readFile, writeFile } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { livePage } from "./tutorial/livePage.ts"
 import { runTutorial } from "./tutorial/runTutorial.ts"
 
-const root = resolve(import.meta.dirname, "../../..")
-const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
-
-const page = read("docs/live-telegram.md")
-
-/** The program that the page's start line runs, and the variables that it sets. */
-const startLine = Effect.gen(function* () {
-  const line = /```bash\n(?<set>(?:\w+=\S+ )*)npx -y pnpm@\S+ start\n```/.exec(yield* page)
-  assert.isNotNull(line, "the page has no line that starts the service")
-  const set = (line?.groups?.["set"] ?? "").trim().split(" ")
-  const { scripts } = JSON.parse(yield* read("package.json"))
-  const [, program = ""] = /^exec node (\S+)$/.exec(scripts.start) ?? []
-  return {
-    program: join(root, program),
-    environment: Object.fromEntries(set.map((each) => each.split("=") as [string, string])),
-  }
-})
+const { page, startLine } = livePage("docs/live-telegram.md")
 
 /** The phone that the page names, and another one. */
 const phone = "15550100001"

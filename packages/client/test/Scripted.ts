@@ -1,5 +1,6 @@
 /** A client whose attempts are answered as a test says, in a time that only the test moves on. */
-import { vi } from "@effect/vitest"
+import { afterEach, beforeEach, it, vi } from "@effect/vitest"
+import { Effect } from "effect"
 import { messagingClient, operatorClient } from "../src/index.ts"
 import type { ConnectionOptions, MessagingError } from "../src/index.ts"
 
@@ -67,4 +68,18 @@ export const ended = async <A>(asked: Promise<A>) => {
   await vi.advanceTimersByTimeAsync(0)
   while (outcomes.length === 0) await vi.advanceTimersToNextTimerAsync()
   return { ...outcomes[0], millis: Date.now() - started }
+}
+
+/** As the house writes tests, over promises. */
+export const test = (name: string, body: () => Promise<void>) =>
+  it.effect(name, () => Effect.promise(body))
+
+/** In every test of the file, time stands still but for what the test moves it on. */
+export const stopTime = () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
 }

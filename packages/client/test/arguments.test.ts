@@ -1,6 +1,5 @@
 /** What no request can be made of: it is refused at once, with nothing asked and nothing repeated. */
-import { afterEach, assert, beforeEach, it, vi } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, vi } from "@effect/vitest"
 import { MessagingError, messagingClient, operatorClient } from "../src/index.ts"
 import type { ConnectionOptions, MessagingClient } from "../src/index.ts"
 import {
@@ -12,17 +11,11 @@ import {
   message,
   refused,
   scripted,
+  stopTime,
+  test,
 } from "./Scripted.ts"
 
-const test = (name: string, body: () => Promise<void>) =>
-  it.effect(name, () => Effect.promise(body))
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+stopTime()
 
 const circular: Record<string, unknown> = {}
 circular["self"] = circular

@@ -1,6 +1,5 @@
 /** When a request is repeated and when not, what ends it, and what its refusals come to. */
-import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe, vi } from "@effect/vitest"
 import { inspect } from "node:util"
 import { MessagingError, messagingClient, operatorClient } from "../src/index.ts"
 import type { ConnectionOptions } from "../src/index.ts"
@@ -14,19 +13,12 @@ import {
   message,
   refused,
   scripted,
+  stopTime,
+  test,
 } from "./Scripted.ts"
 import type { Outcome } from "./Scripted.ts"
 
-/** As the house writes tests, over promises. */
-const test = (name: string, body: () => Promise<void>) =>
-  it.effect(name, () => Effect.promise(body))
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+stopTime()
 
 describe("a request", () => {
   test("has the key, an own idempotency key, and JSON; none of them is in the path", async () => {

@@ -1,0 +1,26 @@
+/** What both pages about live numbers have alike: the line that starts the service. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+
+const root = resolve(import.meta.dirname, "../../../..")
+
+const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
+
+export const livePage = (file: string) => {
+  const page = read(file)
+  /** The program that the page's start line runs, and the variables that it sets. */
+  const startLine = Effect.gen(function* () {
+    const line = /```bash\n(?<set>(?:\w+=\S+ )*)npx -y pnpm@\S+ start\n```/.exec(yield* page)
+    assert.isNotNull(line, "the page has no line that starts the service")
+    const set = (line?.groups?.["set"] ?? "").trim().split(" ")
+    const { scripts } = JSON.parse(yield* read("package.json"))
+    const [, program = ""] = /^exec node (\S+)$/.exec(scripts.start) ?? []
+    return {
+      program: join(root, program),
+      environment: Object.fromEntries(set.map((each) => each.split("=") as [string, string])),
+    }
+  })
+  return { page, startLine }
+}
