@@ -143,40 +143,6 @@ const pause = Effect.gen(function* () {
   assert.strictEqual((yield* caller.read(expired.id)).body.status, "expired")
 }).pipe(Effect.provide(TelegramServer.layer()))
 
-/** The process is killed while the far side has let the account in a step further, and has not said so yet. */
-const killedInEachStep = Effect.gen(function* () {
-  const far = yield* TelegramServer
-  yield* far.person(ownPhone, { password: "correct horse" })
-  const started = yield* against(far, {})
-  const first = yield* started
-  const { ask, login } = yield* aNumber(first.url)
-  yield* ask("POST", login, byCode)
-
-  yield* far.nextCall({ method: "auth.signIn", outcome: "withhold" })
-  yield* Effect.forkScoped(ask("POST", `${login}/code`, { code: "12345" }))
-  yield* far.until(() => far.codesSent(ownPhone) === 0)
-  yield* first.kill
-
-  const second = yield* started
-  const again = processes.anOperator(second.url, operatorToken)
-  assert.strictEqual((yield* again.ask<Login>("GET", login)).body.state, "code_sent")
-  const { body: asked } = yield* again.ask<Login>("POST", `${login}/code`, { code: "12345" })
-  assert.deepStrictEqual([asked.state, asked.error], ["password_needed", null])
-  yield* far.nextCall({ method: "auth.checkPassword", outcome: "withhold" })
-  const password = { password: "correct horse" }
-  yield* Effect.forkScoped(again.ask("POST", `${login}/password`, password))
-  yield* far.until(() => far.sessions(ownPhone).keys === 1)
-  yield* second.kill
-
-  const third = yield* started
-  const last = processes.anOperator(third.url, operatorToken)
-  assert.strictEqual((yield* last.ask<Login>("GET", login)).body.state, "password_needed")
-  const { body: done } = yield* last.ask<Login>("POST", `${login}/password`, password)
-  assert.deepStrictEqual([done.state, done.error], ["connected", null])
-  yield* far.until(() => far.sessions(ownPhone).open === 1)
-  assert.deepInclude(far.sessions(ownPhone), { keys: 1, open: 1, most: 1 })
-}).pipe(Effect.provide(TelegramServer.layer()))
-
 describe.concurrent("a Telegram account", () => {
   it.effect("logs in, and its message to @name arrives once, on a store in memory", () =>
     story({ DATABASE_URL: "memory:" }, false),
@@ -185,9 +151,6 @@ describe.concurrent("a Telegram account", () => {
   it.effect(
     "sends nothing that was cancelled or has expired while Telegram made it wait",
     () => pause,
-  )
-  it.effect("goes on logging in after its process was killed in each step", () =>
-    Effect.scoped(killedInEachStep),
   )
   it.effect("does so on PostgreSQL", () =>
     Effect.gen(function* () {

@@ -1,17 +1,20 @@
 /**
  * Linking a number through separate processes that die in the middle of it (contract: Number
  * status): another worker goes on with fresh codes, and what no phone takes is disconnected after
- * ten minutes, free for a new attempt.
+ * ten minutes, free for a new attempt. A Telegram account's login goes on where it died.
  */
-import { assert } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
-import { processes } from "@messaging-service/testkit"
-import { Effect } from "effect"
+import { TelegramServer } from "@messaging-service/telegram-server"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Effect, Fiber, Layer } from "effect"
 import { aSender } from "./crash/Clients.ts"
 import type { Sender } from "./crash/Clients.ts"
+import { startCluster } from "./crash/Cluster.ts"
 import type { Cluster, PostgresCluster, Reply } from "./crash/Cluster.ts"
 import { withDatabase } from "./crash/books.ts"
 import { clusterTest } from "./crash/Storm.ts"
+import { FarSide, layerTelegram } from "./live/farSides.ts"
 
 const methods = ["qr", "phone_code"] as const
 type Method = (typeof methods)[number]
@@ -131,4 +134,56 @@ clusterTest(
         yield* checkConnected(cluster, sender, id, phone)
       }
     }),
+)
+
+/** Longer than a process that takes a step of a login has it to itself, in milliseconds. */
+const stepOver = 61_000
+
+it.live("a Telegram login goes on after its process was killed in each step", () =>
+  Effect.gen(function* () {
+    const far = yield* TelegramServer
+    const { settings } = yield* FarSide
+    const cluster = yield* startCluster({
+      TRANSPORT: "live",
+      ...(yield* settings(yield* processes.temporaryDirectory)),
+    })
+    const ask = (method: string, path: string, body?: unknown) =>
+      Effect.map(cluster.operate(method, `/admin/v1${path}`, body), (answer) => answer.body)
+    const phone = "4915100000001"
+    const password = { password: "correct horse" }
+    yield* far.person(phone, password)
+    yield* ask("POST", "/workspaces", { name: "Live" })
+    const account = { platform: "telegram", phone: `+${phone}`, status: "disconnected" }
+    const { id } = yield* ask("POST", "/workspaces/1/numbers", account)
+    const login = `/workspaces/1/numbers/${id}/telegram-login`
+    yield* ask("POST", login, { method: "code", phone: `+${phone}` })
+
+    /** The far side lets the account in a step further, and its process dies before it hears of it. */
+    const dieIn = (method: string, step: string, body: object, isTaken: () => boolean) =>
+      Effect.gen(function* () {
+        yield* far.nextCall({ method, outcome: "withhold" })
+        const asking = yield* Effect.forkScoped(ask("POST", `${login}/${step}`, body))
+        yield* far.until(isTaken)
+        yield* cluster.stop("server")
+        yield* Fiber.interrupt(asking)
+        yield* cluster.outlive(stepOver)
+        yield* cluster.start("server")
+      })
+
+    const code = { code: "12345" }
+    yield* dieIn("auth.signIn", "code", code, () => far.codesSent(phone) === 0)
+    assert.strictEqual((yield* ask("GET", login)).state, "code_sent")
+    const asked = yield* ask("POST", `${login}/code`, code)
+    assert.deepInclude(asked, { state: "password_needed", error: null })
+
+    yield* dieIn("auth.checkPassword", "password", password, () => far.sessions(phone).keys === 1)
+    assert.strictEqual((yield* ask("GET", login)).state, "password_needed")
+    const done = yield* ask("POST", `${login}/password`, password)
+    assert.deepInclude(done, { state: "connected", error: null })
+    yield* far.until(() => far.sessions(phone).open === 1)
+    assert.deepInclude(far.sessions(phone), { keys: 1, open: 1, most: 1 })
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(Layer.fresh(Layer.merge(layerTelegram, EmbeddedPostgres.layer()))),
+  ),
 )
