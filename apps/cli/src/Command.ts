@@ -4,7 +4,7 @@
  */
 import type { MessagingClient, OperatorClient } from "@messaging-service/client"
 import type { Output } from "./Output.ts"
-import type { World } from "./World.ts"
+import type { Machine } from "./Machine.ts"
 import { usageError } from "./ending.ts"
 
 /** Something that is given as text: an argument, or the value of an option. */
@@ -47,7 +47,7 @@ export type Given<T> = { readonly [Name in keyof T]: Kept<T[Name]> }
 
 /** What a command works with. */
 export interface Tools {
-  readonly world: World
+  readonly machine: Machine
   /** All that there are. */
   readonly commands: ReadonlyArray<Command>
   readonly output: Output

@@ -3,7 +3,7 @@
  * programs. Results go to standard output; progress goes to standard error, and only where a person
  * sees it.
  */
-import type { World } from "./World.ts"
+import type { Machine } from "./Machine.ts"
 
 /** A column of a table: its heading, and what a record has there. */
 export type Column<Item> = readonly [heading: string, of: (item: Item) => unknown]
@@ -65,17 +65,17 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
     .join("")
 }
 
-export const makeOutput = (world: World, json: boolean): Output => {
-  const line = (value: unknown) => world.print(`${JSON.stringify(value)}\n`)
+export const makeOutput = (machine: Machine, json: boolean): Output => {
+  const line = (value: unknown) => machine.print(`${JSON.stringify(value)}\n`)
   let hasProgress = false
   const progress = (text: string | undefined) => {
-    if (!world.isWatched || json) return
-    if (hasProgress || text !== undefined) world.remark(`\r\u001B[K${text ?? ""}`)
+    if (!machine.isWatched || json) return
+    if (hasProgress || text !== undefined) machine.remark(`\r\u001B[K${text ?? ""}`)
     hasProgress = text !== undefined
   }
   const print = (text: string) => {
     progress(undefined)
-    world.print(text)
+    machine.print(text)
   }
   return {
     json,
@@ -98,7 +98,7 @@ export const makeOutput = (world: World, json: boolean): Output => {
           print(table(rows))
           rows = []
         }
-        if (++seen >= most || (await world.written()) !== null) break
+        if (++seen >= most || (await machine.written()) !== null) break
       }
       if (json) return
       if (seen === 0) print("none\n")
@@ -115,7 +115,7 @@ export const makeOutput = (world: World, json: boolean): Output => {
       const said = json
         ? JSON.stringify({ remark: { message: text, ...about } })
         : `messaging: ${text}`
-      world.remark(`${said}\n`)
+      machine.remark(`${said}\n`)
     },
     progress,
   }

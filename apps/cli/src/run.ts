@@ -1,4 +1,4 @@
-/** The program as a function: a command line and a world in, an exit code out. */
+/** The program as a function: a command line and a machine in, an exit code out. */
 import { MessagingError, messagingClient, operatorClient } from "@messaging-service/client"
 import { readFileSync } from "node:fs"
 import { commands } from "./commands/index.ts"
@@ -8,21 +8,21 @@ import { commandHelp, help } from "./help.ts"
 import { makeOutput } from "./Output.ts"
 import { findCommand, readLine } from "./parse.ts"
 import type { CommonOptions } from "./parse.ts"
-import type { World } from "./World.ts"
+import type { Machine } from "./Machine.ts"
 
 /** Runs one command line to its end. */
-export const run = async (line: ReadonlyArray<string>, world: World): Promise<number> => {
+export const run = async (line: ReadonlyArray<string>, machine: Machine): Promise<number> => {
   // Also errors are JSON then, wrong options included.
   const json = line.includes("--json")
   const tell = ({ ending, ...told }: Told): number => {
-    world.remark(json ? `${JSON.stringify({ error: told })}\n` : `messaging: ${told.message}\n`)
+    machine.remark(json ? `${JSON.stringify({ error: told })}\n` : `messaging: ${told.message}\n`)
     return exitCode(ending)
   }
-  const code = await obey(line, world).then(
+  const code = await obey(line, machine).then(
     () => exitCode("done"),
     (error: unknown) => tell(failureOf(error)),
   )
-  const unwritten = await world.written()
+  const unwritten = await machine.written()
   // What reads the output may have seen enough, as `head` does: no fault.
   if (unwritten === null || unwritten.code === "EPIPE") return code
   const message = `cannot write to standard output: ${unwritten.message}`
@@ -30,14 +30,14 @@ export const run = async (line: ReadonlyArray<string>, world: World): Promise<nu
   return code === exitCode("done") ? told : code
 }
 
-const obey = async (line: ReadonlyArray<string>, world: World): Promise<void> => {
+const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void> => {
   const { command, rest, words } = findCommand(line, commands)
   if (command === undefined) {
     const first = words.find((word) => !isHelp(word))
     const isGroup =
       first === undefined || commands.some((each) => each.words.startsWith(`${first} `))
     if (isGroup && (rest.length === 0 || rest.some(isHelp))) {
-      return world.print(help(commands, first))
+      return machine.print(help(commands, first))
     }
     const group = isGroup && first !== undefined ? `${first} ` : ""
     throw usageError(
@@ -45,32 +45,32 @@ const obey = async (line: ReadonlyArray<string>, world: World): Promise<void> =>
     )
   }
   const { common, given } = readLine(command, rest)
-  if (common.help) return world.print(commandHelp(command))
-  const output = makeOutput(world, common.json)
+  if (common.help) return machine.print(commandHelp(command))
+  const output = makeOutput(machine, common.json)
   let changes = false
   const asking = {
-    ...world,
+    ...machine,
     fetch: (url: string, init: RequestInit) => {
       changes = init.method !== "GET"
-      return world.fetch(url, init)
+      return machine.fetch(url, init)
     },
   }
   const tools = {
-    world,
+    machine,
     commands,
     output,
     client: () => {
-      const secret = key(common, world)
+      const secret = key(common, machine)
       return made(() => messagingClient({ ...connection(common, asking), key: secret }))
     },
     operator: () => {
-      const token = operatorToken(common, world)
+      const token = operatorToken(common, machine)
       return made(() => operatorClient({ ...connection(common, asking), token }))
     },
   }
   const goesOn = () => (changes ? "what was asked last may have been done" : undefined)
   try {
-    await interruptible(world.signal, goesOn, () => command.run(given, tools))
+    await interruptible(machine.signal, goesOn, () => command.run(given, tools))
   } finally {
     output.progress(undefined)
   }
@@ -87,7 +87,7 @@ const made = <A>(make: () => A): A => {
 
 const isHelp = (word: string): boolean => word === "--help" || word === "-h" || word === "help"
 
-const connection = ({ retries, timeout, url }: CommonOptions, { env, fetch, signal }: World) => ({
+const connection = ({ retries, timeout, url }: CommonOptions, { env, fetch, signal }: Machine) => ({
   fetch,
   url: url ?? env["MESSAGING_URL"] ?? "http://127.0.0.1:8080",
   signal,
@@ -96,7 +96,7 @@ const connection = ({ retries, timeout, url }: CommonOptions, { env, fetch, sign
 })
 
 /** A secret from the environment, or from a file: a command line is seen by every process. */
-const secret = ({ env }: World, name: string, what: string, file: string | undefined): string => {
+const secret = ({ env }: Machine, name: string, what: string, file: string | undefined): string => {
   const path = file ?? env[`${name}_FILE`]
   const given = path === undefined ? env[name] : readSecret(path)
   const trimmed = given?.trim() ?? ""
@@ -112,11 +112,11 @@ const readSecret = (path: string): string => {
   }
 }
 
-const key = (common: CommonOptions, world: World): string =>
-  secret(world, "MESSAGING_KEY", "key", common["key-file"])
+const key = (common: CommonOptions, machine: Machine): string =>
+  secret(machine, "MESSAGING_KEY", "key", common["key-file"])
 
-const operatorToken = (common: CommonOptions, world: World): string =>
-  secret(world, "MESSAGING_OPERATOR_KEY", "operator token", common["operator-key-file"])
+const operatorToken = (common: CommonOptions, machine: Machine): string =>
+  secret(machine, "MESSAGING_OPERATOR_KEY", "operator token", common["operator-key-file"])
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

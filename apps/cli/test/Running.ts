@@ -17,7 +17,7 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { endedBySignal } from "../src/ending.ts"
 import { run } from "../src/run.ts"
-import type { World } from "../src/World.ts"
+import type { Machine } from "../src/Machine.ts"
 
 export const token = "an operator token for tests of the command line"
 
@@ -142,7 +142,7 @@ export const aWorkspace = async (url: string) => {
     const ending = new AbortController()
     let waits = 0
     let texts = 0
-    const world: World = {
+    const machine: Machine = {
       env: { MESSAGING_URL: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
       input: input === undefined ? null : () => Promise.resolve(input),
       print: (text) => {
@@ -169,7 +169,7 @@ export const aWorkspace = async (url: string) => {
       },
       now: Date.now,
     }
-    const code = await run(line, world)
+    const code = await run(line, machine)
     return { code, ...ran }
   }
   return { workspace, number, key, operator, client, messaging }

@@ -60,7 +60,14 @@ const writtenMillis = 12 * 60 * 60_000
 const makeNews = () => {
   const written = new Map<number, { readonly as: string; readonly at: number }>()
   return {
-    isNews: ({ accessHash, id, isMin, phone, updated, usernames }: IPeersRepository.PeerInfo) => {
+    shouldReplace: ({
+      accessHash,
+      id,
+      isMin,
+      phone,
+      updated,
+      usernames,
+    }: IPeersRepository.PeerInfo) => {
       const as = [accessHash, isMin, phone, ...usernames].join(" ")
       const before = written.get(id)
       if (before?.as === as && updated - before.at < writtenMillis) return false
@@ -104,7 +111,7 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
     },
     peers: {
       store: (peer) => {
-        if (!news.isNews(peer)) return
+        if (!news.shouldReplace(peer)) return
         const id = String(peer.id)
         const named = [...new Set(peer.usernames)].map((name) => ({
           type: "username",

@@ -25,7 +25,7 @@ interface Seen {
 
 /** What became of messages since they were last seen, oldest first. */
 const changes = async (
-  { client, world }: Tools,
+  { client, machine }: Tools,
   known: Map<number, Message>,
   since: string,
 ): Promise<{ readonly seen: ReadonlyArray<Seen>; readonly requests: number }> => {
@@ -38,7 +38,7 @@ const changes = async (
     found.push(...data)
     if (found.length >= mostWatched) break
   }
-  const seen = new Date(world.now()).toISOString()
+  const seen = new Date(machine.now()).toISOString()
   const changed = found.filter((message) => known.get(message.id)?.status !== message.status)
   for (const message of found) known.set(message.id, message)
   const newest = [...known.keys()].toSorted((a, b) => b - a)
@@ -77,10 +77,10 @@ export const followCommands = [
       ),
     },
     run: async ({ event, every = 3, since }, tools) => {
-      const { output, world } = tools
+      const { output, machine } = tools
       const known = new Map<number, Message>()
       // Whole seconds, as the service tells times: what was created in this one is seen too.
-      const from = since ?? new Date(Math.floor(world.now() / 1000) * 1000).toISOString()
+      const from = since ?? new Date(Math.floor(machine.now() / 1000) * 1000).toISOString()
       const stillWaiting = () => {
         const waiting = [...known.values()].filter((message) => !isOver(message)).length
         return `${waiting} of the messages that were seen still wait`
@@ -94,11 +94,11 @@ export const followCommands = [
           if (output.json) output.one(change)
           else output.say(columns.map(([, of]) => of(change) ?? "").join("  "))
         }
-        if ((await world.written()) !== null) return false
-        await world.pause(Math.max(every * 1000, restAfter(requests)))
+        if ((await machine.written()) !== null) return false
+        await machine.pause(Math.max(every * 1000, restAfter(requests)))
         return true
       }
-      await interruptible(world.signal, stillWaiting, async () => {
+      await interruptible(machine.signal, stillWaiting, async () => {
         while (await follow());
       })
     },

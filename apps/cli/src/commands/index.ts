@@ -35,15 +35,15 @@ export const commands: ReadonlyArray<Command> = [
     summary: "Prints what a shell reads to complete the words of a command.",
     about: `bash: eval "$(messaging completion bash)"; fish: messaging completion fish | source`,
     arguments: { shell: once(choice(shells, "The shell.")) },
-    run: ({ shell }, { world }) => world.print(scripts[shell]),
+    run: ({ shell }, { machine }) => machine.print(scripts[shell]),
   }),
   command({
     words: "complete",
     as: "none",
     summary: "Prints how the last of some words may go on, for shells.",
     arguments: { words: any(text("WORD", "The words so far, behind --.")) },
-    run: ({ words }, { commands: all, world }) =>
-      world.print(
+    run: ({ words }, { commands: all, machine }) =>
+      machine.print(
         complete(words, all)
           .map((word) => `${word}\n`)
           .join(""),

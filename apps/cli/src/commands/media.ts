@@ -79,7 +79,7 @@ export const checkCommands = [
       from: maybe(count("ID", "The number that asks.")),
       wait: flag("Waits until all were looked up, and shows the results."),
     },
-    run: async ({ file, from, name, phone, wait }, { client, output, world }) => {
+    run: async ({ file, from, name, phone, wait }, { client, output, machine }) => {
       const lines = file === undefined ? [] : (await readText(file)).split("\n")
       const phones = [...phone, ...lines.map((line) => line.trim())].filter((line) => line !== "")
       if (phones.length === 0) throw usageError("name phones, or a --file of them")
@@ -92,10 +92,10 @@ export const checkCommands = [
       if (!wait) return output.one(check, checkColumns)
       const goesOn = () =>
         `check ${check.id} goes on; messaging checks get ${check.id} shows how far it is`
-      await interruptible(world.signal, goesOn, async () => {
+      await interruptible(machine.signal, goesOn, async () => {
         for (; check.status !== "completed"; check = await numberChecks.get(check.id)) {
           output.progress(`${check.checked} of ${check.total} phones looked up`)
-          await world.pause(restAfter(1))
+          await machine.pause(restAfter(1))
         }
       })
       await output.all(numberChecks.results(check.id, { limit: 100 }), resultColumns)

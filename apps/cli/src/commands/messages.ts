@@ -123,9 +123,12 @@ export const contentOf = async (
   }
 }
 
-const textOf = async ({ text: words }: Content, { world }: Tools): Promise<string | undefined> => {
+const textOf = async (
+  { text: words }: Content,
+  { machine }: Tools,
+): Promise<string | undefined> => {
   if (words !== "-") return words
-  return inputOf(world, "the text of --text -")
+  return inputOf(machine, "the text of --text -")
 }
 
 /** Sends to all of them, in parts. A signal ends it, and says then how much was accepted and what may have been. */
@@ -134,7 +137,7 @@ const sendParts = async (
   message: Omit<SendMessage, "to">,
   key: string | undefined,
   accepted: ((part: ReadonlyArray<Message>) => Promise<void>) | undefined,
-  { client, output, world }: Tools,
+  { client, output, machine }: Tools,
 ): Promise<ReadonlyArray<Message>> => {
   const { messages } = client()
   const sent: Array<Message> = []
@@ -145,7 +148,7 @@ const sendParts = async (
       key === undefined ? "" : "; the same command with the same --idempotency-key goes on"
     return `${sent.length} of ${to.length} messages were accepted${more}${again}`
   }
-  await interruptible(world.signal, goesOn, async () => {
+  await interruptible(machine.signal, goesOn, async () => {
     for (let at = 0; at < to.length; at += batchSize) {
       if (to.length > batchSize) output.progress(`${at} of ${to.length} messages accepted`)
       const part = to.slice(at, at + batchSize)
@@ -172,7 +175,7 @@ const settle = async (
   sent: ReadonlyArray<Message>,
   open: Set<number>,
   over: Map<number, Message>,
-  { client, output, world }: Tools,
+  { client, output, machine }: Tools,
 ) => {
   const { messages } = client()
   const created = sent.map(({ created_at }) => Date.parse(created_at))
@@ -192,13 +195,13 @@ const settle = async (
     }
     if (open.size === 0) return
     output.progress(`${over.size} of ${sent.length} messages are over`)
-    await world.pause(restAfter(requests))
+    await machine.pause(restAfter(requests))
   }
 }
 
 /** Waits for the ends of messages and shows them. A signal ends the waiting, and they are shown as they are then. */
 const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
-  const { output, world } = tools
+  const { output, machine } = tools
   const open = new Set(sent.map(({ id: number }) => number))
   const over = new Map<number, Message>()
   const latest = () => sent.map((message) => over.get(message.id) ?? message)
@@ -211,7 +214,7 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
     const waiting = [...open].join(" ")
     return `${open.size} of ${sent.length} messages still wait, and go on without this command; messaging cancel ${waiting} cancels them`
   }
-  await interruptible(world.signal, goesOn, () => settle(sent, open, over, tools)).finally(() =>
+  await interruptible(machine.signal, goesOn, () => settle(sent, open, over, tools)).finally(() =>
     output.all(latest(), messageColumns),
   )
   const failed = latest().filter(({ sent_at }) => sent_at === null).length
@@ -236,12 +239,12 @@ export const messageCommands = [
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
     run: async (given, tools) => {
-      const { output, world } = tools
+      const { output, machine } = tools
       const to = await recipientsOf(given.to, given["to-file"])
       if (to.length === 0) throw usageError("--to or --to-file names the recipients")
       if (given.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
       const words = await interruptible(
-        world.signal,
+        machine.signal,
         () => "nothing was sent",
         () => contentOf(given, tools),
       )

@@ -30,18 +30,18 @@ const inWorkspace = { arguments: { id: once(id("number")) }, options: { workspac
 
 /** Follows a number until it is linked or not; codes are shown as they change. */
 const follow = async (number: SendingNumber, tools: Tools): Promise<SendingNumber> => {
-  const { client, output, world } = tools
+  const { client, output, machine } = tools
   let shown = ""
   let now = number
-  while (now.status === "connecting" && (await world.written()) === null) {
+  while (now.status === "connecting" && (await machine.written()) === null) {
     output.progress("waiting for the phone")
-    await world.pause(restAfter(1))
+    await machine.pause(restAfter(1))
     now = await client().numbers.get(number.id)
     if (output.json) {
       output.one(now)
       continue
     }
-    const code = await codeOf(now.connect, world.signal)
+    const code = await codeOf(now.connect, machine.signal)
     if (code === undefined || code === shown) continue
     shown = code
     output.show(code)
@@ -104,10 +104,10 @@ export const numberCommands = [
         ...(number === undefined ? {} : { number_id: number }),
         ...(phone === undefined ? {} : { login_method: "phone_code", phone }),
       })
-      const { output, world } = tools
+      const { output, machine } = tools
       const goesOn = () =>
         `number ${begun.id} is still connecting; messaging numbers get ${begun.id} shows what becomes of it`
-      const ended = await interruptible(world.signal, goesOn, () => follow(begun, tools))
+      const ended = await interruptible(machine.signal, goesOn, () => follow(begun, tools))
       // What reads the codes has gone: the attempt goes on without it.
       if (ended.status === "connecting") return
       if (!output.json) output.one(ended, columns)
@@ -172,7 +172,7 @@ export const numberCommands = [
         value === undefined ? [] : [[name, value === 0 ? null : value] as const],
       )
       const address =
-        proxy === "-" ? (await inputOf(tools.world, "the URL of --proxy -")).trim() : proxy
+        proxy === "-" ? (await inputOf(tools.machine, "the URL of --proxy -")).trim() : proxy
       const changed = await tools.operator().numbers.update(inside, number, {
         ...(label === undefined ? {} : { label }),
         ...(named.length === 0 ? {} : { pacing: Object.fromEntries(named) }),

@@ -50,8 +50,8 @@ export const telegramCommands = [
     as: "operator",
     summary: "Gives the code that Telegram sent, from standard input.",
     ...account,
-    run: async (given, { operator, output, world }) => {
-      const code = await inputOf(world, "the code")
+    run: async (given, { operator, output, machine }) => {
+      const code = await inputOf(machine, "the code")
       show(await operator().telegramLogins.code(given.workspace, given.id, { code }), output)
     },
   }),
@@ -60,8 +60,8 @@ export const telegramCommands = [
     as: "operator",
     summary: "Gives the account's password for new devices, from standard input.",
     ...account,
-    run: async (given, { operator, output, world }) => {
-      const password = await inputOf(world, "the password")
+    run: async (given, { operator, output, machine }) => {
+      const password = await inputOf(machine, "the password")
       show(
         await operator().telegramLogins.password(given.workspace, given.id, { password }),
         output,

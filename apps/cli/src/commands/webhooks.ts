@@ -30,15 +30,15 @@ const one = { id: once(id("endpoint")) }
 const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
 
 /** Deliveries as they are made, until a signal ends it. */
-const followDeliveries = async (ask: () => Listing<Delivery>, { output, world }: Tools) => {
+const followDeliveries = async (ask: () => Listing<Delivery>, { output, machine }: Tools) => {
   let last = 0
   for (;;) {
     const { data } = await ask().page()
     const fresh = data.filter((delivery) => delivery.id > last).toReversed()
     if (fresh.length > 0) await output.all(fresh, deliveryColumns)
     last = Math.max(last, ...data.map((delivery) => delivery.id))
-    if ((await world.written()) !== null) return
-    await world.pause(restAfter(1))
+    if ((await machine.written()) !== null) return
+    await machine.pause(restAfter(1))
   }
 }
 

@@ -86,7 +86,7 @@ const reportMillis = 10_000
 const reportLastsMillis = 45_000
 
 /** Whether a report is to be kept in place of the one that was kept before, at that moment. */
-export const isNews = (
+export const shouldReplace = (
   report: ConnectionReport,
   before: { readonly report: ConnectionReport; readonly at: number } | undefined,
   now: number,

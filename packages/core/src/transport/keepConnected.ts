@@ -66,7 +66,7 @@ export interface LiveSettings {
 }
 
 /** What became of a number's connection, as it is told to the core. */
-export type LiveNews =
+export type LiveChange =
   | { readonly status: "connected"; readonly phone: string; readonly reason: null }
   | { readonly status: "disconnected"; readonly phone: null; readonly reason: ClosedReason }
 
@@ -89,7 +89,7 @@ export interface Connecting<Open extends LiveConnection> {
    */
   readonly lost: Effect.Effect<void, never, Scope.Scope>
   /** Tells the core, unless the number is one of which nothing is told. Done once it is stored. */
-  tell(news: LiveNews): Effect.Effect<void>
+  tell(change: LiveChange): Effect.Effect<void>
   /** Hands over what else the connection says; done once it is stored. */
   readonly take: TakeEvent
   /** Counts keys that are written, for those whose keys grow fast: after many of them keys are trimmed. */
@@ -153,10 +153,10 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
   const proxies = yield* NumberProxies
   const starts = yield* Semaphore.make(settings.startsAtOnce)
 
-  const tell = (live: LiveNumber<Open>, news: LiveNews) =>
+  const tell = (live: LiveNumber<Open>, change: LiveChange) =>
     Effect.suspend(() => {
       const { numberId, told } = live
-      return told ? take({ _tag: "ConnectionChanged", numberId, ...news }) : Effect.void
+      return told ? take({ _tag: "ConnectionChanged", numberId, ...change }) : Effect.void
     })
 
   /** A number that stays away for long is not connected, whatever it will be. */
@@ -181,7 +181,7 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
     let leavePlace: Effect.Effect<void> = Effect.void
     return {
       take,
-      tell: (news) => tell(live, news),
+      tell: (change) => tell(live, change),
       wrote: (keys) => {
         live.wroteSince += keys
       },

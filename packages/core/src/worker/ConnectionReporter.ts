@@ -6,7 +6,7 @@
 import { Clock, Effect } from "effect"
 import type { NumberId } from "../Ids.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
-import { isNews } from "../number/Connection.ts"
+import { shouldReplace } from "../number/Connection.ts"
 import type { ConnectionReport } from "../number/Connection.ts"
 import { NumberStore } from "../number/SendingNumber.ts"
 import { sleep } from "../time/RealTime.ts"
@@ -25,11 +25,11 @@ export const makeConnectionReporter = Effect.gen(function* () {
   const runOnce = Effect.gen(function* () {
     const reports = (yield* Effect.all(sources)).flat()
     const now = yield* Clock.currentTimeMillis
-    const news = reports.filter((one) => isNews(one, kept.get(one.numberId), now))
-    yield* store.reportConnections(news, now)
+    const changed = reports.filter((one) => shouldReplace(one, kept.get(one.numberId), now))
+    yield* store.reportConnections(changed, now)
     const known = new Set(reports.map(({ numberId }) => numberId))
     for (const numberId of kept.keys()) if (!known.has(numberId)) kept.delete(numberId)
-    for (const report of news) kept.set(report.numberId, { report, at: now })
+    for (const report of changed) kept.set(report.numberId, { report, at: now })
   })
 
   const run: Effect.Effect<never> =

@@ -77,7 +77,7 @@ export const limitedTo = (...ids: ReadonlyArray<number>) =>
 
 export const emptyQuota: QuotaFacts = { bound: 0, fullUntil: null, exact: null }
 
-export interface World {
+export interface Circumstances {
   readonly numbers?: ReadonlyArray<SendingNumber>
   readonly contacts?: ReadonlyArray<Contact>
   readonly media?: MediaFile | null
@@ -85,25 +85,25 @@ export interface World {
   readonly quota?: QuotaFacts
 }
 
-/** What a store tells about this world for a request, as its port says. */
-export const factsFor = (request: SendRequest, world: World): AcceptanceFacts => {
-  const quota = world.quota ?? emptyQuota
-  const all = (world.numbers ?? [aNumber(1)]).map((number) => ({ number, quota }))
+/** What a store tells in these circumstances for a request, as its port says. */
+export const factsFor = (request: SendRequest, circumstances: Circumstances): AcceptanceFacts => {
+  const quota = circumstances.quota ?? emptyQuota
+  const all = (circumstances.numbers ?? [aNumber(1)]).map((number) => ({ number, quota }))
   const connected = (platform: Platform) =>
     all
       .filter(({ number }) => number.platform === platform && number.status === "connected")
       .slice(0, 2)
-  const contacts = world.contacts ?? [withPhone, withUsername]
+  const contacts = circumstances.contacts ?? [withPhone, withUsername]
   return {
     claim: null,
-    plan: world.plan === undefined ? unlimitedPlan : world.plan,
+    plan: circumstances.plan === undefined ? unlimitedPlan : circumstances.plan,
     named: all.find(({ number }) => number.id === request.from) ?? null,
     connected: request.from === null ? [...connected("whatsapp"), ...connected("telegram")] : [],
     contactIdByPhone: new Map(
       contacts.flatMap(({ id, phone }) => (phone === null ? [] : [[phone, id] as const])),
     ),
     contacts: new Map(contacts.map((contact) => [contact.id, contact])),
-    media: world.media ?? null,
+    media: circumstances.media ?? null,
   }
 }
 
@@ -123,10 +123,10 @@ export const countingIds = () => {
 
 export const decide = (
   request: SendRequest,
-  world: World = {},
+  circumstances: Circumstances = {},
   context: Partial<AcceptContext> = {},
 ): Result.Result<Acceptance, Refusal> =>
-  decideAcceptance(request, factsFor(request, world), {
+  decideAcceptance(request, factsFor(request, circumstances), {
     sender: aSender(),
     now,
     ids: countingIds(),

@@ -22,7 +22,7 @@ import {
   iso,
   to,
 } from "./Accepting.ts"
-import type { World, Verdict } from "./Accepting.ts"
+import type { Circumstances, Verdict } from "./Accepting.ts"
 
 describe("time_in_past", () => {
   const past = (given: Readonly<Record<string, unknown>>) =>
@@ -108,15 +108,15 @@ it.effect(
         send_at: iso(now - 2),
         expires_at: iso(now - 1),
       }
-      let world: World = {
+      let circumstances: Circumstances = {
         plan: null,
         quota: { bound: 1000, fullUntil: null, exact: { planned: 1000, roomAt: now + 1 } },
       }
       const verdicts: Array<Verdict> = []
-      const then = (fix: Readonly<Record<string, unknown>>, change: World = {}) => {
+      const then = (fix: Readonly<Record<string, unknown>>, change: Circumstances = {}) => {
         given = { ...given, ...fix }
-        world = { ...world, ...change }
-        verdicts.push(verdict(decide(aRequest(given), world)))
+        circumstances = { ...circumstances, ...change }
+        verdicts.push(verdict(decide(aRequest(given), circumstances)))
       }
       then({})
       then({ send_at: null })
@@ -142,9 +142,9 @@ it.effect(
 describe("an acceptance", () => {
   const accepted = (
     given: Readonly<Record<string, unknown>>,
-    world: World = {},
+    circumstances: Circumstances = {},
     context: Partial<AcceptContext> = {},
-  ) => Result.getOrThrow(decide(aRequest(given), world, context))
+  ) => Result.getOrThrow(decide(aRequest(given), circumstances, context))
 
   it.effect("holds all that the message is to be, and what it takes", () =>
     Effect.sync(() => {

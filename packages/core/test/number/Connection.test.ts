@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { connectionOf, isNews } from "../../src/number/Connection.ts"
+import { connectionOf, shouldReplace } from "../../src/number/Connection.ts"
 import type { ConnectionFacts, ConnectionReport } from "../../src/number/Connection.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
 
@@ -177,16 +177,16 @@ describe("a report", () => {
   it.effect("is kept when it says something new, and every ten seconds as a sign of life", () =>
     Effect.sync(() => {
       const before = { report, at: noon }
-      assert.isTrue(isNews(report, undefined, noon))
-      assert.isFalse(isNews({ ...report, lastSeenAt: noon }, before, noon + 10 * second - 1))
-      assert.isTrue(isNews(report, before, noon + 10 * second))
-      for (const news of [
+      assert.isTrue(shouldReplace(report, undefined, noon))
+      assert.isFalse(shouldReplace({ ...report, lastSeenAt: noon }, before, noon + 10 * second - 1))
+      assert.isTrue(shouldReplace(report, before, noon + 10 * second))
+      for (const change of [
         { state: "waiting" },
         { reason: "connection_lost" },
         { since: noon },
         { reconnects: 3 },
       ] as const) {
-        assert.isTrue(isNews({ ...report, ...news }, before, noon))
+        assert.isTrue(shouldReplace({ ...report, ...change }, before, noon))
       }
     }),
   )

@@ -1,6 +1,6 @@
 /** What a command has of the machine it runs on: a test gives it another one. */
 
-export interface World {
+export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>
   /** What was given on standard input; null when it is a terminal. */
   readonly input: (() => Promise<string>) | null
