@@ -61,7 +61,8 @@ export class SessionStore extends Context.Service<
       ids: ReadonlyArray<string>,
     ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
     /**
-     * Writes all of it in one commit; credentials that are null stay as they are. No key comes twice.
+     * Writes all of it in one commit; credentials that are null stay as they are. No key comes twice. Of a
+     * number that was removed, or that there is not, nothing is changed.
      */
     write(
       numberId: NumberId,

@@ -10,8 +10,8 @@ import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, millis, text, texts } from "../database/Fields.ts"
-import { hasPhone } from "../linking/endLinking.ts"
 import { each, given, joined, part, single, statement } from "../database/Statement.ts"
+import { exchangeWithin } from "./exchange.ts"
 
 interface KeptRow {
   readonly number_id: bigint
@@ -176,10 +176,6 @@ select asked.may_write as written
 from asked
 order by asked.place`
 
-interface HeldRow {
-  readonly held: boolean
-}
-
 interface WrittenRow {
   readonly written: boolean
 }
@@ -231,80 +227,13 @@ wiped as (
 )
 select ${mayWrite} as written`
 
-/** Of two that would exchange the same credentials the second finds the row changed, or there. */
-const exchange = statement(
-  "session.exchange",
-  given({ numberId: bigint, before: text, credentials: text }),
-)`
-with present as (
-  select l.number_id
-  from lanes l
-  where l.number_id = $numberId
-    and l.removed_at is null
-),
-begun as (
-  insert into sessions (number_id, credentials)
-  select p.number_id, $credentials
-  from present p
-  where $before is null
-    and $credentials is not null
-  on conflict (number_id) do nothing
-  returning number_id
-),
-changed as (
-  update sessions s
-  set credentials = $credentials, leaving_at = null
-  from present p
-  where s.number_id = p.number_id
-    and s.credentials = $before
-    and $credentials is not null
-  returning s.number_id
-),
-wiped as (
-  delete from sessions s
-  where s.number_id = $numberId
-    and s.credentials = $before
-    and $credentials is null
-  returning s.number_id
-),
-dropped as (
-  delete from session_keys k
-  using changed
-  where k.number_id = changed.number_id
-)
-select
-  exists (select from begun)
-  or exists (select from changed)
-  or exists (select from wiped)
-  as written`
-
-/** Of two numbers that get the same phone at once the second one sees what the first one did. */
-const lockWorkspace = statement("session.lockWorkspace", given({ numberId: bigint }))`
-select w.id
-from workspaces w
-where w.id = (select n.workspace_id from numbers n where n.id = $numberId)
-for no key update`
-
-/** Whether it is the phone that is in the way: what was written since refuses first. */
-const isAnothers = statement(
-  "session.isAnothers",
-  given({ numberId: bigint, before: text, phone: text }),
-)`
-select exists (
-  select
-  from numbers n
-  join sessions s on s.number_id = n.id and s.credentials = $before
-  join numbers other on other.workspace_id = n.workspace_id
-  left join linking_attempts a on a.number_id = other.id
-  where n.id = $numberId
-    and other.removed_at is null
-    and ${hasPhone("other", "a.phone_before", "n", "$phone")}
-) as held`
-
-const setPhone = statement("session.phone", given({ numberId: bigint, phone: text }))`
-update numbers n
-set phone = $phone
-where n.id = $numberId`
+/** No row where it was removed; else it is not before the transaction is over. */
+const keepPresent = statement("session.keepPresent", given({ numberId: bigint }))`
+select l.number_id
+from lanes l
+where l.number_id = $numberId
+  and l.removed_at is null
+for share`
 
 const trim = statement(
   "session.trim",
@@ -361,33 +290,23 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
     },
     replace: (numberId, credentials, keys, now, by) =>
       database.transaction("session.replace", (run) =>
-        Effect.andThen(
-          wipe.within(run, { numberId, fence: by }),
-          Effect.map(
-            write.within<WrittenRow>(
-              run,
-              writeOf([{ numberId, credentials, keys, now, fence: by }]),
-            ),
-            ([row]) => row?.written === true,
-          ),
-        ),
+        Effect.gen(function* () {
+          const [isPresent] = yield* keepPresent.within(run, { numberId })
+          if (isPresent !== undefined) yield* wipe.within(run, { numberId, fence: by })
+          const one = { numberId, credentials, keys, now, fence: by }
+          const [row] = yield* write.within<WrittenRow>(run, writeOf([one]))
+          return row?.written === true
+        }),
       ),
     exchange: (numberId, before, credentials, keys, now, phone = null) =>
       database.transaction("session.exchange", (run) =>
         Effect.gen(function* () {
-          if (phone !== null) {
-            yield* lockWorkspace.within(run, { numberId })
-            const [other] = yield* isAnothers.within<HeldRow>(run, { numberId, before, phone })
-            if (other?.held === true) return "phone_of_another_number" as const
-          }
-          const [row] = yield* exchange.within<WrittenRow>(run, { numberId, before, credentials })
-          if (row?.written !== true) return false
-          if (phone !== null) yield* setPhone.within(run, { numberId, phone })
-          if (keys.length > 0) {
+          const done = yield* exchangeWithin(run, { numberId, before, credentials, phone })
+          if (done === true && keys.length > 0) {
             const added = { numberId, credentials: null, keys, now, fence: null }
             yield* write.within(run, writeOf([added]))
           }
-          return true
+          return done
         }),
       ),
     trim: (numberId, type, most, by) => trim.holds(database, { numberId, type, most, fence: by }),

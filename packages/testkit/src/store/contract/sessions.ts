@@ -161,8 +161,11 @@ export const sessions: Topic = (it) => {
         yield* store.write(number.id, "own", [key("a", "1", "one")], noon, null)
         yield* numbers.remove(workspace.id, number.id, noon)
         assert.isFalse(yield* store.exchange(number.id, "own", "other", [], noon))
+        // Not refused, as by a fence: there is nothing to be tried again.
+        assert.isTrue(yield* store.replace(number.id, "other", [key("a", "2", "two")], noon, null))
+        assert.isTrue(yield* store.write(number.id, "other", [key("a", "2", "two")], noon, null))
         assert.strictEqual(yield* store.credentials(number.id), "own")
-        assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), { "1": "one" })
+        assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "1": "one" })
         assert.isTrue(yield* store.exchange(number.id, "own", null, [], noon))
         assert.isFalse(yield* store.exchange(number.id, null, "other", [], noon))
         assert.isNull(yield* store.credentials(number.id))
