@@ -6,7 +6,7 @@ import { DEFAULT_CONNECTION_CONFIG, getBinaryNodeChildren, makeWASocket } from "
 import type { AuthenticationCreds, AuthenticationState, BinaryNode, WASocket, proto } from "baileys"
 import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
-import { makeResender } from "./askedAgain.ts"
+import { makeResender, unacknowledged } from "./askedAgain.ts"
 import type { AskedAgain } from "./askedAgain.ts"
 import type { Closed } from "./closing.ts"
 import { changesNames } from "./groups.ts"
@@ -180,7 +180,9 @@ export const openConnection = (
             resender.expectsFirst(id)
             takeWord(null)
           }
-          await resender.serve(receipt, hear)
+          const request = unacknowledged(receipt)
+          const isSettled = await resender.serve(receipt, () => hear(request))
+          if (isSettled) await socket.sendMessageAck(receipt)
         },
       })
       closeInTime(socket)
@@ -274,13 +276,15 @@ const makeGate = ({ ws }: WASocket) => {
  * The library's listeners are asynchronous, and what one of them throws when the connection goes under it
  * has no other taker: it would end the process. The connection's end is heard of by itself. After a
  * frame that cannot be read none is understood any more: the connection is ended, and so replaced.
- * `around`: what is done with an event, and when the library hears of it.
+ * `around`: what is done with an event, and when the library hears of it, or of another in its place.
  *
  * Events pass one function, since one around each listener took 5 kB of every connection.
  */
 const shield = (
   socket: WASocket,
-  around: Readonly<Record<string, (node: BinaryNode, hear: () => Promise<void>) => Promise<void>>>,
+  around: Readonly<
+    Record<string, (node: BinaryNode, hear: (node?: BinaryNode) => Promise<void>) => Promise<void>>
+  >,
 ): void => {
   const { ws } = socket
   const tell = async (
@@ -290,7 +294,9 @@ const shield = (
   ) => {
     try {
       const own = typeof event === "string" ? around[event] : undefined
-      const hear = async () => void (await Reflect.apply(listener, ws, given))
+      const hear = async (node = given[0]) => {
+        await Reflect.apply(listener, ws, [node, ...given.slice(1)])
+      }
       await (own === undefined ? hear() : own(given[0] as BinaryNode, hear))
     } catch {
       if (event === "message") void socket.end(new Error("a frame could not be read"))

@@ -2,8 +2,10 @@
  * Copies that recipients could not read and ask for again. The library hands each over once and tells the
  * far side at once that it has heard, whatever comes of it: a question that is refused, a connection that
  * breaks and a copy that is not taken are its end, and the message is never read. So a request is kept until
- * a copy was acknowledged, and goes with the number from one connection to the next.
+ * a copy was acknowledged, and goes with the number from one connection to the next; and only then the far
+ * side hears that it was heard, so that it tells the next process of what this one leaves behind.
  */
+import { getBinaryNodeChild } from "baileys"
 import type { BinaryNode, CacheStore } from "baileys"
 import { afterNack } from "./outcomes.ts"
 
@@ -21,8 +23,12 @@ const mostCounts = 10_000
 type Word = string | null
 
 export interface Resender {
-  /** Hands a copy over, again and again until one is acknowledged or refused for good. */
-  serve(request: BinaryNode, handOver: () => Promise<void>): Promise<void>
+  /**
+   * Hands a copy over, again and again until one is acknowledged or refused for good, or none ever is.
+   * Whether the far side may hear now that the request was heard: not while another connection or a later
+   * request has to answer it.
+   */
+  serve(request: BinaryNode, handOver: () => Promise<void>): Promise<boolean>
   /** The word on that message's first copy is still out: it comes before those on later ones. */
   expectsFirst(id: string): void
   /** The far side's word on a message: null for its acknowledgement. */
@@ -31,6 +37,21 @@ export interface Resender {
   over(): void
   readonly counts: CacheStore
 }
+
+/** How often that recipient has asked for that message by now; none where the request does not say. */
+const countIn = (request: BinaryNode) => getBinaryNodeChild(request, "retry")?.attrs["count"]
+
+/**
+ * The same request to the library, which acknowledges what it was told with the name of its tag: one that
+ * has none is not acknowledged.
+ */
+export const unacknowledged = ({ attrs, content }: BinaryNode): BinaryNode => ({
+  attrs,
+  ...(content === undefined ? {} : { content }),
+  get tag(): string {
+    throw new Error("a request that is not answered yet is not acknowledged")
+  },
+})
 
 export const makeResender = ({
   pauseMillis,
@@ -47,7 +68,9 @@ export const makeResender = ({
    * over one after the other.
    */
   const underWay = new Map<string, { readonly hear: (word: Word) => void }>()
-  const turns = new Map<string, Promise<void>>()
+  const turns = new Map<string, Promise<unknown>>()
+  /** Requests that this connection answers, by message and recipient. */
+  const served = new Map<string, BinaryNode>()
   const end = Promise.withResolvers<undefined>()
   let isOver = false
 
@@ -62,12 +85,12 @@ export const makeResender = ({
     }
   }
 
-  const inTurn = async (id: string, work: () => Promise<void>): Promise<void> => {
+  const inTurn = async <A>(id: string, work: () => Promise<A>): Promise<A> => {
     const before = turns.get(id)
     const own = before === undefined ? work() : before.then(work, work)
     turns.set(id, own)
     try {
-      await own
+      return await own
     } finally {
       if (turns.get(id) === own) turns.delete(id)
     }
@@ -90,21 +113,31 @@ export const makeResender = ({
     serve: async (request, handOver) => {
       const { from = "", id = "", participant = from } = request.attrs
       const key = `${id}:${participant}`
-      if (requests.size >= mostRequests && !requests.has(key)) return handOver()
+      if (requests.size >= mostRequests && !requests.has(key)) {
+        await handOver()
+        return true
+      }
+      const before = served.get(key)
+      // The far side tells a new connection what it was not told the end of, which that may know already.
+      if (before !== undefined && countIn(before) === countIn(request)) return false
+      served.set(key, request)
       requests.set(key, request)
       // A later request of the same recipient has newer keys, and takes this one's place.
       const isWanted = () => !isOver && requests.get(key) === request
-      for (let tries = 0; tries < mostTries && isWanted(); tries++) {
-        await inTurn(id, async () => {
-          if (!isWanted()) return
+      let isDone = false
+      for (let tries = 0; tries < mostTries && !isDone && isWanted(); tries++) {
+        isDone = await inTurn(id, async () => {
+          if (!isWanted()) return false
           // The library would answer no more than two.
           if (tries > 0) counted.delete(key)
-          const isDone = await isAnswered(id, handOver)
-          if (isDone && requests.get(key) === request) requests.delete(key)
+          return (await isAnswered(id, handOver)) && requests.get(key) === request
         })
-        if (isWanted()) await within(pauseMillis * 2 ** tries, end.promise)
+        if (!isDone && isWanted()) await within(pauseMillis * 2 ** tries, end.promise)
       }
-      if (isWanted()) requests.delete(key)
+      const isSettled = isDone || isWanted()
+      if (isSettled) requests.delete(key)
+      if (served.get(key) === request) served.delete(key)
+      return isSettled
     },
     expectsFirst: (id) => void firstsOut.add(id),
     heard: (id, word) => {

@@ -1,14 +1,15 @@
 /** Copies that recipients ask for again: each request is answered by a copy of its own. */
 import { assert, describe, it } from "@effect/vitest"
 import type { BinaryNode } from "baileys"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { makeResender } from "../src/askedAgain.ts"
 import type { AskedAgain } from "../src/askedAgain.ts"
 import { until } from "./LiveWorld.ts"
 
-const asking = (participant: string): BinaryNode => ({
+const asking = (participant: string, count: number): BinaryNode => ({
   tag: "receipt",
   attrs: { from: "crew@g.us", participant, id: "M", type: "retry" },
+  content: [{ tag: "retry", attrs: { id: "M", count: String(count) } }],
 })
 
 /** A resender, and whose copies it has handed over. */
@@ -16,10 +17,10 @@ const scene = (pauseMillis: number) => {
   const requests: AskedAgain = new Map()
   const resender = makeResender({ requests, pauseMillis })
   const handedOver: Array<string> = []
-  const serve = (participant: string, name = participant) =>
+  const serve = (participant: string, name = participant, count = 1) =>
     Effect.forkChild(
       Effect.promise(() =>
-        resender.serve(asking(participant), async () => void handedOver.push(name)),
+        resender.serve(asking(participant, count), async () => void handedOver.push(name)),
       ),
     )
   const copies = (name: string) => handedOver.filter((each) => each === name).length
@@ -59,12 +60,40 @@ describe("two members of a group who ask for one message", () => {
 })
 
 describe("a request", () => {
+  it.live("is heard for the far side once a copy of it was taken, or none ever will be", () =>
+    Effect.gen(function* () {
+      const { copies, resender, serve } = scene(5)
+      const taken = yield* serve("a")
+      yield* until(() => copies("a") === 1)
+      assert.isUndefined(taken.pollUnsafe())
+      resender.heard("M", null)
+      assert.isTrue(yield* Fiber.join(taken))
+      // Nothing is ever said of its copies.
+      assert.isTrue(yield* Fiber.join(yield* serve("b")))
+      assert.strictEqual(copies("b"), 4)
+    }),
+  )
+
+  it.live("that a connection, a later one or the same once more answers is not heard by this", () =>
+    Effect.gen(function* () {
+      const { copies, resender, serve } = scene(5)
+      const first = yield* serve("a", "first")
+      yield* until(() => copies("first") === 1)
+      assert.isFalse(yield* Fiber.join(yield* serve("a", "told again")))
+      const later = yield* serve("a", "later", 2)
+      assert.isFalse(yield* Fiber.join(first))
+      resender.over()
+      assert.isFalse(yield* Fiber.join(later))
+      assert.strictEqual(copies("told again"), 0)
+    }),
+  )
+
   it.live("takes the place of the recipient's earlier one, whose keys are older", () =>
     Effect.gen(function* () {
       const { copies, handedOver, resender, serve } = scene(10)
       yield* serve("a", "first")
       yield* until(() => copies("first") > 0)
-      yield* serve("a", "second")
+      yield* serve("a", "second", 2)
       yield* until(() => copies("second") > 1)
       resender.over()
       assert.isBelow(handedOver.lastIndexOf("first"), handedOver.indexOf("second"))

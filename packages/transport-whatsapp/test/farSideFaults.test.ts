@@ -92,6 +92,38 @@ layer(layerOf({ resendMillis: 50 }))("a copy that a recipient asks for again", (
   )
 })
 
+layer(Layer.provideMerge(layerStores, layerServer))(
+  "a request for a copy, whose process ends before one was taken,",
+  (it) => {
+    it.effect("is told again to the next one, and no more once that has answered it", () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const other = yield* aPerson
+        const shown = (id: string) => server.decrypted(other).find((each) => each.id === id)
+        const { message, number } = yield* Effect.gen(function* () {
+          const linked = yield* aLinkedNumber
+          assert.deepStrictEqual(yield* sendNow(aText(linked, to(other))), accepted)
+          yield* server.loseSessions(other)
+          const unread = aText(linked, to(other))
+          yield* server.nextMessage({ from: linked.digits, outcome: "withhold ack" })
+          yield* server.nextMessage({ from: linked.digits, outcome: "lose" })
+          assert.deepStrictEqual(yield* sendNow(unread), accepted)
+          yield* until(() => server.ordersLeft(linked.digits) === 0)
+          return { message: unread, number: linked }
+        }).pipe(Effect.provide(layerAdapter()))
+        assert.isUndefined(shown(message.transportId))
+
+        // The next process hears of it, and so does not hear of it over the connection after that.
+        yield* Effect.gen(function* () {
+          yield* Told
+          yield* server.until(() => shown(message.transportId) !== undefined)
+          yield* server.until(() => server.unheard(number.digits) === 0)
+        }).pipe(Effect.provide(layerAdapter()))
+      }),
+    )
+  },
+)
+
 layer(layerOf({}))("a far side", (it) => {
   it.effect.each([
     [421, "Postponed"],

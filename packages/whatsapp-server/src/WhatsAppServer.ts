@@ -118,6 +118,8 @@ export interface WhatsAppServerShape {
   readonly copies: (number: string) => number
   /** Whether a client has asked for a pairing code for this number. */
   readonly codeAsked: (number: string) => boolean
+  /** Receipts that devices of that number have not said they heard: told again when they are back. */
+  readonly unheard: (number: string) => number
   /** How many pre-keys the server has of each device. */
   readonly preKeys: (number: string) => ReadonlyArray<number>
   /** Questions and stanzas that the server does not know; tests can hold it to none. */
@@ -327,6 +329,7 @@ const controls = (opened: Opened): WhatsAppServerShape => {
     codeAsked: (number) => linking.hasAsked(account(number)),
     decrypted: (number) => [...(accountCalled(world, number)?.phone.shown.values() ?? [])],
     copies: (number) => accountCalled(world, number)?.phone.shown.size ?? 0,
+    unheard: (number) => devicesOf(number).reduce((sum, each) => sum + each.unheard.size, 0),
     preKeys: (number) => devicesOf(number).map(({ preKeys }) => preKeys.length),
     complaints: () => [...world.complaints],
   }
