@@ -24,6 +24,8 @@ export interface Sender {
   readonly workspaceId: number
   readonly numberIds: ReadonlyArray<number>
   readonly keys: ReadonlyArray<string>
+  /** Ids of uploaded files, which some messages carry; none do without them. */
+  readonly files?: ReadonlyArray<number>
 }
 
 export const allowance = 1_000_000
@@ -42,7 +44,7 @@ export const aSenderWith = <E, R>(
         reminders: true,
         qr_code_api: true,
         max_numbers: null,
-        media_storage_bytes: 0,
+        media_storage_bytes: 1_000_000,
       },
     })
     const workspaceId: number = made.body.id
@@ -118,6 +120,9 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
       to: count === 1 ? to[0] : to,
       from: yield* pick(sender.numberIds),
       text,
+      ...(kind >= 85 && sender.files !== undefined
+        ? { media: { media_id: yield* pick(sender.files) } }
+        : {}),
       ...(kind >= 32 && kind < 50
         ? { send_at: inSeconds(yield* Random.nextIntBetween(1, 8)) }
         : {}),

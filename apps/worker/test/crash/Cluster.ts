@@ -62,6 +62,8 @@ export interface PostgresCluster extends Cluster {
 interface Ask {
   readonly token?: string
   readonly body?: unknown
+  /** An upload, in place of a body. */
+  readonly form?: FormData
   readonly idempotencyKey?: string
   /** Then it counts as unanswered. */
   readonly patienceMillis?: number
@@ -81,6 +83,7 @@ const attempt = (url: string, method: string, options: Ask) =>
             : { "idempotency-key": options.idempotencyKey }),
         },
         ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+        ...(options.form === undefined ? {} : { body: options.form }),
       })
       return { status: response.status, body: await response.json() } as Reply
     },

@@ -6,7 +6,10 @@
 import { assert } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
+import type { Media } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { figure } from "../live/figure.ts"
 import { linkNumber } from "../live/linkNumber.ts"
 import { allowance, aSenderWith, recipients } from "./Clients.ts"
@@ -22,6 +25,9 @@ import type { Receiver } from "./Receiver.ts"
 export interface LiveSender extends Sender {
   /** Digits of its numbers' phones, in the order of these. */
   readonly phones: ReadonlyArray<string>
+  /** Ids of its files. */
+  readonly picture: number
+  readonly document: number
 }
 
 export interface LiveCluster extends Cluster {
@@ -29,6 +35,16 @@ export interface LiveCluster extends Cluster {
   readonly receiver: Receiver
   readonly senders: readonly [LiveSender, LiveSender]
 }
+
+const pictureBytes = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+)
+const aPicture = new File([pictureBytes], "picture.png")
+
+/** Read and sealed in several pieces. */
+const documentBytes = Buffer.alloc(200_000, "a line of a document\n")
+const aDocument = new File([documentBytes], "document.txt")
 
 const unpaced = { min_interval_ms: null, jitter_ms: null, per_minute: null, per_hour: null }
 
@@ -52,7 +68,17 @@ const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
         { concurrency: "unbounded" },
       )
     })
-    const live: LiveSender = { ...sender, phones }
+    const upload = Effect.fnUntraced(function* (file: File) {
+      const form = new FormData()
+      form.append("file", file)
+      const asked = { token: sender.keys[0] ?? "", form }
+      const { body, status } = yield* cluster.ask("POST", "/api/v2/media", asked)
+      assert.strictEqual(status, 201, JSON.stringify(body))
+      const id: number = body.id
+      return id
+    })
+    const [picture, document] = [yield* upload(aPicture), yield* upload(aDocument)]
+    const live: LiveSender = { ...sender, phones, files: [picture, document], picture, document }
     return live
   })
 
@@ -79,7 +105,13 @@ export type StoreName = keyof typeof starting
 export const startLive = Effect.fnUntraced(function* (store: StoreName) {
   const far = yield* WhatsAppServer
   yield* Effect.forEach(recipients, (phone) => far.person(phone))
-  const settings = { TRANSPORT: "live", WHATSAPP_URL: far.url }
+  const certificate = join(yield* processes.temporaryDirectory, "media.pem")
+  yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
+  const settings = {
+    TRANSPORT: "live",
+    WHATSAPP_URL: far.url,
+    NODE_EXTRA_CA_CERTS: certificate,
+  }
   const cluster: Cluster = yield* starting[store](settings)
   // What was called while its caller died is called again; nothing else is.
   const receiver = yield* aReceiver({ patience: 0 })
@@ -105,6 +137,7 @@ interface Shown {
   readonly status: string
   readonly text: string
   readonly to: { readonly phone: string }
+  readonly media: { readonly media_id: number } | null
 }
 
 const messagesOf = (cluster: Cluster, { keys }: Sender) =>
@@ -161,6 +194,21 @@ const toldOf = ({ calls }: Receiver) => {
   return told
 }
 
+/** What a phone shows beside a text is the file that its message was sent with, whole, or none. */
+const checkFile = (
+  shown: Media | undefined,
+  sent: Shown["media"],
+  senders: LiveCluster["senders"],
+  what: string,
+) => {
+  const isPicture = senders.some(({ picture }) => picture === sent?.media_id)
+  const kind = isPicture ? "image" : "document"
+  const bytes = isPicture ? pictureBytes : documentBytes
+  if (sent === null) return assert.isUndefined(shown, what)
+  assert.strictEqual(shown?.kind, kind, what)
+  assert.isTrue(bytes.equals(shown?.bytes ?? Buffer.alloc(0)), what)
+}
+
 /** Checks the promise message by message, and the allowance; how many have ended in each way. */
 export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
   Effect.gen(function* () {
@@ -175,6 +223,10 @@ export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
       end_events: [...(told.get(id)?.values() ?? [])].join(" "),
     }))
     const states = checkOutcomes(outcomes, ledger)
+    for (const { id, media, text, to } of messages) {
+      const shown = far.decrypted(to.phone).find((one) => one.text === text)
+      if (shown !== undefined) checkFile(shown.media, media, senders, `file of message ${id}`)
+    }
     assert.deepStrictEqual(receiver.refused, [], "every call has a valid signature")
 
     // Whatever is known of its message: what a recipient saw, a recipient saw once, and it was accepted.
