@@ -119,6 +119,8 @@ const makeConnect = Effect.fnUntraced(function* (port: number) {
     })
 })
 
+const soon: SendOutcome = { _tag: "Postponed", afterMillis: 5000 }
+
 /** One attempt over an open line. It ends with the far side's word, or with the line. */
 const sendOver = (line: Line, { media, text, to, transportId: id }: OutgoingMessage) =>
   Effect.gen(function* () {
@@ -136,7 +138,7 @@ const sendOver = (line: Line, { media, text, to, transportId: id }: OutgoingMess
       Effect.as(Deferred.await(line.over), { _tag: "Unknown" } as const),
     )
   }).pipe(
-    Effect.catch(() => Effect.succeed(refused("send_failed", "The file could not be read."))),
+    Effect.catch(() => Effect.succeed(soon)),
     // Leaves nothing behind when it is interrupted, or the file breaks off.
     Effect.ensuring(
       Effect.sync(() => {
@@ -145,8 +147,6 @@ const sendOver = (line: Line, { media, text, to, transportId: id }: OutgoingMess
       }),
     ),
   )
-
-const soon: SendOutcome = { _tag: "Postponed", afterMillis: 5000 }
 
 /** How long a send waits for a line that is being opened, in real time. */
 const openMillis = 15_000

@@ -79,7 +79,10 @@ const layerGatewayNumbers = Layer.unwrap(
   Effect.gen(function* () {
     const gateway = new Gateway()
     const origin = yield* listenOnLoopback(
-      createServer((request, response) => void gateway.answer(request, response)),
+      createServer((request, response) => {
+        // A message that breaks off is none.
+        gateway.answer(request, response).catch(() => response.destroy())
+      }),
     )
     const farSide = FarSide.of({
       aNumber: Effect.sync(() => gateway.add()),

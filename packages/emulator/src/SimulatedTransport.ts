@@ -126,7 +126,7 @@ export const layerTransport: Layer.Layer<
           return refused("send_failed", behaviour.errorMessage ?? defaultErrorMessage, true)
         }
         if (message.media !== null && !(yield* canBeRead(message.media))) {
-          return refused("media_unavailable", "The media file could not be read.")
+          return postponed
         }
         return yield* arrive(message, behaviour)
       })

@@ -18,7 +18,7 @@ import type { CallFailed } from "./Client.ts"
 import { endingOf } from "./closing.ts"
 import { textOf, upload } from "./content.ts"
 import type { OpenAccount } from "./OpenAccount.ts"
-import { accepted, moved, notConnected, refused, soon, unknown } from "./outcomes.ts"
+import { accepted, moved, notConnected, soon, unknown } from "./outcomes.ts"
 import { resolve } from "./recipients.ts"
 import type { Resolved } from "./recipients.ts"
 import { Sessions } from "./Sessions.ts"
@@ -146,9 +146,8 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         )
         if ("outcome" in prepared) return prepared.outcome
         const { made, resolved } = prepared
-        if (made === "unreadable") {
-          return refused("media_unavailable", "The media file could not be read.")
-        }
+        // Nothing of the message has left, and what the file is may still be there.
+        if (made === "unreadable") return soon
         // A process that was frozen wakes up here, and another has the number by then.
         if (!sessions.owns(message.numberId)) return moved
         isHandedOver = true

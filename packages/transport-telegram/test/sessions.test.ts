@@ -1,11 +1,6 @@
 /** What becomes of accounts that are logged in: lost connections, words that end them, restarts, ticks. */
 import { assert, layer } from "@effect/vitest"
-import {
-  LaneQueue,
-  MediaFilesError,
-  SessionStore,
-  SessionVault,
-} from "@messaging-service/core/ports"
+import { LaneQueue, SessionStore, SessionVault } from "@messaging-service/core/ports"
 import type { OutgoingMedia, TransportEvent } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect, Fiber, Layer, Stream } from "effect"
@@ -231,25 +226,6 @@ layer(layerWorld)("a message", (it) => {
         size: media.size,
         sha256: hash.digest("hex"),
       })
-    }),
-  )
-
-  it.effect("whose file cannot be read fails for that, and nothing of it is shown", () =>
-    Effect.gen(function* () {
-      const server = yield* TelegramServer
-      const account = yield* anAccount
-      const recipient = yield* aPerson({ username: "unread_one" })
-      const media: OutgoingMedia = {
-        type: "file",
-        fileName: "file.bin",
-        mimeType: "application/octet-stream",
-        size: 100,
-        sha256: "",
-        content: Stream.fail(new MediaFilesError({ reason: "io" })),
-      }
-      const outcome = yield* sendNow({ ...aText(account, toUser("unread_one")), media })
-      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "media_unavailable")
-      assert.strictEqual(server.copies(recipient.digits), 0)
     }),
   )
 

@@ -213,8 +213,8 @@ export const layerTransport: Layer.Layer<
         }).pipe(
           Effect.catchTags({
             Broken: ({ cause }) => Effect.succeed(afterQuestion(cause) ?? soon),
-            Unreadable: () =>
-              Effect.succeed(refused("media_unavailable", "The media file could not be read.")),
+            // Nothing of the message has left, and what the file is may still be there.
+            Unreadable: () => Effect.succeed(soon),
             NotUploaded: () =>
               Effect.succeed(refused("send_failed", "WhatsApp did not take the media file.")),
             NumberMoved: () => Effect.succeed(moved),

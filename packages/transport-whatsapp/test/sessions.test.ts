@@ -1,7 +1,6 @@
 /** What becomes of linked numbers: lost connections, words that end them, restarts, ticks, checks. */
 import { assert, layer } from "@effect/vitest"
 import {
-  MediaFilesError,
   NumberOwnership,
   NumberStore,
   PhoneDirectory,
@@ -217,21 +216,6 @@ layer(layerWorld)("a session", (it) => {
       assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "send_failed")
       assert.strictEqual(server.copies(other), 1)
       assert.deepStrictEqual(yield* sent(0), accepted)
-    }),
-  )
-
-  it.effect("does not send a file that cannot be read to its end", () =>
-    Effect.gen(function* () {
-      const server = yield* WhatsAppServer
-      const number = yield* aLinkedNumber
-      const other = yield* aPerson
-      const broken = Stream.concat(
-        Stream.make(bytes),
-        Stream.fail(new MediaFilesError({ reason: "io" })),
-      )
-      const outcome = yield* sendNow({ ...aText(number, to(other)), media: aFile(broken) })
-      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "media_unavailable")
-      assert.strictEqual(server.copies(other), 0)
     }),
   )
 

@@ -1,9 +1,10 @@
 /**
  * Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
  * egress into a spooled file (contract: Media links). What cannot be had fails the message; a disk
- * that does not do its part now puts it off, for what it holds is still there.
+ * that does not do its part now puts it off, for what it holds is still there: also one that breaks off
+ * while the transport reads from it.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -23,6 +24,9 @@ const linkTerms: LinkTerms = {
   inWords: "100 MB",
   patienceMillis: 30_000,
 }
+
+const logWaiting = (error: MediaFilesError) =>
+  Effect.logWarning("a message waits for its media file", error)
 
 const isGone = ({ reason }: MediaFilesError): boolean => reason === "not_found"
 
@@ -52,7 +56,7 @@ export class OutgoingMediaSource extends Context.Service<
         mimeType,
         size: stored.size,
         sha256: stored.sha256,
-        content: stored.content,
+        content: Stream.tapError(stored.content, logWaiting),
       })
 
       const download = (workspaceId: WorkspaceId, reference: MediaReference, url: string) =>
@@ -68,11 +72,7 @@ export class OutgoingMediaSource extends Context.Service<
           const reason = whyUnsendable(reference.type, file)
           if (reason !== undefined) return yield* unavailable(reason)
           const stored = yield* files.open(file.storageKey).pipe(
-            Effect.tapError((error) =>
-              isGone(error)
-                ? Effect.void
-                : Effect.logWarning("a message waits for its media file", error),
-            ),
+            Effect.tapError((error) => (isGone(error) ? Effect.void : logWaiting(error))),
             Effect.mapError((error) =>
               isGone(error)
                 ? unavailable("The media file could not be read.")

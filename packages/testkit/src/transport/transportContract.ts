@@ -6,6 +6,7 @@
  * of its own.
  */
 import { assert, layer } from "@effect/vitest"
+import { MediaFilesError } from "@messaging-service/core/ports"
 import type {
   NumberId,
   OutgoingMedia,
@@ -65,6 +66,27 @@ export const transportContract = <I, E>(
             })
           }
         }
+      }),
+    )
+
+    it.effect("a file that breaks off while it is read fails no message for good", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const { dropsCopies } = yield* transport
+        const numberId = yield* farSide.aNumber
+        const message = { ...(yield* aMessage(numberId)), media: aPicture }
+        const brokenOff = Stream.concat(
+          Stream.take(aPicture.content, 1),
+          Stream.fail(new MediaFilesError({ reason: "io" })),
+        )
+        const { _tag } = yield* send({ ...message, media: { ...aPicture, content: brokenOff } })
+        assert.include(["Postponed", "Unknown"], _tag)
+        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
+        // What may have left is not sent again where copies are not dropped.
+        if (_tag === "Unknown" && !dropsCopies) return
+        assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
+        const [seen, ...others] = yield* farSide.seen(numberId)
+        assert.deepStrictEqual([seen?.media?.sha256, others.length], [aPicture.sha256, 0])
       }),
     )
 
