@@ -1,4 +1,4 @@
-/** A QR code from its picture to a terminal's characters: two rows of modules to a line of text. */
+/** QR codes in a terminal's characters: two rows of modules to a line of text. */
 import type { PNG } from "pngjs"
 
 /** Light modules around the code, without which few phones read it. */
@@ -37,11 +37,8 @@ const blocks = {
   "dark dark": " ",
 } as const
 
-/** The picture as text, light on dark. */
-export const qrCodeText = async (png: Uint8Array): Promise<string> => {
-  // Only those who link a number wait for it.
-  const { PNG } = await import("pngjs")
-  const modules = modulesOf(PNG.sync.read(Buffer.from(png)))
+/** The modules as text, light on dark. */
+const drawn = (modules: Modules): string => {
   const isDark = (row: number, column: number) => modules[row]?.[column] === true
   const size = modules.length
   const lines: Array<string> = []
@@ -54,4 +51,20 @@ export const qrCodeText = async (png: Uint8Array): Promise<string> => {
     lines.push(`${line}\n`)
   }
   return lines.join("")
+}
+
+// Only those who link a number wait for what reads and makes codes.
+
+/** The code in that picture, as text. */
+export const qrCodeText = async (png: Uint8Array): Promise<string> => {
+  const { PNG } = await import("pngjs")
+  return drawn(modulesOf(PNG.sync.read(Buffer.from(png))))
+}
+
+/** The code for that link, as text. */
+export const qrCodeOf = async (link: string): Promise<string> => {
+  const { create } = await import("qrcode")
+  const { modules } = create(link, {})
+  const places = Array.from({ length: modules.size }, (_, place) => place)
+  return drawn(places.map((row) => places.map((column) => modules.get(row, column) === 1)))
 }

@@ -13,8 +13,7 @@ const aDelivery = async ({ client, operator, receiver, workspace }: Scene) => {
 }
 
 /** A Telegram number that is not logged in, and the words that name it. */
-const anAccount = async ({ operator, workspace }: Scene) => {
-  const phone = "+15550100021"
+const anAccount = async ({ operator, workspace }: Scene, phone = "+15550100021") => {
   const account = { platform: "telegram", phone, status: "disconnected" } as const
   const { id } = await operator.numbers.create(workspace, account)
   return { phone, place: [id, "--workspace", workspace] as const }
@@ -22,12 +21,41 @@ const anAccount = async ({ operator, workspace }: Scene) => {
 
 const telegramCommands: Entries = {
   "telegram begin": async (scene) => {
+    const { operator } = scene
     const { place } = await anAccount(scene)
-    const [login] = await scene.json("telegram begin", place)
-    assert.strictEqual(login?.["state"], "showing_qr")
-    const again = await scene.messaging(["telegram", "begin", ...place.map(String)])
+    const begin = ["telegram", "begin", ...place.map(String)]
+    // Its code is scanned once another one has taken its place.
+    const scan = async (wait: number) => {
+      if (wait === 2) await operator.simulator.advance({ seconds: 31 })
+      if (wait === 3) await operator.simulator.scan(place[0])
+    }
+    const shown = await scene.messaging(begin, { meanwhile: scan, isWatched: true })
+    assert.strictEqual(shown.code, 0)
+    assert.match(shown.output, /^(?:Scan this with [^\n]+\n[█▀▄ \n]+){2}state +connected\n/)
+    assert.match(shown.remarks, /waiting for the phone/)
+
+    const other = await anAccount(scene, "+15550100022")
+    const looks = await scene.json("telegram begin", other.place, {
+      meanwhile: async () => void (await operator.simulator.scan(other.place[0])),
+    })
+    assert.deepStrictEqual(
+      looks.map(({ state }) => state),
+      ["showing_qr", "connected"],
+    )
+
+    const third = await anAccount(scene, "+15550100023")
+    const line = ["telegram", "begin", ...third.place.map(String)]
+    const left = await scene.messaging(line, { meanwhile: () => Promise.resolve(false) })
+    assert.match(left.remarks, /the login goes on; messaging telegram get \d+ --workspace \d+/)
+    const again = await scene.messaging(line)
     assert.strictEqual(again.code, 3)
     assert.match(again.remarks, /connect_in_progress/)
+    await scene.messaging(["telegram", "cancel", ...third.place.map(String)])
+    const lapsed = await scene.messaging(line, {
+      meanwhile: async () => void (await operator.simulator.advance({ seconds: 601 })),
+    })
+    assert.strictEqual(lapsed.code, 7)
+    assert.match(lapsed.remarks, /was not logged in: /)
   },
   "telegram get": async (scene) => {
     const { phone, place } = await anAccount(scene)
@@ -57,8 +85,8 @@ const telegramCommands: Entries = {
     assert.strictEqual(done?.["state"], "connected")
   },
   "telegram cancel": async (scene) => {
-    const { place } = await anAccount(scene)
-    await scene.json("telegram begin", place)
+    const { phone, place } = await anAccount(scene)
+    await scene.json("telegram begin", [...place, "--phone", phone])
     await scene.json("telegram cancel", place)
     const gone = await scene.messaging(["telegram", "get", ...place.map(String)])
     assert.strictEqual(gone.code, 5)

@@ -12,11 +12,10 @@ import {
   time,
   workspace,
 } from "../Command.ts"
-import type { Tools } from "../Command.ts"
 import { Ended, interruptible } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
 import { inputOf } from "./input.ts"
-import { restAfter } from "./polling.ts"
+import { follow } from "./polling.ts"
 
 const columns = [
   ["id", ({ id: number }: SendingNumber) => number],
@@ -27,27 +26,6 @@ const columns = [
 ] as const
 
 const inWorkspace = { arguments: { id: once(id("number")) }, options: { workspace } } as const
-
-/** Follows a number until it is linked or not; codes are shown as they change. */
-const follow = async (number: SendingNumber, tools: Tools): Promise<SendingNumber> => {
-  const { client, output, machine } = tools
-  let shown = ""
-  let now = number
-  while (now.status === "connecting" && (await machine.written()) === null) {
-    output.progress("waiting for the phone")
-    await machine.pause(restAfter(1))
-    now = await client().numbers.get(number.id)
-    if (output.json) {
-      output.one(now)
-      continue
-    }
-    const code = await codeOf(now.connect, machine.signal)
-    if (code === undefined || code === shown) continue
-    shown = code
-    output.show(code)
-  }
-  return now
-}
 
 /** What to show a person, which changes when there is another code to scan or to type. */
 const codeOf = async (
@@ -107,7 +85,12 @@ export const numberCommands = [
       const { output, machine } = tools
       const goesOn = () =>
         `number ${begun.id} is still connecting; messaging numbers get ${begun.id} shows what becomes of it`
-      const ended = await interruptible(machine.signal, goesOn, () => follow(begun, tools))
+      const linking = {
+        isOver: ({ status }: SendingNumber) => status !== "connecting",
+        look: () => tools.client().numbers.get(begun.id),
+        toShow: ({ connect }: SendingNumber) => codeOf(connect, machine.signal),
+      }
+      const ended = await interruptible(machine.signal, goesOn, () => follow(begun, linking, tools))
       // What reads the codes has gone: the attempt goes on without it.
       if (ended.status === "connecting") return
       if (!output.json) output.one(ended, columns)

@@ -1,9 +1,11 @@
 /** Logging Telegram accounts in: by a code that Telegram sends, or by a QR code that the account's app scans. */
 import type { TelegramLogin } from "@messaging-service/client"
 import { command, id, maybe, once, text, workspace } from "../Command.ts"
-import { Ended } from "../ending.ts"
+import { Ended, interruptible } from "../ending.ts"
 import type { Output } from "../Output.ts"
+import { qrCodeOf } from "../qrCode.ts"
 import { inputOf } from "./input.ts"
+import { follow } from "./polling.ts"
 
 const columns = [
   ["state", ({ state }: TelegramLogin) => state],
@@ -15,11 +17,16 @@ const columns = [
 
 const account = { arguments: { id: once(id("number")) }, options: { workspace } } as const
 
+/** Ends the program in vain when the login has come to nothing. */
+const mustGoOn = (login: TelegramLogin) => {
+  if (login.state !== "failed" && login.state !== "expired") return
+  throw new Ended("failed", `the account was not logged in: ${login.error ?? login.state}`)
+}
+
 /** Shows how a login stands after a step of it. */
 const show = (login: TelegramLogin, output: Output) => {
   output.one(login, columns)
-  if (login.state !== "failed" && login.state !== "expired") return
-  throw new Ended("failed", `the account was not logged in: ${login.error ?? login.state}`)
+  mustGoOn(login)
 }
 
 export const telegramCommands = [
@@ -28,13 +35,41 @@ export const telegramCommands = [
     as: "operator",
     summary: "Begins to log a Telegram account in: Telegram sends a code, or its app scans one.",
     about:
-      "With --phone Telegram sends a code: give it to telegram code, and a password to telegram password. Without, telegram get\nshows the link for a QR code, which changes in time, and after the scan whether the account is connected.",
+      "With --phone Telegram sends a code: give it to telegram code, and a password to telegram password. Without, it shows the\ncode to scan whenever there is another one, and ends when the account is connected, needs its password, or after ten\nminutes. With --json each look at the login is a line, with the link that the code stands for.",
     arguments: account.arguments,
     options: { workspace, phone: maybe(text("PHONE", "The account's phone, E.164 with +.")) },
-    run: async ({ id: number, phone, workspace: inside }, { operator, output }) => {
-      const how =
-        phone === undefined ? ({ method: "qr" } as const) : ({ method: "code", phone } as const)
-      show(await operator().telegramLogins.begin(inside, number, how), output)
+    run: async ({ id: number, phone, workspace: inside }, tools) => {
+      const { machine, operator, output } = tools
+      const logins = operator().telegramLogins
+      if (phone !== undefined) {
+        show(await logins.begin(inside, number, { method: "code", phone }), output)
+        return
+      }
+      const begun = await logins.begin(inside, number, { method: "qr" })
+      const place = `${number} --workspace ${inside}`
+      const goesOn = () =>
+        `the login goes on; messaging telegram get ${place} shows what becomes of it`
+      const login = {
+        isOver: ({ state }: TelegramLogin) => state !== "showing_qr",
+        look: () => logins.get(inside, number),
+        toShow: async ({ qr_url }: TelegramLogin) =>
+          qr_url === null
+            ? undefined
+            : `Scan this with the account's Telegram, under its devices:\n${await qrCodeOf(qr_url)}`,
+      }
+      const ended = await interruptible(machine.signal, goesOn, () => follow(begun, login, tools))
+      // What reads the codes has gone: the login goes on without it.
+      if (!login.isOver(ended)) return
+      if (!output.json) output.one(ended, columns)
+      if (ended.state === "password_needed") {
+        output.remark(
+          `the account has a password: give it to messaging telegram password ${place}`,
+          {
+            state: ended.state,
+          },
+        )
+      }
+      mustGoOn(ended)
     },
   }),
   command({
