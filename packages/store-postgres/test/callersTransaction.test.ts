@@ -3,118 +3,22 @@
  * writes beside it is. Each caller is a client of `pg`, beside the stores' own connections.
  */
 import { assert, layer } from "@effect/vitest"
-import { Caller, Egress, MediaLinks, Messages, Secrets, SecretsKey } from "@messaging-service/core"
+import { Caller, Messages } from "@messaging-service/core"
 import type { IdempotencyKey } from "@messaging-service/core"
-import { CallersTransactions, Ids, WorkspaceStore } from "@messaging-service/core/ports"
+import { CallersTransactions, WorkspaceStore } from "@messaging-service/core/ports"
 import type { TransactionClient } from "@messaging-service/core/ports"
-import {
-  EmbeddedPostgres,
-  aNumber,
-  aPlan,
-  aWorkspace,
-  noon,
-  remaining,
-} from "@messaging-service/testkit"
-import type { TestDatabase } from "@messaging-service/testkit"
-import { Effect, Fiber, Layer } from "effect"
-import { TestClock } from "effect/testing"
-import { dirname } from "node:path"
-import { Client } from "pg"
+import { EmbeddedPostgres, aNumber, aWorkspace } from "@messaging-service/testkit"
+import { Effect, Fiber } from "effect"
 import { workChannel } from "../src/database/Schema.ts"
-import { layer as layerPostgres, layerPglite, layerWakeUp } from "../src/index.ts"
-import { aDatabase, optionsOf } from "./databases.ts"
-
-const layerMessages = (database: TestDatabase) =>
-  Messages.layer.pipe(
-    Layer.provide(Egress.layerClosed),
-    Layer.provideMerge(MediaLinks.layer),
-    Layer.provideMerge(Secrets.layer),
-    Layer.provideMerge(
-      Layer.mergeAll(
-        layerPostgres(optionsOf(database)),
-        layerWakeUp(optionsOf(database)),
-        SecretsKey.layerHex("5e".repeat(32)),
-        Ids.layerRandom,
-      ),
-    ),
-  )
-
-/** A client of the test's own, as a host has one. */
-const aClient = ({ database, path, username }: TestDatabase) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client({ host: dirname(path), user: username, database })
-      client.on("error", () => undefined)
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end().catch(() => undefined)),
-  )
-
-const say = (client: Client, text: string) => Effect.promise(() => client.query(text))
-
-/** A workspace with a number and a plan, on a database of its own, and a host's table beside it. */
-const aShop = Effect.gen(function* () {
-  yield* TestClock.setTime(noon)
-  const database = yield* aDatabase
-  const built = yield* Layer.build(layerMessages(database))
-  const client = yield* aClient(database)
-  yield* say(client, "create table public.orders (name text)")
-  const workspace = yield* Effect.provide(
-    Effect.gen(function* () {
-      const made = yield* aWorkspace({ plan: aPlan(3) })
-      yield* aNumber(made.id)
-      return made
-    }),
-    built,
-  )
-  const inStores = Effect.provide(built)
-  const caller = Caller.trusted(workspace)
-  const send = (phone: string, idempotency: IdempotencyKey | null = null) =>
-    Messages.use((messages) => messages.send(caller, { to: { phone }, text: "Hello" }, idempotency))
-  return {
-    database,
-    client,
-    caller,
-    inStores,
-    send,
-    join: <A, E, R>(given: TransactionClient, effect: Effect.Effect<A, E, R>) =>
-      CallersTransactions.use((transactions) => transactions.join(given, effect)),
-    /** What is left of sends: messages, allowance and what stands for idempotency keys. */
-    left: Effect.gen(function* () {
-      const { rows } = yield* say(
-        client,
-        `select
-          (select count(*)::integer from messaging.idempotency_records) as records,
-          (select count(*)::integer from messaging.idempotency_claims) as claims,
-          (select sum(quota_bound)::integer from messaging.lanes) as quota,
-          (select count(*)::integer from messaging.messages) as messages,
-          (select count(*)::integer from public.orders) as orders`,
-      )
-      return { ...rows[0], allowance: yield* remaining(workspace) }
-    }).pipe(inStores),
-  }
-})
+import { layerPglite } from "../src/index.ts"
+import { aClient, inShop, phone, refusalOf, say } from "./callers.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
 
-const phone = "+15550100001"
 const key: IdempotencyKey = { key: "order 7", fingerprint: "f".repeat(64) }
 const nothing = { records: 0, claims: 0, quota: 0, orders: 0, messages: 0, allowance: 3 }
 /** The order was written, and its message accepted. */
 const oneOrder = { records: 1, claims: 0, quota: 1, orders: 1, messages: 1, allowance: 2 }
-
-/** Why the core refuses; undefined for a failure that is no refusal. */
-const refusalOf = <A, E extends { readonly _tag: string }, R>(asked: Effect.Effect<A, E, R>) =>
-  Effect.map(Effect.flip(asked), (error) =>
-    "code" in error && error._tag === "Refusal" ? error.code : undefined,
-  )
-
-/** What happens in a shop of its own. */
-const inShop =
-  <A, E, R>(test: (shop: Effect.Success<typeof aShop>) => Effect.Effect<A, E, R>) =>
-  () =>
-    Effect.flatMap(aShop, test).pipe(Effect.provide(TestClock.layer()))
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "sending inside a caller's transaction",

@@ -28,7 +28,7 @@ const variables = (workspaces: number): Readonly<Record<string, Variable>> => {
     now: iso,
     minute,
     today,
-    head: '[{"workspaceId":',
+    head: '[{"patience":250,"workspaceId":',
     tail:
       `,"mode":"live","seen":["live"],"now":"${iso}","from":null,"phones":["${phone}"],"contactIds":[],` +
       `"mediaId":null,"exactQuota":null,"idempotency":`,

@@ -25,6 +25,7 @@ export const batchParameters = (
   const same = (value: string | number) => array(phones.map(() => value))
   const one = (value: string | number | boolean | null) => array([value])
   const query = {
+    patience: 250,
     workspaceId: workspace,
     mode: "live",
     seen: modesSeenBy("live"),

@@ -62,7 +62,7 @@ export const batchRow: Row = {
                 for (const { accept, load } of prepared) {
                   await pool.query({ name: "load", text: loadStatement.text, values: [...load] })
                   const values = acceptStatement.names.map(
-                    (name) => accept[name] ?? (name === "p_patience" ? null : "{}"),
+                    (name) => accept[name] ?? (name === "p_patience" ? "250" : "{}"),
                   )
                   await pool.query({ name: "accept", text: acceptStatement.text, values })
                 }

@@ -148,8 +148,14 @@ export interface DueReminder {
   readonly workspace: Workspace
 }
 
-/** `reminder`: it was changed, deleted or run meanwhile. */
-export type RunCommit = AcceptanceOutcome | { readonly _tag: "Broken"; readonly guard: "reminder" }
+/**
+ * `reminder`: it was changed, deleted or run meanwhile. `HeldUp`: another transaction, such as a caller's
+ * own, held up for long what the run needs; nothing was written, and it stays due.
+ */
+export type RunCommit =
+  | AcceptanceOutcome
+  | { readonly _tag: "Broken"; readonly guard: "reminder" }
+  | { readonly _tag: "HeldUp" }
 
 export class ReminderStore extends Context.Service<
   ReminderStore,

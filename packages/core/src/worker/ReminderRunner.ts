@@ -2,10 +2,13 @@
  * The reminders' loop: what is due is decided as POST /messages would decide it now, and committed
  * together with the advance to the next due time. Several workers may take the same reminder; the
  * commit of one of them goes through.
+ *
+ * A run that another transaction holds up, such as a caller's own that has sent from the same number, is
+ * put off until the others are made.
  */
 import { Clock, Effect, Result } from "effect"
 import type { Code } from "../error/Catalogue.ts"
-import type { NumberId } from "../Ids.ts"
+import type { NumberId, ReminderId } from "../Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Sender } from "../key/Caller.ts"
 import { makeAcceptor } from "../message/Acceptor.ts"
@@ -32,7 +35,10 @@ const atOnce = 8
 /** How often a run is decided anew when others changed what it was decided on. */
 const attempts = 5
 
-/** Makes the loop; `runOnce` runs what is due, a batch at most, and returns how many there were. */
+/** What is still to be done of a run: decide anew, or wait for another transaction; null for nothing. */
+type Left = BrokenGuard | "heldUp" | null
+
+/** Makes the loop; `runOnce` runs what is due, a batch at most, and returns how many it is done with. */
 export const makeReminderRunner = Effect.gen(function* () {
   const store = yield* ReminderStore
   const acceptor = yield* makeAcceptor
@@ -66,11 +72,12 @@ export const makeReminderRunner = Effect.gen(function* () {
       return previous === null || previous.facts.named === null ? { request, facts } : previous
     })
 
-  /** Loads, decides and commits; the guard that broke, or null when it is done with. */
+  /** Loads, decides and commits, unless its number is known to be held up. */
   const tryRun = (
     due: DueReminder,
     recount: boolean,
-  ): Effect.Effect<BrokenGuard | null, StoreUnavailable> =>
+    heldUp: Set<NumberId>,
+  ): Effect.Effect<Left, StoreUnavailable> =>
     Effect.gen(function* () {
       const { dueAt, reminder, workspace } = due
       const now = yield* Clock.currentTimeMillis
@@ -92,27 +99,44 @@ export const makeReminderRunner = Effect.gen(function* () {
       const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))
       if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
 
+      const { numberId } = decided.success
+      if (heldUp.has(numberId)) return "heldUp"
       const outcome = yield* store.run(decided.success, run)
       if (outcome._tag === "Accepted") {
         yield* acceptor.wake(decided.success)
         return null
       }
+      if (outcome._tag === "HeldUp") {
+        heldUp.add(numberId)
+        return "heldUp"
+      }
       return outcome.guard === "reminder" ? null : outcome.guard
     })
 
-  /** A run that no attempt settles stays due, and is taken again in the next round. */
-  const runReminder = (due: DueReminder) =>
+  /** Whether it was held up. A run that no attempt settles stays due, and is taken again in the next round. */
+  const runReminder = (due: DueReminder, heldUp: Set<NumberId>) =>
     Effect.gen(function* () {
-      let broken = yield* tryRun(due, false)
-      for (let attempt = 1; attempt < attempts && broken !== null; attempt++) {
-        broken = yield* tryRun(due, broken === "quota")
+      let left = yield* tryRun(due, false, heldUp)
+      for (let attempt = 1; attempt < attempts && left !== null && left !== "heldUp"; attempt++) {
+        left = yield* tryRun(due, left === "quota", heldUp)
       }
+      return left === "heldUp"
     })
 
+  let putOff: ReadonlySet<ReminderId> = new Set()
+
   const runOnce = Effect.gen(function* () {
-    const due = yield* store.due(yield* Clock.currentTimeMillis, batch)
-    yield* Effect.forEach(due, runReminder, { concurrency: atOnce, discard: true })
-    return due.length
+    const due = yield* store.due(yield* Clock.currentTimeMillis, batch + putOff.size)
+    const others = due.filter(({ reminder }) => !putOff.has(reminder.id))
+    const isAgain = others.length === 0
+    const taken = (isAgain ? due : others).slice(0, batch)
+    const heldUp = new Set<NumberId>()
+    const late = yield* Effect.filter(taken, (one) => runReminder(one, heldUp), {
+      // Each that is held up has a connection for as long as it waits.
+      concurrency: isAgain ? 1 : atOnce,
+    })
+    putOff = new Set([...(isAgain ? [] : putOff), ...late.map(({ reminder }) => reminder.id)])
+    return taken.length - late.length
   })
 
   return {

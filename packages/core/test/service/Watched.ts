@@ -3,10 +3,11 @@ import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../../src/index.ts"
 
-/** `operation` is `Port.method`, such as `LaneQueue.claim`. */
+/** `operation` is `Port.method`, such as `LaneQueue.claim`; `given` is what it was called with. */
 export type Around = <A, E, R>(
   operation: string,
   effect: Effect.Effect<A, E, R>,
+  given: ReadonlyArray<unknown>,
 ) => Effect.Effect<A, E | StoreUnavailable, R>
 
 export const storeWithin = (around: Around): typeof layerStore =>
@@ -24,13 +25,13 @@ const watched = (name: string, port: object, around: Around): object =>
   Object.fromEntries(
     Object.entries(port).map(([method, member]: [string, unknown]) => {
       const operation = `${name}.${method}`
-      if (Effect.isEffect(member)) return [method, around(operation, member)]
+      if (Effect.isEffect(member)) return [method, around(operation, member, [])]
       if (typeof member !== "function") return [method, member]
       return [
         method,
         (...given: ReadonlyArray<unknown>) => {
           const result: unknown = Reflect.apply(member, port, given)
-          return Effect.isEffect(result) ? around(operation, result) : result
+          return Effect.isEffect(result) ? around(operation, result, given) : result
         },
       ]
     }),

@@ -6,7 +6,9 @@ import { makeReminderRunner } from "../../src/worker/ReminderRunner.ts"
 import { log, patch, remind, scheduled, sent, times } from "./Reminding.ts"
 import { storeWithin } from "./Watched.ts"
 import { arrived, remaining } from "./Operations.ts"
+import type { Acceptance } from "../../src/ports.ts"
 import {
+  aNumber,
   aSender,
   day,
   hour,
@@ -19,6 +21,45 @@ import {
 } from "./Service.ts"
 
 describe("exactly one message for each due time", () => {
+  it.effect(
+    "while another transaction holds up its number, and the other numbers' meanwhile",
+    () => {
+      let held: string | null = "Held"
+      const tried: Array<string> = []
+      const store = storeWithin((operation, effect, given) => {
+        if (operation !== "ReminderStore.run") return effect
+        const [{ messages }] = given as [Acceptance]
+        const text = messages[0]?.text ?? ""
+        tried.push(text)
+        return text === held ? Effect.succeed({ _tag: "HeldUp" } as never) : effect
+      })
+      return inAService(
+        Effect.gen(function* () {
+          const { key, number, workspace } = yield* aSender()
+          const own = yield* aNumber(workspace)
+          const daily = { schedule: { cron: "0 13 * * *", timezone: "UTC" } }
+          for (const text of ["Held", "Held", "Held"]) {
+            yield* remind(key, { ...daily, text, from: number })
+          }
+          yield* remind(key, { ...daily, text: "Free", from: own })
+          yield* TestClock.adjust(hour)
+          const { runOnce } = yield* makeReminderRunner
+          assert.strictEqual(yield* runOnce, 1)
+          assert.include(tried, "Free")
+          // They are tried once for their number, then all of them.
+          tried.length = 0
+          assert.strictEqual(yield* runOnce, 0)
+          assert.deepStrictEqual(tried, ["Held"])
+          held = null
+          assert.strictEqual(yield* runOnce, 3)
+          assert.strictEqual(yield* runOnce, 0)
+          assert.lengthOf(yield* sent(key), 4)
+        }),
+        { store, worker: false },
+      )
+    },
+  )
+
   it.effect("with two workers at it, for hours of runs every minute", () =>
     inAService(
       Effect.gen(function* () {

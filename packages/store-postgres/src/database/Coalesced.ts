@@ -185,7 +185,7 @@ const places = 2
 const connectionsForAll = 8
 
 /** Whether a statement gave a lock up that another transaction held for too long. */
-const isHeldUp = ({ cause }: StoreUnavailable): boolean =>
+export const isHeldUp = ({ cause }: StoreUnavailable): boolean =>
   SqlError.isSqlError(cause) && cause.reason._tag === "LockTimeoutError"
 
 /** Statements for one input each that are made at once. */

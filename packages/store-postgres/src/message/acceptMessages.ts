@@ -5,7 +5,8 @@
  * Locks: the lanes first, by id, then the workspaces with a limited plan, by id; everything that
  * locks both keeps that order, so calls wait for one another but never in a circle. A workspace
  * with an unlimited plan is only read: its senders do not wait for one another. Claims are locked
- * before both; a request that waits for a claim holds no lane.
+ * before both; a request that waits for a claim holds no lane. A caller's transaction, which stays open,
+ * takes no more than a key share of each (see `arrivals.ts`).
  */
 import type {
   Acceptance,
@@ -45,6 +46,7 @@ import type { Parameters } from "../database/Statement.ts"
 import { nextDueAfter } from "../queue/lane.ts"
 import { claimColumns } from "../PostgresIdempotency.ts"
 import { messagesRemaining } from "../workspace/workspaceRow.ts"
+import { noteLane, notePlan } from "./arrivals.ts"
 import { acceptedColumns } from "./messageRow.ts"
 import { countPlanned, fitsByBound, isKnownFull, quotaFullUntil } from "./quota.ts"
 
@@ -53,8 +55,8 @@ export interface Batch {
   /** Ordered by number. */
   readonly acceptances: ReadonlyArray<Acceptance>
   readonly messages: ReadonlyArray<NewMessage>
-  /** How long it may wait for a row, in milliseconds; for as long as it takes when left out or null. */
-  readonly patience?: number | null
+  /** How long it may wait for a row, in milliseconds; null in a caller's transaction, which says so itself. */
+  readonly patience: number | null
 }
 
 const acceptanceColumns = columnsOf({
@@ -87,16 +89,32 @@ export const acceptParameters: Parameters<Batch> = joined(
     ),
   }),
   part("messages", each(messageColumns, "m_")),
-  single({ p_patience: integer(({ patience }: Pick<Batch, "patience">) => patience ?? null) }),
+  single({ p_patience: integer(({ patience }: Pick<Batch, "patience">) => patience) }),
 )
 
-export const batchOf = (acceptances: ReadonlyArray<Acceptance>): Batch => ({
+export const batchOf = (
+  acceptances: ReadonlyArray<Acceptance>,
+  patience: number | null,
+): Batch => ({
   acceptances,
   messages: acceptances.flatMap(({ messages }) => messages),
+  patience,
 })
 
+const lanesOf = `select l
+        from lanes l
+        where l.number_id = any (p_number)
+        order by l.number_id`
+
+const limitedPlansOf = `select w
+          from workspaces w
+          where w.id = any (p_workspace)
+            and 0 < any (p_allowance)
+            and (${messagesRemaining("w")}) is not null
+          order by w.id`
+
 /** The lane that was looked at last, if it changed. */
-const writeLane = `if v_lane_changed then
+const writeLane = `if v_lane_changed and not v_joined then
       update lanes l
       set next_due = v_lane.next_due,
         quota_bound = v_lane.quota_bound,
@@ -116,6 +134,9 @@ export const acceptMessages = sqlFunction(
 )`
   declare
     v_size constant integer := cardinality(p_now);
+    -- A caller's transaction, which brings one acceptance at a time.
+    v_joined constant boolean := p_patience is null;
+    v_before bigint;
     v_guards text[] := array_fill(null::text, array[v_size]);
     -- When the claims were made that this call gives up.
     v_claimed_at timestamptz[] := array_fill(null::timestamptz, array[v_size]);
@@ -138,7 +159,7 @@ export const acceptMessages = sqlFunction(
     v_ids bigint[];
     v_first integer;
   begin
-    if p_patience is not null then
+    if not v_joined then
       perform set_config('lock_timeout', p_patience || 'ms', true);
     end if;
 
@@ -157,24 +178,35 @@ export const acceptMessages = sqlFunction(
       end if;
     end loop;
 
-    v_lanes := array(
-      select l
-      from lanes l
-      where l.number_id = any (p_number)
-      order by l.number_id
-      for no key update
-    );
-
-    -- Only now, with all lanes locked. A plan that is unlimited is not in the list.
-    v_limited := array(
-      select w
-      from workspaces w
-      where w.id = any (p_workspace)
-        and 0 < any (p_allowance)
-        and (${messagesRemaining("w")}) is not null
-      order by w.id
-      for no key update
-    );
+    if v_joined then
+      ${noteLane("p_number[1]", "v_before")}
+      v_lanes := array(
+        ${lanesOf}
+        for key share
+      );
+      if cardinality(v_lanes) > 0 then
+        v_lanes[1].quota_bound := v_lanes[1].quota_bound + v_before;
+      end if;
+      if exists (${limitedPlansOf}) then
+        ${notePlan("p_workspace[1]", "v_before")}
+        v_limited := array(
+          ${limitedPlansOf}
+          for key share
+        );
+        v_limited[1].plan_messages_remaining :=
+          v_limited[1].plan_messages_remaining - v_before;
+      end if;
+    else
+      v_lanes := array(
+        ${lanesOf}
+        for update
+      );
+      -- Only now, with all lanes locked. A plan that is unlimited is not in the list.
+      v_limited := array(
+        ${limitedPlansOf}
+        for update
+      );
+    end if;
 
     for i in 1 .. v_size loop
       continue when v_guards[i] is not null;
@@ -269,14 +301,26 @@ export const acceptMessages = sqlFunction(
 
     ${writeLane}
 
-    if v_accepted > 0 then
+    if v_accepted > 0 and v_joined then
+      update lane_arrivals a
+      set live = a.live + p_count[1],
+        due_at = least(a.due_at, p_due_at[1])
+      where a.number_id = p_number[1]
+        and p_live[1];
+      update plan_arrivals a
+      set messages = a.messages + p_allowance[1]
+      where a.workspace_id = p_workspace[1]
+        and v_taken[1];
+    elsif v_accepted > 0 then
       for k in 1 .. cardinality(v_limited) loop
         update workspaces w
         set plan_messages_remaining = v_limited[k].plan_messages_remaining
         where w.id = v_limited[k].id
           and w.plan_messages_remaining <> v_limited[k].plan_messages_remaining;
       end loop;
+    end if;
 
+    if v_accepted > 0 then
       -- One message is the common case, and three times as cheap without the arrays' detour.
       if cardinality(m_due_at) = 1 then
         v_ids := array[nextval('messages_id_seq')];
@@ -343,7 +387,7 @@ export const accept = (database: DatabaseService) => (acceptances: ReadonlyArray
     .toSorted((a, b) => numberAt(acceptances, a) - numberAt(acceptances, b))
   const sorted = order.flatMap((index) => acceptances[index] ?? [])
   const accepted = Effect.flatMap(lockPatience, (patience) =>
-    acceptStatement.rows<OutcomeRow>(database, { ...batchOf(sorted), patience }),
+    acceptStatement.rows<OutcomeRow>(database, batchOf(sorted, patience)),
   )
   return Effect.map(accepted, (rows) => {
     const outcomes: Array<AcceptanceOutcome> = []

@@ -30,6 +30,7 @@ import { fileFields } from "../media/incomingFiles.ts"
 import { numberFields } from "../number/numberRow.ts"
 import { claimKey } from "../PostgresIdempotency.ts"
 import { planFields } from "../workspace/workspaceRow.ts"
+import { takenOfPlan } from "./arrivals.ts"
 import { countPlanned, quotaFullUntil, quotaRoomAt } from "./quota.ts"
 
 const numberFacts = (number: string, lane: string, exact = "null"): string => `json_build_object(
@@ -64,6 +65,8 @@ export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "j
     v_exact constant jsonb := nullif(p_query -> 'exactQuota', 'null');
     v_claim constant jsonb := nullif(p_query -> 'idempotency', 'null');
     v_now constant timestamptz := p_query ->> 'now';
+    v_patience constant text := p_query ->> 'patience';
+    v_row workspaces;
     v_refused json;
     v_facts json;
     v_contact_ids json;
@@ -80,8 +83,8 @@ export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "j
   begin
     if v_claim is not null then
       -- A transaction of a caller's may hold the claim for long.
-      if p_query ->> 'patience' is not null then
-        perform set_config('lock_timeout', (p_query ->> 'patience') || 'ms', true);
+      if v_patience is not null then
+        perform set_config('lock_timeout', v_patience || 'ms', true);
       end if;
       v_refused := ${claimKey.name}(
         (v_claim ->> 'keyId')::bigint, v_claim ->> 'key', v_claim ->> 'fingerprint',
@@ -135,10 +138,11 @@ export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "j
       if v_planned + v_count > v_limit then
         v_room_at := ${quotaRoomAt.name}(v_counted, v_planned_at, v_count, v_limit, v_window);
         -- Remembered to spare the next sender a count, but not while the lane is locked: waiting
-        -- for the lock would cost more.
+        -- for the lock would cost more. Nor in a caller's transaction, which would keep it locked.
         perform
         from lanes l
         where l.number_id = v_counted
+          and v_patience is not null
         for no key update skip locked;
         if found then
           update lanes l
@@ -193,19 +197,23 @@ export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "j
       join lanes l on l.number_id = n.id;
     end if;
 
-    return (
-      select json_build_object(
-        'plan', case
-          when w.plan_name is not null then ${jsonOf(planFields, "w")}
-        end,
-        'numbers', v_facts,
-        'contactIds', v_contact_ids,
-        'contacts', v_contact_facts,
-        'media', v_media_facts,
-        'exact', v_exact_facts
-      )
-      from workspaces w
-      where w.id = v_workspace
+    select w.*
+    into v_row
+    from workspaces w
+    where w.id = v_workspace;
+    if v_patience is null then
+      v_row.plan_messages_remaining :=
+        v_row.plan_messages_remaining - ${takenOfPlan("v_workspace")};
+    end if;
+    return json_build_object(
+      'plan', case
+        when v_row.plan_name is not null then ${jsonOf(planFields, "v_row")}
+      end,
+      'numbers', v_facts,
+      'contactIds', v_contact_ids,
+      'contacts', v_contact_facts,
+      'media', v_media_facts,
+      'exact', v_exact_facts
     );
   end`
 

@@ -7,6 +7,7 @@ import { finishLinking, giveUpLinking } from "../linking/endLinking.ts"
 import { attachFile, commitFile, reserveFile } from "../media/incomingFiles.ts"
 import { leftOverFiles } from "../media/PostgresMedia.ts"
 import { acceptMessages } from "../message/acceptMessages.ts"
+import { finishArrivals } from "../message/arrivals.ts"
 import { endMessages, insertRefusedMessage } from "../message/endMessages.ts"
 import { loadAcceptance } from "../message/loadAcceptance.ts"
 import { messageIdAt } from "../message/listMessages.ts"
@@ -48,6 +49,7 @@ import { pacing } from "./0021_pacing.ts"
 import { lanesInDoubt } from "./0022_lanes_in_doubt.ts"
 import { workspacesByName } from "./0023_workspaces_by_name.ts"
 import { pausesBehind } from "./0024_pauses_behind.ts"
+import { arrivals } from "./0025_arrivals.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -76,11 +78,13 @@ export const migrations: ReadonlyArray<Migration> = [
   lanesInDoubt,
   workspacesByName,
   pausesBehind,
+  arrivals,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [
   countPlanned,
   quotaRoomAt,
+  finishArrivals,
   acceptMessages,
   claimKey,
   loadAcceptance,

@@ -20,6 +20,12 @@ where c.relnamespace = to_regnamespace($schema)
   and c.relkind = 'r'
   and c.relname = any ($names)`
 
+const namedFunctions = statement("move", given({ schema: text, names: texts }))`
+select p.proname::text as name
+from pg_catalog.pg_proc p
+where p.pronamespace = to_regnamespace($schema)
+  and p.proname = any ($names)`
+
 /** Processes of the service that may be at work there, but for the one connection that moves. */
 const othersAtWork = statement("move", given({ application: text }))`
 select count(*)::integer as count
@@ -35,7 +41,8 @@ from pg_catalog.pg_proc p
 where p.pronamespace = to_regnamespace($schema)
   and p.proname in (select noted.name from "public"."function_uses" noted)`
 
-const triggerFunction = "refuse_plain_secret"
+/** Those that an earlier version may not have yet are moved where they are there. */
+const triggerFunctions = ["refuse_plain_secret", "finish_arrivals"]
 
 const cannotMove = (message: string): SqlError =>
   new SqlError({ reason: new UnknownError({ cause: new Error(message) }) })
@@ -72,7 +79,13 @@ export const moveTables = locked(
       schema: formerSchema,
     })
     for (const { name } of functions) yield* run(`drop function "${formerSchema}"."${name}"`)
-    yield* run(`alter function "${formerSchema}"."${triggerFunction}" set schema "${schema}"`)
+    const triggers = yield* namedFunctions.within<{ readonly name: string }>(run, {
+      schema: formerSchema,
+      names: triggerFunctions,
+    })
+    for (const { name } of triggers) {
+      yield* run(`alter function "${formerSchema}"."${name}" set schema "${schema}"`)
+    }
     for (const name of former) {
       yield* run(`alter table "${formerSchema}"."${name}" set schema "${schema}"`)
     }

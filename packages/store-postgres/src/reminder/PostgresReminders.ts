@@ -6,8 +6,10 @@ import type {
   ReminderId,
   ReminderRun,
   ReminderStore,
+  RunCommit,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
@@ -153,7 +155,8 @@ const advanceColumns = columnsOf({
  * A reminder's run: the acceptance of its message and its advance to the next due time, in one commit.
  * The parameters of the acceptance are for one alone.
  *
- * Locks: the reminder, then those of an acceptance. No holder of one of these asks for a reminder.
+ * Locks: the reminder, then those of an acceptance, which are waited for no longer than its patience
+ * says. No holder of one of these asks for a reminder.
  */
 export const runReminder = sqlFunction(
   "run_reminder",
@@ -296,10 +299,14 @@ export const reminderStore = (database: DatabaseService): typeof ReminderStore.S
       workspace: toWorkspace(row),
     })),
   run: (acceptance, advance) =>
-    Effect.map(
-      run.rows<OutcomeRow<"reminder">>(database, { advance, batch: batchOf([acceptance]) }),
-      ([row]) => (row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome(row)),
-    ),
+    run
+      .rows<OutcomeRow<"reminder">>(database, { advance, batch: batchOf([acceptance], lockMillis) })
+      .pipe(
+        Effect.map(([row]): RunCommit =>
+          row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome(row),
+        ),
+        Effect.catchIf(isHeldUp, () => Effect.succeed<RunCommit>({ _tag: "HeldUp" })),
+      ),
   pass: (advance, outcome) =>
     passRun.any(database, {
       ...advance,

@@ -1,0 +1,105 @@
+/** Programs that send inside transactions of their own: each is a client of `pg`, beside the stores' own connections. */
+import { Caller, Egress, MediaLinks, Messages, Secrets, SecretsKey } from "@messaging-service/core"
+import type { IdempotencyKey } from "@messaging-service/core"
+import { CallersTransactions, Ids } from "@messaging-service/core/ports"
+import type { Plan, TransactionClient } from "@messaging-service/core/ports"
+import { aNumber, aPlan, aWorkspace, noon, remaining } from "@messaging-service/testkit"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { dirname } from "node:path"
+import { Client } from "pg"
+import { layer as layerPostgres, layerWakeUp } from "../src/index.ts"
+import { aDatabase, optionsOf } from "./databases.ts"
+
+const layerMessages = (database: TestDatabase) =>
+  Messages.layer.pipe(
+    Layer.provide(Egress.layerClosed),
+    Layer.provideMerge(MediaLinks.layer),
+    Layer.provideMerge(Secrets.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        layerPostgres(optionsOf(database)),
+        layerWakeUp(optionsOf(database)),
+        SecretsKey.layerHex("5e".repeat(32)),
+        Ids.layerRandom,
+      ),
+    ),
+  )
+
+/** A client of the test's own, as a host has one. */
+export const aClient = ({ database, path, username }: TestDatabase) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ host: dirname(path), user: username, database })
+      client.on("error", () => undefined)
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end().catch(() => undefined)),
+  )
+
+export const say = (client: Client, text: string) => Effect.promise(() => client.query(text))
+
+/** A workspace with a number and a plan, on a database of its own, and a host's table beside it. */
+const aShop = Effect.fnUntraced(function* (plan: Plan) {
+  yield* TestClock.setTime(noon)
+  const database = yield* aDatabase
+  const built = yield* Layer.build(layerMessages(database))
+  const client = yield* aClient(database)
+  yield* say(client, "create table public.orders (name text)")
+  const { number, workspace } = yield* Effect.provide(
+    Effect.gen(function* () {
+      const made = yield* aWorkspace({ plan })
+      return { workspace: made, number: yield* aNumber(made.id) }
+    }),
+    built,
+  )
+  const inStores = Effect.provide(built)
+  const caller = Caller.trusted(workspace)
+  const send = (phone: string, idempotency: IdempotencyKey | null = null) =>
+    Messages.use((messages) => messages.send(caller, { to: { phone }, text: "Hello" }, idempotency))
+  return {
+    database,
+    client,
+    caller,
+    number,
+    workspace,
+    inStores,
+    send,
+    join: <A, E, R>(given: TransactionClient, effect: Effect.Effect<A, E, R>) =>
+      CallersTransactions.use((transactions) => transactions.join(given, effect)),
+    /** What is left of sends: messages, allowance and what stands for idempotency keys. */
+    left: Effect.gen(function* () {
+      const { rows } = yield* say(
+        client,
+        `select
+          (select count(*)::integer from messaging.idempotency_records) as records,
+          (select count(*)::integer from messaging.idempotency_claims) as claims,
+          (select sum(quota_bound)::integer from messaging.lanes) as quota,
+          (select count(*)::integer from messaging.messages) as messages,
+          (select count(*)::integer from public.orders) as orders`,
+      )
+      return { ...rows[0], allowance: yield* remaining(workspace) }
+    }).pipe(inStores),
+  }
+})
+
+export const phone = "+15550100001"
+
+/** Why the core refuses; undefined for a failure that is no refusal. */
+export const refusalOf = <A, E extends { readonly _tag: string }, R>(
+  asked: Effect.Effect<A, E, R>,
+) =>
+  Effect.map(Effect.flip(asked), (error) =>
+    "code" in error && error._tag === "Refusal" ? error.code : undefined,
+  )
+
+/** What happens in a shop of its own. */
+export const inShop =
+  <A, E, R>(
+    test: (shop: Effect.Success<ReturnType<typeof aShop>>) => Effect.Effect<A, E, R>,
+    plan: Plan = aPlan(3),
+  ) =>
+  () =>
+    Effect.flatMap(aShop(plan), test).pipe(Effect.provide(TestClock.layer()))

@@ -1,0 +1,236 @@
+/**
+ * What goes on while a caller's transaction that has sent stays open: all but acceptances from the same
+ * number, and from the same limited plan, whose room is decided by it.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Messages } from "@messaging-service/core"
+import type { MessageId, TimeZone } from "@messaging-service/core/ports"
+import {
+  LaneQueue,
+  MessageStore,
+  NumberStore,
+  ReminderStore,
+  dailyQuota,
+} from "@messaging-service/core/ports"
+import {
+  EmbeddedPostgres,
+  aNumber,
+  aPlan,
+  anAcceptance,
+  day,
+  noon,
+  remaining,
+  sending,
+} from "@messaging-service/testkit"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { inShop, phone, refusalOf, say } from "./callers.ts"
+
+/** Nothing here may wait for the transaction that is open: it ends when the test says so. */
+const options = { timeout: 10_000 }
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "while a caller's transaction is open",
+  (it) => {
+    it.effect(
+      "another message of its number and plan is cancelled, and gives its allowance back",
+      inShop(({ caller, client, inStores, join, send, workspace }) =>
+        Effect.gen(function* () {
+          const other = yield* inStores(send(phone))
+          yield* say(client, "begin")
+          yield* inStores(join(client, send(phone)))
+          yield* inStores(
+            Messages.use((messages) => messages.cancel(caller, other.messages[0]?.id)),
+          )
+          assert.strictEqual(yield* inStores(remaining(workspace)), 3)
+          yield* say(client, "commit")
+          assert.strictEqual(yield* inStores(remaining(workspace)), 2)
+        }),
+      ),
+      options,
+    )
+
+    it.effect(
+      "what expires is ended, of its number too",
+      inShop(({ caller, client, inStores, join, send }) =>
+        Effect.gen(function* () {
+          const { messages } = yield* inStores(
+            Messages.use((service) =>
+              service.send(
+                caller,
+                {
+                  to: { phone },
+                  text: "Soon",
+                  send_at: new Date(noon + 1000).toISOString(),
+                  expires_at: new Date(noon + 2000).toISOString(),
+                },
+                null,
+              ),
+            ),
+          )
+          yield* say(client, "begin")
+          yield* inStores(join(client, send(phone)))
+          yield* TestClock.adjust(3000)
+          const over = yield* inStores(MessageStore.use((store) => store.expired(noon + 3000, 10)))
+          const ids = over.map(({ id }) => id)
+          assert.deepStrictEqual(ids, [messages[0]?.id])
+          const ended = over.map((message) => sending.expired(message, noon + 3000))
+          assert.deepStrictEqual(yield* inStores(sending.end(...ended)), ids as Array<MessageId>)
+          yield* say(client, "rollback")
+        }),
+      ),
+      options,
+    )
+
+    it.effect(
+      "its number goes on sending, and sends what was committed",
+      inShop(({ client, inStores, join, number, send }) =>
+        Effect.gen(function* () {
+          yield* inStores(send(phone))
+          yield* say(client, "begin")
+          const { messages } = yield* inStores(join(client, send(phone)))
+          const claimed = yield* inStores(sending.claimOne(number))
+          const leases = [{ numberId: number.id, lease: claimed.lease }]
+          const renewed = yield* inStores(LaneQueue.use((queue) => queue.renew(leases, noon + day)))
+          assert.deepStrictEqual([...renewed], [number.id])
+          yield* inStores(sending.settle([sending.sent(claimed)]))
+          assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
+          yield* say(client, "commit")
+          const next = yield* inStores(sending.claimOne(number))
+          assert.strictEqual(next.message.id, messages[0]?.id)
+        }),
+      ),
+      options,
+    )
+
+    it.effect(
+      "a reminder of its number is put off, and one of another number runs",
+      inShop(
+        ({ caller, client, inStores, join, number, workspace }) =>
+          Effect.gen(function* () {
+            const other = yield* inStores(aNumber(workspace.id))
+            const store = yield* inStores(ReminderStore)
+            const run = Effect.fnUntraced(function* (from: typeof number) {
+              const inserted = yield* store.insert(
+                {
+                  workspaceId: workspace.id,
+                  mode: "live",
+                  name: "Rent",
+                  active: true,
+                  to: { kind: "group", group: "Tenants" },
+                  from: from.id,
+                  text: "Please pay",
+                  media: null,
+                  cron: "0 9 * * *",
+                  timezone: "Europe/Berlin" as TimeZone,
+                  nextRunAt: noon,
+                  createdAt: noon,
+                },
+                null,
+              )
+              if (inserted._tag !== "Inserted") return assert.fail("not inserted")
+              const { id, revision } = inserted.reminder
+              const advance = { id, revision, dueAt: noon, ranAt: noon, nextRunAt: noon + day }
+              return Effect.map(store.run(anAcceptance(from), advance), ({ _tag }) => _tag)
+            })
+            const held = yield* run(number)
+            const free = yield* run(other)
+            yield* say(client, "begin")
+            const named = { to: { phone }, text: "Hello", from: number.id }
+            yield* inStores(
+              join(
+                client,
+                Messages.use((messages) => messages.send(caller, named, null)),
+              ),
+            )
+            assert.deepStrictEqual([yield* held, yield* free], ["HeldUp", "Accepted"])
+            yield* say(client, "commit")
+            assert.strictEqual(yield* held, "Accepted")
+          }),
+        aPlan(null),
+      ),
+      options,
+    )
+
+    it.effect(
+      "its number can be removed, and what it commits then is left to be cancelled",
+      inShop(({ client, inStores, join, number, send, workspace }) =>
+        Effect.gen(function* () {
+          yield* say(client, "begin")
+          const { messages } = yield* inStores(join(client, send(phone)))
+          yield* inStores(NumberStore.use((store) => store.remove(workspace.id, number.id, noon)))
+          yield* say(client, "commit")
+          assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
+          const stranded = yield* inStores(MessageStore.use((store) => store.stranded(10)))
+          assert.deepStrictEqual(
+            stranded.map(({ id }) => id),
+            messages.map(({ id }) => id),
+          )
+          yield* inStores(sending.end(...stranded.map((one) => sending.cancelled(one))))
+          assert.deepStrictEqual(
+            yield* inStores(MessageStore.use((store) => store.stranded(10))),
+            [],
+          )
+          assert.strictEqual(yield* inStores(remaining(workspace)), 3)
+        }),
+      ),
+      options,
+    )
+
+    it.effect(
+      "its own sends count in one another's quota, and in that of what comes after the commit",
+      inShop(
+        ({ caller, client, inStores, join, send }) =>
+          Effect.gen(function* () {
+            const to = Array.from({ length: dailyQuota.messages - 2 }, () => ({ phone }))
+            yield* say(client, "begin")
+            yield* inStores(
+              join(
+                client,
+                Messages.use((messages) => messages.sendBatch(caller, { to, text: "Hello" }, null)),
+              ),
+            )
+            yield* inStores(join(client, send(phone)))
+            yield* say(client, "savepoint before")
+            yield* inStores(join(client, send(phone)))
+            const full = refusalOf(inStores(join(client, send(phone))))
+            assert.strictEqual(yield* full, "number_daily_cap_reached")
+            // What is undone leaves its room.
+            yield* say(client, "rollback to savepoint before")
+            yield* inStores(join(client, send(phone)))
+            yield* say(client, "commit")
+            assert.strictEqual(yield* refusalOf(inStores(send(phone))), "number_daily_cap_reached")
+            const { rows } = yield* say(
+              client,
+              `select
+                (select quota_bound from messaging.lanes),
+                (select count(*)::integer from messaging.lane_arrivals) as arrivals`,
+            )
+            assert.deepStrictEqual(rows, [{ quota_bound: dailyQuota.messages, arrivals: 0 }])
+          }),
+        aPlan(null),
+      ),
+      options,
+    )
+
+    it.effect(
+      "its commit waits for no send that waits for it",
+      inShop(({ client, inStores, join, send, workspace }) =>
+        Effect.gen(function* () {
+          yield* say(client, "begin")
+          yield* inStores(join(client, send(phone)))
+          const waiting = yield* Effect.forkChild(inStores(send(phone)), { startImmediately: true })
+          const held = Effect.map(
+            say(client, "select from pg_stat_activity where wait_event_type = 'Lock'"),
+            ({ rows }) => rows.length > 0,
+          )
+          yield* Effect.repeat(held, { until: (is) => is })
+          yield* say(client, "commit")
+          yield* Fiber.join(waiting)
+          assert.strictEqual(yield* inStores(remaining(workspace)), 1)
+        }),
+      ),
+      options,
+    )
+  },
+)
