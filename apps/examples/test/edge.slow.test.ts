@@ -48,7 +48,18 @@ const noFiles = {
   code: "validation_failed",
   field: "content",
   message:
-    "content: A file needs a disk (dataDirectory), which this service does not have: send a link, or upload it in a process that has one.",
+    "content: A file needs a disk (dataDirectory), which this process does not have: use one that has it, or send a link by version 2.",
+}
+
+/** The same of a request. */
+const noFilesOverHttp = {
+  status: 400,
+  error: {
+    code: "validation_failed",
+    field: "file",
+    message:
+      "A file needs a disk (dataDirectory), which this process does not have: use one that has it, or send a link by version 2.",
+  },
 }
 
 const noDisk = "needs a disk, which a worker of an edge host does not have"
@@ -81,9 +92,9 @@ layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
 })("in a worker of an edge host", (it) => {
   // Over a pool one message more is sent, in a transaction of the worker's own.
   for (const [store, sent, upload, uploaded] of [
-    ["memory", 2, "application/pdf", 201],
-    ["url", 2, noFiles, 500],
-    ["pool", 3, noFiles, 500],
+    ["memory", 2, "application/pdf", { status: 201 }],
+    ["url", 2, noFiles, noFilesOverHttp],
+    ["pool", 3, noFiles, noFilesOverHttp],
   ] as const) {
     it.effect.skipIf(!hasWorkerd)(`a message is sent, told of and read back: ${store}`, () =>
       Effect.gen(function* () {

@@ -77,6 +77,7 @@ export const layerDiskMediaFiles = (
       )
 
       return MediaFiles.of({
+        keeps: true,
         open: Effect.fn("MediaFiles.open")(function* (storageKey: string) {
           const sha256 = storageKeyForm.exec(storageKey)?.[1]
           if (sha256 === undefined) return yield* new MediaFilesError({ reason: "not_found" })

@@ -22,7 +22,6 @@ const opened = (options: OpenOptions, scope: Scope.Closeable) =>
       scope,
       publicUrl,
       joins: isShared(settings.store),
-      keepsFiles: settings.store.kind === "memory" || settings.dataDirectory !== null,
       stopMillis: settings.stopMillis ?? 0,
     })
   }).pipe(Scope.provide(scope))

@@ -38,7 +38,6 @@ const composed = async (
       publicUrl: publicUrlOf(options),
       stopMillis: 1000,
       joins: false,
-      keepsFiles: true,
     }),
   )
   onTestFinished(() => messaging.close())

@@ -104,7 +104,6 @@ it("a number is linked by a key without using up its rate, however long it takes
       ),
     isTrusted: false,
     joins: false,
-    keepsFiles: true,
     caller: Effect.map(
       Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "127.0.0.1")),
       ({ caller }) => caller,

@@ -42,6 +42,7 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
     const ids = yield* Ids
     const files = new Map<string, Uint8Array>()
     return MediaFiles.of({
+      keeps: true,
       open: (storageKey) =>
         Effect.suspend(() => {
           const bytes = files.get(storageKey)

@@ -45,7 +45,12 @@ const sends = async (messaging: Messaging, receiver: string, pool?: Pool) => {
     .then(({ mimeType }) => mimeType, said)
   const body = new FormData()
   body.append("file", new Blob([content]), "menu.pdf")
-  const { status: uploaded } = await requested("media", { method: "POST", body })
+  const answer = await requested("media", { method: "POST", body })
+  const { error } = (await answer.json()) as { readonly error?: Record<string, unknown> }
+  const uploaded = {
+    status: answer.status,
+    ...(error && { error: { code: error.code, field: error.field, message: error.message } }),
+  }
   await api.webhooks.remove(webhook.id)
   await messaging.close()
   const { status } = (await answered.json()) as { readonly status: string }

@@ -18,7 +18,7 @@ import type { LinkTerms, MediaLinkRequest } from "./LinkDownload.ts"
 import { MediaStore, mediaUrlProblems, newMediaFile, refuseFullDisk, removeBytes } from "./Media.ts"
 import type { MediaFile } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
-import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
+import { MediaFiles, filesUnavailable, refuseUnkept } from "./MediaFiles.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 
 /** Of a link that is downloaded during the call (contract: Version 1: sends). */
@@ -77,6 +77,8 @@ export class Attachments extends Context.Service<
 
       const attach = (caller: Permitted, { content, fileName }: Upload) =>
         Effect.gen(function* () {
+          const unkept = refuseUnkept(files, field)
+          if (unkept !== undefined) return yield* unkept
           const { storageKey } = content
           const file = newMediaFile(caller, content, fileName, yield* Clock.currentTimeMillis)
           const attached = yield* store.attach(file, limit)

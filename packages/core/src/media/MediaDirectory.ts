@@ -21,7 +21,7 @@ import { MediaStore, newMediaFile, refuseFullDisk, removeBytes } from "./Media.t
 import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
 import { mediaTypes } from "./contentType.ts"
 import type { MediaType } from "./contentType.ts"
-import { MediaFiles, filesUnavailable } from "./MediaFiles.ts"
+import { MediaFiles, filesUnavailable, refuseUnkept } from "./MediaFiles.ts"
 import type { SpooledContent, StoredContent } from "./MediaFiles.ts"
 import { MediaLinks, linkKeptMillis } from "./MediaLinks.ts"
 
@@ -60,8 +60,8 @@ export class MediaDirectory extends Context.Service<
   MediaDirectory,
   {
     /**
-     * POST /media: keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes) and
-     * the codes of idempotency.
+     * POST /media: keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes), the
+     * codes of idempotency, and `validation_failed` where there is no disk.
      */
     upload(
       caller: Caller,
@@ -141,6 +141,8 @@ export class MediaDirectory extends Context.Service<
       return MediaDirectory.of({
         upload: Effect.fn("MediaDirectory.upload")(function* (given, upload, requested) {
           const caller = yield* permit(given, "uploadMedia")
+          const unkept = refuseUnkept(files, "file")
+          if (unkept !== undefined) return yield* unkept
           return yield* idempotent.run<MediaFile, Failure>(caller, requested, {
             work: (claim) => keepNew(caller, upload, claim),
             again,

@@ -1,6 +1,8 @@
 /** The port that keeps the bytes of media files, by an opaque storage key. */
 import { Context, Data } from "effect"
 import type { Effect, Scope, Stream } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 
 export class MediaFilesError extends Data.TaggedError("MediaFilesError")<{
@@ -49,6 +51,8 @@ export interface SpooledContent extends StoredContent {
 export class MediaFiles extends Context.Service<
   MediaFiles,
   {
+    /** Whether contents can be kept: not in a process without a disk, which lets links pass alone. */
+    readonly keeps: boolean
     /** Opens a stored file; fails with `not_found` only where it is known that there is none. */
     open(storageKey: string): Effect.Effect<StoredContent, MediaFilesError>
     /**
@@ -67,3 +71,16 @@ export class MediaFiles extends Context.Service<
     readonly removeAbandoned: Effect.Effect<void, MediaFilesError>
   }
 >()("core/MediaFiles") {}
+
+/** The refusal of a file, on `field`, by a process that cannot keep it; undefined where it can. */
+export const refuseUnkept = (
+  { keeps }: Pick<typeof MediaFiles.Service, "keeps">,
+  field: string,
+): Refusal | undefined =>
+  keeps
+    ? undefined
+    : refuse("validation_failed", {
+        field,
+        message:
+          "A file needs a disk (dataDirectory), which this process does not have: use one that has it, or send a link by version 2.",
+      })

@@ -117,6 +117,18 @@ const watching = (kept: Set<string>) => (files: typeof MediaFiles.Service) => ({
 })
 
 describe("an upload", () => {
+  it.effect("is refused by a process that has no disk, and takes no room", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const caller = yield* aCaller
+        const error = yield* Effect.flip(upload(caller, 10))
+        assert.deepInclude(error, { code: "validation_failed", field: "file" })
+        assert.strictEqual(yield* used(caller), 0)
+      }),
+      { files: () => ({ keeps: false }) },
+    ),
+  )
+
   it.effect("whose bytes cannot be kept takes no room and frees its key", () => {
     let full = true
     return inAWorld(

@@ -92,6 +92,7 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
             }),
         }),
         Layer.mock(MediaFiles, {
+          keeps: true,
           open: (storageKey) =>
             given.open ??
             (storageKey === "key-71"

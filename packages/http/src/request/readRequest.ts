@@ -1,5 +1,5 @@
 /** What an operation takes of a request, read as its entry says. */
-import { maximumFileBytes, refuse, uploadedFileName } from "@messaging-service/core"
+import { maximumFileBytes, refuse, refuseUnkept, uploadedFileName } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
 import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
@@ -112,7 +112,7 @@ const uploadOf = ({
 /**
  * The uploaded file, which stays until the scope closes. Fails with `unsupported_content_type`,
  * `request_too_large` (by the declared length before anything is read, and by the bytes that really
- * come), `validation_failed` on `file`, and with `fullDisk` when the disk has no room for it: only the
+ * come), `validation_failed` on `file`, also before anything is read where there is no disk, and with `fullDisk` when the disk has no room for it: only the
  * caller's workspace tells its figures.
  */
 export const readUpload = (
@@ -124,6 +124,8 @@ export const readUpload = (
   if (!isMultipart(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
     return Effect.fail(wrongType)
   }
+  const unkept = refuseUnkept(files, "file")
+  if (unkept !== undefined) return Effect.fail(unkept)
   return readForm(request, files, limits).pipe(
     Effect.catchTag("FormProblem", ({ reason }) =>
       reason === "no_room" ? Effect.flatMap(fullDisk, Effect.fail) : Effect.fail(refusals[reason]),

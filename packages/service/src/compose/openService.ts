@@ -89,6 +89,7 @@ const layerMediaWithoutDisk = Layer.effect(
   Effect.map(MediaFiles, (passing) =>
     MediaFiles.of({
       ...passing,
+      keeps: false,
       open: () => noDisk,
       spool: (content, maximumBytes) =>
         Effect.map(passing.spool(content, maximumBytes), (spooled) => ({

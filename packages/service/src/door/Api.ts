@@ -21,8 +21,6 @@ export interface Calling {
   readonly isTrusted: boolean
   /** Whether the store can take part in a transaction of the program's. */
   readonly joins: boolean
-  /** Whether files can be uploaded: there is a disk, or all is in memory. */
-  readonly keepsFiles: boolean
 }
 
 /** Makes a part of the interface for a caller. */

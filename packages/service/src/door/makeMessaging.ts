@@ -56,8 +56,6 @@ interface Made {
   readonly stopMillis: number
   /** Whether the store can take part in a transaction of the program's. */
   readonly joins: boolean
-  /** Whether files can be uploaded. */
-  readonly keepsFiles: boolean
   /** Runs after each call, whose answer waits for it. */
   readonly afterCall?: () => Promise<void>
 }
@@ -65,7 +63,7 @@ interface Made {
 /** Makes the front door, and starts the worker unless the options say otherwise. */
 export const makeMessaging = (
   options: OpenOptions,
-  { afterCall, context, joins, keepsFiles, publicUrl, scope, stopMillis }: Made,
+  { afterCall, context, joins, publicUrl, scope, stopMillis }: Made,
 ): Effect.Effect<Messaging> =>
   Effect.gen(function* () {
     const calls = makeCalls(context, afterCall)
@@ -111,7 +109,6 @@ export const makeMessaging = (
         return makeApi({
           run,
           joins,
-          keepsFiles,
           isTrusted: true,
           caller: Effect.map(
             Workspaces.use((workspaces) => workspaces.get(id)),
@@ -130,7 +127,6 @@ export const makeMessaging = (
         makeApi({
           run,
           joins,
-          keepsFiles,
           isTrusted: false,
           caller: Effect.map(
             Admission.use((admission) => admission.admitV2(`Bearer ${key}`, ownAddress)),

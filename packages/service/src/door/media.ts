@@ -5,6 +5,7 @@ import {
   maximumFileBytes,
   permit,
   refuse,
+  refuseUnkept,
   uploadedFileName,
 } from "@messaging-service/core"
 import type { Caller, Failure, ListMedia, Upload } from "@messaging-service/core"
@@ -89,18 +90,13 @@ const spooled = (
 
 const shownNow = showingNow(mediaShown)
 
-const noDisk = refuse("validation_failed", {
-  field: "content",
-  message:
-    "A file needs a disk (dataDirectory), which this service does not have: send a link, or upload it in a process that has one.",
-})
-
-export const mediaApi: CallerApi<MediaApi> = ({ caller, keepsFiles, run }) => ({
+export const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
   upload: (file, options) =>
     run(
       Effect.scoped(
         Effect.gen(function* () {
-          if (!keepsFiles) return yield* noDisk
+          const unkept = refuseUnkept(yield* MediaFiles, "content")
+          if (unkept !== undefined) return yield* unkept
           const who = yield* caller
           yield* permit(who, "uploadMedia")
           const upload = yield* spooled(who, file)
