@@ -16,6 +16,8 @@ export interface Machine {
   readonly signal: AbortSignal
   /** Waits; rejects when the signal ends it. */
   readonly pause: (millis: number) => Promise<void>
+  /** The same; false, and no longer, once what reads standard output is known to have gone. */
+  readonly pauseForReader: (millis: number) => Promise<boolean>
   /** Asks the service. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   /** Milliseconds since 1970. */

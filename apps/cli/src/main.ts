@@ -4,6 +4,7 @@ import { addAbortSignal } from "node:stream"
 import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
 import { endedBySignal } from "./ending.ts"
+import { outputWatch } from "./outputReader.ts"
 import { run } from "./run.ts"
 
 const ending = new AbortController()
@@ -28,6 +29,19 @@ const print = (output: string) => {
 process.stdout.on("error", () => undefined)
 process.stderr.on("error", () => undefined)
 
+const pause = (millis: number) => sleep(millis, undefined, { signal: ending.signal })
+
+/** Between two looks at what reads the output. */
+const lookMillis = 250
+const isReaderGone = outputWatch()
+const pauseForReader = async (millis: number): Promise<boolean> => {
+  for (let left = millis; !isReaderGone(); left -= lookMillis) {
+    if (left <= 0) return true
+    await pause(Math.min(left, lookMillis))
+  }
+  return false
+}
+
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   input: process.stdin.isTTY ? null : () => text(addAbortSignal(ending.signal, process.stdin)),
@@ -36,7 +50,8 @@ process.exitCode = await run(process.argv.slice(2), {
   remark: (remark) => void process.stderr.write(remark),
   isWatched: process.stderr.isTTY,
   signal: ending.signal,
-  pause: (millis) => sleep(millis, undefined, { signal: ending.signal }),
+  pause,
+  pauseForReader,
   fetch,
   now: Date.now,
 })

@@ -142,6 +142,11 @@ export const aWorkspace = async (url: string) => {
     const ending = new AbortController()
     let waits = 0
     let texts = 0
+    const pause = async (millis: number) => {
+      rested += millis
+      if ((await meanwhile(++waits)) === false) ending.abort(endedBySignal(endedBy))
+      ending.signal.throwIfAborted()
+    }
     const machine: Machine = {
       env: { MESSAGING_URL: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
       input: input === undefined ? null : () => Promise.resolve(input),
@@ -157,10 +162,10 @@ export const aWorkspace = async (url: string) => {
       remark: (text) => void (ran.remarks += text),
       isWatched,
       signal: ending.signal,
-      pause: async (millis) => {
-        rested += millis
-        if ((await meanwhile(++waits)) === false) ending.abort(endedBySignal(endedBy))
-        ending.signal.throwIfAborted()
+      pause,
+      pauseForReader: async (millis) => {
+        if (millis > 0) await pause(millis)
+        return true
       },
       fetch: (asked, init) => {
         ran.asked.push(rested)

@@ -44,6 +44,7 @@ const aShell = async ({ directory, url }: typeof Running.Service) => {
 layer(Running.layer, { excludeTestServices: true })("the program as a process", (it) => {
   const test = (name: string, body: (running: typeof Running.Service) => Promise<void>) =>
     it.effect(name, () => Effect.flatMap(Running, (running) => Effect.promise(() => body(running))))
+  const onLinux = process.platform === "linux" ? test : () => undefined
 
   test("completes in bash, says what is wrong, and may be left early by what reads it", async (running) => {
     const shell = await aShell(running)
@@ -92,6 +93,20 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     for (const ran of [closed, both])
       assert.deepStrictEqual(ran, { code: 0, stdout: "", stderr: "" })
   })
+
+  // Nothing happens any more that would have to be written, and it would rest for an hour.
+  onLinux(
+    "tail ends once what reads its output has gone, with nothing more to write",
+    async (running) => {
+      const shell = await aShell(running)
+      const ran = await shell(
+        `messaging send --to +15550100002 --text Hello > /dev/null
+        set -o pipefail; messaging tail --every 3600 --since 2000-01-01T00:00:00Z | head -n 1`,
+      )
+      assert.deepInclude(ran, { code: 0, stderr: "" })
+      assert.match(ran.stdout, /^[^\n]+message\.[^\n]+\n$/)
+    },
+  )
 
   for (const [signal, code] of [
     ["SIGINT", 130],

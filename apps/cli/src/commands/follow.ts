@@ -95,10 +95,11 @@ export const followCommands = [
           else output.say(columns.map(([, of]) => of(change) ?? "").join("  "))
         }
         if ((await machine.written()) !== null) return false
-        await machine.pause(Math.max(every * 1000, restAfter(requests)))
-        return true
+        return await machine.pauseForReader(Math.max(every * 1000, restAfter(requests)))
       }
       await interruptible(machine.signal, stillWaiting, async () => {
+        // It is seen that it is there, before it can have had enough.
+        await machine.pauseForReader(0)
         while (await follow());
       })
     },
