@@ -2,7 +2,7 @@
 # the worker is the same image with another command (compose.yaml).
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
-COPY package.json pnpm-lock.yaml pnpm-workspace.yaml rolldown.config.ts tsconfig.base.json ./
+COPY .pnpmfile.mjs package.json pnpm-lock.yaml pnpm-workspace.yaml rolldown.config.ts tsconfig.base.json ./
 COPY packages packages
 COPY apps apps
 RUN npx -y pnpm@12.21.0 install --frozen-lockfile && npx -y pnpm@12.21.0 bundle

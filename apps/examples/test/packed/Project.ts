@@ -73,10 +73,12 @@ export const run = (cwd: string, program: string, ...args: ReadonlyArray<string>
     ).stdin?.end()
   })
 
-/** `pnpm pack` of all packages at once, which builds them first. */
+/** `pnpm pack` of all packages at once, which builds them first. They name a repository in any case. */
 const pack = (destination: string) =>
   run(
     root,
+    "env",
+    "REPOSITORY=https://git.example.com/team/messaging.git",
     "npx",
     "-y",
     "pnpm@12.21.0",

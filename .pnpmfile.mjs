@@ -1,0 +1,65 @@
+/**
+ * What packing adds to each manifest, and to none in the tree: where the package's source is. Only the
+ * clone that is packed knows, by its `origin`, or else the variable `REPOSITORY`. An address that others
+ * cannot reach, such as a folder of this machine, is none.
+ */
+import { execFileSync } from "node:child_process"
+import { relative } from "node:path"
+
+const root = import.meta.dirname
+
+/** `git@host:path` is written as no URL is. */
+const scp = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)(.+)$/
+
+/** Names with a dot, whose last part is no number and none that only a local network knows. */
+const isPublicHost = (host) =>
+  /^[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z][a-z\d-]*$/i.test(host) &&
+  !/\.(?:local|localhost|internal|intranet|lan|home|corp)$/i.test(host)
+
+/** As a manifest names it, without user, password and the port of SSH; undefined when others cannot reach it. */
+const repositoryUrl = (address) => {
+  const [, host, path] = scp.exec(address) ?? []
+  const text = host === undefined ? address : `ssh://${host}/${path}`
+  if (!URL.canParse(text)) return undefined
+  const { hostname, pathname, port, protocol } = new URL(text)
+  if (protocol !== "https:" && protocol !== "ssh:") return undefined
+  const place = pathname.replace(/^\/+/, "").replace(/(?:\.git)?\/*$/, "")
+  if (!isPublicHost(hostname) || place === "") return undefined
+  const at = protocol === "https:" && port !== "" ? `${hostname}:${port}` : hostname
+  return `git+https://${at}/${place}.git`
+}
+
+const origin = () => {
+  try {
+    return execFileSync("git", ["-C", root, "config", "--get", "remote.origin.url"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim()
+  } catch {
+    return ""
+  }
+}
+
+let found
+
+/** Looked for once, and said once when there is none. */
+const repository = () => {
+  if (found === undefined) {
+    found = repositoryUrl(origin()) ?? repositoryUrl(process.env.REPOSITORY ?? "") ?? null
+    if (found === null) {
+      console.error(
+        "The packages name no repository: the clone's origin is no public address, and REPOSITORY names none.",
+      )
+    }
+  }
+  return found
+}
+
+export const hooks = {
+  beforePacking: (manifest, directory) => {
+    const url = repository()
+    return url === null
+      ? manifest
+      : { ...manifest, repository: { type: "git", url, directory: relative(root, directory) } }
+  },
+}

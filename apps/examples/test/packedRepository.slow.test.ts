@@ -1,0 +1,161 @@
+/**
+ * Which repository the packed packages name: that of the clone that is packed. The clone here has the
+ * manifests and the hook of this one, and an origin of its own.
+ */
+import { createPackageFromTarballData } from "@arethetypeswrong/core"
+import { assert, layer } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { Context, Effect, Layer } from "effect"
+import { globSync } from "node:fs"
+import { cp, mkdir, readFile, readdir, rm, symlink } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { published, root, run } from "./packed/Project.ts"
+
+interface Packed {
+  readonly name: string
+  readonly repository?: unknown
+}
+
+class Clone extends Context.Service<
+  Clone,
+  {
+    /** Packs with that origin, and with `REPOSITORY`; the manifests, and what was said beside. */
+    pack(
+      origin: string,
+      repository?: string,
+      names?: ReadonlyArray<string>,
+    ): Effect.Effect<{ readonly manifests: ReadonlyArray<Packed>; readonly said: string }>
+  }
+>()("test/Clone") {
+  static readonly layer = Layer.effect(
+    Clone,
+    Effect.gen(function* () {
+      const made = yield* processes.temporaryDirectory
+      const clone = join(made, "clone")
+      const git = (...args: ReadonlyArray<string>) =>
+        run(clone, "git", "-c", "user.name=Test", "-c", "user.email=test@example.com", ...args)
+      yield* Effect.promise(async () => {
+        const manifests = globSync("packages/*/package.json", { cwd: root })
+        const files = [".pnpmfile.mjs", "package.json", "pnpm-workspace.yaml", ...manifests]
+        for (const file of files) {
+          await mkdir(dirname(join(clone, file)), { recursive: true })
+          await cp(join(root, file), join(clone, file))
+        }
+        for (const folder of [".", ...manifests.map((file) => dirname(file))]) {
+          await symlink(join(root, folder, "node_modules"), join(clone, folder, "node_modules"))
+        }
+      })
+      yield* git("init", "--quiet")
+      yield* git("add", "--all")
+      yield* git("commit", "--quiet", "--message", "Made")
+      const pack = Effect.fnUntraced(function* (
+        origin: string,
+        repository = "",
+        names: ReadonlyArray<string> = ["@messaging-service/client"],
+      ) {
+        yield* git("config", "remote.origin.url", origin)
+        const tarballs = join(made, "tarballs")
+        yield* Effect.promise(() => rm(tarballs, { recursive: true, force: true }))
+        yield* Effect.promise(() => mkdir(tarballs))
+        // A shell puts what is said beside into what is printed.
+        const said = yield* run(
+          clone,
+          "sh",
+          "-c",
+          'REPOSITORY="$1" && export REPOSITORY && shift && exec "$@" 2>&1',
+          "sh",
+          repository,
+          "npx",
+          "-y",
+          "pnpm@12.21.0",
+          "--config.verify-deps-before-run=false",
+          "-r",
+          ...names.flatMap((name) => ["--filter", name]),
+          "pack",
+          "--ignore-scripts",
+          "--pack-destination",
+          tarballs,
+        )
+        // Nothing of it is written into the tree.
+        assert.strictEqual(yield* git("status", "--porcelain"), "")
+        const manifests = yield* Effect.promise(async () => {
+          const files = await readdir(tarballs)
+          return Promise.all(
+            files.map(async (file): Promise<Packed> => {
+              const bytes = new Uint8Array(await readFile(join(tarballs, file)))
+              const packed = createPackageFromTarballData(bytes)
+              const manifest = `/node_modules/${packed.packageName}/package.json`
+              return JSON.parse(packed.readFile(manifest)) as Packed
+            }),
+          )
+        })
+        return { manifests, said }
+      }, Effect.orDie)
+      return Clone.of({ pack })
+    }),
+  )
+}
+
+const url = "git+https://git.example.com/team/messaging.git"
+
+const silent = "name no repository"
+
+layer(Clone.layer, { excludeTestServices: true, timeout: 120_000 })("packed packages", (it) => {
+  it.effect("name the clone's origin, each with its folder", () =>
+    Effect.gen(function* () {
+      const { pack } = yield* Clone
+      const { manifests, said } = yield* pack(
+        "https://git.example.com/team/messaging.git",
+        "https://git.example.com/another",
+        published,
+      )
+      assert.sameMembers(
+        manifests.map(({ name }) => name),
+        [...published],
+      )
+      for (const { name, repository } of manifests) {
+        const directory = `packages/${name.split("/")[1]}`
+        assert.deepStrictEqual(repository, { type: "git", url, directory })
+      }
+      assert.notInclude(said, silent)
+    }),
+  )
+
+  for (const origin of [
+    "git@git.example.com:team/messaging.git",
+    "ssh://git@git.example.com:2222/team/messaging",
+    "https://person:a-secret@git.example.com/team/messaging/",
+  ]) {
+    it.effect(`name it as an address that all can read: ${origin}`, () =>
+      Effect.gen(function* () {
+        const { pack } = yield* Clone
+        const { manifests } = yield* pack(origin)
+        assert.deepStrictEqual(
+          manifests.map(({ repository }) => repository),
+          [{ type: "git", url, directory: "packages/client" }],
+        )
+      }),
+    )
+  }
+
+  it.effect("name what REPOSITORY says where the origin is no public address", () =>
+    Effect.gen(function* () {
+      const { pack } = yield* Clone
+      const { manifests } = yield* pack("/srv/messaging", "https://git.example.com/team/messaging")
+      assert.deepInclude(manifests[0]?.repository, { url })
+    }),
+  )
+
+  for (const origin of ["../messaging", "ssh://git@127.0.0.1/team/messaging", "https://git/team"]) {
+    it.effect(`name none, and say so once, where neither is one: ${origin}`, () =>
+      Effect.gen(function* () {
+        const { pack } = yield* Clone
+        const names = ["@messaging-service/client", "@messaging-service/verify-webhook"]
+        const { manifests, said } = yield* pack(origin, "", names)
+        assert.lengthOf(manifests, 2)
+        for (const { repository } of manifests) assert.isUndefined(repository)
+        assert.lengthOf(said.split(silent), 2)
+      }),
+    )
+  }
+})
