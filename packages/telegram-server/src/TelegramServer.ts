@@ -70,8 +70,8 @@ export interface TelegramServerShape {
   readonly linkedBefore: (phone: string) => Effect.Effect<Uint8Array>
   /** A person's app scans a login link (`tg://login?token=…`). */
   readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
-  /** The person has read all that this account sent. */
-  readonly read: (by: string, from: string) => Effect.Effect<void>
+  /** The person has read all that this account sent; `lost`: the word of it gets lost on its way to the account. */
+  readonly read: (by: string, from: string, word?: "lost") => Effect.Effect<void>
   /** The person ends all of the account's sessions; 401 with this text from then on. */
   readonly revoke: (phone: string, text?: string) => Effect.Effect<void>
   /** Telegram bans the account. */
@@ -258,7 +258,7 @@ const controls = (opened: Opened): TelegramServerShape => {
         sessions.pushTo(token.keyId, { _: "updateShort", update, date: secondsNow() })
         return Effect.void
       }),
-    read: (by, from) =>
+    read: (by, from, word) =>
       Effect.sync(() => {
         const [reader, sender] = [account(by), account(from)]
         const maxId = sender.lastTo.get(reader.id)
@@ -270,7 +270,7 @@ const controls = (opened: Opened): TelegramServerShape => {
           pts,
           ptsCount: 1,
         }))
-        sessions.push(sender, boxUpdates(sender, reader, update))
+        if (word !== "lost") sessions.push(sender, boxUpdates(sender, reader, update))
       }),
     revoke: (phone, text = "SESSION_REVOKED") => Effect.sync(() => end(phone, text)),
     ban: (phone) =>

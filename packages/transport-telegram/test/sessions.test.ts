@@ -165,6 +165,28 @@ layer(layerWorld)("a message", (it) => {
     }),
   )
 
+  it.effect("is ticked although the word of it got lost, once the next word shows the gap", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const account = yield* anAccount
+      const readers = yield* Effect.all([
+        aPerson({ username: "missed_one" }),
+        aPerson({ username: "heard_one" }),
+      ])
+      const messages = ["missed_one", "heard_one"].map((name) => aText(account, toUser(name)))
+      for (const message of messages) yield* sendNow(message)
+      const before = ticksOf(told).length
+      yield* server.read(readers[0].digits, account.digits, "lost")
+      yield* server.read(readers[1].digits, account.digits)
+      yield* until(() => ticksOf(told).length === before + 2)
+      assert.deepStrictEqual(
+        ticksOf(told).slice(before),
+        messages.map(({ transportId }) => transportId),
+      )
+    }),
+  )
+
   it.effect(
     "meets a flood with the far side's own pause, and refusals with what they are about",
     () =>
