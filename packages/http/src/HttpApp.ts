@@ -3,7 +3,7 @@
  * belongs to follows from its path alone; what every answer has in common (request id, error object,
  * log line, what becomes of a fault) is settled here, once.
  */
-import { Ids, Refusal, refuse } from "@messaging-service/core"
+import { Ids, Refusal, refusalOfStore, refuse } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import {
   logTrouble,
@@ -89,12 +89,9 @@ const annotations = (incoming: IncomingRequest, status: number, millis: number) 
 const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
 
-/** A store that is well but has no room at the moment says when to come back; all else is a fault. */
 const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
-  const busy = cause.reasons.find(Cause.isFailReason)?.error.retryAfter
-  return busy === undefined
-    ? refuse("internal_error")
-    : refuse("service_unavailable", { retryAfter: busy })
+  const failure = cause.reasons.find(Cause.isFailReason)
+  return failure === undefined ? refuse("internal_error") : refusalOfStore(failure.error)
 }
 
 /** Those paths, a part for each first segment. */

@@ -2,6 +2,8 @@
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Messaging } from "./api/Messaging.ts"
 import type { OpenOptions } from "./api/options.ts"
+import { CannotStart } from "./compose/CannotStart.ts"
+import type { ComposedSettings } from "./compose/ComposedSettings.ts"
 import { openService } from "./compose/openService.ts"
 import { isShared } from "./compose/Storage.ts"
 import { errorOf } from "./door/failure.ts"
@@ -10,12 +12,21 @@ import { makeMessaging } from "./door/makeMessaging.ts"
 import { layerTelemetry } from "./door/telemetry.ts"
 import { publicUrlOf, settingsOf } from "./door/settings.ts"
 
+/** The directory of an embedded store is what its own option names. */
+const namedAsGiven = ({ store }: ComposedSettings, { message }: CannotStart): CannotStart =>
+  new CannotStart({
+    message: store.kind === "embedded" ? message.replaceAll("DATA_DIR", "store.embedded") : message,
+  })
+
 const opened = (options: OpenOptions, scope: Scope.Closeable) =>
   Effect.gen(function* () {
     const settings = yield* settingsOf(options)
     const publicUrl = publicUrlOf(options)
     const watching = yield* Layer.build(Layer.merge(layerLogging(options), layerTelemetry(options)))
-    const service = yield* Effect.provideContext(openService(settings, publicUrl), watching)
+    const service = yield* openService(settings, publicUrl).pipe(
+      Effect.mapError((error) => namedAsGiven(settings, error)),
+      Effect.provideContext(watching),
+    )
     return yield* makeMessaging(options, {
       // Every later call is logged and traced the same way.
       context: Context.merge(service, watching),

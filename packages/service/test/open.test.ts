@@ -1,8 +1,11 @@
 /** The front door in memory: opening, sending, reading, listing, cancelling, refusals, closing. */
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it, onTestFinished } from "vitest"
 import { MessagingError, open } from "../src/index.ts"
-import type { Api, Messaging, Workspace } from "../src/index.ts"
-import { all, failure, phone } from "./Opened.ts"
+import type { Api, Messaging, OpenOptions, Workspace } from "../src/index.ts"
+import { aClosedPort, all, failure, phone } from "./Opened.ts"
 
 let messaging: Messaging
 let shop: Workspace
@@ -220,6 +223,9 @@ describe("a closed service", () => {
   it("refuses every call, and can be closed again", async () => {
     const other = await open({ worker: false })
     const closing = other.close()
+    // From the moment on, not only from when the end has come.
+    const same = await failure(other.workspaces.create({ name: "Too late" }))
+    assert.deepStrictEqual([same.code, same.status], ["closed", 503])
     assert.strictEqual(other.close(), closing)
     await closing
     const error = await failure(other.workspaces.create({ name: "Late" }))
@@ -313,6 +319,31 @@ describe("options", () => {
       assert.deepStrictEqual([error.code, error.field], ["cannot_start", field])
       assert.isTrue(error.message.startsWith(`${field} `), error.message)
       assert.notInclude(error.message, "\n")
+    }
+  })
+
+  it("that name a place that cannot be used are told by their name in the field and the message", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "messaging-"))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    const file = join(directory, "file")
+    await writeFile(file, "")
+    const postgres = `postgres://shop:secret@127.0.0.1:${await aClosedPort()}/none`
+    const secretsKey = "0123456789abcdef".repeat(4)
+    const connect = () => Promise.reject(new Error("the pool is shut"))
+    const places: ReadonlyArray<readonly [string, OpenOptions]> = [
+      ["store.postgres", { store: { postgres }, dataDirectory: directory, secretsKey }],
+      [
+        "store.pool",
+        { store: { pool: { connect } as never }, dataDirectory: directory, secretsKey },
+      ],
+      ["store.embedded", { store: { embedded: file } }],
+      ["dataDirectory", { store: { postgres }, dataDirectory: file }],
+    ]
+    for (const [field, options] of places) {
+      const error = await failure(open(options))
+      assert.deepStrictEqual([error.code, error.field], ["cannot_start", field])
+      assert.isTrue(error.message.startsWith(`${field} `), error.message)
+      assert.notInclude(error.message, "secret")
     }
   })
 

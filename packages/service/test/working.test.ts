@@ -1,5 +1,5 @@
 /** What the service does by itself inside a program: events, drains, restarts, closing, and its handler. */
-import { EventFeed, StoreUnavailable } from "@messaging-service/core"
+import { Connections, EventFeed, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import type { MessageEvent } from "../src/index.ts"
@@ -206,6 +206,40 @@ describe("a fault", () => {
     }
     const error = await failure(api.messages.send(command))
     assert.deepStrictEqual([error.code, error.status, error.cause], ["internal_error", 500, fault])
+  })
+})
+
+describe("a store that does not answer", () => {
+  it("is told by a promise as by the handler, with the time to come again where it says one", async () => {
+    const fault = new StoreUnavailable({ operation: "NumberStore.list", cause: "away" })
+    const full = new StoreUnavailable({ ...fault, cause: "no room", retryAfter: 5 })
+    const told: ReadonlyArray<readonly [StoreUnavailable, string, number, number | null]> = [
+      [fault, "internal_error", 500, null],
+      [full, "service_unavailable", 503, 5000],
+    ]
+    for (const [unavailable, code, status, retryAfterMillis] of told) {
+      const { messaging } = await openedWithPhones({ worker: false }, (context) =>
+        Context.add(context, Connections, {
+          ...Context.get(context, Connections),
+          list: () => Effect.fail(unavailable),
+        }),
+      )
+      const { api, shop } = await aShop(messaging)
+      const error = await failure(api.numbers.list())
+      assert.deepStrictEqual(
+        [error.code, error.status, error.retryAfterMillis, error.cause],
+        [code, status, retryAfterMillis, unavailable],
+      )
+      const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+      const answer = await messaging.handler(
+        new Request("http://host/api/v2/numbers", { headers: { authorization: `Bearer ${key}` } }),
+      )
+      assert.strictEqual(answer.status, status)
+      const seconds = answer.headers.get("retry-after")
+      assert.strictEqual(seconds === null ? null : Number(seconds) * 1000, retryAfterMillis)
+      const body = (await answer.json()) as { readonly error: { readonly code: string } }
+      assert.strictEqual(body.error.code, code)
+    }
   })
 })
 

@@ -82,6 +82,15 @@ export const findOrRefuse = <Id, A, E>(
     () => refuse(code),
   )
 
+/**
+ * What callers are told of a store that did not answer: one that is well but has no room at the moment says
+ * when to come back, all else is a fault.
+ */
+export const refusalOfStore = ({ retryAfter }: StoreUnavailable): Refusal =>
+  retryAfter === undefined
+    ? refuse("internal_error")
+    : refuse("service_unavailable", { retryAfter })
+
 /** The refusal with more details. */
 export const detailed = (refusal: Refusal, more: Refusal["details"]): Refusal => {
   const { code, status, message, field, errors, details, retryAfter } = refusal

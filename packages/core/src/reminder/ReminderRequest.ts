@@ -15,7 +15,14 @@ import type { AcceptanceFacts, AcceptanceQuery } from "../message/MessageStore.t
 import { TextInput, toMediaReference } from "../message/SendRequest.ts"
 import { RecipientInput, recipientKey } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
-import { decoded, inputDecoder, parsed, refusedAs, textBetween, isBlank } from "../request/Input.ts"
+import {
+  decoded,
+  inputDecoder,
+  parsed,
+  refusedFor,
+  textBetween,
+  isBlank,
+} from "../request/Input.ts"
 import { pageFields, queryDecoder, textFor } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
 import { parseCron } from "./Cron.ts"
@@ -147,7 +154,7 @@ const ActiveText = textFor("Only running or only paused ones.", { type: "boolean
 
 const ActiveInput = decoded(ActiveText, (text: string) => {
   if (text === "true") return true
-  return text === "false" ? false : refusedAs("validation_failed")
+  return text === "false" ? false : refusedFor("must be true or false")
 })
 
 /** The query parameters of GET /reminders. */

@@ -19,6 +19,10 @@ export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): Sc
   return path.length === 0 ? issue : new SchemaIssue.Pointer(path, issue)
 }
 
+/** An issue that is `validation_failed`, with a rule as it stands behind the field's name. */
+export const refusedFor = (rule: string): SchemaIssue.Issue =>
+  new SchemaIssue.InvalidValue({ message: rule })
+
 /**
  * Text that `parse` turns into a value; what it does not understand is refused as `code`. `about` is
  * what the document says of the text.

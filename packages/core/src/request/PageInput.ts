@@ -4,7 +4,7 @@ import type { SchemaIssue } from "effect"
 import { problem, problemsOf, refuseAll } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import { momentText } from "../time/Instant.ts"
-import { decoded, fieldDecoder, refusedAs } from "./Input.ts"
+import { decoded, fieldDecoder, refusedFor } from "./Input.ts"
 import { defaultLimit, maximumLimit } from "./Page.ts"
 
 const integer = /^-?\d{1,15}$/
@@ -43,9 +43,10 @@ export const namesInput = <Name extends string>(names: ReadonlyArray<Name>) => {
     items: { type: "string", enum: names },
     minItems: 1,
   })
+  const rule = `must be one or several of ${names.join(", ")}`
   return decoded(text, (given: string): ReadonlyArray<Name> | SchemaIssue.Issue => {
     const each = given.split(",")
-    return each.every(isName) ? [...new Set(each)].toSorted() : refusedAs("validation_failed")
+    return each.every(isName) ? [...new Set(each)].toSorted() : refusedFor(rule)
   })
 }
 
@@ -56,9 +57,11 @@ const LimitText = textFor("Records of a page.", {
   default: defaultLimit,
 })
 
+const limitRule = `must be a whole number from 1 to ${maximumLimit}`
+
 const LimitInput = decoded(LimitText, (text: string) => {
   const limit = integer.test(text) ? Number(text) : Number.NaN
-  return limit >= 1 && limit <= maximumLimit ? limit : refusedAs("validation_failed")
+  return limit >= 1 && limit <= maximumLimit ? limit : refusedFor(limitRule)
 })
 
 /** An id given in a query; anything but a positive integer is refused. */
@@ -66,7 +69,7 @@ export const queryId = (description: string) =>
   decoded(textFor(description, { type: "integer", minimum: 1 }), (text: string) =>
     /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
       ? Number(text)
-      : refusedAs("validation_failed"),
+      : refusedFor("must be an id, a whole number from 1"),
   )
 
 export const pageFields = {

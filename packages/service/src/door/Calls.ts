@@ -54,10 +54,12 @@ export const makeCalls = (
     holdUp: (until: Promise<unknown>) => {
       before = Promise.allSettled([before, until])
     },
-    /** Refuses every later call; returns once those under way have ended. */
-    close: Effect.suspend(() => {
+    /** Refuses every later call, from this moment on. */
+    refuseLater: () => {
       isClosed = true
-      return idle.await
-    }),
+    },
+    isClosed: () => isClosed,
+    /** Returns once no call is under way. */
+    ended: idle.await,
   }
 }

@@ -1,5 +1,5 @@
 /** Failures of the core, as the one error that callers of the front door see. */
-import { Refusal, StoreUnavailable, refuse } from "@messaging-service/core"
+import { Refusal, StoreUnavailable, refusalOfStore, refuse } from "@messaging-service/core"
 import type { Failure } from "@messaging-service/core"
 import { Cause } from "effect"
 import { MessagingError } from "../MessagingError.ts"
@@ -51,17 +51,10 @@ const errorOfOptions = ({ first, others }: WrongOptions): MessagingError => {
 const errorOfFailure = (failure: Failure | CannotStart | WrongOptions): MessagingError => {
   if (failure instanceof Refusal) return errorOfRefusal(failure)
   if (failure instanceof WrongOptions) return errorOfOptions(failure)
-  if (failure instanceof StoreUnavailable) {
-    // A store that is well but has no room at the moment says when to come back; all else is a fault.
-    return failure.retryAfter === undefined
-      ? errorOfRefusal(refuse("internal_error"), failure)
-      : errorOfRefusal(refuse("service_unavailable", { retryAfter: failure.retryAfter }), failure)
-  }
-  return new MessagingError({
-    code: "cannot_start",
-    status: 500,
-    message: inOptions(failure.message),
-  })
+  if (failure instanceof StoreUnavailable) return errorOfRefusal(refusalOfStore(failure), failure)
+  const message = inOptions(failure.message)
+  const [field = null] = optionFirst.exec(message) ?? []
+  return new MessagingError({ code: "cannot_start", status: 500, field, message })
 }
 
 /** What a line of the configuration calls the options of the front door. */
@@ -78,6 +71,9 @@ const inOptions = (line: string): string =>
     /\b(?:DATABASE_URL|DATA_DIR|SECRETS_KEY|TRANSPORT=(?:live|simulated))\b/g,
     (name) => options[name] ?? name,
   )
+
+/** The option that a line begins with is the one to change. */
+const optionFirst = /^(?:store|transport|dataDirectory|secretsKey)\b(?:\.\w+)*/
 
 /** What a promise rejects with. */
 export const errorOf = (

@@ -75,10 +75,9 @@ export const makeMessaging = (
       startsWorker(options),
       isSimulated ? requireNoLinkedNumbers : Effect.void,
     )
-    let isClosed = false
     const handler = makeHandler(context, options.http ?? {}, {
       publicUrl,
-      isClosed: () => isClosed,
+      isClosed: calls.isClosed,
     })
 
     /** As long as the worker may take, and no longer. */
@@ -88,7 +87,7 @@ export const makeMessaging = (
       )
 
     /** Calls and attempts that are under way end, and listeners hear of them. */
-    const ending = Effect.all([calls.close, work.stop], {
+    const ending = Effect.all([calls.ended, work.stop], {
       concurrency: "unbounded",
       discard: true,
     }).pipe(Effect.andThen(Effect.ignore(caughtUp)))
@@ -138,13 +137,13 @@ export const makeMessaging = (
         return operatorApi(run, workspace, acting.role ?? "owner")
       },
       on: (type, handle, listening) => {
-        if (isClosed) throw closed()
+        if (calls.isClosed()) throw closed()
         return on(type, handle, listening)
       },
       drain: (wanted) => run(work.drain(wanted)),
       handler: (request) => calls.counted(() => handler(request)),
       close: () => {
-        isClosed = true
+        calls.refuseLater()
         return (closing ??= Effect.runPromiseWith(context)(close))
       },
     }
