@@ -53,7 +53,13 @@ export type { ConnectNumber } from "./number/Connections.ts"
 export { makeLinkProgress } from "./number/LinkProgress.ts"
 export { madeUpPhone } from "./number/Linking.ts"
 export type { ConnectView } from "./number/Linking.ts"
-export { ConnectedFromTheStart, NumberBody, NumberPatch, Numbers } from "./number/Numbers.ts"
+export {
+  ConnectedFromTheStart,
+  makeConnectionChanged,
+  NumberBody,
+  NumberPatch,
+  Numbers,
+} from "./number/Numbers.ts"
 export type { ChangeNumber, CreateNumber, OperatedNumber } from "./number/Numbers.ts"
 export { connectionReasons, connectionStates } from "./number/Connection.ts"
 export { NumberOperations, PauseBody } from "./number/NumberOperations.ts"

@@ -6,9 +6,11 @@
  *
  * A login is its process's own, and is gone with it; the number that it has connected is not.
  */
-import { madeUpPhone } from "@messaging-service/core"
+import { madeUpPhone, makeConnectionChanged } from "@messaging-service/core"
 import {
   Ids,
+  LaneQueue,
+  LinkingStore,
   NumberStore,
   TelegramLogin,
   WakeUp,
@@ -23,7 +25,7 @@ import type {
   StoreUnavailable,
   TelegramLoginView,
 } from "@messaging-service/core/ports"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { SimulatedPhones, isRegistered } from "./SimulatedPhones.ts"
 
 /** The code of an account without a password, that of one with a password, and the password. */
@@ -63,8 +65,9 @@ const failed = (login: Login, error: string): Login => ({
 const make = Effect.gen(function* () {
   const numbers = yield* NumberStore
   const phones = yield* SimulatedPhones
-  const wakeUp = yield* WakeUp
+  const connectionChanged = yield* makeConnectionChanged
   const ids = yield* Ids
+  const oneAtATime = Semaphore.makeUnsafe(1).withPermits(1)
   const logins = new Map<NumberId, Login>()
 
   const keep = (numberId: NumberId, login: Login): Login => {
@@ -102,23 +105,25 @@ const make = Effect.gen(function* () {
     }
   }
 
-  /** The account is in: its number is connected, unless another one of the workspace has it. */
+  /**
+   * The account is in: its number is connected, unless another one of the workspace has it. The next one
+   * looks for its own once this one's is stored.
+   */
   const letIn = Effect.fnUntraced(function* (number: SendingNumber, login: Login) {
+    const present = logins.get(number.id)
+    // It was given up, or is through, meanwhile.
+    if (present === undefined || isOver(present)) return yield* numbers.find(number.id)
     const all = yield* numbers.list(number.workspaceId)
     const phone = login.phone ?? phoneFor(number, all)
     if (all.some((other) => hasPhone(other, null, number, phone))) {
       keep(number.id, failed(login, "phone_of_another_number"))
       return number
     }
-    const now = yield* Clock.currentTimeMillis
-    const connected = yield* Effect.ensuring(
-      numbers.setStatus(number.id, "connected", phone, now),
-      wakeUp.wake("lanes"),
-    )
+    const connected = yield* connectionChanged(number.id, "connected", phone)
     if (connected === null) return null
     keep(number.id, { ...login, view: { ...login.view, state: "connected", qr: null } })
     return connected
-  })
+  }, oneAtATime)
 
   /** The same for what never fails. */
   const letInOrFail = (numberId: NumberId, login: Login): Effect.Effect<TelegramLoginView> =>
@@ -195,5 +200,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Logging simulated Telegram accounts in; without it there is no application for them. */
-export const layerLogin: Layer.Layer<never, never, NumberStore | SimulatedPhones | WakeUp | Ids> =
-  Layer.effectContext(make)
+export const layerLogin: Layer.Layer<
+  never,
+  never,
+  NumberStore | LaneQueue | LinkingStore | SimulatedPhones | WakeUp | Ids
+> = Layer.effectContext(make)

@@ -151,6 +151,33 @@ export const newNumber = (
         createdAt,
       })
 
+/** Makes `Numbers.connectionChanged`, for what connects numbers and stands below the service. */
+export const makeConnectionChanged = Effect.gen(function* () {
+  const store = yield* NumberStore
+  const lanes = yield* LaneQueue
+  const wakeUp = yield* WakeUp
+  const callbacks = yield* makeConnectionCallbacks
+
+  return Effect.fn("Numbers.connectionChanged")(function* (
+    id: NumberId,
+    status: "connected" | "disconnected",
+    phone: string | null,
+    reason: ConnectionReason | null = null,
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const pause = pauseFor(reason)
+    if (pause !== null) yield* lanes.pause(id, pause, now)
+    const callback = yield* callbacks.of(id, status, phone)
+    const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason)
+    if (status === "disconnected") return yield* noted
+    // Also when the store did not say whether it noted it: the loops look.
+    return yield* Effect.ensuring(
+      noted,
+      Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks")),
+    )
+  })
+})
+
 export class Numbers extends Context.Service<
   Numbers,
   {
@@ -198,10 +225,8 @@ export class Numbers extends Context.Service<
       const workspaces = yield* Workspaces
       const stranded = yield* makeStranded
       const wakeUp = yield* WakeUp
-      const callbacks = yield* makeConnectionCallbacks
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const startingPacing = yield* StartingPacing
-      const lanes = yield* LaneQueue
       const secrets = yield* Secrets
       const notFound = refuse("number_not_found", { inPath: true })
 
@@ -257,24 +282,7 @@ export class Numbers extends Context.Service<
           const removed = yield* stranded.removing(store.remove(workspace.id, id, now))
           return removed ? id : yield* notFound
         }),
-        connectionChanged: Effect.fn("Numbers.connectionChanged")(function* (
-          id,
-          status,
-          phone,
-          reason = null,
-        ) {
-          const now = yield* Clock.currentTimeMillis
-          const pause = pauseFor(reason)
-          if (pause !== null) yield* lanes.pause(id, pause, now)
-          const callback = yield* callbacks.of(id, status, phone)
-          const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason)
-          if (status === "disconnected") return yield* noted
-          // Also when the store did not say whether it noted it: the loops look.
-          return yield* Effect.ensuring(
-            noted,
-            Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks")),
-          )
-        }),
+        connectionChanged: yield* makeConnectionChanged,
       })
     }),
   )

@@ -1,0 +1,98 @@
+/** Simulated Telegram logins, over a store that takes its time. */
+import { assert, describe, it } from "@effect/vitest"
+import {
+  Ids,
+  LaneQueue,
+  LinkingStore,
+  NumberStore,
+  TelegramLogin,
+  WakeUp,
+} from "@messaging-service/core/ports"
+import type { NumberId, Phone, SendingNumber, WorkspaceId } from "@messaging-service/core/ports"
+import { Effect, Layer } from "effect"
+import { layerLogin, SimulatedPhones } from "../src/index.ts"
+
+const aNumber = (id: number): SendingNumber => ({
+  id: id as NumberId,
+  workspaceId: 1 as WorkspaceId,
+  mode: "live",
+  phone: null,
+  label: "",
+  platform: "telegram",
+  status: "disconnected",
+  loginMethod: "qr",
+  createdAt: 0,
+})
+
+const byCode = { method: "code", phone: "+15550100002" as Phone } as const
+
+/** Two numbers of a workspace, and what their store was told. */
+const scene = () => {
+  const numbers = new Map([1, 2].map((id) => [id as NumberId, aNumber(id)]))
+  const told: Array<unknown> = []
+  const woken: Array<string> = []
+  const layer = layerLogin.pipe(
+    Layer.provide([
+      Layer.mock(NumberStore, {
+        find: (id) => Effect.sync(() => numbers.get(id) ?? null),
+        // What is read here may be old by the time at which it is heard.
+        list: () =>
+          Effect.tap(
+            Effect.sync(() => [...numbers.values()]),
+            () => Effect.yieldNow,
+          ),
+        callbackUrl: () => Effect.succeed("https://example.com/calls"),
+        setStatus: (id, status, phone, _now, callback, reason) =>
+          Effect.sync(() => {
+            const number = { ...numbers.get(id)!, status, phone: phone ?? null }
+            numbers.set(id, number)
+            told.push([id, status, phone, callback?.type, reason])
+            return number
+          }),
+      }),
+      Layer.mock(LaneQueue, {}),
+      Layer.mock(LinkingStore, {}),
+      Layer.mock(SimulatedPhones, { registered: Effect.succeed(null) }),
+      Layer.mock(WakeUp, { poll: null, wake: (what) => Effect.sync(() => void woken.push(what)) }),
+      Ids.layerRandom,
+    ]),
+  )
+  return { layer, told, woken }
+}
+
+describe("an account that is let in", () => {
+  it.effect(
+    "is told of as every connected number is: to its callback, and to all that waits",
+    () => {
+      const { layer, told, woken } = scene()
+      return Effect.gen(function* () {
+        const { begin, giveCode } = yield* TelegramLogin
+        yield* begin(1 as NumberId, byCode)
+        yield* giveCode(1 as NumberId, "12345")
+        assert.deepStrictEqual(told, [[1, "connected", "15550100002", "connected", null]])
+        assert.deepStrictEqual(woken, ["lanes", "number_checks"])
+      }).pipe(Effect.provide(layer))
+    },
+  )
+
+  it.effect("is let in for one number of its workspace, also when two ask for it at once", () => {
+    const { layer, told } = scene()
+    return Effect.gen(function* () {
+      const { begin, giveCode } = yield* TelegramLogin
+      const both = [1, 2].map((id) => id as NumberId)
+      for (const id of both) yield* begin(id, byCode)
+      // The code of one is given twice.
+      both.push(both[0]!)
+      const views = yield* Effect.forEach(both, (id) => giveCode(id, "12345"), {
+        concurrency: "unbounded",
+      })
+      assert.deepStrictEqual(
+        views.map((view) =>
+          view === null || view === "wrong" ? view : (view.error ?? view.state),
+        ),
+        ["connected", "phone_of_another_number", "connected"],
+      )
+      assert.lengthOf(told, 1)
+    }).pipe(Effect.provide(layer))
+  })
+})
