@@ -15,8 +15,8 @@ import { makeOrders } from "./orders.ts"
 import type { CallOrder } from "./orders.ts"
 import { makeVerifier } from "./passwords.ts"
 import { makeSessions } from "./sessions.ts"
-import { addEvent, digitsOf, peerOf, secondsNow } from "./World.ts"
-import type { AuthKey, CodeWay, Person, Shown, World } from "./World.ts"
+import { addEvent, digitsOf, peerOf, secondsNow } from "./ServerState.ts"
+import type { AuthKey, CodeWay, Person, Shown, ServerState } from "./ServerState.ts"
 
 export interface ServerOptions {
   /** The application that clients must name. */
@@ -157,7 +157,7 @@ const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: 
   Effect.promise(async () => {
     await provider.initialize()
     const { changed, until } = makeWaiting()
-    const world: World = {
+    const state: ServerState = {
       apiId,
       apiHash,
       people: new Map(),
@@ -175,10 +175,10 @@ const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: 
       changed,
     }
     const serverKey = makeServerKey()
-    const sessions = makeSessions(world, serverKey, { ...authMethods, ...messageMethods })
-    const listener = makeListener(world, sessions.listeners, sessions.open)
+    const sessions = makeSessions(state, serverKey, { ...authMethods, ...messageMethods })
+    const listener = makeListener(state, sessions.listeners, sessions.open)
     await listener.up()
-    return { world, until, serverKey, sessions, listener }
+    return { state, until, serverKey, sessions, listener }
   })
 
 type Opened = Effect.Success<ReturnType<typeof open>>
@@ -202,16 +202,16 @@ const makePerson = async (id: number, phone: string, options: PersonOptions): Pr
 })
 
 const controls = (opened: Opened): TelegramServerShape => {
-  const { listener, serverKey, sessions, world } = opened
+  const { listener, serverKey, sessions, state } = opened
   let lastId = 1000
 
   const account = (phone: string): Person => {
-    const found = world.people.get(digitsOf(phone))
+    const found = state.people.get(digitsOf(phone))
     if (found === undefined) throw new Error(`no person has the phone ${phone}`)
     return found
   }
   const keysOf = (phone: string): ReadonlyArray<AuthKey> =>
-    [...world.keys.values()].filter(({ person }) => person === account(phone))
+    [...state.keys.values()].filter(({ person }) => person === account(phone))
   /** The open connections of an account, or all of them. */
   const connections = (phone?: string) =>
     phone === undefined
@@ -221,26 +221,26 @@ const controls = (opened: Opened): TelegramServerShape => {
         )
   const end = (phone: string, text: string) => {
     for (const key of keysOf(phone)) key.ended = text
-    world.changed()
+    state.changed()
   }
 
   const down = Effect.promise(listener.down)
   const up = Effect.promise(listener.up)
-  const port = world.ports.get(firstDc) ?? 0
+  const port = state.ports.get(firstDc) ?? 0
 
   return {
     address: `127.0.0.1:${port}`,
     port,
     dcId: firstDc,
     publicKey: serverKey.publicPem,
-    apiId: world.apiId,
-    apiHash: world.apiHash,
+    apiId: state.apiId,
+    apiHash: state.apiHash,
     until: opened.until,
 
     person: (phone, options = {}) =>
       Effect.promise(async () => {
         const person = await makePerson(++lastId, digitsOf(phone), options)
-        world.people.set(person.phone, person)
+        state.people.set(person.phone, person)
         return person.id
       }),
     linkedBefore: (phone) =>
@@ -251,7 +251,7 @@ const controls = (opened: Opened): TelegramServerShape => {
       }),
     scan: (phone, link) =>
       Effect.suspend(() => {
-        const token = world.tokens.get(new URL(link).searchParams.get("token") ?? "")
+        const token = state.tokens.get(new URL(link).searchParams.get("token") ?? "")
         if (token === undefined) return Effect.fail(new ScanRefused("no such code is shown"))
         token.by = account(phone)
         const update = { _: "updateLoginToken" } as const
@@ -285,7 +285,7 @@ const controls = (opened: Opened): TelegramServerShape => {
       }),
     refuseContacts: (isSo) =>
       Effect.sync(() => {
-        world.takesContacts = !isSo
+        state.takesContacts = !isSo
       }),
     tell: (phone, updates) => Effect.sync(() => sessions.push(account(phone), updates)),
     write: (phone, bytes) =>
@@ -295,18 +295,18 @@ const controls = (opened: Opened): TelegramServerShape => {
 
     nextCall: (order) =>
       Effect.sync(() =>
-        world.orders.add(
+        state.orders.add(
           order.phone === undefined ? order : { ...order, phone: digitsOf(order.phone) },
         ),
       ),
-    ordersLeft: (phone) => world.orders.left(digitsOf(phone)),
-    forgetOrders: (phone) => Effect.sync(() => world.orders.forget(digitsOf(phone))),
+    ordersLeft: (phone) => state.orders.left(digitsOf(phone)),
+    forgetOrders: (phone) => Effect.sync(() => state.orders.forget(digitsOf(phone))),
     rotateSalts: Effect.sync(() => {
-      for (const key of world.keys.values()) key.salts = [randomLong()]
+      for (const key of state.keys.values()) key.salts = [randomLong()]
     }),
     forgetKeys: (phone) =>
       Effect.sync(() => {
-        for (const { id } of keysOf(phone)) world.keys.delete(id)
+        for (const { id } of keysOf(phone)) state.keys.delete(id)
       }),
 
     drop: (phone) =>
@@ -320,12 +320,12 @@ const controls = (opened: Opened): TelegramServerShape => {
     down,
     up,
     restart: Effect.andThen(down, () => {
-      for (const key of world.keys.values()) key.sessions.clear()
+      for (const key of state.keys.values()) key.sessions.clear()
       return up
     }),
 
     shown: (phone) => [...account(phone).shown],
-    sentBy: (phone) => world.sent.filter(({ from }) => from === digitsOf(phone)),
+    sentBy: (phone) => state.sent.filter(({ from }) => from === digitsOf(phone)),
     copies: (phone) => account(phone).shown.length,
     sessions: (phone) => {
       const keys = keysOf(phone)
@@ -339,7 +339,7 @@ const controls = (opened: Opened): TelegramServerShape => {
     },
     online: (phones) => {
       const found = new Set<Person>()
-      for (const key of world.keys.values()) {
+      for (const key of state.keys.values()) {
         const { person } = key
         if (person === null || found.has(person) || !phones.has(person.phone)) continue
         if (sessions.hearing(key).length > 0) found.add(person)
@@ -348,10 +348,10 @@ const controls = (opened: Opened): TelegramServerShape => {
     },
     connections: () => sessions.open.size,
     codesSent: (phone) => {
-      const code = world.codes.get(digitsOf(phone))
+      const code = state.codes.get(digitsOf(phone))
       return code === undefined ? 0 : code.repeats + 1
     },
-    complaints: () => [...world.complaints],
+    complaints: () => [...state.complaints],
   }
 }
 

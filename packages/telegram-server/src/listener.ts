@@ -3,7 +3,7 @@ import { createServer } from "node:net"
 import type { Server } from "node:net"
 import { accept } from "./Connection.ts"
 import type { Connection, Listeners } from "./Connection.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 const listen = (dcId: number, port: number, listeners: Listeners) =>
   new Promise<Server>((resolve, reject) => {
@@ -17,16 +17,16 @@ const close = (server: Server) =>
     server.close(() => resolve())
   })
 
-export const makeListener = (world: World, listeners: Listeners, open: Set<Connection>) => {
+export const makeListener = (state: ServerState, listeners: Listeners, open: Set<Connection>) => {
   let servers: ReadonlyArray<Server> = []
   return {
     up: async (): Promise<void> => {
       if (servers.length > 0) return
       servers = await Promise.all(
-        [...world.ports].map(async ([dcId, port]) => {
+        [...state.ports].map(async ([dcId, port]) => {
           const server = await listen(dcId, port, listeners)
           const address = server.address()
-          if (typeof address === "object" && address !== null) world.ports.set(dcId, address.port)
+          if (typeof address === "object" && address !== null) state.ports.set(dcId, address.port)
           return server
         }),
       )

@@ -12,8 +12,8 @@ import { makeExchange } from "./exchange.ts"
 import type { ServerKey } from "./exchange.ts"
 import { containerOf, read, write, writeFutureSalts, writeResult } from "./tl.ts"
 import type { Answer, TlObject } from "./tl.ts"
-import { Refused, secondsNow } from "./World.ts"
-import type { AuthKey, Person, World } from "./World.ts"
+import { Refused, secondsNow } from "./ServerState.ts"
+import type { AuthKey, Person, ServerState } from "./ServerState.ts"
 
 /** What a client keeps over several connections: it has one at most at a time. */
 export interface Session {
@@ -28,7 +28,7 @@ export interface Session {
 }
 
 export interface Call {
-  readonly world: World
+  readonly state: ServerState
   readonly key: AuthKey
   /** Tells all clients of a person. */
   readonly push: (person: Person, updates: tl.TypeUpdates) => void
@@ -87,7 +87,7 @@ const unwrap = (request: TlObject) => {
 }
 
 export const makeSessions = (
-  world: World,
+  state: ServerState,
   serverKey: ServerKey,
   methods: Readonly<Record<string, Method>>,
 ) => {
@@ -113,13 +113,13 @@ export const makeSessions = (
       ({ connection, hearsUpdates }) => hearsUpdates && connection !== null,
     )
   const pushTo = (keyId: string, updates: tl.TypeUpdates) => {
-    const key = world.keys.get(keyId)
+    const key = state.keys.get(keyId)
     for (const session of key === undefined ? [] : hearing(key)) {
       say(session, write(updates), false, true)
     }
   }
   const push = (person: Person, updates: tl.TypeUpdates) => {
-    for (const key of world.keys.values()) if (key.person === person) pushTo(key.id, updates)
+    for (const key of state.keys.values()) if (key.person === person) pushTo(key.id, updates)
   }
 
   const answer = (session: Session, id: Long, value: Answer | mtp.TlObject) => {
@@ -134,14 +134,14 @@ export const makeSessions = (
       if (key.ended !== null) throw new Refused(401, key.ended)
       if (!key.isIntroduced) throw new Refused(400, "CONNECTION_NOT_INITED")
       if (method === undefined) {
-        world.complaints.push(`${request._} is not known`)
+        state.complaints.push(`${request._} is not known`)
         throw new Refused(400, "INPUT_METHOD_INVALID")
       }
-      const serverOf = (dcId: number) => world.ports.get(dcId) ?? 0
-      return await method(request as never, { world, key, push, pushTo, serverOf })
+      const serverOf = (dcId: number) => state.ports.get(dcId) ?? 0
+      return await method(request as never, { state, key, push, pushTo, serverOf })
     } catch (error) {
       if (!(error instanceof Refused)) {
-        world.complaints.push(`${request._} failed: ${String(error)}`)
+        state.complaints.push(`${request._} failed: ${String(error)}`)
         return { _: "mt_rpc_error", errorCode: 500, errorMessage: "INTERNAL" }
       }
       return { _: "mt_rpc_error", errorCode: error.code, errorMessage: error.text }
@@ -154,7 +154,7 @@ export const makeSessions = (
     if (introduces) key.isIntroduced = true
     if (hearsUpdates) session.hearsUpdates = true
     key.most = Math.max(key.most, hearing(key).length)
-    const outcome = world.orders.take(request._, key.person?.phone ?? null)
+    const outcome = state.orders.take(request._, key.person?.phone ?? null)
     const drops = typeof outcome === "object" && "drop" in outcome ? outcome.drop : null
     if (drops === "before work") return session.connection?.drop()
     session.requests.set(id.toString(), "working")
@@ -183,9 +183,9 @@ export const makeSessions = (
   /** What is known of requests, one byte for each: nothing, received, or received and answered. */
   const states = ({ requests }: Session, ids: ReadonlyArray<Long>): Uint8Array =>
     Uint8Array.from(ids, (id) => {
-      const state = requests.get(id.toString())
-      if (state === undefined) return 1
-      return state === "working" ? 4 : 4 | 64
+      const known = requests.get(id.toString())
+      if (known === undefined) return 1
+      return known === "working" ? 4 : 4 | 64
     })
 
   const take = (session: Session, { body, messageId }: Item): void => {
@@ -210,10 +210,10 @@ export const makeSessions = (
         return notify(session, { _: "mt_destroy_session_ok", sessionId: message.sessionId }, true)
       case "mt_destroy_auth_key":
         notify(session, { _: "mt_destroy_auth_key_ok" }, true)
-        world.keys.delete(session.key.id)
+        state.keys.delete(session.key.id)
         return
       default:
-        void call(session, messageId, message as TlObject).then(world.changed)
+        void call(session, messageId, message as TlObject).then(state.changed)
     }
   }
 
@@ -251,7 +251,7 @@ export const makeSessions = (
   }
 
   const encrypted = (connection: Connection, frame: Buffer) => {
-    const key = world.keys.get(frame.subarray(0, 8).toString("hex"))
+    const key = state.keys.get(frame.subarray(0, 8).toString("hex"))
     if (key === undefined || key.dcId !== connection.dcId) return connection.fail(-404)
     const opened = openEnvelope(key.bytes, frame)
     const items = itemsOf(opened)
@@ -290,7 +290,7 @@ export const makeSessions = (
       latest: null,
       mixed: 0,
     }
-    world.keys.set(key.id, key)
+    state.keys.set(key.id, key)
     return key
   }
 
@@ -312,7 +312,7 @@ export const makeSessions = (
   const listeners: Listeners = {
     opened: (connection) => {
       open.add(connection)
-      world.changed()
+      state.changed()
     },
     frame: (connection, frame) => {
       try {
@@ -320,10 +320,10 @@ export const makeSessions = (
         if (isPlain) plain(connection, frame)
         else encrypted(connection, frame)
       } catch (error) {
-        world.complaints.push(`a frame failed: ${String(error)}`)
+        state.complaints.push(`a frame failed: ${String(error)}`)
         connection.drop()
       }
-      world.changed()
+      state.changed()
     },
     closed: (connection) => {
       open.delete(connection)
@@ -331,7 +331,7 @@ export const makeSessions = (
       for (const session of connection.sessions) {
         if (session.connection === connection) session.connection = null
       }
-      world.changed()
+      state.changed()
     },
   }
 

@@ -17,7 +17,7 @@ import { openMedia } from "./media.ts"
 import type { Media } from "./media.ts"
 import { bigEndian, node } from "./nodes.ts"
 import { silentLogger } from "./quiet.ts"
-import type { PublicKey, SignedKey } from "./World.ts"
+import type { PublicKey, SignedKey } from "./ServerState.ts"
 
 export interface ShownMessage {
   readonly id: string

@@ -20,8 +20,8 @@ import type { ShownMessage } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
 import { silenceLibsignal } from "./quiet.ts"
 import { endWith, makeSessions } from "./sessions.ts"
-import { accountCalled, digitsOf, lidOf } from "./World.ts"
-import type { Account, Device, Group, ReceiptType, World } from "./World.ts"
+import { accountCalled, digitsOf, lidOf } from "./ServerState.ts"
+import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 
 export interface ServerOptions {
   /** How many QR codes a client is given for one attempt. */
@@ -148,7 +148,7 @@ const makeAccount = (number: string, options: PersonOptions): Account => ({
   lastDeviceId: 0,
 })
 
-const makeWorld = (changed: () => void): World => ({
+const makeState = (changed: () => void): ServerState => ({
   accounts: new Map(),
   groups: new Map(),
   sent: new Map(),
@@ -182,18 +182,18 @@ const makeWaiting = () => {
 const open = (options: ServerOptions) =>
   Effect.promise(async () => {
     const { changed, until } = makeWaiting()
-    const world = makeWorld(changed)
+    const state = makeState(changed)
     const certificate = makeCertificate()
-    const media = makeMediaServer(world, certificate).listen(0, "127.0.0.1")
+    const media = makeMediaServer(state, certificate).listen(0, "127.0.0.1")
     await listening(media)
     const address = media.address()
     const mediaHost = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`
-    const linking = makeLinking(world, options.qrReferences ?? 6)
-    const messages = makeMessages(world)
-    const sessions = makeSessions(world, linking, messages, () => mediaHost)
-    const listener = makeListener(world, makeNoiseKeys(), {
+    const linking = makeLinking(state, options.qrReferences ?? 6)
+    const messages = makeMessages(state)
+    const sessions = makeSessions(state, linking, messages, () => mediaHost)
+    const listener = makeListener(state, makeNoiseKeys(), {
       ...sessions,
-      failed: (what, error) => world.complaints.push(`${what} failed: ${String(error)}`),
+      failed: (what, error) => state.complaints.push(`${what} failed: ${String(error)}`),
     })
     const speak = silenceLibsignal()
     await listener.up()
@@ -203,20 +203,20 @@ const open = (options: ServerOptions) =>
       await new Promise((resolve) => {
         media.close(resolve)
       })
-      for (const { phone } of world.accounts.values()) phone.close()
+      for (const { phone } of state.accounts.values()) phone.close()
       speak()
     }
-    return { world, until, linking, messages, sessions, listener, certificate, mediaHost, close }
+    return { state, until, linking, messages, sessions, listener, certificate, mediaHost, close }
   })
 
 type Opened = Effect.Success<ReturnType<typeof open>>
 
 const controls = (opened: Opened): WhatsAppServerShape => {
-  const { linking, listener, messages, sessions, world } = opened
+  const { linking, listener, messages, sessions, state } = opened
   let lastGroup = 120_363_000_000_000_000n
 
   const account = (number: string): Account => {
-    const found = world.accounts.get(digitsOf(number))
+    const found = state.accounts.get(digitsOf(number))
     if (found === undefined) throw new Error(`no person has the number ${number}`)
     return found
   }
@@ -245,13 +245,13 @@ const controls = (opened: Opened): WhatsAppServerShape => {
     person: (number, options = {}) =>
       Effect.sync(() => {
         const digits = digitsOf(number)
-        world.accounts.set(digits, makeAccount(digits, options))
+        state.accounts.set(digits, makeAccount(digits, options))
       }),
     group: ({ addressing = "pn", participants, subject }) =>
       Effect.sync(() => {
         const id = `${++lastGroup}@g.us`
         const made: Group = { id, subject, addressing, participants: participants.map(account) }
-        world.groups.set(id, made)
+        state.groups.set(id, made)
         return id
       }),
 
@@ -288,20 +288,20 @@ const controls = (opened: Opened): WhatsAppServerShape => {
       }),
 
     refuseNext: (step, code, times = 1) =>
-      Effect.sync(() => world.orders.refuse(step, code, times)),
+      Effect.sync(() => state.orders.refuse(step, code, times)),
     nextConnection: (outcome, times = 1) =>
-      Effect.sync(() => world.orders.connection(outcome, times)),
+      Effect.sync(() => state.orders.connection(outcome, times)),
     nextMessage: (order) =>
       Effect.sync(() => {
         const { from, to } = order
-        world.orders.message({
+        state.orders.message({
           ...order,
           ...(from === undefined ? {} : { from: digitsOf(from) }),
           ...(to === undefined || to.endsWith("@g.us") ? {} : { to: digitsOf(to) }),
         })
       }),
     releaseAcks: Effect.sync(messages.releaseAcks),
-    ordersLeft: (number) => world.orders.messagesLeft(digitsOf(number)),
+    ordersLeft: (number) => state.orders.messagesLeft(digitsOf(number)),
     receipt: (order) => Effect.sync(() => messages.receipt({ ...order, by: account(order.by) })),
 
     end: (code, number) =>
@@ -327,11 +327,11 @@ const controls = (opened: Opened): WhatsAppServerShape => {
     sessions: (number) => devicesOf(number).map((each) => ({ device: each.id, ...each.sessions })),
     unlinked: linking.waiting,
     codeAsked: (number) => linking.hasAsked(account(number)),
-    decrypted: (number) => [...(accountCalled(world, number)?.phone.shown.values() ?? [])],
-    copies: (number) => accountCalled(world, number)?.phone.shown.size ?? 0,
+    decrypted: (number) => [...(accountCalled(state, number)?.phone.shown.values() ?? [])],
+    copies: (number) => accountCalled(state, number)?.phone.shown.size ?? 0,
     unheard: (number) => devicesOf(number).reduce((sum, each) => sum + each.unheard.size, 0),
     preKeys: (number) => devicesOf(number).map(({ preKeys }) => preKeys.length),
-    complaints: () => [...world.complaints],
+    complaints: () => [...state.complaints],
   }
 }
 

@@ -19,8 +19,8 @@ import type { AuthenticationCreds, BinaryNode } from "baileys"
 import { randomBytes } from "node:crypto"
 import type { Connection } from "./Connection.ts"
 import { answerTo, bigEndian, bytesOf, errorTo, find, node, numberOf, serverJid } from "./nodes.ts"
-import { accountAt, nowSeconds, withDevice } from "./World.ts"
-import type { Account, Device, World } from "./World.ts"
+import { accountAt, nowSeconds, withDevice } from "./ServerState.ts"
+import type { Account, Device, ServerState } from "./ServerState.ts"
 
 /** Why a phone would not link; its words are what a test can ask for. */
 export class LinkRefused extends Error {
@@ -134,7 +134,7 @@ const makeDevice = (
 
 const mostDevices = 4
 
-export const makeLinking = (world: World, references: number): Linking => {
+export const makeLinking = (state: ServerState, references: number): Linking => {
   const candidates = new Map<Connection, Candidate>()
   let lastId = 0
 
@@ -172,14 +172,14 @@ export const makeLinking = (world: World, references: number): Linking => {
     candidates.delete(candidate.connection)
     candidate.connection.send(node("stream:error", { code: "515" }))
     candidate.connection.close()
-    world.changed()
+    state.changed()
     return device
   }
 
   const askForCode = (candidate: Candidate, said: BinaryNode, asked: BinaryNode) => {
-    const refused = world.orders.refusal("pairing code")
+    const refused = state.orders.refusal("pairing code")
     const jid = asked.attrs["jid"] ?? ""
-    if (refused !== undefined || accountAt(world, jid) === undefined) {
+    if (refused !== undefined || accountAt(state, jid) === undefined) {
       return candidate.connection.send(errorTo(said, refused ?? 400))
     }
     const ref = randomBytes(12).toString("base64")
@@ -206,7 +206,7 @@ export const makeLinking = (world: World, references: number): Linking => {
     )
 
   const refuseIfOrdered = (candidate: Candidate, account: Account) => {
-    if (world.orders.refusal("scan") !== undefined) throw new LinkRefused("the phone said no")
+    if (state.orders.refusal("scan") !== undefined) throw new LinkRefused("the phone said no")
     if (account.needsPasskey) {
       notify(candidate, "passkey_prologue_request", [node("passkey_request_options")])
       throw new LinkRefused("a passkey is needed")

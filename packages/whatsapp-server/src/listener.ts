@@ -6,7 +6,7 @@ import { accept } from "./Connection.ts"
 import type { Listeners } from "./Connection.ts"
 import type { NoiseKeys } from "./noise.ts"
 import type { ConnectionOutcome } from "./orders.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 export interface Listener {
   readonly port: () => number
@@ -27,7 +27,11 @@ export const listening = (server: {
     server.once("error", (error) => reject(error ?? new Error("it does not listen")))
   })
 
-export const makeListener = (world: World, keys: NoiseKeys, listeners: Listeners): Listener => {
+export const makeListener = (
+  state: ServerState,
+  keys: NoiseKeys,
+  listeners: Listeners,
+): Listener => {
   let server: WebSocketServer | undefined
   let port = 0
   const outcomes = new WeakMap<IncomingMessage, ConnectionOutcome>()
@@ -39,7 +43,7 @@ export const makeListener = (world: World, keys: NoiseKeys, listeners: Listeners
         host: "127.0.0.1",
         port,
         verifyClient: ({ req }, decide) => {
-          const outcome = world.orders.nextConnection()
+          const outcome = state.orders.nextConnection()
           if (typeof outcome === "object") return decide(false, outcome.status)
           if (outcome !== undefined) outcomes.set(req, outcome)
           decide(true)

@@ -7,7 +7,7 @@ import type { proto } from "baileys"
 import { createServer } from "node:https"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Certificate } from "./certificate.ts"
-import type { World } from "./World.ts"
+import type { ServerState } from "./ServerState.ts"
 
 export interface Media {
   readonly kind: "image" | "video" | "document" | "audio"
@@ -81,32 +81,36 @@ const answer = (response: ServerResponse, status: number, body: object) => {
   response.end(JSON.stringify(body))
 }
 
-const takeUpload = async (world: World, request: IncomingMessage, response: ServerResponse) => {
+const takeUpload = async (
+  state: ServerState,
+  request: IncomingMessage,
+  response: ServerResponse,
+) => {
   const url = new URL(request.url ?? "/", `https://${request.headers.host ?? "127.0.0.1"}`)
   const sealed = await readAll(request)
-  const refused = world.orders.refusal("upload")
+  const refused = state.orders.refusal("upload")
   if (refused !== undefined) return answer(response, refused, { error: refused })
   if (url.searchParams.get("auth") !== uploadAuth) return answer(response, 401, { error: 401 })
   const path = `/o1/v/${url.searchParams.get("token") ?? ""}`
-  world.media.set(path, sealed)
-  world.changed()
+  state.media.set(path, sealed)
+  state.changed()
   answer(response, 200, { url: `https://${url.host}${path}`, direct_path: path })
 }
 
-const giveFile = (world: World, request: IncomingMessage, response: ServerResponse) => {
-  const file = world.media.get(request.url ?? "")
+const giveFile = (state: ServerState, request: IncomingMessage, response: ServerResponse) => {
+  const file = state.media.get(request.url ?? "")
   if (file === undefined) return answer(response, 404, { error: 404 })
   response.writeHead(200, { "content-type": "application/octet-stream" })
   response.end(file)
 }
 
-export const makeMediaServer = (world: World, { cert, key }: Certificate) =>
+export const makeMediaServer = (state: ServerState, { cert, key }: Certificate) =>
   createServer({ cert, key }, (request, response) => {
     if (request.method === "POST") {
-      takeUpload(world, request, response).catch((error: unknown) => {
-        world.complaints.push(`an upload broke off: ${String(error)}`)
+      takeUpload(state, request, response).catch((error: unknown) => {
+        state.complaints.push(`an upload broke off: ${String(error)}`)
       })
     } else {
-      giveFile(world, request, response)
+      giveFile(state, request, response)
     }
   })

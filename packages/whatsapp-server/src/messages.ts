@@ -10,8 +10,8 @@ import type { MessageOutcome } from "./orders.ts"
 import { bundleNodes } from "./Phone.ts"
 import type { Envelope } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
-import { accountAt, deviceIdOf, nowSeconds, sendTo, withDevice } from "./World.ts"
-import type { Account, Device, Group, ReceiptType, World } from "./World.ts"
+import { accountAt, deviceIdOf, nowSeconds, sendTo, withDevice } from "./ServerState.ts"
+import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 
 /** Acks that tests hold back, until they let them go. */
 export interface Withheld {
@@ -59,7 +59,7 @@ const sealedFor = (stanza: BinaryNode, to: string): Envelope["sealed"] => {
   }))
 }
 
-export const makeMessages = (world: World): Messages => {
+export const makeMessages = (state: ServerState): Messages => {
   const withheld: Array<Withheld> = []
   const retries = new Map<string, number>()
   let lastId = 0
@@ -103,7 +103,7 @@ export const makeMessages = (world: World): Messages => {
       group: group?.id,
       sealed,
     }
-    if (await account.phone.receive(envelope, world.media)) {
+    if (await account.phone.receive(envelope, state.media)) {
       if (account !== device.account) {
         for (const type of account.receipts) receipt({ by: account, ids: [id], type })
       }
@@ -142,7 +142,7 @@ export const makeMessages = (world: World): Messages => {
   /** Hands a message to one device of an account; the device that sent it does not get it back. */
   const hand = async (to: string, from: Device, stanza: BinaryNode, group?: Group) => {
     const sealed = sealedFor(stanza, to)
-    const account = accountAt(world, to)
+    const account = accountAt(state, to)
     const id = deviceIdOf(to)
     if (account === undefined || sealed.length === 0) return
     if (id === 0) return handToPhone(account, from, stanza, sealed, group)
@@ -164,7 +164,7 @@ export const makeMessages = (world: World): Messages => {
   const deliver = async (device: Device, stanza: BinaryNode) => {
     const to = stanza.attrs["to"] ?? ""
     const only = stanza.attrs["participant"]
-    const group = world.groups.get(to)
+    const group = state.groups.get(to)
     const named = findAll(find(stanza, "participants"), "to").map(({ attrs }) => attrs["jid"] ?? "")
     const direct = group === undefined ? [to] : devicesOf(group, stanza)
     const targets = only === undefined ? [...(named.length > 0 && !group ? named : direct)] : [only]
@@ -182,9 +182,9 @@ export const makeMessages = (world: World): Messages => {
 
   const receipt = ({ address = "pn", by, ids, type }: ReceiptOrder) => {
     const [id = "", ...more] = ids
-    const sent = world.sent.get(id)
-    if (sent === undefined) return void world.complaints.push(`a receipt for unknown ${id}`)
-    const group = world.groups.get(sent.to)
+    const sent = state.sent.get(id)
+    if (sent === undefined) return void state.complaints.push(`a receipt for unknown ${id}`)
+    const group = state.groups.get(sent.to)
     const own = address === "lid" || group?.addressing === "lid" ? by.lid : by.pn
     const attrs = {
       from: group?.id ?? own,
@@ -232,8 +232,8 @@ export const makeMessages = (world: World): Messages => {
     receipt,
     received: async (device, stanza) => {
       const to = stanza.attrs["to"] ?? ""
-      const chat = world.groups.get(to)?.id ?? accountAt(world, to)?.number ?? to
-      const outcome = world.orders.nextMessage(device.account.number, chat)
+      const chat = state.groups.get(to)?.id ?? accountAt(state, to)?.number ?? to
+      const outcome = state.orders.nextMessage(device.account.number, chat)
       if (outcome === "lose") return
       if (typeof outcome === "object" && "nack" in outcome) {
         return device.connection?.send(ackTo(stanza, outcome.nack))
@@ -242,7 +242,7 @@ export const makeMessages = (world: World): Messages => {
         return device.connection?.drop()
       }
       const id = stanza.attrs["id"] ?? ""
-      if (!world.sent.has(id)) world.sent.set(id, { device, to })
+      if (!state.sent.has(id)) state.sent.set(id, { device, to })
       await deliver(device, stanza)
       finish(device, stanza, outcome)
     },

@@ -20,11 +20,11 @@ import {
 import type { Step } from "./orders.ts"
 import { bundleNodes } from "./Phone.ts"
 import type { Bundle } from "./Phone.ts"
-import { accountAt, accountCalled, deviceIdOf } from "./World.ts"
-import type { Account, Device, Group, PublicKey, SignedKey, World } from "./World.ts"
+import { accountAt, accountCalled, deviceIdOf } from "./ServerState.ts"
+import type { Account, Device, Group, PublicKey, SignedKey, ServerState } from "./ServerState.ts"
 
 interface Asked {
-  readonly world: World
+  readonly state: ServerState
   readonly device: Device
   readonly query: BinaryNode
   /** The first node in the question. */
@@ -65,8 +65,8 @@ export const deviceBundle = (device: Device): Bundle => {
   return { registrationId, identity, signedKey, preKey }
 }
 
-const bundleAt = async (world: World, jid: string): Promise<Bundle | undefined> => {
-  const account = accountAt(world, jid)
+const bundleAt = async (state: ServerState, jid: string): Promise<Bundle | undefined> => {
+  const account = accountAt(state, jid)
   const id = deviceIdOf(jid)
   if (account === undefined) return undefined
   if (id === 0) return account.phone.bundle()
@@ -74,9 +74,9 @@ const bundleAt = async (world: World, jid: string): Promise<Bundle | undefined> 
   return device === undefined ? undefined : deviceBundle(device)
 }
 
-const giveKeys = async ({ about, query, world }: Asked) => {
+const giveKeys = async ({ about, query, state }: Asked) => {
   const users = findAll(about, "user").map(async ({ attrs }) => {
-    const bundle = await bundleAt(world, attrs["jid"] ?? "")
+    const bundle = await bundleAt(state, attrs["jid"] ?? "")
     const content = bundle === undefined ? [node("error", { code: "404" })] : bundleNodes(bundle)
     return node("user", { jid: attrs["jid"] }, content)
   })
@@ -118,10 +118,10 @@ const deviceList = (account: Account) =>
   ])
 
 /** One user of a usync question: asked for by address, or by phone number as a contact. */
-const aboutUser = (world: World, user: BinaryNode, protocols: ReadonlyArray<string>) => {
+const aboutUser = (state: ServerState, user: BinaryNode, protocols: ReadonlyArray<string>) => {
   const contact = bytesIn(find(user, "contact")).toString()
   const asked = user.attrs["jid"]
-  const account = asked === undefined ? accountCalled(world, contact) : accountAt(world, asked)
+  const account = asked === undefined ? accountCalled(state, contact) : accountAt(state, asked)
   const unknown = `${contact.replaceAll(/\D/g, "")}@s.whatsapp.net`
   const parts = protocols.flatMap((protocol) => {
     if (protocol === "contact") {
@@ -135,19 +135,19 @@ const aboutUser = (world: World, user: BinaryNode, protocols: ReadonlyArray<stri
   return node("user", { jid: asked ?? account?.pn ?? unknown }, parts)
 }
 
-const giveUsers = ({ about, query, world }: Asked) => {
+const giveUsers = ({ about, query, state }: Asked) => {
   const questions = find(about, "query")
   const protocols = questions === undefined ? [] : children(questions).map(({ tag }) => tag)
   const refused =
-    world.orders.refusal("usync result") ??
-    (protocols.includes("devices") ? world.orders.refusal("devices result") : undefined)
+    state.orders.refusal("usync result") ??
+    (protocols.includes("devices") ? state.orders.refusal("devices result") : undefined)
   if (refused !== undefined) {
     const error = errorOf(refused, { backoff: "7" })
     const results = protocols.map((protocol) => node(protocol, {}, [error]))
     return answerTo(query, [node("usync", {}, [node("result", {}, results), node("list")])])
   }
   const users = findAll(find(about, "list"), "user").map((user) =>
-    aboutUser(world, user, protocols),
+    aboutUser(state, user, protocols),
   )
   return answerTo(query, [node("usync", {}, [node("result"), node("list", {}, users)])])
 }
@@ -171,15 +171,15 @@ const groupNode = ({ addressing, id, participants, subject }: Group) => {
   return node("group", attrs, members)
 }
 
-const giveGroups = ({ device, query, world }: Asked) => {
-  const own = [...world.groups.values()].filter(({ participants }) =>
+const giveGroups = ({ device, query, state }: Asked) => {
+  const own = [...state.groups.values()].filter(({ participants }) =>
     participants.includes(device.account),
   )
   return answerTo(query, [node("groups", {}, own.map(groupNode))])
 }
 
-const giveGroup = ({ device, query, world }: Asked) => {
-  const group = world.groups.get(query.attrs["to"] ?? "")
+const giveGroup = ({ device, query, state }: Asked) => {
+  const group = state.groups.get(query.attrs["to"] ?? "")
   if (group === undefined) return errorTo(query, 404)
   return group.participants.includes(device.account)
     ? answerTo(query, [groupNode(group)])
@@ -244,7 +244,7 @@ const answers: Readonly<Record<string, Answer>> = {
 }
 
 export const answerQuery = async (
-  world: World,
+  state: ServerState,
   device: Device,
   query: BinaryNode,
   mediaHost: string,
@@ -253,11 +253,11 @@ export const answerQuery = async (
   const namespace = query.attrs["xmlns"] ?? ""
   const found = answers[`${namespace} ${about?.tag ?? ""}`] ?? answers[namespace]
   if (found === undefined) {
-    world.complaints.push(`a question about ${namespace} ${about?.tag ?? "nothing"}`)
+    state.complaints.push(`a question about ${namespace} ${about?.tag ?? "nothing"}`)
     return errorTo(query, 501)
   }
-  const refused = found.step === undefined ? undefined : world.orders.refusal(found.step)
+  const refused = found.step === undefined ? undefined : state.orders.refusal(found.step)
   return refused === undefined
-    ? found.answer({ world, device, query, about, mediaHost })
+    ? found.answer({ state, device, query, about, mediaHost })
     : errorTo(query, refused)
 }

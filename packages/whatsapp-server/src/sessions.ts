@@ -8,8 +8,8 @@ import type { Linking } from "./linking.ts"
 import type { Messages } from "./messages.ts"
 import { answerTo, errorTo, find, node, serverJid } from "./nodes.ts"
 import { answerQuery } from "./queries.ts"
-import { heardBy, missedBy, nowSeconds, withDevice } from "./World.ts"
-import type { Device, World } from "./World.ts"
+import { heardBy, missedBy, nowSeconds, withDevice } from "./ServerState.ts"
+import type { Device, ServerState } from "./ServerState.ts"
 
 export interface Sessions {
   readonly opened: (connection: Connection, payload: proto.ClientPayload) => void
@@ -42,7 +42,7 @@ const fail = (connection: Connection, code: number) => {
 }
 
 export const makeSessions = (
-  world: World,
+  state: ServerState,
   linking: Linking,
   messages: Messages,
   mediaHost: () => string,
@@ -51,14 +51,14 @@ export const makeSessions = (
   const devices = new Map<Connection, Device>()
 
   const deviceNamed = ({ device, username }: proto.ClientPayload, connection: Connection) => {
-    const found = world.accounts.get(String(username))?.devices.get(device ?? 0)
+    const found = state.accounts.get(String(username))?.devices.get(device ?? 0)
     const isItself =
       found !== undefined && Buffer.compare(found.clientKey, connection.clientKey) === 0
     return isItself ? found : undefined
   }
 
   const logIn = (connection: Connection, payload: proto.ClientPayload) => {
-    const refused = world.orders.refusal("login")
+    const refused = state.orders.refusal("login")
     if (refused !== undefined) return fail(connection, refused)
     const device = deviceNamed(payload, connection)
     if (device === undefined) return fail(connection, 401)
@@ -93,7 +93,7 @@ export const makeSessions = (
 
   const onQuery = async (device: Device, query: BinaryNode) => {
     if (query.attrs["type"] === "result" || query.attrs["type"] === "error") return
-    const answer = await answerQuery(world, device, query, mediaHost())
+    const answer = await answerQuery(state, device, query, mediaHost())
     if (answer !== undefined) device.connection?.send(answer)
     if (find(query, "active") !== undefined) await catchUp(device)
   }
@@ -115,7 +115,7 @@ export const makeSessions = (
     if (stanza.tag === "receipt") return acknowledge(device, stanza)
     if (stanza.tag === "ack") return heardBy(device, stanza)
     if (!["ib", "presence", "chatstate"].includes(stanza.tag)) {
-      world.complaints.push(`a stanza ${stanza.tag}`)
+      state.complaints.push(`a stanza ${stanza.tag}`)
     }
   }
 
@@ -124,13 +124,13 @@ export const makeSessions = (
     opened: (connection, payload) => {
       open.add(connection)
       if (payload.devicePairingData) {
-        const refused = world.orders.refusal("registration")
+        const refused = state.orders.refusal("registration")
         if (refused === undefined) linking.register(connection, payload.devicePairingData)
         else fail(connection, refused)
       } else {
         logIn(connection, payload)
       }
-      world.changed()
+      state.changed()
     },
     received: async (connection, stanza) => {
       const device = devices.get(connection)
@@ -140,7 +140,7 @@ export const makeSessions = (
         const isPing = stanza.attrs["xmlns"] === "w:p"
         connection.send(isPing ? answerTo(stanza) : errorTo(stanza, 401))
       }
-      world.changed()
+      state.changed()
     },
     closed: (connection) => {
       open.delete(connection)
@@ -151,7 +151,7 @@ export const makeSessions = (
         device.sessions.open -= 1
         if (device.connection === connection) device.connection = undefined
       }
-      world.changed()
+      state.changed()
     },
   }
 }

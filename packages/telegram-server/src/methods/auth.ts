@@ -4,8 +4,8 @@ import type { tl } from "@mtcute/node"
 import { randomBytes } from "node:crypto"
 import { ask, proves } from "../passwords.ts"
 import type { Call, Method } from "../sessions.ts"
-import { Refused, digitsOf, secondsNow, userFor } from "../World.ts"
-import type { CodeWay, Person } from "../World.ts"
+import { Refused, digitsOf, secondsNow, userFor } from "../ServerState.ts"
+import type { CodeWay, Person } from "../ServerState.ts"
 
 const codeTypes: Readonly<Record<CodeWay, (length: number) => tl.auth.TypeSentCodeType>> = {
   app: (length) => ({ _: "auth.sentCodeTypeApp", length }),
@@ -38,17 +38,17 @@ const sentCode = (person: Person | null, hash: string, repeats: number): tl.auth
 
 const checkApplication = (
   { apiHash, apiId }: { readonly apiId: number; readonly apiHash: string },
-  { world }: Call,
+  { state }: Call,
 ) => {
-  if (apiId !== world.apiId || apiHash !== world.apiHash) throw new Refused(400, "API_ID_INVALID")
+  if (apiId !== state.apiId || apiHash !== state.apiHash) throw new Refused(400, "API_ID_INVALID")
 }
 
 /** The client belongs to that person from now on. */
-const logIn = ({ key, world }: Call, person: Person): tl.auth.RawAuthorization => {
+const logIn = ({ key, state }: Call, person: Person): tl.auth.RawAuthorization => {
   if (person.isBanned) throw new Refused(401, "USER_DEACTIVATED_BAN")
   key.person = person
   key.awaited = null
-  world.changed()
+  state.changed()
   return { _: "auth.authorization", user: userFor(person, person) }
 }
 
@@ -59,26 +59,26 @@ const logInOrAsk = (call: Call, person: Person): tl.auth.RawAuthorization => {
 }
 
 const sendCode = (request: tl.auth.RawSendCodeRequest, call: Call): tl.auth.TypeSentCode => {
-  const { key, world } = call
+  const { key, state } = call
   checkApplication(request, call)
   const phone = digitsOf(request.phoneNumber)
   if (phone.length < 7) throw new Refused(406, "PHONE_NUMBER_INVALID")
-  const person = world.people.get(phone) ?? null
+  const person = state.people.get(phone) ?? null
   if (person?.isBanned === true) throw new Refused(400, "PHONE_NUMBER_BANNED")
   if (person !== null && person.dcId !== key.dcId) {
     throw new Refused(303, `PHONE_MIGRATE_${person.dcId}`)
   }
   const hash = randomBytes(9).toString("hex")
-  world.codes.set(phone, { hash, person, repeats: 0 })
+  state.codes.set(phone, { hash, person, repeats: 0 })
   return sentCode(person, hash, 0)
 }
 
 const codeOf = (
   { phoneCodeHash, phoneNumber }: { readonly phoneNumber: string; readonly phoneCodeHash: string },
-  { world }: Call,
+  { state }: Call,
 ) => {
   const phone = digitsOf(phoneNumber)
-  const code = world.codes.get(phone)
+  const code = state.codes.get(phone)
   if (code === undefined || code.hash !== phoneCodeHash) {
     throw new Refused(400, "PHONE_CODE_EXPIRED")
   }
@@ -102,7 +102,7 @@ const signIn = (request: tl.auth.RawSignInRequest, call: Call): tl.auth.TypeAuth
   if ((isByEmail ? emailed : request.phoneCode) !== (code.person?.code ?? "12345")) {
     throw new Refused(400, isByEmail ? "EMAIL_CODE_INVALID" : "PHONE_CODE_INVALID")
   }
-  call.world.codes.delete(phone)
+  call.state.codes.delete(phone)
   if (code.person === null) return { _: "auth.authorizationSignUpRequired" }
   return logInOrAsk(call, code.person)
 }
@@ -129,20 +129,20 @@ const exportLoginToken = (
   request: tl.auth.RawExportLoginTokenRequest,
   call: Call,
 ): tl.auth.TypeLoginToken => {
-  const { key, world } = call
+  const { key, state } = call
   checkApplication(request, call)
-  for (const [token, { by, keyId }] of world.tokens) {
+  for (const [token, { by, keyId }] of state.tokens) {
     if (keyId !== key.id || by === null) continue
     if (by.dcId !== key.dcId) {
       const bytes = Buffer.from(token, "base64url")
       return { _: "auth.loginTokenMigrateTo", dcId: by.dcId, token: bytes }
     }
-    world.tokens.delete(token)
+    state.tokens.delete(token)
     return { _: "auth.loginTokenSuccess", authorization: logInOrAsk(call, by) }
   }
   const token = randomBytes(24)
-  world.tokens.set(token.toString("base64url"), { keyId: key.id, dcId: key.dcId, by: null })
-  world.changed()
+  state.tokens.set(token.toString("base64url"), { keyId: key.id, dcId: key.dcId, by: null })
+  state.changed()
   return { _: "auth.loginToken", expires: secondsNow() + tokenSeconds, token }
 }
 
@@ -151,16 +151,16 @@ const importLoginToken = (
   call: Call,
 ): tl.auth.TypeLoginToken => {
   const name = Buffer.from(token).toString("base64url")
-  const by = call.world.tokens.get(name)?.by ?? null
+  const by = call.state.tokens.get(name)?.by ?? null
   if (by === null) throw new Refused(400, "AUTH_TOKEN_INVALID")
-  call.world.tokens.delete(name)
+  call.state.tokens.delete(name)
   return { _: "auth.loginTokenSuccess", authorization: logInOrAsk(call, by) }
 }
 
-const logOut = (_: tl.auth.RawLogOutRequest, { key, world }: Call): tl.auth.RawLoggedOut => {
+const logOut = (_: tl.auth.RawLogOutRequest, { key, state }: Call): tl.auth.RawLoggedOut => {
   if (key.person === null) throw new Refused(401, "AUTH_KEY_UNREGISTERED")
   key.person = null
-  world.changed()
+  state.changed()
   return { _: "auth.loggedOut" }
 }
 
@@ -191,7 +191,7 @@ const limits = {
   messageLengthMax: 4096,
 } as const
 
-const getConfig = (_: tl.help.RawGetConfigRequest, { key, world }: Call): tl.RawConfig => {
+const getConfig = (_: tl.help.RawGetConfigRequest, { key, state }: Call): tl.RawConfig => {
   const now = secondsNow()
   return {
     _: "config",
@@ -200,7 +200,7 @@ const getConfig = (_: tl.help.RawGetConfigRequest, { key, world }: Call): tl.Raw
     expires: now + 3600,
     testMode: false,
     thisDc: key.dcId,
-    dcOptions: [...world.ports].map(([id, port]) => ({
+    dcOptions: [...state.ports].map(([id, port]) => ({
       _: "dcOption",
       id,
       ipAddress: "127.0.0.1",
@@ -234,7 +234,7 @@ const importAuthorization = (
   call: Call,
 ): tl.auth.RawAuthorization => {
   const [phone = "", dcId = ""] = Buffer.from(bytes).toString().split(" to ")
-  const person = call.world.people.get(phone)
+  const person = call.state.people.get(phone)
   if (person === undefined || Number(dcId) !== call.key.dcId) {
     throw new Refused(400, "AUTH_BYTES_INVALID")
   }

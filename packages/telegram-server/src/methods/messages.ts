@@ -13,8 +13,8 @@ import {
   personSeen,
   secondsNow,
   userFor,
-} from "../World.ts"
-import type { Person, Shown } from "../World.ts"
+} from "../ServerState.ts"
+import type { Person, Shown } from "../ServerState.ts"
 
 /** Who calls. */
 const self = ({ key }: Call): Person => {
@@ -38,15 +38,15 @@ const resolveUsername = (
   const viewer = self(call)
   if (!/^[a-z]\w{3,31}$/i.test(username)) throw new Refused(400, "USERNAME_INVALID")
   const wanted = username.toLowerCase()
-  const person = [...call.world.people.values()].find(
+  const person = [...call.state.people.values()].find(
     (each) => each.username?.toLowerCase() === wanted,
   )
   if (person === undefined) throw new Refused(400, "USERNAME_NOT_OCCUPIED")
   return resolved(viewer, person)
 }
 
-const foundByPhone = ({ world }: Call, phone: string): Person | undefined => {
-  const person = world.people.get(digitsOf(phone))
+const foundByPhone = ({ state }: Call, phone: string): Person | undefined => {
+  const person = state.people.get(digitsOf(phone))
   return person?.isFoundByPhone === true ? person : undefined
 }
 
@@ -65,7 +65,7 @@ const importContacts = (
   call: Call,
 ): tl.contacts.RawImportedContacts => {
   const viewer = self(call)
-  const { takesContacts } = call.world
+  const { takesContacts } = call.state
   const taken = takesContacts ? contacts : []
   const found = taken.flatMap(({ clientId, phone }) => {
     const person = foundByPhone(call, phone)
@@ -87,7 +87,7 @@ const importContacts = (
 const userOf = (input: tl.TypeInputUser, call: Call): Person | undefined => {
   const viewer = self(call)
   if (input._ === "inputUserSelf") return viewer
-  return input._ === "inputUser" ? personSeen(call.world, viewer, input) : undefined
+  return input._ === "inputUser" ? personSeen(call.state, viewer, input) : undefined
 }
 
 const getUsers = ({ id }: tl.users.RawGetUsersRequest, call: Call): ReadonlyArray<tl.RawUser> => {
@@ -205,12 +205,12 @@ const uploaded = (
   }
 }
 
-const recipientOf = (peer: tl.TypeInputPeer, sender: Person, { world }: Call): Person => {
+const recipientOf = (peer: tl.TypeInputPeer, sender: Person, { state }: Call): Person => {
   const person =
     peer._ === "inputPeerSelf"
       ? sender
       : peer._ === "inputPeerUser"
-        ? personSeen(world, sender, peer)
+        ? personSeen(state, sender, peer)
         : undefined
   if (person === undefined) throw new Refused(400, "PEER_ID_INVALID")
   return person
@@ -260,7 +260,7 @@ const deliver = (
     randomId,
   }
   recipient.shown.push(shown)
-  call.world.sent.push(shown)
+  call.state.sent.push(shown)
   const { pts } = addEvent(sender, recipient, (at) => newMessage(message, at))
   if (recipient !== sender) {
     const theirs = {

@@ -99,7 +99,7 @@ export interface LoginToken {
   by: Person | null
 }
 
-export interface World {
+export interface ServerState {
   readonly apiId: number
   readonly apiHash: string
   /** By digits. */
@@ -150,16 +150,16 @@ export const userFor = (viewer: Person | null, person: Person): tl.RawUser => ({
 
 export const peerOf = ({ id }: Person): tl.RawPeerUser => ({ _: "peerUser", userId: id })
 
-const personById = ({ people }: World, id: number): Person | undefined =>
+const personById = ({ people }: ServerState, id: number): Person | undefined =>
   [...people.values()].find((person) => person.id === id)
 
 /** Whom an id with its hash means, as that viewer was told it. */
 export const personSeen = (
-  world: World,
+  state: ServerState,
   viewer: Person,
   { accessHash: hash, userId }: { readonly userId: number; readonly accessHash: Long },
 ): Person | undefined => {
-  const person = personById(world, userId)
+  const person = personById(state, userId)
   return person !== undefined && accessHash(viewer, userId).eq(hash) ? person : undefined
 }
 

@@ -74,7 +74,7 @@ export interface Sent {
   readonly to: string
 }
 
-export interface World {
+export interface ServerState {
   readonly accounts: Map<string, Account>
   readonly groups: Map<string, Group>
   readonly sent: Map<string, Sent>
@@ -99,18 +99,18 @@ const spellingsOf = (digits: string): ReadonlyArray<string> => {
 }
 
 /** The account that a client means by this number, perhaps in another spelling. */
-export const accountCalled = (world: World, number: string): Account | undefined =>
+export const accountCalled = (state: ServerState, number: string): Account | undefined =>
   spellingsOf(digitsOf(number))
-    .map((digits) => world.accounts.get(digits))
+    .map((digits) => state.accounts.get(digits))
     .find((account) => account !== undefined)
 
 /** The account at an address, by phone number or LID, whichever device it names. */
-export const accountAt = (world: World, jid: string): Account | undefined => {
+export const accountAt = (state: ServerState, jid: string): Account | undefined => {
   const decoded = jidDecode(jid)
   if (decoded === undefined) return undefined
   return decoded.server === "lid"
-    ? [...world.accounts.values()].find(({ lid }) => lid === `${decoded.user}@lid`)
-    : world.accounts.get(decoded.user)
+    ? [...state.accounts.values()].find(({ lid }) => lid === `${decoded.user}@lid`)
+    : state.accounts.get(decoded.user)
 }
 
 export const deviceIdOf = (jid: string) => jidDecode(jid)?.device ?? 0
