@@ -4,7 +4,6 @@
  */
 import { Worker } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
-import { emulatorControls } from "@messaging-service/http/emulator"
 import {
   announce,
   isTerminal,
@@ -62,6 +61,12 @@ const listenAll = Effect.fnUntraced(function* (
   }
 })
 
+/** Loaded only where phones are simulated. */
+const emulatorControls = Effect.map(
+  Effect.promise(() => import("@messaging-service/http/emulator")),
+  (emulator) => emulator.emulatorControls,
+)
+
 const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: Listeners) {
   const { admin, metrics, open } = listeners
   const { inlineWorker, service, trustProxy } = settings
@@ -69,7 +74,7 @@ const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: 
   const options = {
     operatorToken: admin === null ? token : null,
     metrics: metrics === null,
-    emulator: service.transport.kind === "simulated" ? emulatorControls : null,
+    emulator: service.transport.kind === "simulated" ? yield* emulatorControls : null,
     publicUrl: service.publicUrl ?? open.url,
     trustProxy,
   }

@@ -1,10 +1,11 @@
 /** What a program outside gets: declarations without Effect, few modules, and a process that ends by itself. */
 import { execFile } from "node:child_process"
-import { readFile } from "node:fs/promises"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { assert, it } from "vitest"
+import { assert, it, onTestFinished } from "vitest"
 
 const run = promisify(execFile)
 
@@ -38,8 +39,8 @@ it("its declarations name nothing of Effect, nor of any other package", async ()
   assert.deepStrictEqual(await foreign(join(home, "dist/index.d.ts")), [])
 })
 
-/** Prints every module that is loaded, then opens, sends, listens, drains and closes. */
-const program = `
+/** A program over `open` that says in its last line every module that it loaded. */
+const programOf = (work: string) => `
 import { registerHooks } from "node:module"
 const loaded = []
 registerHooks({
@@ -49,6 +50,25 @@ registerHooks({
   },
 })
 const { open } = await import(${JSON.stringify(join(home, "src/index.ts"))})
+${work}
+console.log(JSON.stringify(loaded))
+`
+
+/** Runs it until it ends by itself. */
+const runProgram = async (work: string) => {
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", programOf(work)], {
+    cwd: home,
+  })
+  const lines = stdout.trim().split("\n")
+  const loaded = JSON.parse(lines.pop() ?? "[]") as ReadonlyArray<string>
+  assert.isAbove(loaded.length, 100)
+  return { lines, loaded }
+}
+
+const isOfEmulator = (url: string) => /packages\/emulator\/|\/src\/emulator[/.]/.test(url)
+
+/** Opens, sends, listens, drains and closes. */
+const inMemory = `
 const messaging = await open()
 const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
 const api = messaging.as(shop)
@@ -57,19 +77,27 @@ const { id } = await api.messages.send({ to: { phone: "+15550100002" }, text: "H
 await messaging.drain()
 console.log((await api.messages.get(id)).status)
 await messaging.close()
-console.log(JSON.stringify(loaded))
 `
 
 it("a program in memory ends by itself once it has closed, and loads no database", async () => {
-  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], {
-    cwd: home,
-  })
-  const lines = stdout.trim().split("\n")
-  const loaded = JSON.parse(lines.pop() ?? "[]") as ReadonlyArray<string>
+  const { lines, loaded } = await runProgram(inMemory)
   assert.deepStrictEqual(lines, ["sent", "sent"])
-  assert.isAbove(loaded.length, 100)
+  assert.isAbove(loaded.filter(isOfEmulator).length, 5)
   assert.deepStrictEqual(
     loaded.filter((url) => /sql-pg|pglite|store-postgres|whatsapp|baileys|effect\/sql/.test(url)),
     [],
   )
+})
+
+it("a program with live numbers loads nothing of the simulated ones, whatever its store", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "messaging-"))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const { loaded } = await runProgram(`
+for (const store of ["memory", { embedded: ${JSON.stringify(directory)} }]) {
+  const messaging = await open({ store, transport: "live" })
+  await messaging.workspaces.ensure("shop")
+  await messaging.close()
+}
+`)
+  assert.deepStrictEqual(loaded.filter(isOfEmulator), [])
 })

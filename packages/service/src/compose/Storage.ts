@@ -1,11 +1,12 @@
 /**
  * The store that the configuration chooses. Its code is loaded only when it is chosen: a process on
- * PostgreSQL never loads the embedded one, which is large.
+ * PostgreSQL never loads the embedded one, which is large, and one without simulated phones nothing of theirs.
  */
 import { WakeUp } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import type { SimulatedPhones } from "@messaging-service/emulator"
 import type { MemoryStore } from "@messaging-service/store-memory"
+import type { DatabaseOptions, PgliteOptions } from "@messaging-service/store-postgres"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import type { CannotStart } from "./CannotStart.ts"
@@ -13,18 +14,32 @@ import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
 import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
 import { optionalPackage } from "./optionalPackage.ts"
 
-/** Every storage port, what simulated phones keep, and how the worker's loops are woken where that store is used. */
-export type Storage = MemoryStore | SimulatedPhones | WakeUp
+/** The modules of each kind of store, where what they keep is `Kept`. */
+interface StoreModules<Kept> {
+  readonly memory: () => Promise<{ readonly layer: Layer.Layer<Kept> }>
+  readonly postgres: () => Promise<{
+    readonly layer: (options: DatabaseOptions) => Layer.Layer<Kept, StoreUnavailable>
+    readonly layerPglite: (options: PgliteOptions) => Layer.Layer<Kept, StoreUnavailable>
+    readonly layerWakeUp: (options: DatabaseOptions) => Layer.Layer<WakeUp, StoreUnavailable>
+  }>
+}
 
-/** A module that is part of the installation. */
-const loading = <Module>(load: () => Promise<Module>) => Effect.promise(load)
+/** Every storage port. */
+export const storageAlone: StoreModules<MemoryStore> = {
+  memory: () => import("@messaging-service/store-memory"),
+  postgres: () => import("@messaging-service/store-postgres"),
+}
 
-const memory = Effect.map(
-  loading(() => import("@messaging-service/store-memory/emulator")),
-  ({ layer }) => Layer.merge(layer, WakeUp.layerLocal),
-)
+/** The same, with what simulated phones keep. */
+export const storageWithPhones: StoreModules<MemoryStore | SimulatedPhones> = {
+  memory: () => import("@messaging-service/store-memory/emulator"),
+  postgres: () => import("@messaging-service/store-postgres/emulator"),
+}
 
-const embedded = (directory: string | null) =>
+const memory = <Kept>(modules: StoreModules<Kept>) =>
+  Effect.map(Effect.promise(modules.memory), ({ layer }) => Layer.merge(layer, WakeUp.layerLocal))
+
+const embedded = <Kept>(modules: StoreModules<Kept>, directory: string | null) =>
   Effect.gen(function* () {
     if (directory === null) return yield* Effect.die(new Error("a database without a directory"))
     yield* optionalPackage(
@@ -33,9 +48,7 @@ const embedded = (directory: string | null) =>
       () => import("@electric-sql/pglite"),
     )
     yield* holdAlone(directory)
-    const { layerPglite } = yield* loading(
-      () => import("@messaging-service/store-postgres/emulator"),
-    )
+    const { layerPglite } = yield* Effect.promise(modules.postgres)
     // It gives the files of a new database modes of its own, whatever the umask.
     const database = Layer.tap(layerPglite({ dataDir: join(directory, "db") }), () =>
       closeDataDirectory(directory),
@@ -43,39 +56,37 @@ const embedded = (directory: string | null) =>
     return Layer.merge(database, WakeUp.layerLocal)
   })
 
-const postgres = (store: Extract<StoreChoice, { readonly schema: string | null }>) =>
-  Effect.map(
-    loading(() => import("@messaging-service/store-postgres/emulator")),
-    ({ layer, layerWakeUp }) => {
-      const options = {
-        ...(store.kind === "pool" ? { pool: store.pool } : { url: Redacted.value(store.url) }),
-        ...(store.schema === null ? {} : { schema: store.schema }),
-      }
-      return Layer.merge(layer(options), layerWakeUp(options))
-    },
-  )
+const postgres = <Kept>(
+  modules: StoreModules<Kept>,
+  store: Extract<StoreChoice, { readonly schema: string | null }>,
+) =>
+  Effect.map(Effect.promise(modules.postgres), ({ layer, layerWakeUp }) => {
+    const options = {
+      ...(store.kind === "pool" ? { pool: store.pool } : { url: Redacted.value(store.url) }),
+      ...(store.schema === null ? {} : { schema: store.schema }),
+    }
+    return Layer.merge(layer(options), layerWakeUp(options))
+  })
 
 /** Whether other processes may use the same store. */
 export const isShared = (store: StoreChoice): boolean =>
   store.kind === "postgres" || store.kind === "pool"
 
 /**
- * The chosen store, opened and brought up to date. An embedded one is held against other processes.
+ * The chosen store, opened and brought up to date, and how the worker's loops are woken where it is used.
+ * An embedded one is held against other processes.
  */
-export const layerStorage = ({
-  dataDirectory,
-  store,
-}: Pick<ComposedSettings, "dataDirectory" | "store">): Layer.Layer<
-  Storage,
-  CannotStart | StoreUnavailable
-> => {
+export const layerStorage = <Kept>(
+  modules: StoreModules<Kept>,
+  { dataDirectory, store }: Pick<ComposedSettings, "dataDirectory" | "store">,
+): Layer.Layer<Kept | WakeUp, CannotStart | StoreUnavailable> => {
   switch (store.kind) {
     case "memory":
-      return Layer.unwrap(memory)
+      return Layer.unwrap(memory(modules))
     case "embedded":
-      return Layer.unwrap(embedded(dataDirectory))
+      return Layer.unwrap(embedded(modules, dataDirectory))
     case "postgres":
     case "pool":
-      return Layer.unwrap(postgres(store))
+      return Layer.unwrap(postgres(modules, store))
   }
 }

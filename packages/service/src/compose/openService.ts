@@ -15,7 +15,7 @@ import {
   newSecretsKey,
   parseSecretsKey,
 } from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
+import type { StoreUnavailable, WakeUp } from "@messaging-service/core"
 import {
   ClockStore,
   MediaFiles,
@@ -31,12 +31,8 @@ import {
   layerQrCodeImages,
   realTimeLayer,
 } from "@messaging-service/node"
-import {
-  layer as layerSimulatedPhones,
-  layerEmulator,
-  layerLogin as layerSimulatedLogin,
-  layerStoredClock,
-} from "@messaging-service/emulator"
+import type { SimulatedPhones } from "@messaging-service/emulator"
+import type { MemoryStore } from "@messaging-service/store-memory"
 import { Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
@@ -47,17 +43,24 @@ import { keptSecret } from "./keptSecret.ts"
 import type { SecretKind } from "./keptSecret.ts"
 import { numbersInMemory } from "./ComposedSettings.ts"
 import type { ComposedSettings } from "./ComposedSettings.ts"
-import { isShared, layerStorage } from "./Storage.ts"
+import { isShared, layerStorage, storageAlone, storageWithPhones } from "./Storage.ts"
 import { layerLive, requireNoLinkedNumbers } from "./transports.ts"
 import type { ShowCode, TransportChoice } from "./transports.ts"
 
 /** How often to look whether another process has moved an adjustable clock, in real time. */
 const clockPoll = "50 millis"
 
+/** Loaded only for simulated phones and a clock that can be moved. */
+const emulator = Effect.promise(() => import("@messaging-service/emulator"))
+
 /** Service time: the system's, or the stored clock's, which the emulator controls can move. */
 const layerTime = ({ clock, store }: ComposedSettings) =>
   clock === "adjustable"
-    ? layerStoredClock({ poll: isShared(store) ? clockPoll : null })
+    ? Layer.unwrap(
+        Effect.map(emulator, ({ layerStoredClock }) =>
+          layerStoredClock({ poll: isShared(store) ? clockPoll : null }),
+        ),
+      )
     : layerSystemTime
 
 /** Two processes that live at different times are hard to understand without a word. */
@@ -186,11 +189,15 @@ const layerGround = (
     Layer.succeed(WorkerName, `${hostname()}-${process.pid}`),
   )
 
-/** The core over everything but what numbers are connected by. */
-const layerOver = (settings: ComposedSettings, publicUrl: string) => {
+/** The core over a store and everything else but what numbers are connected by. */
+const layerOver = <Kept>(
+  settings: ComposedSettings,
+  publicUrl: string,
+  storage: Layer.Layer<Kept | MemoryStore | WakeUp, CannotStart | StoreUnavailable>,
+) => {
   const below = layerAdapters(settings).pipe(
     Layer.provideMerge(layerTime(settings)),
-    Layer.provideMerge(layerStorage(settings)),
+    Layer.provideMerge(storage),
     Layer.provideMerge(layerSecretsKey(settings)),
     Layer.provideMerge(layerGround(settings, publicUrl)),
   )
@@ -202,17 +209,21 @@ const layerSimulated = (
   settings: ComposedSettings,
   { hasApplication = false }: Extract<TransportChoice, { readonly kind: "simulated" }>,
   publicUrl: string,
-) => {
-  const { below, core } = layerOver(settings, publicUrl)
-  return layerEmulator.pipe(
-    Layer.provideMerge(core),
-    Layer.provideMerge(layerSimulatedPhones),
-    Layer.provideMerge(hasApplication ? layerSimulatedLogin : Layer.empty),
-    Layer.provideMerge(below),
+) =>
+  Layer.unwrap(
+    Effect.map(emulator, ({ layer, layerEmulator, layerLogin }) => {
+      const storage = layerStorage(storageWithPhones, settings)
+      const { below, core } = layerOver<SimulatedPhones>(settings, publicUrl, storage)
+      return layerEmulator.pipe(
+        Layer.provideMerge(core),
+        Layer.provideMerge(layer),
+        Layer.provideMerge(hasApplication ? layerLogin : Layer.empty),
+        Layer.provideMerge(below),
+      )
+    }),
   )
-}
 
-type Whole = ReturnType<typeof layerOver>["core"]
+type Over = ReturnType<typeof layerOver<never>>
 
 /** The emulator controls are there with simulated phones only. */
 const layerWhole = (
@@ -220,14 +231,15 @@ const layerWhole = (
   publicUrl: string,
   showCode: ShowCode,
 ): Layer.Layer<
-  Layer.Success<Whole | ReturnType<typeof layerOver>["below"]>,
+  Layer.Success<Over["core"] | Over["below"]>,
   Layer.Error<ReturnType<typeof layerSimulated>>
 > => {
   const { transport } = settings
   if (transport.kind === "simulated") {
     return layerSimulated(settings, transport, publicUrl)
   }
-  const { below, core } = layerOver(settings, publicUrl)
+  const storage = layerStorage(storageAlone, settings)
+  const { below, core } = layerOver<never>(settings, publicUrl, storage)
   return core.pipe(Layer.provideMerge(layerLive(transport, showCode)), Layer.provideMerge(below))
 }
 

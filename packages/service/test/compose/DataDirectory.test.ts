@@ -10,7 +10,7 @@ import {
   openDataDirectory,
   passingDirectory,
 } from "../../src/compose/DataDirectory.ts"
-import { layerStorage } from "../../src/compose/Storage.ts"
+import { layerStorage, storageAlone } from "../../src/compose/Storage.ts"
 
 describe("the data directory", () => {
   it.effect("is made with all that leads to it, for the service's own user alone", () =>
@@ -134,7 +134,9 @@ describe("the data directory", () => {
       Effect.gen(function* () {
         const directory = join(yield* processes.temporaryDirectory, "data")
         yield* openDataDirectory(directory)
-        yield* Layer.build(layerStorage({ dataDirectory: directory, store: { kind: "embedded" } }))
+        yield* Layer.build(
+          layerStorage(storageAlone, { dataDirectory: directory, store: { kind: "embedded" } }),
+        )
         const names = yield* Effect.promise(() => readdir(directory, { recursive: true }))
         assert.isAbove(names.length, 900)
         const open = yield* Effect.promise(async () => {
