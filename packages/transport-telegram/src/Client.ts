@@ -10,6 +10,7 @@ import type { ITelegramStorageProvider, RpcCallMiddleware } from "@mtcute/node"
 import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
+import { hash } from "node:crypto"
 import { gunzipSync } from "node:zlib"
 import { afterError, refused, unknown } from "./outcomes.ts"
 import { wayOut } from "./proxy.ts"
@@ -40,10 +41,58 @@ const failureOf = (error: unknown): CallFailed => {
   return new CallFailed({ code: 0, text: "the library gave up", seconds: null })
 }
 
+/** Puts a question to the far side; the signal takes it back. */
+export type Ask = <A>(question: (signal: AbortSignal) => Promise<A>) => Effect.Effect<A, CallFailed>
+
 /** A question to the far side, which is taken back when it is interrupted. */
-export const asked = <A>(
-  question: (signal: AbortSignal) => Promise<A>,
-): Effect.Effect<A, CallFailed> => Effect.tryPromise({ try: question, catch: failureOf })
+export const asked: Ask = (question) => Effect.tryPromise({ try: question, catch: failureOf })
+
+/** Questions over an open connection, which end with it. */
+export interface Questions {
+  /** The same as `asked`, and fails at once when the connection is over. */
+  readonly ask: Ask
+  /** How many wait for their answer. */
+  readonly waiting: () => number
+  /** The connection is over. */
+  readonly end: () => void
+}
+
+const connectionOver = Effect.fail(
+  new CallFailed({ code: 0, text: "the connection is over", seconds: null }),
+)
+
+/** Without a fiber of its own for each question, beside that which asks: there are thousands a second. */
+export const makeQuestions = (): Questions => {
+  const waiting = new Set<() => void>()
+  let isOver = false
+  return {
+    ask: <A>(question: (signal: AbortSignal) => Promise<A>) =>
+      Effect.callback<A, CallFailed>((resume) => {
+        if (isOver) return resume(connectionOver)
+        const taking = new AbortController()
+        const giveUp = () => {
+          waiting.delete(giveUp)
+          taking.abort()
+          resume(connectionOver)
+        }
+        const told = (answer: Effect.Effect<A, CallFailed>) => {
+          waiting.delete(giveUp)
+          resume(answer)
+        }
+        waiting.add(giveUp)
+        question(taking.signal).then(
+          (answer) => told(Effect.succeed(answer)),
+          (error: unknown) => told(Effect.fail(failureOf(error))),
+        )
+        return Effect.sync(giveUp)
+      }),
+    waiting: () => waiting.size,
+    end: () => {
+      isOver = true
+      for (const giveUp of waiting) giveUp()
+    },
+  }
+}
 
 /** What a failed call means for the message that it was made for. */
 export const outcomeOf = (failed: CallFailed, isSend: boolean): SendOutcome => {
@@ -59,9 +108,14 @@ const systemVersion = `Node ${process.versions.node}`
 /** What is packed must not unpack to more, in bytes: no answer of the far side is so large. */
 const largestUnpacked = 64 * 1024 * 1024
 
-export class BoundedCrypto extends NodeCryptoProvider {
+/** The library's own, but nothing unpacks without a bound, and digests are made in one step. */
+export class AccountCrypto extends NodeCryptoProvider {
   override gunzip(packed: Uint8Array): Uint8Array {
     return gunzipSync(packed, { maxOutputLength: largestUnpacked })
+  }
+
+  override sha256(data: Uint8Array): Buffer {
+    return hash("sha256", data, "buffer")
   }
 }
 
@@ -130,7 +184,7 @@ export const makeClient = (
   Effect.acquireRelease(
     Effect.sync(() => {
       const { deviceName, firstPauseMillis: first, longestPauseMillis: longest } = settings
-      const crypto = new BoundedCrypto()
+      const crypto = new AccountCrypto()
       if (settings.publicKey !== null) addPublicKey(crypto, settings.publicKey)
       const { server } = settings
       const dc =

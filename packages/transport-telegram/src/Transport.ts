@@ -12,8 +12,8 @@ import type {
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Deferred, Effect, Layer } from "effect"
-import { createHash } from "node:crypto"
-import { asked, outcomeOf } from "./Client.ts"
+import { hash } from "node:crypto"
+import { outcomeOf } from "./Client.ts"
 import type { CallFailed } from "./Client.ts"
 import { endingOf } from "./closing.ts"
 import { textOf, upload } from "./content.ts"
@@ -28,7 +28,7 @@ const openMillis = 15_000
 
 /** The id by which the far side knows a message. */
 export const randomIdOf = (transportId: TransportId): Long => {
-  const bytes = createHash("sha256").update(transportId).digest()
+  const bytes = hash("sha256", transportId, "buffer")
   return new Long(bytes.readInt32LE(0), bytes.readInt32LE(4))
 }
 
@@ -40,26 +40,6 @@ const messageIdIn = (answer: tl.TypeUpdates): number | null => {
   return named?.id ?? null
 }
 
-/** What the answer says of the account's box, as the library counts it. */
-const boxChange = (answer: tl.TypeUpdates): tl.TypeUpdates =>
-  answer._ === "updateShortSentMessage"
-    ? {
-        _: "updates",
-        updates: [
-          {
-            _: "mtcute.dummyUpdate",
-            channelId: 0,
-            pts: answer.pts,
-            ptsCount: answer.ptsCount,
-          },
-        ],
-        users: [],
-        chats: [],
-        date: answer.date,
-        seq: 0,
-      }
-    : answer
-
 export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = Layer.effect(
   TelegramTransport,
   Effect.gen(function* () {
@@ -67,6 +47,15 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
 
     /** Over the number's session, or without one. */
     const over = (
+      numberId: NumberId,
+      use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
+    ): Effect.Effect<SendOutcome> =>
+      Effect.suspend(() => {
+        const open = sessions.openNow(numberId)
+        return open === null ? overOnceOpen(numberId, use) : use(open)
+      })
+
+    const overOnceOpen = (
       numberId: NumberId,
       use: (account: OpenAccount) => Effect.Effect<SendOutcome>,
     ): Effect.Effect<SendOutcome> =>
@@ -83,17 +72,13 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         }),
       )
 
-    /** Ends with the connection. */
-    const until = <A, E, B>(account: OpenAccount, work: Effect.Effect<A, E>, closed: B) =>
-      Effect.raceFirst(work, Effect.as(Deferred.await(account.over), closed))
-
     const request = Effect.fnUntraced(function* (
-      { client }: OpenAccount,
+      { client, questions }: OpenAccount,
       { media, text, transportId }: OutgoingMessage,
     ) {
       const common = { ...textOf(text), randomId: randomIdOf(transportId) }
       if (media === null) return { _: "messages.sendMessage", noWebpage: true, ...common } as const
-      const uploaded = yield* upload(client, media)
+      const uploaded = yield* upload(client, questions.ask, media)
       return uploaded === "unreadable"
         ? uploaded
         : ({ _: "messages.sendMedia", media: uploaded, ...common } as const)
@@ -106,22 +91,23 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
       { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,
       made: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
     ) {
-      const { client, sent } = account
-      const answer = yield* asked((abortSignal) =>
+      const { client, ownChanges, questions, sent } = account
+      const answer = yield* questions.ask((abortSignal) =>
         made._ === "messages.sendMessage"
           ? client.call({ ...made, peer }, { abortSignal })
           : client.call({ ...made, peer }, { abortSignal }),
       )
-      client.handleClientUpdate(boxChange(answer), true)
+      ownChanges.add(answer)
       const messageId = messageIdIn(answer)
       if (messageId !== null) {
-        yield* Effect.promise(() => sent.add(peerId, messageId, message.transportId))
+        sent.add(peerId, messageId, message.transportId)
       }
       return accepted
     })
 
-    /** What failed may say that the session is over at all. */
+    /** What failed may say that the connection is over, or the session at all. */
     const afterFailure = (account: OpenAccount, failed: CallFailed, isSend: boolean) => {
+      if (failed.code === 0 && Deferred.isDoneUnsafe(account.over)) return isSend ? unknown : soon
       const ending = endingOf(failed)
       if (ending === null) return outcomeOf(failed, isSend)
       account.ended(ending)
@@ -135,23 +121,15 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
     ): Effect.Effect<SendOutcome> => {
       let isHandedOver = false
       return Effect.gen(function* () {
-        const prepared = yield* until(
-          account,
-          Effect.gen(function* () {
-            const resolved = yield* resolve(account.client, message.to, force)
-            if ("outcome" in resolved) return resolved
-            return { resolved, made: yield* request(account, message) }
-          }),
-          { outcome: soon },
-        )
-        if ("outcome" in prepared) return prepared.outcome
-        const { made, resolved } = prepared
+        const resolved = yield* resolve(account.client, account.questions.ask, message.to, force)
+        if ("outcome" in resolved) return resolved.outcome
+        const made = yield* request(account, message)
         // Nothing of the message has left, and what the file is may still be there.
         if (made === "unreadable") return soon
         // A process that was frozen wakes up here, and another has the number by then.
         if (!sessions.owns(message.numberId)) return moved
         isHandedOver = true
-        return yield* until(account, deliver(account, message, resolved, made), unknown)
+        return yield* deliver(account, message, resolved, made)
       }).pipe(
         Effect.catchTag("CallFailed", (failed) => {
           // What was remembered of the person holds no more, or never did for this account.
@@ -166,13 +144,7 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
     return TelegramTransport.of({
       dropsCopies: true,
       send: Effect.fn("TelegramTransport.send")((message: OutgoingMessage) =>
-        over(message.numberId, (account) =>
-          Effect.acquireUseRelease(
-            Effect.sync(() => void account.waiting++),
-            () => attempt(account, message, false),
-            () => Effect.sync(() => void account.waiting--),
-          ),
-        ),
+        over(message.numberId, (account) => attempt(account, message, false)),
       ),
       // Sessions are kept for as long as their events are taken: by the worker alone.
       listen: sessions.listen,

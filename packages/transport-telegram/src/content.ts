@@ -5,8 +5,7 @@
 import type { OutgoingMedia } from "@messaging-service/core/ports"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Effect, Stream } from "effect"
-import { asked } from "./Client.ts"
-import type { CallFailed } from "./Client.ts"
+import type { Ask, CallFailed } from "./Client.ts"
 import { formatted } from "./formatting.ts"
 import type { Formatted } from "./formatting.ts"
 
@@ -40,6 +39,7 @@ const unreadable = "unreadable" as const
 /** Puts the file to the far side; no recipient sees it before the message that names it. */
 export const upload = (
   client: TelegramClient,
+  ask: Ask,
   { content, fileName, mimeType, size, type }: OutgoingMedia,
 ): Effect.Effect<tl.TypeInputMedia | typeof unreadable, CallFailed> =>
   Effect.suspend(() => {
@@ -49,7 +49,7 @@ export const upload = (
         isUnreadable = true
       }),
     )
-    const uploaded = asked((abortSignal) =>
+    const uploaded = ask((abortSignal) =>
       client.uploadFile({
         file: Stream.toReadableStream(bytes),
         fileSize: size,

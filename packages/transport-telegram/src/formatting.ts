@@ -39,6 +39,7 @@ const closingAt = (characters: ReadonlyArray<string>, start: number, end: number
 }
 
 export const formatted = (source: string): Formatted => {
+  if (!/[*_~]/.test(source)) return { text: source, entities: [] }
   const characters = [...source]
   const entities: Array<Formatted["entities"][number]> = []
   let text = ""

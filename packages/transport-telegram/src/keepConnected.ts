@@ -17,10 +17,10 @@ import type {
 } from "@messaging-service/core/ports"
 import type { TelegramClient } from "@mtcute/node"
 import { Clock, Deferred, Effect, Queue, Random } from "effect"
-import { makeClient, asked } from "./Client.ts"
+import { asked, makeClient, makeQuestions } from "./Client.ts"
 import { endingOf, isWorthless } from "./closing.ts"
 import { fromText } from "./credentials.ts"
-import { makeSentMessages } from "./OpenAccount.ts"
+import { makeOwnChanges, makeSentMessages } from "./OpenAccount.ts"
 import type { OpenAccount, SentMessages } from "./OpenAccount.ts"
 import { remembering } from "./remembering.ts"
 import type { TelegramSettings } from "./settings.ts"
@@ -97,7 +97,12 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     const heard = () => {
       lastWordAt = clock.currentTimeMillisUnsafe()
     }
-    const events = yield* eventsOf(client, heard)
+    const ownChanges = makeOwnChanges(client)
+    yield* Effect.addFinalizer(() => Effect.sync(ownChanges.handOver))
+    const events = yield* eventsOf(client, () => {
+      heard()
+      ownChanges.handOver()
+    })
     const connects = asked(() => client.connect()).pipe(
       Effect.andThen(asked(() => client.startUpdatesLoop())),
       Effect.ignore,
@@ -117,13 +122,20 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
           if (live.open !== null) break
           const reason = yield* checkSession(client, heard)
           if (reason !== null) return reason
+          const over = yield* Deferred.make<void>()
+          const questions = makeQuestions()
+          yield* Deferred.await(over).pipe(
+            Effect.ensuring(Effect.sync(questions.end)),
+            Effect.forkScoped({ startImmediately: true }),
+          )
           const account: OpenAccount = {
             client,
             sent,
-            over: yield* Deferred.make<void>(),
+            over,
+            ownChanges,
+            questions,
             lastWordAt: () => lastWordAt,
             ended: (why) => void Queue.offerUnsafe(events, { _tag: "Ended", reason: why }),
-            waiting: 0,
           }
           yield* connecting.opened(account, phone)
           break
@@ -155,7 +167,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     const hold = makeHold(() => ownership.owns(numberId))
     yield* Effect.addFinalizer(() => Effect.sync(hold.letGo))
     const place = remembering(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
-    yield* Effect.addFinalizer(() => Effect.sync(place.stop))
+    yield* Effect.addFinalizer(() => Effect.promise(() => place.end(ownership.owns(numberId))))
     const client = yield* makeClient(settings, {
       application,
       storage: makeStorage(place),

@@ -6,8 +6,7 @@ import type { SendOutcome, Target } from "@messaging-service/core/ports"
 import { Long } from "@mtcute/node"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Effect } from "effect"
-import { asked } from "./Client.ts"
-import type { CallFailed } from "./Client.ts"
+import type { Ask, CallFailed } from "./Client.ts"
 import { refused } from "./outcomes.ts"
 
 /** Whom a message goes to, or why it goes nowhere. */
@@ -45,11 +44,12 @@ const unoccupied: ReadonlySet<string> = new Set(["PHONE_NOT_OCCUPIED", "PHONE_NU
 
 const byPhone = (
   client: TelegramClient,
+  ask: Ask,
   phone: string,
   force: boolean,
 ): Effect.Effect<Resolved, CallFailed> => {
   const digits = phone.replace(/^\+/, "")
-  const imported = asked((abortSignal) =>
+  const imported = ask((abortSignal) =>
     client.call(
       {
         _: "contacts.importContacts",
@@ -82,7 +82,7 @@ const byPhone = (
           ),
     ),
   )
-  return asked(async (abortSignal) => {
+  return ask(async (abortSignal) => {
     const known = force ? null : await client.storage.peers.getByPhone(digits)
     if (known !== null) return personOf(known, phone)
     const call = { _: "contacts.resolvePhone", phone: digits } as const
@@ -95,8 +95,8 @@ const byPhone = (
 }
 
 /** Each name is asked for as it is: the library takes some of them for words of its own. */
-const byUsername = (client: TelegramClient, username: string, force: boolean) =>
-  asked(async (abortSignal) => {
+const byUsername = (client: TelegramClient, ask: Ask, username: string, force: boolean) =>
+  ask(async (abortSignal) => {
     const known = force ? null : await client.storage.peers.getByUsername(username)
     if (known !== null) return personOf(known, `@${username}`)
     const call = { _: "contacts.resolveUsername", username } as const
@@ -106,27 +106,28 @@ const byUsername = (client: TelegramClient, username: string, force: boolean) =>
 /** No person's id is larger. */
 const largestUserId = 2 ** 40 - 1
 
-const byUserId = (client: TelegramClient, userId: number, force: boolean) =>
+const byUserId = (client: TelegramClient, ask: Ask, userId: number, force: boolean) =>
   userId > largestUserId
     ? Effect.succeed(nowhere(`tg:${userId} is no person on Telegram.`))
     : Effect.map(
-        asked(() => client.resolvePeer(userId, force)),
+        ask(() => client.resolvePeer(userId, force)),
         (peer) => personOf(peer, `tg:${userId}`),
       )
 
-/** `force`: what is remembered of the person is not believed. */
+/** `force`: what is remembered of the person is not believed. `ask` puts questions to the far side. */
 export const resolve = (
   client: TelegramClient,
+  ask: Ask,
   to: Target,
   force: boolean,
 ): Effect.Effect<Resolved, CallFailed> => {
   switch (to.kind) {
     case "phone":
-      return byPhone(client, to.phone, force)
+      return byPhone(client, ask, to.phone, force)
     case "username":
-      return byUsername(client, to.username, force)
+      return byUsername(client, ask, to.username, force)
     case "user_id":
-      return byUserId(client, to.userId, force)
+      return byUserId(client, ask, to.userId, force)
     case "group":
       return Effect.succeed({
         outcome: refused("group_not_found", "Telegram accounts send to people only."),

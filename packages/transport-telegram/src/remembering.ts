@@ -20,17 +20,34 @@ const boxState: ReadonlySet<string> = new Set([
   "updates_seq",
 ])
 
-/** The latest of the box's state is written so long after it changed, in real milliseconds. */
-const boxMillis = 1000
+/** What may wait is written so soon after it changed, with what changes meanwhile, in real milliseconds. */
+const soonMillis = 20
+
+/** And so long after it was last written at the earliest. */
+const laterMillis = 1000
+
+/** How long the last write of an account may take once it is let go, in real milliseconds. */
+const endingMillis = 2000
 
 const nameOf = ({ id, type }: Pick<KeyChange, "type" | "id">): string => `${type} ${id}`
 
 export interface Remembering extends KeyPlace {
-  /** Writes nothing more by itself. */
-  readonly stop: () => void
+  /**
+   * Notes a key that is written a little later, with others; what is read of it is the latest at once.
+   * `value` is asked for when it is needed.
+   */
+  readonly later: (type: string, id: string, value: () => string | null) => void
+  /** From now on nothing is written by itself; what waits is written before, if `mayWrite`. */
+  readonly end: (mayWrite: boolean) => Promise<void>
 }
 
-export const remembering = (place: KeyPlace, laterMillis = boxMillis): Remembering => {
+export const remembering = (
+  place: KeyPlace,
+  pauses: { readonly soon: number; readonly later: number } = {
+    soon: soonMillis,
+    later: laterMillis,
+  },
+): Remembering => {
   const latest = new Map<string, string | null>()
   const remember = (name: string, value: string | null) => {
     latest.delete(name)
@@ -41,20 +58,59 @@ export const remembering = (place: KeyPlace, laterMillis = boxMillis): Rememberi
 
   /** Those of the box's state that were written once: without any, nothing could be caught up with. */
   const begun = new Set<string>()
-  const waiting = new Map<string, KeyChange>()
-  let timer: NodeJS.Timeout | undefined
-  const writeWaiting = () => {
-    timer = undefined
-    const changes = [...waiting.values()]
-    waiting.clear()
-    place.write(changes).catch(() => undefined)
+  const mayWait = ({ id, type }: KeyChange) => type === "state" && begun.has(id)
+
+  interface Waiting extends Pick<KeyChange, "type" | "id"> {
+    readonly value: () => string | null
   }
-  const mayWait = (change: KeyChange) => change.type === "state" && begun.has(change.id)
+  const waiting = new Map<string, Waiting>()
+  /** What is being written: until that is done it cannot be read. */
+  const underWay = new Map<string, string | null>()
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> | null = null
+  let isEnded = false
+  let lastAt = -Infinity
+  const writeWaiting = (): Promise<void> => {
+    timer = undefined
+    if (waiting.size === 0) return Promise.resolve()
+    lastAt = performance.now()
+    const changes = [...waiting.values()].map(({ id, type, value }): KeyChange => ({
+      type,
+      id,
+      value: value(),
+    }))
+    waiting.clear()
+    for (const change of changes) {
+      remember(nameOf(change), change.value)
+      underWay.set(nameOf(change), change.value)
+    }
+    writing = place
+      .write(changes)
+      .catch(() => undefined)
+      .finally(() => {
+        underWay.clear()
+        writing = null
+        writeSoon()
+      })
+    return writing
+  }
+  const writeSoon = () => {
+    if (isEnded || writing !== null || waiting.size === 0) return
+    const left = pauses.later - (performance.now() - lastAt)
+    timer ??= setTimeout(() => void writeWaiting(), Math.max(pauses.soon, left))
+  }
+  const later = (type: string, id: string, value: () => string | null) => {
+    waiting.set(nameOf({ type, id }), { type, id, value })
+    writeSoon()
+  }
 
   return {
+    later,
     read: async (type, id) => {
       const name = nameOf({ type, id })
-      const known = waiting.get(name)?.value ?? latest.get(name)
+      const waits = waiting.get(name)
+      if (waits !== undefined) return waits.value()
+      const known = latest.has(name) ? latest.get(name) : underWay.get(name)
       if (known !== undefined) {
         remember(name, known)
         return known
@@ -67,10 +123,13 @@ export const remembering = (place: KeyPlace, laterMillis = boxMillis): Rememberi
       return value
     },
     write: async (changes) => {
-      for (const change of changes) remember(nameOf(change), change.value)
-      const soon = changes.filter((change) => !mayWait(change))
-      for (const change of changes) if (mayWait(change)) waiting.set(nameOf(change), change)
-      if (waiting.size > 0) timer ??= setTimeout(writeWaiting, laterMillis)
+      const soon: Array<KeyChange> = []
+      for (const change of changes) {
+        const { id, type, value } = change
+        remember(nameOf(change), value)
+        if (mayWait(change)) later(type, id, () => value)
+        else soon.push(change)
+      }
       if (soon.length === 0) return
       await place.write(soon)
       for (const { id, type } of soon) if (type === "state" && boxState.has(id)) begun.add(id)
@@ -80,8 +139,15 @@ export const remembering = (place: KeyPlace, laterMillis = boxMillis): Rememberi
       for (const [name, change] of waiting) if (change.type === type) waiting.delete(name)
       return place.clear(type)
     },
-    stop: () => {
+    end: async (mayWrite) => {
+      isEnded = true
       clearTimeout(timer)
+      if (!mayWrite) return waiting.clear()
+      if (waiting.size === 0 && writing === null) return
+      const { promise: tooLate, resolve } = Promise.withResolvers<void>()
+      const alarm = setTimeout(resolve, endingMillis)
+      await Promise.race([Promise.resolve(writing).then(writeWaiting), tooLate])
+      clearTimeout(alarm)
       waiting.clear()
     },
   }

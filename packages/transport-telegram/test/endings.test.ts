@@ -1,8 +1,8 @@
-/** Clients whose scope ends. */
-import { assert, it } from "@effect/vitest"
-import { MemoryStorage } from "@mtcute/node"
-import { Effect, Redacted } from "effect"
-import { makeClient } from "../src/Client.ts"
+/** Clients whose scope ends, and questions whose connection does. */
+import { assert, describe, it } from "@effect/vitest"
+import { MemoryStorage, tl } from "@mtcute/node"
+import { Effect, Exit, Fiber, Redacted } from "effect"
+import { makeClient, makeQuestions } from "../src/Client.ts"
 import { defaultSettings } from "../src/settings.ts"
 
 it.live("a client that waits for a write of its own is gone none the less", () =>
@@ -30,3 +30,45 @@ it.live("a client that waits for a write of its own is gone none the less", () =
     assert.isTrue(isAsked)
   }),
 )
+
+describe("a question", () => {
+  const neverAnswered = (taken: Array<AbortSignal>) => (signal: AbortSignal) => {
+    taken.push(signal)
+    return new Promise<never>(() => undefined)
+  }
+
+  it.effect("ends with its connection, is taken back, and none is asked after that", () =>
+    Effect.gen(function* () {
+      const { ask, end, waiting } = makeQuestions()
+      const taken: Array<AbortSignal> = []
+      const asking = yield* Effect.forkChild(ask(neverAnswered(taken)), { startImmediately: true })
+      assert.strictEqual(yield* ask(() => Promise.resolve("answer")), "answer")
+      assert.strictEqual(waiting(), 1)
+      end()
+      const failed = yield* Effect.flip(Fiber.join(asking))
+      assert.strictEqual(failed.code, 0)
+      assert.deepStrictEqual(
+        taken.map(({ aborted }) => aborted),
+        [true],
+      )
+      yield* Effect.flip(ask(neverAnswered(taken)))
+      assert.lengthOf(taken, 1)
+      assert.strictEqual(waiting(), 0)
+    }),
+  )
+
+  it.effect("that is interrupted is taken back, and one that fails says why", () =>
+    Effect.gen(function* () {
+      const { ask, waiting } = makeQuestions()
+      const taken: Array<AbortSignal> = []
+      const asking = yield* Effect.forkChild(ask(neverAnswered(taken)), { startImmediately: true })
+      yield* Fiber.interrupt(asking)
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(asking)))
+      assert.isTrue(taken[0]?.aborted)
+      const refusal = new tl.RpcError(400, "PEER_ID_INVALID")
+      const failed = yield* Effect.flip(ask(() => Promise.reject(refusal)))
+      assert.deepInclude(failed, { code: 400, text: "PEER_ID_INVALID" })
+      assert.strictEqual(waiting(), 0)
+    }),
+  )
+})

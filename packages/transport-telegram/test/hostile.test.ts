@@ -12,7 +12,7 @@ import type { CallOutcome } from "@messaging-service/telegram-server"
 import { Effect, Layer } from "effect"
 import { gzipSync } from "node:zlib"
 import { Sessions } from "../src/index.ts"
-import { BoundedCrypto } from "../src/Client.ts"
+import { AccountCrypto } from "../src/Client.ts"
 import { endingOf } from "../src/closing.ts"
 import { afterError } from "../src/outcomes.ts"
 import { keptKeys, keysInMemory, makeStorage } from "../src/storage.ts"
@@ -233,7 +233,7 @@ layer(layerWorld)("an account that meets more people than are kept", (it) => {
 
 describe("what the far side has packed", () => {
   it("is unpacked up to a bound", () => {
-    const crypto = new BoundedCrypto()
+    const crypto = new AccountCrypto()
     const packed = (mebibytes: number) => gzipSync(Buffer.alloc(mebibytes * 1024 * 1024))
     assert.strictEqual(crypto.gunzip(packed(1)).length, 1024 * 1024)
     assert.throws(() => crypto.gunzip(packed(65)))

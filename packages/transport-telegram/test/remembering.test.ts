@@ -1,13 +1,17 @@
-/** What an account asks the vault for, and what it writes there. */
+/** What an account asks the vault for and what it writes there, and what the library hears of it. */
 import { assert, describe, it } from "@effect/vitest"
+import type { TransportId } from "@messaging-service/core/ports"
+import { Long } from "@mtcute/node"
+import type { tl } from "@mtcute/node"
 import { Effect } from "effect"
+import { makeOwnChanges, makeSentMessages } from "../src/OpenAccount.ts"
 import { remembering } from "../src/remembering.ts"
 import type { Remembering } from "../src/remembering.ts"
-import { keysInMemory } from "../src/storage.ts"
-import { until } from "./LiveWorld.ts"
+import { keysInMemory, sentType } from "../src/storage.ts"
+import { until, untilSo } from "./LiveWorld.ts"
 
 /** A place that says what it was asked for. */
-const aPlace = () => {
+const aPlace = (pauses = { soon: 1, later: 10 }) => {
   const inner = keysInMemory([{ type: "peer", id: "7", value: "seven" }])
   const reads: Array<string> = []
   const writes: Array<string> = []
@@ -23,9 +27,9 @@ const aPlace = () => {
         return inner.write(changes)
       },
     },
-    10,
+    pauses,
   )
-  return { place, reads, writes }
+  return { inner, place, reads, writes }
 }
 
 const set = (place: Remembering, type: string, id: string, value: string | null) =>
@@ -72,11 +76,146 @@ describe("what an account keeps", () => {
       const { place, writes } = aPlace()
       const other = aPlace()
       for (const value of ["1", "2"]) yield* set(place, "state", "updates_pts", value)
-      place.stop()
+      yield* Effect.promise(() => place.end(false))
       // Begun later, and so due later.
       for (const value of ["1", "2"]) yield* set(other.place, "state", "updates_pts", value)
       yield* until(() => other.writes.length === 2)
       assert.deepStrictEqual(writes, ["updates_pts=1"])
     }),
   )
+
+  it.effect("of messages that were sent is written soon, and then once for all of a second", () =>
+    Effect.gen(function* () {
+      const { inner, place, writes } = aPlace({ soon: 1, later: 10 })
+      const sent = makeSentMessages(place)
+      const of = (peer: number) => Effect.promise(() => inner.read(sentType, String(peer)))
+      sent.add(7, 1, "A" as TransportId)
+      yield* until(() => writes.length === 1)
+      for (const [at, id] of ["B", "C", "D"].entries()) sent.add(7, at + 2, id as TransportId)
+      sent.add(8, 5, "E" as TransportId)
+      yield* until(() => writes.length === 2)
+      assert.strictEqual(yield* of(7), '[[1,"A"],[2,"B"],[3,"C"],[4,"D"]]')
+      assert.strictEqual(yield* of(8), '[[5,"E"]]')
+      assert.deepStrictEqual(yield* Effect.promise(() => sent.readUpTo(7, 3)), [
+        "A",
+        "B",
+        "C",
+      ] as Array<TransportId>)
+      assert.deepStrictEqual(yield* Effect.promise(() => sent.readUpTo(7, 3)), [])
+      yield* until(() => writes.length === 3)
+      assert.strictEqual(yield* of(7), '[[4,"D"]]')
+      // As a process does that has the account next.
+      const next = makeSentMessages(remembering(inner))
+      assert.deepStrictEqual(yield* Effect.promise(() => next.readUpTo(7, 9)), [
+        "D",
+      ] as Array<TransportId>)
+    }),
+  )
+
+  it.effect("can be read while it is being written, and what follows is written behind it", () =>
+    Effect.gen(function* () {
+      const inner = keysInMemory([])
+      const held = Promise.withResolvers<void>()
+      const writes: Array<number> = []
+      const place = remembering(
+        {
+          ...inner,
+          write: async (changes) => {
+            writes.push(changes.length)
+            await held.promise
+            return inner.write(changes)
+          },
+        },
+        { soon: 1, later: 1 },
+      )
+      place.later("sent", "7", () => "one")
+      yield* until(() => writes.length === 1)
+      for (let id = 0; id < 200; id++) {
+        place.later("other", String(id), () => "full")
+        // More than are remembered.
+        yield* get(place, "peer", String(id))
+      }
+      assert.strictEqual(yield* get(place, "sent", "7"), "one")
+      const other = remembering(inner, { soon: 5, later: 5 })
+      other.later("sent", "8", () => "two")
+      yield* untilSo(
+        Effect.map(
+          Effect.promise(() => inner.read("sent", "8")),
+          (it) => it !== null,
+        ),
+      )
+      assert.lengthOf(writes, 1)
+      held.resolve()
+      yield* until(() => writes.length === 2)
+      assert.deepStrictEqual(writes, [1, 200])
+    }),
+  )
+
+  it.effect("is written to the last of it when the account is let go in order", () =>
+    Effect.gen(function* () {
+      const { inner, place, writes } = aPlace({ soon: 60_000, later: 60_000 })
+      place.later("sent", "7", () => "one")
+      yield* Effect.promise(() => place.end(true))
+      assert.strictEqual(yield* Effect.promise(() => inner.read("sent", "7")), "one")
+      place.later("sent", "7", () => "two")
+      yield* Effect.promise(() => place.end(true))
+      yield* Effect.promise(() => place.end(true))
+      assert.lengthOf(writes, 2)
+    }),
+  )
+})
+
+describe("what an account's own messages change in its box", () => {
+  const shortAnswer = (pts: number): tl.RawUpdateShortSentMessage => ({
+    _: "updateShortSentMessage",
+    out: true,
+    id: pts,
+    pts,
+    ptsCount: 1,
+    date: pts,
+  })
+
+  /** What the library heard: of each step up to where, and how many changes it is. */
+  const aLibrary = (laterMillis: number) => {
+    const heard: Array<ReadonlyArray<number> | string> = []
+    const changes = makeOwnChanges(
+      {
+        handleClientUpdate: (told) => {
+          const steps = told._ === "updates" ? told.updates : []
+          for (const step of steps) {
+            heard.push(step._ === "mtcute.dummyUpdate" ? [step.pts, step.ptsCount] : step._)
+          }
+        },
+      },
+      laterMillis,
+    )
+    return { changes, heard }
+  }
+
+  it.effect("is one step where one followed the other, and handed over by itself in time", () =>
+    Effect.gen(function* () {
+      const { changes, heard } = aLibrary(1)
+      for (const pts of [11, 12, 13]) changes.add(shortAnswer(pts))
+      assert.deepStrictEqual(heard, [])
+      yield* until(() => heard.length > 0)
+      assert.deepStrictEqual(heard, [[13, 3]])
+    }),
+  )
+
+  it("is handed over before what came later, and never across what came between", () => {
+    const { changes, heard } = aLibrary(60_000)
+    changes.add(shortAnswer(11))
+    changes.add(shortAnswer(13))
+    assert.deepStrictEqual(heard, [[11, 1]])
+    changes.handOver()
+    changes.handOver()
+    assert.deepStrictEqual(heard, [
+      [11, 1],
+      [13, 1],
+    ])
+    changes.add(shortAnswer(14))
+    const file: tl.RawUpdateMessageID = { _: "updateMessageID", id: 1, randomId: Long.ONE }
+    changes.add({ _: "updates", updates: [file], users: [], chats: [], date: 0, seq: 0 })
+    assert.deepStrictEqual(heard.slice(2), [[14, 1], "updateMessageID"])
+  })
 })

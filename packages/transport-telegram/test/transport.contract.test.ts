@@ -114,7 +114,7 @@ const layerFarSide = Layer.effect(
           return (
             account !== null &&
             typeof account !== "string" &&
-            account.waiting > 0 &&
+            account.questions.waiting() > 0 &&
             server.ordersLeft(digits(id)) === 0
           )
         }),

@@ -57,6 +57,8 @@ export interface LiveNumbers<Open extends LiveConnection> {
    * another worker has it; null when the number has no session.
    */
   open(numberId: NumberId): Effect.Effect<Open | ClosedReason | "elsewhere" | null>
+  /** The number's open connection where it has one at this very moment, and may use it; or null. */
+  openNow(numberId: NumberId): Open | null
   /** Whether the number is still this worker's. */
   owns(numberId: NumberId): boolean
   status(numberId: NumberId): LiveStatus | null
@@ -141,9 +143,15 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       return live
     })
 
+    /** What waits for its connection waits no longer: the next one is opened elsewhere, or on its own. */
+    const giveUpWaiting = (live: LiveNumber<Open>) =>
+      Deferred.doneUnsafe(live.turn, Effect.succeed("connection_lost" as const))
+
     const release = Effect.fnUntraced(function* (numberId: NumberId) {
+      const live = held.get(numberId)
       yield* FiberMap.remove(fibers, numberId)
       held.delete(numberId)
+      if (live !== undefined) giveUpWaiting(live)
     })
 
     const goodbyes = yield* makeGoodbyes(options, {
@@ -154,8 +162,12 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     })
 
     const releaseAll = Effect.suspend(() => {
+      const all = [...held.values()]
       held.clear()
-      return Effect.andThen(goodbyes.stopAll, FiberMap.clear(fibers))
+      return goodbyes.stopAll.pipe(
+        Effect.andThen(FiberMap.clear(fibers)),
+        Effect.andThen(Effect.sync(() => all.forEach(giveUpWaiting))),
+      )
     })
 
     /** Lets go of the numbers that another worker has by now: that one connects them, or logs them out. */
@@ -286,6 +298,12 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         if (kept.success !== "session") return null
         return yield* settled(held.get(numberId) ?? (yield* start(numberId, true)))
       }),
+      openNow: (numberId) => {
+        const known = held.get(numberId)
+        if (known === undefined || known.leaves || !ownership.owns(numberId)) return null
+        const { open } = known
+        return open === null || Deferred.isDoneUnsafe(open.over) ? null : open
+      },
       connectQuietly: Effect.fnUntraced(function* (numberId) {
         for (;;) {
           yield* release(numberId)

@@ -148,6 +148,54 @@ it.effect("those who ask for a number that is being opened get one connection", 
   }),
 )
 
+it.effect(
+  "those who wait for a number that is let go are told at once that there is no connection",
+  () =>
+    Effect.gen(function* () {
+      const world = aLiveWorld()
+      world.keep(one)
+      world.away.far = true
+      const { listener, numbers } = yield* listening(world)
+      const moved = yield* Effect.forkChild(numbers.open(one))
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(moved.pollUnsafe())
+      yield* world.move(true)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* Fiber.join(moved), "connection_lost")
+      yield* world.move(false)
+      yield* TestClock.adjust("1 second")
+      const ended = yield* Effect.forkChild(numbers.open(one))
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(ended.pollUnsafe())
+      yield* Fiber.interrupt(listener)
+      assert.strictEqual(yield* Fiber.join(ended), "connection_lost")
+    }),
+)
+
+it.effect("a connection is there at once only while it is open, this worker's, and to stay", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    world.keep(one)
+    const before = yield* world.numbers()
+    assert.isNull(before.openNow(one))
+    const { numbers } = yield* listening(world)
+    const connection = numbers.openNow(one)
+    assert.isNotNull(connection)
+    assert.strictEqual(yield* numbers.open(one), connection)
+    world.away.owner = true
+    assert.isNull(numbers.openNow(one))
+    world.away.owner = false
+    assert.strictEqual(numbers.openNow(one), connection)
+    if (connection !== null) Deferred.doneUnsafe(connection.over, Effect.void)
+    assert.isNull(numbers.openNow(one))
+    yield* world.end(one, again)
+    yield* TestClock.adjust("1 minute")
+    assert.isNotNull(numbers.openNow(one))
+    yield* Effect.forkChild(numbers.logOut(one), { startImmediately: true })
+    assert.isNull(numbers.openNow(one))
+  }),
+)
+
 it.effect("a goodbye is kept while the far side is away, and said once when it is back", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
