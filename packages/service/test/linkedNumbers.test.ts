@@ -20,6 +20,9 @@ const sessionsOf = (context: Context.Context<ComposedService>) => {
 
 const accepts = { worker: false } satisfies OpenOptions
 
+/** The store is started five times, and an embedded one takes seconds for it on a busy machine. */
+const startsMillis = 180_000
+
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "simulated phones where numbers are linked for real",
   (it) => {
@@ -34,34 +37,37 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     }
     for (const [name, options] of Object.entries(stores)) {
-      it.effect(`on ${name} the start is refused, and so is a drain of what was accepted`, () =>
-        Effect.gen(function* () {
-          const store = yield* options
-          yield* Effect.promise(async () => {
-            const before = await openedWithPhones({ ...store, ...accepts })
-            const { api, shop } = await aShop(before.messaging)
-            const [number] = await api.numbers.list()
-            assert(number !== undefined)
-            await sessionsOf(before.context).link(number.id)
-            const { id } = await api.messages.send({ to: { phone }, text: "Hello" })
-            const notDrained = await failure(before.messaging.drain())
-            await before.messaging.close()
+      it.effect(
+        `on ${name} the start is refused, and so is a drain of what was accepted`,
+        () =>
+          Effect.gen(function* () {
+            const store = yield* options
+            yield* Effect.promise(async () => {
+              const before = await openedWithPhones({ ...store, ...accepts })
+              const { api, shop } = await aShop(before.messaging)
+              const [number] = await api.numbers.list()
+              assert(number !== undefined)
+              await sessionsOf(before.context).link(number.id)
+              const { id } = await api.messages.send({ to: { phone }, text: "Hello" })
+              const notDrained = await failure(before.messaging.drain())
+              await before.messaging.close()
 
-            const notOpened = await failure(opened(store))
-            for (const { code, message } of [notDrained, notOpened]) {
-              assert.strictEqual(code, "cannot_start")
-              assert.match(message, /^transport: "simulated" [^\n]+ transport: "live"$/)
-            }
+              const notOpened = await failure(opened(store))
+              for (const { code, message } of [notDrained, notOpened]) {
+                assert.strictEqual(code, "cannot_start")
+                assert.match(message, /^transport: "simulated" [^\n]+ transport: "live"$/)
+              }
 
-            const after = await openedWithPhones({ ...store, ...accepts })
-            const { messages } = after.messaging.as(shop)
-            assert.strictEqual((await messages.get(id)).status, "queued")
-            await sessionsOf(after.context).leave(number.id)
-            assert.strictEqual((await after.messaging.drain()).sent, 1)
-            await after.messaging.close()
-            await (await opened(store)).close()
-          })
-        }),
+              const after = await openedWithPhones({ ...store, ...accepts })
+              const { messages } = after.messaging.as(shop)
+              assert.strictEqual((await messages.get(id)).status, "queued")
+              await sessionsOf(after.context).leave(number.id)
+              assert.strictEqual((await after.messaging.drain()).sent, 1)
+              await after.messaging.close()
+              await (await opened(store)).close()
+            })
+          }),
+        startsMillis,
       )
     }
 

@@ -10,7 +10,6 @@ import type { TransactionClient } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, aNumber, aWorkspace } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { workChannel } from "../src/database/Schema.ts"
-import { layerPglite } from "../src/index.ts"
 import { aClient, inShop, phone, refusalOf, say } from "./callers.ts"
 
 const atOnce = { concurrency: "unbounded" } as const
@@ -278,18 +277,6 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           )
         }),
       ),
-    )
-
-    it.effect("an embedded store says that it has no such transactions", () =>
-      Effect.gen(function* () {
-        const defect = yield* CallersTransactions.use((transactions) =>
-          transactions.join({ query: () => Promise.resolve({ rows: [] }) }, Effect.void),
-        ).pipe(
-          Effect.provide(layerPglite()),
-          Effect.catchDefect((cause) => Effect.succeed(String(cause))),
-        )
-        assert.match(String(defect), /only a store on PostgreSQL/)
-      }),
     )
   },
 )

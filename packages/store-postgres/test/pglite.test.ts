@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { queryObjects } from "node:v8"
 import { Database } from "../src/database/Database.ts"
+import { callersTransactions } from "../src/database/CallersTransaction.ts"
 import { layerPglite } from "../src/index.ts"
 import { layerPgliteDatabase, lockDirectory } from "../src/pglite/layerPgliteDatabase.ts"
 
@@ -21,7 +22,7 @@ const aDirectory = Effect.map(
 )
 
 /** PGlite takes seconds to start on a busy machine. */
-const startsMillis = 60_000
+const startsMillis = 120_000
 
 it.live(
   "what was written is there when the database is opened again, by one at a time",
@@ -97,6 +98,15 @@ layer(layerPgliteDatabase({}), { excludeTestServices: true, timeout: "60 seconds
         }
         const kept = queryObjects(messages.DataRowMessage, { format: "count" })
         assert.isBelow(kept, 1000)
+      }),
+    )
+
+    it.effect("no transaction of the caller's can be joined, which is said", () =>
+      Effect.gen(function* () {
+        const defect = yield* callersTransactions(yield* Database)
+          .join({ query: () => Promise.resolve({ rows: [] }) }, Effect.void)
+          .pipe(Effect.catchDefect((cause) => Effect.succeed(String(cause))))
+        assert.match(String(defect), /only a store on PostgreSQL/)
       }),
     )
 
