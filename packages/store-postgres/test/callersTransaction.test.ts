@@ -5,7 +5,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Caller, Messages } from "@messaging-service/core"
 import type { IdempotencyKey } from "@messaging-service/core"
-import { CallersTransactions, WorkspaceStore } from "@messaging-service/core/ports"
+import { WorkspaceStore } from "@messaging-service/core/ports"
 import type { TransactionClient } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, aNumber, aWorkspace } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
