@@ -43,6 +43,28 @@ const oneFault = ({ far }: LiveCluster, { phones }: LiveSender) =>
     yield* far.releaseAcks
   })
 
+/** A message that its recipient could not read, and a copy of it that gets lost. */
+const leftUnread = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
+  Effect.gen(function* () {
+    const { far } = cluster
+    // Of whom no other message loses a copy.
+    const recipient = "+447946009999"
+    yield* far.person(recipient)
+    const [token = ""] = sender.keys
+    const [, from = ""] = sender.phones
+    const send = (text: string) => {
+      const body = { to: { phone: recipient }, from: sender.numberIds[1], text }
+      return sendOne(cluster, token, body, ledger)
+    }
+    yield* send("is read")
+    yield* far.until(() => far.decrypted(recipient).some(({ text }) => text === "is read"))
+    yield* far.loseSessions(recipient)
+    yield* far.nextMessage({ from, outcome: "withhold ack" })
+    yield* far.nextMessage({ from, outcome: "lose" })
+    yield* send("is asked for again")
+    yield* far.until(() => far.ordersLeft(from) === 0)
+  })
+
 /**
  * Messages that their recipient has while their sender waits for the far side's word, and others that
  * wait behind one of them. Returns what is to be checked once their worker has died and all are over.
@@ -128,6 +150,7 @@ const crashes = (store: StoreName) =>
     yield* Fiber.interrupt(failing)
     yield* far.releaseAcks
 
+    yield* leftUnread(cluster, quiet, ledger)
     const checkUnderWay = yield* leftUnderWay(cluster, quiet, ledger)
     // Leases of the dead run out, and what was scheduled falls due.
     yield* outliveWorkers(cluster, 300_000)

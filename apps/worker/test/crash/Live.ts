@@ -214,6 +214,18 @@ export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
   Effect.gen(function* () {
     const { far, receiver, senders } = cluster
     const messages = yield* untilEnded(cluster)
+    // A copy that its recipient asked for again comes behind the word on the message.
+    yield* processes.waitUntil(
+      "every sent message is shown",
+      Effect.sync(() =>
+        messages.every(
+          ({ status, text, to }) =>
+            status !== "sent" || far.decrypted(to.phone).some((shown) => shown.text === text),
+        )
+          ? true
+          : undefined,
+      ),
+    )
     const told = toldOf(receiver)
     const outcomes = messages.map(({ id, status, text, to }): Outcome => ({
       id,
