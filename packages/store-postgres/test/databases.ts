@@ -1,8 +1,9 @@
 /** Databases for tests: of one server for each test file, every one empty. */
-import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { EmbeddedPostgres, processes, putEmbeddedDatabase } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
-import { dirname } from "node:path"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 import { Pool } from "pg"
 import { layer as layerForTests } from "../src/emulator/index.ts"
 import { layer } from "../src/index.ts"
@@ -21,6 +22,16 @@ export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseO
   database,
   path,
   username,
+})
+
+/** The directory of an embedded database in which nothing was ever made. */
+export const anEmbeddedDatabase = Effect.gen(function* () {
+  const dataDir = join(yield* processes.temporaryDirectory, "database")
+  yield* putEmbeddedDatabase(
+    createRequire(import.meta.url).resolve("@electric-sql/pglite"),
+    dataDir,
+  )
+  return dataDir
 })
 
 /** A pool as a host has one. */

