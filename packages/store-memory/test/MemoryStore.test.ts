@@ -54,7 +54,8 @@ it.effect(
         const claimed = yield* sending.claim(numbers, { limit: 50, sendCap: roomy })
         if (claimed.length === 0) break
         for (const { message } of claimed) {
-          assert.isAbove(message.id, last.get(message.from.id) ?? 0)
+          // An assertion for each of them would take longer than what the store does.
+          if (message.id <= (last.get(message.from.id) ?? 0)) assert.fail(`${message.id} is late`)
           last.set(message.from.id, message.id)
         }
         sent += (yield* sending.settle(claimed.map((each) => sending.sent(each)))).length
