@@ -209,15 +209,16 @@ const givenBy = (holders: ReadonlyArray<Holder>, free: number, me: WorkerId): nu
  */
 export const shareOut = ({ shards, workers }: ShardTable, me: WorkerId): Sharing => {
   const loads = shards.map(loadOf)
-  const of = (workerId: WorkerId | null) =>
-    shards.flatMap((one, shard) => (one.workerId === workerId ? [shard as Shard] : []))
+  const heldBy = new Map<WorkerId | null, Array<Shard>>([[null, []]])
+  for (const { id } of workers) heldBy.set(id, [])
+  shards.forEach(({ workerId }, shard) => heldBy.get(workerId)?.push(shard as Shard))
   const holders = workers.map(({ id, most }): Holder => {
-    const held = of(id)
+    const held = heldBy.get(id) ?? []
     const load = held.reduce((sum, shard) => sum + (loads[shard] ?? 0), 0)
     return { id, most, held, load, target: 0 }
   })
   setTargets(holders, loads)
-  const free = of(null)
+  const free = heldBy.get(null) ?? []
   const mine = holders.find(({ id }) => id === me)
   if (mine === undefined) return { take: [], give: [] }
   const given = givenBy(holders, free.length, me)
