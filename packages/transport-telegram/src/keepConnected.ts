@@ -6,6 +6,7 @@
 import {
   NumberOwnership,
   SessionVault,
+  logTrouble,
   makeHold,
   sleepInRealTime,
 } from "@messaging-service/core/ports"
@@ -30,6 +31,10 @@ import { keptKeyPlace, makeStorage, reseal } from "./storage.ts"
 const placeMillis = 10_000
 
 type AccountEvent =
+  /** What the far side says of the account's box is heard from now on. */
+  | { readonly _tag: "Listening" }
+  /** The library could not begin. */
+  | { readonly _tag: "Failed" }
   /** The connection is there, at first or again. */
   | { readonly _tag: "Usable" }
   | { readonly _tag: "Lost" }
@@ -63,11 +68,8 @@ const checkSession = (client: TelegramClient, heard: () => void) =>
     Effect.catch((failed) => Effect.succeed(endingOf(failed))),
   )
 
-const ends = (reason: ClosedReason): AfterClose => ({
-  _tag: "Stop",
-  reason,
-  wipe: isWorthless(reason),
-})
+const ends = (reason: ClosedReason | "failed"): AfterClose =>
+  reason === "failed" ? { _tag: "Again" } : { _tag: "Stop", reason, wipe: isWorthless(reason) }
 
 /** How accounts are connected: each connection lasts until the far side has ended the session. */
 export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettings) {
@@ -105,7 +107,14 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     })
     const connects = asked(() => client.connect()).pipe(
       Effect.andThen(asked(() => client.startUpdatesLoop())),
-      Effect.ignore,
+      Effect.as<AccountEvent>({ _tag: "Listening" }),
+      Effect.catch((failed) =>
+        Effect.as(
+          logTrouble("an account is connected to again, since the library could not begin", failed),
+          { _tag: "Failed" } as const,
+        ),
+      ),
+      Effect.flatMap((event) => Queue.offer(events, event)),
     )
     yield* Effect.forkScoped(connects)
     // A question that stays without an answer is what makes the library notice a dead connection soon.
@@ -115,37 +124,50 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
       if (reason !== null) yield* Queue.offer(events, { _tag: "Ended", reason })
     })
     yield* Effect.forkScoped(Effect.forever(asks))
+    let [isThere, isListening] = [false, false]
+    /** Once the connection is there and all is heard; why the session is over, if it is. */
+    const opens = Effect.gen(function* () {
+      if (!isThere || !isListening || live.open !== null) return null
+      const reason = yield* checkSession(client, heard)
+      if (reason !== null) return reason
+      const over = yield* Deferred.make<void>()
+      const questions = makeQuestions()
+      yield* Deferred.await(over).pipe(
+        Effect.ensuring(Effect.sync(questions.end)),
+        Effect.forkScoped({ startImmediately: true }),
+      )
+      const account: OpenAccount = {
+        client,
+        sent,
+        over,
+        ownChanges,
+        questions,
+        lastWordAt: () => lastWordAt,
+        ended: (why) => void Queue.offerUnsafe(events, { _tag: "Ended", reason: why }),
+      }
+      yield* connecting.opened(account, phone)
+      return null
+    })
     for (;;) {
       const event = yield* Queue.take(events)
       switch (event._tag) {
-        case "Usable": {
-          if (live.open !== null) break
-          const reason = yield* checkSession(client, heard)
+        case "Usable":
+        case "Listening": {
+          if (event._tag === "Usable") isThere = true
+          else isListening = true
+          const reason = yield* opens
           if (reason !== null) return reason
-          const over = yield* Deferred.make<void>()
-          const questions = makeQuestions()
-          yield* Deferred.await(over).pipe(
-            Effect.ensuring(Effect.sync(questions.end)),
-            Effect.forkScoped({ startImmediately: true }),
-          )
-          const account: OpenAccount = {
-            client,
-            sent,
-            over,
-            ownChanges,
-            questions,
-            lastWordAt: () => lastWordAt,
-            ended: (why) => void Queue.offerUnsafe(events, { _tag: "Ended", reason: why }),
-          }
-          yield* connecting.opened(account, phone)
           break
         }
         case "Lost":
+          isThere = false
           yield* connecting.lost
           break
         case "Read":
           yield* Effect.forkScoped(read(event, sent, connecting))
           break
+        case "Failed":
+          return "failed"
         case "Ended":
           return event.reason
       }

@@ -38,6 +38,13 @@ const toBytes = (text: string | null): Uint8Array | null =>
 /** What the library keeps by name is a few things, and one for each channel. */
 const typeOf = (key: string) => (key.startsWith("updates_channel:") ? "channel" : "state")
 
+/**
+ * How far something was read. One of which the library could make no number would end the whole process:
+ * what it throws then is caught nowhere.
+ */
+const isPlace = (key: string) => key.startsWith("updates_")
+const placeBytes = 4
+
 const peerText = (peer: IPeersRepository.PeerInfo): string =>
   JSON.stringify({ ...peer, complete: fromBytes(peer.complete) })
 
@@ -92,7 +99,10 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
     driver: {},
     kv: {
       set: (key, value) => set(typeOf(key), key, fromBytes(value)),
-      get: async (key) => toBytes(await read(typeOf(key), key)),
+      get: async (key) => {
+        const bytes = toBytes(await read(typeOf(key), key))
+        return isPlace(key) && bytes?.length !== placeBytes ? null : bytes
+      },
       delete: (key) => set(typeOf(key), key, null),
       deleteAll: async () => {
         for (const type of ["state", "channel"]) await clear(type)

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { LaneQueue, SessionStore, SessionVault } from "@messaging-service/core/ports"
 import type { OutgoingMedia, TransportEvent } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
+import { TelegramClient } from "@mtcute/node"
 import { Effect, Fiber, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { Sessions } from "../src/index.ts"
@@ -303,6 +304,59 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
       assert.strictEqual(server.copies(reader.digits), 1)
       const { keys, most } = server.sessions(account.digits)
       assert.deepStrictEqual([keys, most], [1, 1])
+    }),
+  )
+})
+
+/** The library cannot begin to listen, until that is run which this gives. */
+const failingToListen = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const { startUpdatesLoop } = TelegramClient.prototype
+      const fault = { isThere: true }
+      TelegramClient.prototype.startUpdatesLoop = function () {
+        return fault.isThere
+          ? Promise.reject(new Error("not now"))
+          : Reflect.apply(startUpdatesLoop, this, [])
+      }
+      return { fault, startUpdatesLoop }
+    }),
+    ({ startUpdatesLoop }) =>
+      Effect.sync(() => {
+        TelegramClient.prototype.startUpdatesLoop = startUpdatesLoop
+      }),
+  ),
+  ({ fault }) =>
+    Effect.sync(() => {
+      fault.isThere = false
+    }),
+)
+
+layer(Layer.merge(layerStores, layerServer))("an account that was connected before", (it) => {
+  it.effect("is connected once the library listens to it, and not before", () =>
+    Effect.gen(function* () {
+      const account = yield* anAccount.pipe(Effect.provide(layerAdapter()))
+      const mend = yield* failingToListen
+      yield* Effect.gen(function* () {
+        const sessions = yield* Sessions
+        const told = yield* Told
+        yield* until(() => (sessions.status(account.id)?.reconnects ?? 0) > 1)
+        assert.deepStrictEqual(told, [])
+        assert.isNull(sessions.openNow(account.id))
+        yield* mend
+        yield* toldOf(account.id, "connected")
+      }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
+    }),
+  )
+
+  it.effect("begins anew where what is kept of how far its box was read is no number", () =>
+    Effect.gen(function* () {
+      const vault = yield* SessionVault
+      const account = yield* anAccount.pipe(Effect.provide(layerAdapter()))
+      yield* Effect.orDie(
+        vault.write(account.id, null, [{ type: "state", id: "updates_pts", value: "AA==" }]),
+      )
+      yield* toldOf(account.id, "connected").pipe(Effect.provide(Layer.fresh(layerAdapter())))
     }),
   )
 })
