@@ -32,7 +32,7 @@ const minuteMillis = 60_000
 
 /**
  * Walks a clock through the minutes from `start` up to `end`. It is read every `stride` minutes, and where it did not go
- * on by as much in between, at every minute.
+ * on by as much in between, it is looked for where it did not.
  */
 export const walk = (zone: string, start: number, end: number, stride: number): WalkedClock => {
   const formatter = new Intl.DateTimeFormat("en-US", {
@@ -53,18 +53,24 @@ export const walk = (zone: string, start: number, end: number, stride: number): 
   }
   const shown = new Int32Array(end - start)
   const changes: Array<number> = []
-  let before = read(start)
-  shown[0] = before
+  const fill = (from: number, to: number, after: number): void => {
+    const before = shown[from]!
+    if (after - before === to - from) {
+      for (let i = from + 1; i <= to; i++) shown[i] = before + i - from
+    } else if (to - from === 1) {
+      shown[to] = after
+      changes.push(to)
+    } else {
+      const middle = (from + to) >> 1
+      fill(from, middle, read(start + middle))
+      fill(middle, to, after)
+    }
+  }
+  shown[0] = read(start)
   for (let at = 0; at < shown.length - 1;) {
     const next = Math.min(at + stride, shown.length - 1)
-    const after = read(start + next)
-    const steady = after - before === next - at
-    for (let i = at + 1; i <= next; i++) {
-      shown[i] = steady ? before + i - at : read(start + i)
-      if (shown[i] !== shown[i - 1]! + 1) changes.push(i)
-    }
+    fill(at, next, read(start + next))
     at = next
-    before = after
   }
   return { start, shown, changes }
 }
@@ -76,16 +82,13 @@ export const namedMinutes = (
   end: number,
 ): ReadonlyArray<number> => {
   const named: Array<number> = []
-  for (let wall = start; wall < end; wall++) {
-    const date = new Date(wall * minuteMillis)
-    const names = pattern.names({
-      minute: date.getUTCMinutes(),
-      hour: date.getUTCHours(),
-      day: date.getUTCDate(),
-      month: date.getUTCMonth() + 1,
-      weekday: date.getUTCDay(),
-    })
-    if (names) named.push(wall)
+  for (let midnight = Math.floor(start / 1440) * 1440; midnight < end; midnight += 1440) {
+    const date = new Date(midnight * minuteMillis)
+    const [day, month, weekday] = [date.getUTCDate(), date.getUTCMonth() + 1, date.getUTCDay()]
+    for (let wall = Math.max(midnight, start); wall < Math.min(midnight + 1440, end); wall++) {
+      const [minute, hour] = [(wall - midnight) % 60, Math.floor((wall - midnight) / 60)]
+      if (pattern.names({ minute, hour, day, month, weekday })) named.push(wall)
+    }
   }
   return named
 }
