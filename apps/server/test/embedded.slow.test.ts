@@ -1,7 +1,7 @@
 /** A server on the embedded database, which it keeps in its data directory. */
 import { assert, layer } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { access, cp, lstat, readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { forgetful, program } from "./aServer.ts"
@@ -133,7 +133,11 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
       // None is there before: each start begins anew, or goes on, behind the one that was killed.
       for (const made of ["lock", "db", "db/PG_VERSION", "db/global/pg_control"]) {
         const killed = yield* processes.start(program, settings)
-        yield* processes.waitUntil(`there is ${made}`, exists(join(settings.DATA_DIR, made)))
+        yield* processes.waitUntil(
+          `there is ${made}`,
+          exists(join(settings.DATA_DIR, made)),
+          Schedule.spaced(20),
+        )
         yield* killed.kill
       }
       const { asking, server } = yield* aFirstServer(settings)

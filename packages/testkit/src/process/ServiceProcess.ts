@@ -169,11 +169,14 @@ export const keptSecrets = (stdout: string) =>
     return secrets
   })
 
+/** Most looks ask another process, which has its own work to do on the same cores. */
+const growing = Schedule.min([Schedule.exponential(10, 1.3), Schedule.spaced(150)])
+
 /** Waits until `look` finds something, again and again; `what` is what the failure says. */
 export const waitUntil = <A, E, R>(
   what: string,
   look: Effect.Effect<A | undefined, E, R>,
-  pauses: Schedule.Schedule<unknown> = Schedule.spaced(20),
+  pauses: Schedule.Schedule<unknown> = growing,
 ): Effect.Effect<A, E | ProcessError, R> =>
   inTime(
     look.pipe(
