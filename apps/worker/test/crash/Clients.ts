@@ -180,6 +180,15 @@ export const scheduleAndCancel = (cluster: Cluster, sender: Sender, ledger: Ledg
     if (id !== undefined) yield* cancelOne(cluster, token, id, ledger)
   })
 
+/** Sends to the phone that does not exist. */
+export const sendInVain = (cluster: Cluster, { keys, numberIds }: Sender, ledger: Ledger) =>
+  sendOne(
+    cluster,
+    keys[1] ?? "",
+    { to: { phone: recipient(0) }, from: numberIds[0], text: `text ${named++}` },
+    ledger,
+  )
+
 export const cancelOne = (cluster: Cluster, token: string, id: number, ledger: Ledger) =>
   Effect.gen(function* () {
     const answer = yield* cluster.ask("DELETE", `/api/v2/messages/${id}`, { token })
