@@ -11,6 +11,8 @@ import { join, resolve } from "node:path"
 import type { Report } from "../src/report.ts"
 import { rows } from "../src/rows/index.ts"
 
+const { NODE_COMPILE_CACHE, PATH } = process.env
+
 const program = resolve(import.meta.dirname, "../src/main.ts")
 
 const temporaryDirectory = Effect.acquireRelease(
@@ -23,7 +25,7 @@ const smoke = (json: string) =>
     const child = execFile(
       process.execPath,
       [program, "--smoke", "--json", json],
-      { env: { PATH: process.env["PATH"] }, maxBuffer: 1e7 },
+      { env: { NODE_COMPILE_CACHE, PATH }, maxBuffer: 1e7 },
       (error, stdout, stderr) =>
         resume(Effect.succeed({ code: error === null ? 0 : 1, text: stdout + stderr })),
     )

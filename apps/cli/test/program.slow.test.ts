@@ -34,6 +34,7 @@ const aShell = async ({ directory, url }: typeof Running.Service) => {
   await writeFile(join(bin, "messaging"), script, { mode: 0o755 })
   const env = {
     PATH: `${bin}:${process.env["PATH"]}`,
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     MESSAGING_URL: url,
     MESSAGING_KEY: key,
     MESSAGING_OPERATOR_KEY: token,

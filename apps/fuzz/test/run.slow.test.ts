@@ -1,8 +1,13 @@
-/** The fuzzer's run of CI: ten thousand requests against the server as it is, on the memory store. */
+/**
+ * The fuzzer's run of CI, against the server as it is, on the memory store. Each kind of cell comes once
+ * in sixteen of 200 requests.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { resolve } from "node:path"
+
+const { NODE_COMPILE_CACHE, PATH } = process.env
 
 const program = resolve(import.meta.dirname, "../src/main.ts")
 
@@ -11,19 +16,19 @@ const fuzz = (...options: ReadonlyArray<string>) =>
     const child = execFile(
       process.execPath,
       [program, ...options],
-      { env: { PATH: process.env["PATH"] }, maxBuffer: 1e8 },
+      { env: { NODE_COMPILE_CACHE, PATH }, maxBuffer: 1e8 },
       (error, stdout, stderr) =>
         resume(Effect.succeed({ code: error === null ? 0 : 1, text: stdout + stderr })),
     )
     return Effect.sync(() => child.kill("SIGTERM"))
   })
 
-describe("ten thousand requests", () => {
+describe("four thousand requests", () => {
   it.effect("find nothing that the document and the contract do not allow", () =>
     Effect.gen(function* () {
-      const { code, text } = yield* fuzz("--seed", "1", "--requests", "10000")
+      const { code, text } = yield* fuzz("--seed", "1", "--requests", "4000")
       assert.strictEqual(code, 0, text)
-      assert.match(text, /^10000 requests/m)
+      assert.match(text, /^4000 requests/m)
       assert.match(text, /^distinct failures: 0$/m)
     }),
   )

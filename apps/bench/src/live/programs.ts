@@ -28,7 +28,11 @@ export const startProgram = (
       const name = url.slice(url.lastIndexOf("/") + 1)
       const child = fork(fileURLToPath(url), {
         execArgv: isMeasured ? measuring : [],
-        env: { PATH: process.env["PATH"] ?? "", ...environment },
+        env: {
+          PATH: process.env["PATH"],
+          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+          ...environment,
+        },
         stdio: ["ignore", "ignore", "inherit", "ipc"],
       })
       const ended = Deferred.makeUnsafe<void>()

@@ -43,8 +43,9 @@ export const runTutorial = Effect.fnUntraced(function* <E = never, R = never>(
     page = page.replaceAll(new RegExp(`\\b${port}\\b`, "g"), String(yield* freePort))
   }
   const steps = yield* stepsOf(page)
-  const { HOME, PATH } = process.env
-  const environment = { HOME, PATH, TMPDIR: yield* processes.temporaryDirectory }
+  const { HOME, NODE_COMPILE_CACHE, PATH } = process.env
+  const TMPDIR = yield* processes.temporaryDirectory
+  const environment = { HOME, NODE_COMPILE_CACHE, PATH, TMPDIR }
   const shell = yield* startShell(options.folder, environment)
 
   for (const { commands, expected } of steps) {
