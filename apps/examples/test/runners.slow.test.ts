@@ -13,6 +13,9 @@ const run = promisify(execFile)
 
 const folder = join(import.meta.dirname, "runners")
 
+/** Machines are noisy: only what hangs takes so long. Milliseconds. */
+const patienceMillis = 120_000
+
 const jest = JSON.stringify({
   rootDir: folder,
   roots: [folder],
@@ -22,6 +25,7 @@ const jest = JSON.stringify({
   transform: { "\\.ts$": join(folder, "stripTypes.mjs") },
   cache: false,
   watchman: false,
+  testTimeout: patienceMillis,
 })
 
 /** What runs a day under a runner, if it is on this machine. */
@@ -35,7 +39,10 @@ const commands: Readonly<Record<string, ReadonlyArray<string> | null>> = {
     "--config",
     jest,
   ],
-  Bun: bun === null ? null : [bun, "test", join(folder, "withGlobals.ts")],
+  Bun:
+    bun === null
+      ? null
+      : [bun, "test", "--timeout", String(patienceMillis), join(folder, "withGlobals.ts")],
 }
 
 for (const [name, command] of Object.entries(commands)) {
