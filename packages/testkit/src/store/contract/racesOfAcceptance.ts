@@ -13,7 +13,7 @@ import {
 import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
 import { at, ids, present } from "../Expect.ts"
-import { atOnce } from "../Races.ts"
+import { atOnce, roundsOf } from "../Races.ts"
 import { brokenBy, claimKey, exactQuotaOf, messagesOf, remaining } from "../Reading.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
@@ -60,8 +60,8 @@ const race = (acceptances: ReadonlyArray<Acceptance>, limit: number, guard: stri
     return total
   })
 
-export const acceptanceRaces: Topic = (it, { parallel }) => {
-  const rounds = Array.from({ length: parallel ? 5 : 3 }, (_, round) => round)
+export const acceptanceRaces: Topic = (it, options) => {
+  const rounds = roundsOf(options, 5)
 
   it.effect.each(rounds)("a number's quota is filled to the last and no further (round %i)", () =>
     Effect.gen(function* () {

@@ -4,14 +4,14 @@ import { MessageStore, NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { atOnce, range } from "../Races.ts"
+import { atOnce, range, roundsOf } from "../Races.ts"
 import { remaining } from "../Reading.ts"
 import { cancelled, change, end, expired } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon } from "../Records.ts"
 
-export const endingRaces: Topic = (it, { parallel }) => {
-  const rounds = range(parallel ? 4 : 3)
+export const endingRaces: Topic = (it, options) => {
+  const rounds = roundsOf(options, 4)
 
   it.effect.each(rounds)("cancels and expiries of a message at once are one end (round %i)", () =>
     Effect.gen(function* () {

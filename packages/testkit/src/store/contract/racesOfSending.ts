@@ -5,7 +5,7 @@ import type { ClaimedMessage } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { atOnce, range } from "../Races.ts"
+import { atOnce, range, roundsOf } from "../Races.ts"
 import { stateOf } from "../Reading.ts"
 import {
   again,
@@ -22,8 +22,8 @@ import {
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aStage, minute, noon, oneSecond, someNumbers } from "../Records.ts"
 
-export const sendingRaces: Topic = (it, { parallel }) => {
-  const rounds = range(parallel ? 4 : 3)
+export const sendingRaces: Topic = (it, options) => {
+  const rounds = roundsOf(options, 4)
 
   it.effect.each(rounds)("workers that claim at once never get the same lane (round %i)", () =>
     Effect.gen(function* () {

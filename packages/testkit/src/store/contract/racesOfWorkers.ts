@@ -7,7 +7,7 @@ import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { atOnce, range } from "../Races.ts"
+import { atOnce, range, roundsOf } from "../Races.ts"
 import { again, claim, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aStage, below, hour, noon, oneSecond, someNumbers } from "../Records.ts"
@@ -59,8 +59,8 @@ const worker = (
     }
   })
 
-export const workerRaces: Topic = (it, { parallel }) => {
-  const rounds = range(parallel ? 4 : 3)
+export const workerRaces: Topic = (it, options) => {
+  const rounds = roundsOf(options, 4)
 
   it.effect.each(rounds)(
     "six workers, lost leases and late settlements: each message ends once, in order (round %i)",

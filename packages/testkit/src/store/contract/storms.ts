@@ -23,7 +23,7 @@ import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
-import { range } from "../Races.ts"
+import { range, roundsOf } from "../Races.ts"
 import { claimKey, exactQuotaOf, remaining } from "../Reading.ts"
 import {
   again,
@@ -229,8 +229,8 @@ const eventOf: Readonly<Partial<Record<MessageState, string>>> = {
   expired: "message.expired",
 }
 
-export const storms: Topic = (it, { quick }) => {
-  it.effect.each(range(quick ? 6 : 3))(
+export const storms: Topic = (it, options) => {
+  it.effect.each(options.quick ? range(6) : roundsOf(options, 3))(
     "every message ends once, is announced once, and the sums are right (storm %i)",
     (seed) =>
       Effect.gen(function* () {
