@@ -5,6 +5,7 @@
  * are right.
  */
 import { assert } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { aSender, emptyLedger, oneRequest, scheduleAndCancel } from "./crash/Clients.ts"
 import { checkAccounts } from "./crash/accounts.ts"
@@ -29,6 +30,12 @@ crashTest("messages are neither lost nor sent twice", 8, (cluster, kills) =>
     yield* storm(cluster, {
       kills,
       clients: Array.from({ length: clients }, () => oneRequest(cluster, senders, ledger)),
+      // However slow the machine is: each kill meets work.
+      untilKill: (killed) =>
+        processes.waitUntil(
+          "messages were accepted since the last kill",
+          Effect.sync(() => (ledger.accepted.size > (killed + 1) * 3 ? true : undefined)),
+        ),
       beforeKill: (killed) => scheduleAndCancel(cluster, senders[killed % senders.length]!, ledger),
     })
     yield* Fiber.interrupt(breaking)
