@@ -88,8 +88,9 @@ export interface ErrorProblem {
 }
 
 /**
- * Every promise of the service rejects with one of these. Branch on `code`: texts may change. A fault
- * of the service is `internal_error`, with what went wrong as `cause`.
+ * Every promise of the service rejects with one of these. Branch on `code`: texts may change. A method's
+ * own text says which codes it fails with; beside them any may fail with `closed`, `service_unavailable`
+ * and, for a fault of the service, `internal_error` with what went wrong as `cause`.
  */
 export class MessagingError extends Error {
   /** Always `MessagingError`. */

@@ -39,8 +39,8 @@ const opened = (options: OpenOptions, scope: Scope.Closeable) =>
 
 /**
  * Opens the messaging service inside this process: brings the store up to date, connects, and starts
- * to do what fell due. With nothing to say everything is in memory and phones are simulated. Rejects
- * with a `MessagingError` of code `cannot_start` whose message is one line that says what to change. An
+ * to do what fell due. With nothing to say everything is in memory and phones are simulated. Fails
+ * with `cannot_start`, whose message is one line that says what to change. An
  * option that is wrong or not known is in `field`, such as `http.publicUrl`, and refused before anything
  * is made.
  *

@@ -1,38 +1,169 @@
-/** Every exported name of the front door, and every member of it, says in its hover text what it is. */
-import { readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
-import { assert, it } from "vitest"
+/**
+ * What an editor shows of the front door: every exported name and every member of it says what it is, and
+ * every method what it fails with.
+ */
+import { catalogue } from "@messaging-service/core"
+import { dirname, join } from "node:path"
+import { readFileSync } from "node:fs"
+import ts from "typescript-6"
+import { assert, describe, it } from "vitest"
 
 const src = join(import.meta.dirname, "../src")
 
-/** What is exported from the package's entry, with the files that it stands in. */
-const files = [
-  "MessagingError.ts",
-  "open.ts",
-  "testing/TestMessaging.ts",
-  ...readdirSync(join(src, "api")).map((name) => `api/${name}`),
-]
-
-/** An exported declaration, or a member of an interface, a type or a class, at the start of its line. */
-const declaration =
-  /^(?:export (?!type \{|\{|\*)|\s+(?:override )?readonly [\w]+\??:|\s+constructor\()/
-
-/** One of a union of objects on its line: its members are told one by one. */
-const undocumented = (text: string): ReadonlyArray<string> => {
-  const lines = text.split("\n")
-  return lines.filter((line, at) => {
-    if (!declaration.test(line)) return false
-    return !/\*\/\s*$/.test(lines[at - 1] ?? "")
-  })
+/** A name that callers reach, with what its hover says. */
+interface Reached {
+  readonly name: string
+  readonly text: string
+  readonly method: ts.FunctionTypeNode | ts.SignatureDeclaration | undefined
 }
 
-for (const file of files) {
-  it(`${file} leaves nothing without a text`, () => {
-    assert.deepStrictEqual(undocumented(readFileSync(join(src, file), "utf8")), [])
-  })
+const parsed = (file: string, text = readFileSync(file, "utf8")) =>
+  ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+
+const hoverOf = (node: ts.Node): string =>
+  ts
+    .getJSDocCommentsAndTags(node)
+    .map((each) => (ts.isJSDoc(each) ? (ts.getTextOfJSDocComment(each.comment) ?? "") : ""))
+    .join("\n")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+
+/** The function that a type is, in parentheses or beside `undefined` too. */
+const functionIn = (type: ts.TypeNode | undefined): ts.FunctionTypeNode | undefined => {
+  if (type === undefined) return undefined
+  if (ts.isFunctionTypeNode(type)) return type
+  if (ts.isParenthesizedTypeNode(type)) return functionIn(type.type)
+  return ts.isUnionTypeNode(type) ? type.types.map(functionIn).find(Boolean) : undefined
 }
 
-it("a member without a text is found", () => {
-  const text = "/** A thing. */\nexport interface Thing {\n  readonly id: number\n}\n"
-  assert.deepStrictEqual(undocumented(text), ["  readonly id: number"])
+const methodOf = (node: ts.Node): Reached["method"] => {
+  if (ts.isFunctionDeclaration(node) || ts.isMethodSignature(node)) return node
+  if (ts.isMethodDeclaration(node)) return node
+  if (ts.isPropertySignature(node) || ts.isPropertyDeclaration(node)) return functionIn(node.type)
+  if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return undefined
+  return ts.isArrowFunction(node.initializer) ? node.initializer : undefined
+}
+
+/** What a hover is shown of. What is marked as internal is not in the declarations. */
+const isShown = (node: ts.Node): node is ts.Declaration & { readonly name: ts.Node } =>
+  (ts.isInterfaceDeclaration(node) ||
+    ts.isTypeAliasDeclaration(node) ||
+    ts.isClassDeclaration(node) ||
+    ts.isFunctionDeclaration(node) ||
+    ts.isVariableDeclaration(node) ||
+    ts.isTypeElement(node) ||
+    ts.isClassElement(node)) &&
+  node.name !== undefined
+
+/** Everything below a node, but what functions do inside. */
+const reachedIn = (node: ts.Node, place = ""): ReadonlyArray<Reached> => {
+  if (ts.isBlock(node)) return []
+  const name = isShown(node) ? `${place}${node.name.getText()}` : undefined
+  const below: Array<Reached> = []
+  node.forEachChild((child) => {
+    below.push(...reachedIn(child, name === undefined ? place : `${name}.`))
+  })
+  return name === undefined
+    ? below
+    : [{ name, text: hoverOf(node), method: methodOf(node) }, ...below]
+}
+
+/** What a file exports, and what stands in it beside that where all of it is exported on. */
+const reachedFrom = (file: string, names?: ReadonlyArray<string>): ReadonlyArray<Reached> =>
+  parsed(file).statements.flatMap((statement) => {
+    if (ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined) {
+      const target = join(dirname(file), statement.moduleSpecifier.getText().slice(1, -1))
+      const { exportClause } = statement
+      return exportClause !== undefined && ts.isNamedExports(exportClause)
+        ? reachedFrom(
+            target,
+            exportClause.elements.map(({ name }) => name.text),
+          )
+        : reachedFrom(target)
+    }
+    const found = reachedIn(statement)
+    const [first] = found
+    if (names !== undefined) return names.includes(first?.name ?? "") ? found : []
+    return ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement) ? found : []
+  })
+
+/** Functions that callers give: they fail as they like. */
+const given = ["Transaction.query", "PostgresPool.connect", "HandlerOptions.clientAddress"]
+
+const methodsOf = (reached: ReadonlyArray<Reached>) =>
+  reached.filter(({ method, name }) => method !== undefined && !given.includes(name))
+
+/** How a text says it: by codes, by the name of what fails in the same way, or that there is nothing. */
+const failures =
+  /\bFails (?:with (?:`[a-z_]+`|nothing of its own)|as `[\w.]+` does)[^.]*(?:\.\w[^.]*)*/
+
+const withoutText = (reached: ReadonlyArray<Reached>) =>
+  reached.filter(({ text }) => text === "").map(({ name }) => name)
+
+const withoutFailures = (reached: ReadonlyArray<Reached>) =>
+  methodsOf(reached)
+    .filter(({ text }) => !failures.test(text))
+    .map(({ name }) => name)
+
+const codes: ReadonlyArray<string> = [...Object.keys(catalogue), "closed", "cannot_start"]
+
+/** Codes of the sentence on failures that there are not. */
+const unknownCodes = (reached: ReadonlyArray<Reached>) =>
+  methodsOf(reached).flatMap(({ name, text }) =>
+    [...(failures.exec(text)?.[0] ?? "").matchAll(/`([a-z]+(?:_[a-z0-9]+)+)`/g)]
+      .filter(([, code = ""]) => !codes.includes(code))
+      .map(([, code]) => `${name}: ${code}`),
+  )
+
+/** Methods whose type is that, and whose text does not say what comes with it. */
+const unsaid = (reached: ReadonlyArray<Reached>, type: RegExp, said: RegExp) =>
+  methodsOf(reached)
+    .filter(({ method, text }) => type.test(method?.getText() ?? "") && !said.test(text))
+    .map(({ name }) => name)
+
+describe.each(["index.ts", "testing/index.ts"])("what %s exports", (entry) => {
+  const reached = reachedFrom(join(src, entry))
+
+  it("has a text, with every member of it", () => {
+    assert.isAbove(reached.length, 50)
+    assert.deepStrictEqual(withoutText(reached), [])
+  })
+
+  it("says of every method what it fails with", () => {
+    assert.isAbove(methodsOf(reached).length, 15)
+    assert.deepStrictEqual(withoutFailures(reached), [])
+  })
+
+  it("names codes that there are", () => {
+    assert.deepStrictEqual(unknownCodes(reached), [])
+  })
+
+  it("says of every list that its cursor may be wrong, and of what can be repeated that its key may be", () => {
+    assert.deepStrictEqual(unsaid(reached, /\): ?Listing<|=> Listing</, /`invalid_cursor`/), [])
+    assert.deepStrictEqual(
+      unsaid(
+        reached,
+        /\b(?:Repeat|Send)Options\b/,
+        /`idempotencyKey`|as `create` does|as `send` does/,
+      ),
+      [],
+    )
+  })
+})
+
+it("what has no text, says no failure or names an unknown code is found", () => {
+  const text = `
+/** A thing. */
+export interface Thing {
+  readonly id: number
+  /** Says nothing of failures. */
+  readonly get: (by: { readonly name: string }) => Promise<void>
+  /** Fails with \`not_a_code\`. */
+  readonly list: (() => Listing<string>) | undefined
+}`
+  const reached = reachedIn(parsed("thing.ts", text))
+  assert.deepStrictEqual(withoutText(reached), ["Thing.id", "Thing.get.name"])
+  assert.deepStrictEqual(withoutFailures(reached), ["Thing.get"])
+  assert.deepStrictEqual(unknownCodes(reached), ["Thing.list: not_a_code"])
+  assert.deepStrictEqual(unsaid(reached, /=> Listing</, /`invalid_cursor`/), ["Thing.list"])
 })

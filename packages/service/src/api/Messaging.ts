@@ -48,7 +48,7 @@ export interface Account {
 
 /** Everything that one caller does in one workspace. */
 export interface Api {
-  /** What this caller is, may do, and has left. */
+  /** What this caller is, may do, and has left. Fails with nothing of its own. */
   readonly account: () => Promise<Account>
   /** Sending, reading and cancelling messages. */
   readonly messages: MessagesApi
@@ -104,7 +104,7 @@ export interface ListenOptions {
 export interface Subscription {
   /** Resolves once it listens. Calls of this service made after `on` wait for that by themselves. */
   readonly ready: Promise<void>
-  /** Stops it; resolves once no handler of it runs any more. */
+  /** Stops it; resolves once no handler of it runs any more. Fails with nothing of its own. */
   readonly stop: () => Promise<void>
 }
 
@@ -140,26 +140,27 @@ export interface Messaging {
   readonly workspaces: WorkspacesApi
   /**
    * What your own program does in a workspace. It is trusted: rates are not counted, and a disabled
-   * workspace is not refused. Whether the workspace exists shows at the first call, which fails with
-   * `workspace_not_found` otherwise. Throws `validation_failed` at once when `trust` names something that is not
-   * known, or a value that it cannot have.
+   * workspace is not refused. Fails with `validation_failed`, thrown at once, when `trust` names something
+   * that is not known, or a value that it cannot have. Every call of it fails with `workspace_not_found`
+   * when there is no such workspace, and where `trust` limits it with `missing_scope`, `number_not_allowed`.
    */
   readonly as: (workspace: HasId, trust?: Trust) => Api
   /**
-   * What the holder of a version 2 key does. Every call admits the key anew and counts as one request;
-   * it fails with `invalid_api_key`, `v1_key_on_v2`, `api_key_revoked`, `api_key_expired`,
+   * What the holder of a version 2 key does. Fails with nothing of its own. Every call of it admits the
+   * key anew and counts as one request; it fails with `invalid_api_key`, `v1_key_on_v2`, `api_key_revoked`, `api_key_expired`,
    * `rate_limited`, `too_many_auth_failures`, `account_disabled`, `demo_account`,
    * `api_v2_not_enabled`, `missing_scope`, `number_not_allowed`.
    */
   readonly withKey: (key: string) => Api
-  /** What the operator does inside a workspace: keys, contacts, numbers, logs. Each call fails with `workspace_not_found`, `role_required`. Throws `validation_failed` at once for an unknown role or option. */
+  /** What the operator does inside a workspace: keys, contacts, numbers, logs. Fails with `validation_failed`, thrown at once, for an unknown role or option. Every call of it fails with `workspace_not_found`, `role_required`. */
   readonly operator: (workspace: HasId, options?: OperatorOptions) => Operator
   /**
    * Tells events of all workspaces, after their commit, one after the other in the order of their
    * positions, each at least once. A handler that throws or rejects is told the same event again after
    * 1, 5, 30 and 120 seconds, and then passed over with an error in the log; later events wait. Every
    * process that listens hears every event. Positions are not kept by the service: without `after` a
-   * listener begins anew with each start, and misses what happened while no process listened.
+   * listener begins anew with each start, and misses what happened while no process listened. Fails with
+   * `validation_failed`, `closed`, thrown at once.
    */
   readonly on: (
     type: MessageEventType | ReadonlyArray<MessageEventType>,
@@ -169,15 +170,16 @@ export interface Messaging {
   /**
    * Works off what is due now, with `worker: false` too: for cron jobs and programs that run for one
    * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out), and then
-   * once what is under way has ended, at most `shutdownMillis` later.
+   * once what is under way has ended, at most `shutdownMillis` later. Fails with `validation_failed`,
+   * `cannot_start` (phones are simulated, and numbers of the store are linked for real).
    */
   readonly drain: (options?: DrainOptions) => Promise<Drained>
-  /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. Once the service is closed every request below the path is answered 503 `service_unavailable`. */
+  /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. Once the service is closed every request below the path is answered 503 `service_unavailable`. Fails with nothing of its own: what goes wrong is in the answer. */
   readonly handler: (request: Request) => Promise<Response>
   /**
    * Ends the service. It takes no more calls (they fail with `closed`), waits at most `shutdownMillis` for
    * what is under way (requests too) and until listeners have heard of it, and lets go of everything.
-   * What waits stays in the store. Every later call resolves with the first.
+   * What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
    */
   readonly close: () => Promise<void>
 }

@@ -19,7 +19,12 @@ export type Scope =
 export type Moment = Date | string
 
 /** Something with an id, or the id itself. */
-export type HasId = number | { readonly id: number }
+export type HasId =
+  | number
+  | {
+      /** The id. */
+      readonly id: number
+    }
 
 /** Which page of a list. */
 export interface PageOptions {
@@ -42,7 +47,7 @@ export interface Page<Item> {
  * is asked for before the loop begins.
  */
 export interface Listing<Item> extends AsyncIterable<Item> {
-  /** The one page that the options name. */
+  /** The one page that the options name. Fails with `validation_failed`, `invalid_cursor` and what else the list says. */
   readonly page: () => Promise<Page<Item>>
 }
 
@@ -51,8 +56,8 @@ export interface RepeatOptions {
   /**
    * 1 to 255 printable ASCII characters, your own name for what you do, such as an order's id. A repeat
    * with the same key within 24 hours does nothing and is answered as the first time; with another
-   * command it fails with `idempotency_key_reused`, and while the first one runs with
-   * `idempotency_in_progress`.
+   * command it fails with `idempotency_key_reused`, while the first one runs with
+   * `idempotency_in_progress`, and with `invalid_idempotency_key` when it is none.
    */
   readonly idempotencyKey?: string | undefined
 }
@@ -70,7 +75,10 @@ export interface Transaction {
   readonly query: (
     text: string,
     values: Array<string | null>,
-  ) => Promise<{ readonly rows: ReadonlyArray<unknown> }>
+  ) => Promise<{
+    /** What the statement answered: an object by the names of columns for each row. */
+    readonly rows: ReadonlyArray<unknown>
+  }>
 }
 
 /** How to send. */

@@ -41,12 +41,12 @@ export interface ListMedia extends PageOptions {
 export interface MediaApi {
   /**
    * Keeps a file. Fails with `validation_failed` (no name, no content, no disk), `request_too_large`,
-   * `storage_full` (`details.used` and `details.limit` in bytes).
+   * `storage_full` (`details.used` and `details.limit` in bytes), and as `idempotencyKey` says.
    */
   readonly upload: (file: UploadFile, options?: RepeatOptions) => Promise<Made<MediaFile>>
-  /** Fails with `media_not_found`. */
+  /** The file, with a fresh link. Fails with `media_not_found`. */
   readonly get: (id: number) => Promise<MediaFile>
-  /** Newest first. */
+  /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: ListMedia) => Listing<MediaFile>
   /** The whole content. Fails with `media_not_found`. */
   readonly content: (id: number) => Promise<Uint8Array>

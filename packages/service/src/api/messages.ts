@@ -155,7 +155,8 @@ export interface MessagesApi {
    * nothing. Fails with `validation_failed`, `text_required`, `text_too_long`, `invalid_phone`,
    * `invalid_username`, `invalid_datetime`, `time_in_past`, `invalid_media_url`, `contact_not_found`,
    * `media_not_found`, `number_not_found`, `number_not_allowed`, `from_required`,
-   * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached`, `message_rejected`.
+   * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached`, `message_rejected`,
+   * and as `idempotencyKey` and `transaction` say.
    */
   readonly send: (command: SendMessage, options?: SendOptions) => Promise<Made<Message>>
   /**
@@ -165,7 +166,7 @@ export interface MessagesApi {
   readonly sendBatch: (command: SendBatch, options?: SendOptions) => Promise<SentBatch>
   /** The message as it is now. Fails with `message_not_found`. */
   readonly get: (id: number) => Promise<Message>
-  /** Newest first. A loop or a page fails with `validation_failed`, `invalid_cursor`, `invalid_phone`, `invalid_datetime`. */
+  /** Newest first. Fails with `validation_failed`, `invalid_cursor`, `invalid_phone`, `invalid_datetime`. */
   readonly list: (query?: ListMessages) => Listing<Message>
   /**
    * Cancels a waiting message and resolves to it. One that is being sent at this moment is waited for,

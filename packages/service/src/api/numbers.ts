@@ -57,14 +57,15 @@ export interface ConnectNumber {
 
 /** Numbers as one caller sees them. */
 export interface NumbersApi {
-  /** Every number that the caller may use, oldest first. */
+  /** Every number that the caller may use, oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<SendingNumber>>
-  /** Fails with `number_not_found`. */
+  /** The number, with what there is to scan or to type. Fails with `number_not_found`. */
   readonly get: (id: number) => Promise<NumberView>
   /**
    * Begins to link a new number, or one again; ask `get` for the code, or use `link`. Fails with
-   * `plan_required`, `number_limit_reached`, `number_not_found`, `already_connected`,
-   * `connect_in_progress`, `invalid_phone`.
+   * `validation_failed`, `plan_required`, `number_limit_reached`, `number_not_found`,
+   * `number_not_allowed`, `already_connected`, `connect_in_progress`, `invalid_phone`, and as
+   * `idempotencyKey` says.
    */
   readonly connect: (
     command?: ConnectNumber,
@@ -143,13 +144,13 @@ export interface ListCheckResults extends PageOptions {
 export interface NumberChecksApi {
   /**
    * Stores a check; the worker asks WhatsApp afterwards. Fails with `validation_failed`, `invalid_phone`, `from_required`,
-   * `number_not_found`, `number_not_allowed`, `number_not_connected`.
+   * `number_not_found`, `number_not_allowed`, `number_not_connected`, and as `idempotencyKey` says.
    */
   readonly create: (command: CheckNumbers, options?: RepeatOptions) => Promise<Made<NumberCheck>>
-  /** Fails with `number_check_not_found`. */
+  /** The check as it is now. Fails with `number_check_not_found`. */
   readonly get: (id: number) => Promise<NumberCheck>
-  /** Newest first. */
+  /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: PageOptions) => Listing<NumberCheck>
-  /** What was found of each phone, newest first. Fails with `number_check_not_found`. */
+  /** What was found of each phone, newest first. Fails with `number_check_not_found`, `validation_failed`, `invalid_cursor`. */
   readonly results: (id: number, query?: ListCheckResults) => Listing<NumberCheckResult>
 }

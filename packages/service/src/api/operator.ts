@@ -102,9 +102,9 @@ export interface WorkspacesApi {
   readonly ensure: (name: string, wanted?: EnsureWorkspace) => Promise<Workspace>
   /** Makes a workspace, also when there is one of that name. Fails with `validation_failed`. */
   readonly create: (command: CreateWorkspace) => Promise<Workspace>
-  /** Fails with `workspace_not_found`. */
+  /** The workspace as it is now. Fails with `workspace_not_found`. */
   readonly get: (id: number) => Promise<Workspace>
-  /** Newest first. */
+  /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: PageOptions) => Listing<Workspace>
   /** Changes what is named. Fails with `workspace_not_found`, `validation_failed`. */
   readonly update: (workspace: HasId, change: ChangeWorkspace) => Promise<Workspace>
@@ -309,7 +309,7 @@ export type Role = "owner" | "administrator" | "member"
 export interface KeysApi {
   /** Makes a key and shows its text, this once. Fails with `validation_failed`, `key_limit_reached`, `number_not_found`, `role_required`. */
   readonly create: (command: CreateKey) => Promise<NewKey>
-  /** Oldest first, revoked ones included. */
+  /** Oldest first, revoked ones included. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<Key>>
   /** Stops a key at once. Fails with `key_not_found`. */
   readonly revoke: (id: number) => Promise<void>
@@ -319,41 +319,41 @@ export interface KeysApi {
 export interface ContactsApi {
   /** Saves a contact. Fails with `validation_failed`, `invalid_phone`, `invalid_username`. */
   readonly create: (command: CreateContact) => Promise<Contact>
-  /** Newest first. */
+  /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: PageOptions) => Listing<Contact>
   /** Deletes a contact. Fails with `contact_not_found`. */
   readonly remove: (id: number) => Promise<void>
 }
 
-/** Numbers of a workspace. Every method that takes an id fails with `number_not_found`. */
+/** Numbers of a workspace. */
 export interface OperatedNumbersApi {
   /** Adds a number. Fails with `validation_failed`, `invalid_phone`. */
   readonly create: (command: CreateNumber) => Promise<SendingNumber>
-  /** Oldest first. */
+  /** Oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<SendingNumber>>
-  /** Changes what is named. Fails with `validation_failed` too. */
+  /** Changes what is named. Fails with `number_not_found`, `validation_failed`. */
   readonly update: (id: number, change: ChangeNumber) => Promise<OperatedNumber>
-  /** Removes a number; its waiting messages are cancelled, each with its event. */
+  /** Removes a number; its waiting messages are cancelled, each with its event. Fails with `number_not_found`. */
   readonly remove: (id: number) => Promise<void>
-  /** How its connection stands. */
+  /** How its connection stands. Fails with `number_not_found`. */
   readonly connection: (id: number) => Promise<NumberConnection>
-  /** Pauses a number: its messages wait, and may expire. Fails with `time_in_past` too. */
+  /** Pauses a number: its messages wait, and may expire. Fails with `number_not_found`, `validation_failed`, `invalid_datetime`, `time_in_past`. */
   readonly pause: (id: number, pause?: PauseNumber) => Promise<NumberConnection>
-  /** Ends every pause, whatever it was for. */
+  /** Ends every pause, whatever it was for. Fails with `number_not_found`. */
   readonly resume: (id: number) => Promise<NumberConnection>
-  /** Logs its device out at the far side and wipes its credentials. Waiting messages go on waiting. */
+  /** Logs its device out at the far side and wipes its credentials. Waiting messages go on waiting. Fails with `number_not_found`. */
   readonly logOut: (id: number) => Promise<SendingNumber>
 }
 
-/** Webhook endpoints of a workspace, of both modes. Every method that takes an id fails with `webhook_not_found`. */
+/** Webhook endpoints of a workspace, of both modes. */
 export interface OperatedWebhooksApi {
-  /** Stopped ones included, oldest first. */
+  /** Stopped ones included, oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<Webhook>>
-  /** Every call, newest first; kept for 30 days. */
+  /** Every call, newest first; kept for 30 days. Fails with `webhook_not_found`, `validation_failed`, `invalid_cursor`. */
   readonly deliveries: (id: number, query?: PageOptions) => Listing<Delivery>
-  /** Lets a stopped endpoint run again. Fails with `webhook_limit_reached` too. */
+  /** Lets a stopped endpoint run again. Fails with `webhook_not_found`, `webhook_limit_reached`. */
   readonly resume: (id: number) => Promise<Webhook>
-  /** Delivers an event once more, on a new schedule. Fails with `event_not_found`, `webhook_stopped` too. */
+  /** Delivers an event once more, on a new schedule. Fails with `webhook_not_found`, `validation_failed`, `event_not_found`, `webhook_stopped`. */
   readonly redeliver: (id: number, event: RedeliverEvent) => Promise<QueuedEvent>
 }
 
@@ -365,11 +365,11 @@ export interface RedeliverEvent {
 
 /** Callbacks of version 1 of the HTTP interface. */
 export interface CallbacksApi {
-  /** Every call, newest first; kept for 30 days. */
+  /** Every call, newest first; kept for 30 days. Fails with `validation_failed`, `invalid_cursor`. */
   readonly deliveries: (query?: PageOptions) => Listing<CallbackDelivery>
-  /** 64 hexadecimal characters that sign callbacks. */
+  /** 64 hexadecimal characters that sign callbacks. Fails with nothing of its own. */
   readonly secret: () => Promise<string>
-  /** A new secret; the old one stops working at once. */
+  /** A new secret; the old one stops working at once. Fails with nothing of its own. */
   readonly rotateSecret: () => Promise<string>
 }
 
@@ -389,6 +389,6 @@ export interface Operator {
   readonly webhooks: OperatedWebhooksApi
   /** Its version 1 callbacks. */
   readonly callbacks: CallbacksApi
-  /** The log of a reminder's runs, newest first. Fails with `reminder_not_found`. */
+  /** The log of a reminder's runs, newest first. Fails with `reminder_not_found`, `validation_failed`, `invalid_cursor`. */
   readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
 }

@@ -129,13 +129,15 @@ export interface ListReminders extends PageOptions {
 /** Reminders of one workspace, in one mode. */
 export interface RemindersApi {
   /**
-   * Fails as `messages.send` does for its content, and with `invalid_cron`, `invalid_timezone`,
-   * `plan_required`, `number_not_connected`.
+   * Makes a reminder. Fails with `validation_failed`, `text_required`, `text_too_long`, `invalid_phone`,
+   * `invalid_username`, `username_needs_telegram`, `contact_not_found`, `media_not_found`,
+   * `invalid_media_url`, `number_not_allowed`, `number_not_connected`, `invalid_cron`,
+   * `invalid_timezone`, `plan_required`, and as `idempotencyKey` says.
    */
   readonly create: (command: CreateReminder, options?: RepeatOptions) => Promise<Made<Reminder>>
-  /** Fails with `reminder_not_found`. */
+  /** The reminder as it is now. Fails with `reminder_not_found`. */
   readonly get: (id: number) => Promise<Reminder>
-  /** Newest first. */
+  /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: ListReminders) => Listing<Reminder>
   /** Changes what is named. Fails as `create` does, and with `reminder_not_found`; pausing needs no plan. */
   readonly update: (id: number, change: ChangeReminder) => Promise<Reminder>

@@ -35,18 +35,17 @@ export interface TelegramLogin {
 
 /**
  * Logins of a workspace's Telegram accounts, where `transport.live.telegram` names an application. One that is
- * `connected` is sent from as soon as a worker has connected it. Each fails with `number_not_found`, and all but
- * `begin` with `login_not_found`.
+ * `connected` is sent from as soon as a worker has connected it.
  */
 export interface TelegramLoginsApi {
-  /** Begins to log a number of the platform `telegram` in. Fails with `invalid_phone`, `already_connected`, `connect_in_progress`, `telegram_not_configured`, `validation_failed`. */
+  /** Begins to log a number of the platform `telegram` in. Fails with `number_not_found`, `invalid_phone`, `already_connected`, `connect_in_progress`, `telegram_not_configured`, `validation_failed`. */
   readonly begin: (numberId: number, command: BeginTelegramLogin) => Promise<TelegramLogin>
-  /** How the login stands. */
+  /** How the login stands. Fails with `number_not_found`, `login_not_found`. */
   readonly get: (numberId: number) => Promise<TelegramLogin>
-  /** Gives the code that Telegram sent, which is kept nowhere. A wrong one fails with `invalid_code`, and may be given again. */
+  /** Gives the code that Telegram sent, which is kept nowhere. Fails with `number_not_found`, `login_not_found`, `validation_failed`, and with `invalid_code` for a wrong one; another may be given then. */
   readonly giveCode: (numberId: number, code: string) => Promise<TelegramLogin>
-  /** Gives the account's password, which is kept nowhere. A wrong one fails with `invalid_password`, and may be given again. */
+  /** Gives the account's password, which is kept nowhere. Fails with `number_not_found`, `login_not_found`, `validation_failed`, and with `invalid_password` for a wrong one; another may be given then. */
   readonly givePassword: (numberId: number, password: string) => Promise<TelegramLogin>
-  /** Gives the login up. */
+  /** Gives the login up. Fails with `number_not_found`, `login_not_found`. */
   readonly cancel: (numberId: number) => Promise<void>
 }

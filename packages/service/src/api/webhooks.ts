@@ -95,13 +95,13 @@ export interface QueuedEvent {
 export interface WebhooksApi {
   /**
    * At most 5 run in a workspace. Keep the secret: it is shown only now. Fails with
-   * `validation_failed`, `invalid_webhook_url`, `webhook_limit_reached`.
+   * `validation_failed`, `invalid_webhook_url`, `webhook_limit_reached`, and as `idempotencyKey` says.
    */
   readonly create: (
     command: CreateWebhook,
     options?: RepeatOptions,
   ) => Promise<Made<WebhookWithSecret>>
-  /** Those that run, oldest first. */
+  /** Those that run, oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<Webhook>>
   /** The endpoint, also when it is stopped. Fails with `webhook_not_found`. */
   readonly get: (id: number) => Promise<Webhook>

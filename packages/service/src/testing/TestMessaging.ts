@@ -81,11 +81,11 @@ export interface TestReceiver {
   readonly url: string
   /** The secret that its calls are signed with. */
   readonly secret: string
-  /** Answers the next calls like this, one after the other, and those after them with 200. A `timeout` and the like are told at once, without waiting. */
+  /** Answers the next calls like this, one after the other, and those after them with 200. A `timeout` and the like are told at once, without waiting. Fails with nothing of its own. */
   readonly answer: (...answers: ReadonlyArray<ReceiverAnswer>) => void
   /** Every call, oldest first. */
   readonly calls: ReadonlyArray<ReceivedCall>
-  /** Puts a file at an address, for messages whose media are a link. */
+  /** Puts a file at an address, for messages whose media are a link. Fails with nothing of its own. */
   readonly serve: (url: string, content: Uint8Array, mimeType: string) => void
 }
 
@@ -99,27 +99,27 @@ export interface QuotaUse {
 
 /** The simulated phones. Where `number` is left out, the first number is meant. */
 export interface TestPhones {
-  /** From now on each attempt to send is refused, with that reason. */
+  /** From now on each attempt to send is refused, with that reason. Fails with `number_not_found`. */
   readonly fail: (reason?: string, number?: HasId) => Promise<void>
-  /** The next message reaches its recipient, but the answer that says so is lost. */
+  /** The next message reaches its recipient, but the answer that says so is lost. Fails with `number_not_found`. */
   readonly loseNextAnswer: (number?: HasId) => Promise<void>
-  /** From now on no attempt is answered. */
+  /** From now on no attempt is answered. Fails with `number_not_found`. */
   readonly hang: (number?: HasId) => Promise<void>
-  /** From now on each attempt takes so many milliseconds. */
+  /** From now on each attempt takes so many milliseconds. Fails with `number_not_found`. */
   readonly delay: (millis: number, number?: HasId) => Promise<void>
-  /** From now on every attempt succeeds at once, as in the beginning. */
+  /** From now on every attempt succeeds at once, as in the beginning. Fails with `number_not_found`. */
   readonly succeed: (number?: HasId) => Promise<void>
-  /** The groups that the number belongs to; `Team` in the beginning. */
+  /** The groups that the number belongs to; `Team` in the beginning. Fails with `number_not_found`. */
   readonly groups: (names: ReadonlyArray<string>, number?: HasId) => Promise<void>
-  /** The number is logged out on its phone. */
+  /** The number is logged out on its phone. Fails with `number_not_found`. */
   readonly logOut: (number?: HasId) => Promise<void>
-  /** The number is connected again. */
+  /** The number is connected again. Fails with `number_not_found`. */
   readonly logIn: (number?: HasId) => Promise<void>
-  /** The only phones that WhatsApp knows; null for all but those that end in 0000, as in the beginning. */
+  /** The only phones that WhatsApp knows; null for all but those that end in 0000, as in the beginning. Fails with `validation_failed`, `invalid_phone`. */
   readonly exist: (phones: ReadonlyArray<string> | null) => Promise<void>
-  /** The recipient's phone shows the message, or its owner reads it. */
+  /** The recipient's phone shows the message, or its owner reads it. Fails with `message_not_found`, `validation_failed`. */
   readonly tick: (message: HasId, status: "delivered" | "read") => Promise<void>
-  /** Sends as many messages as a number's quota of 24 hours still takes. */
+  /** Sends as many messages as a number's quota of 24 hours still takes. Fails with `number_not_found`, `validation_failed`. */
   readonly useUpQuota: (options?: QuotaUse) => Promise<void>
 }
 
@@ -155,12 +155,12 @@ export interface TestMessaging {
   readonly sent: ReadonlyArray<SentCopy>
   /** The moment at which the service lives. */
   readonly now: Date
-  /** Moves time on, from due moment to due moment, and does at each what falls due. */
+  /** Moves time on, from due moment to due moment, and does at each what falls due. Fails with `validation_failed`. */
   readonly advance: (span: Span) => Promise<void>
-  /** The same up to a moment. */
+  /** The same up to a moment. Fails with `validation_failed`. */
   readonly advanceTo: (moment: Moment) => Promise<void>
-  /** Everything that has to end before the message leaves. Empty when only messages before it are in the way; null when it does not wait. Rejects with `message_not_found`. */
+  /** Everything that has to end before the message leaves. Empty when only messages before it are in the way; null when it does not wait. Fails with `message_not_found`. */
   readonly why: (message: HasId) => Promise<ReadonlyArray<WaitsFor> | null>
-  /** Ends the service. */
+  /** Ends the service. Fails with nothing of its own. */
   readonly close: () => Promise<void>
 }
