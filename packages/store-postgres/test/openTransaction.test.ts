@@ -24,10 +24,24 @@ import {
 } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import type { Client } from "pg"
 import { inShop, phone, refusalOf, say } from "./callers.ts"
 
-/** Nothing here may wait for the transaction that is open: it ends when the test says so. */
-const options = { timeout: 10_000 }
+/** Starts what waits for the transaction; returns once it waits for a lock. */
+const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(waits, { startImmediately: true })
+    const isHeld = Effect.map(
+      say(client, "select from pg_stat_activity where wait_event_type = 'Lock'"),
+      ({ rows }) => rows.length > 0,
+    )
+    yield* Effect.repeat(isHeld, { until: (is) => is })
+    return fiber
+  })
+
+/** It ends when the test says so, however slow the machine is: nothing here may wait for that. */
+const stayOpen = (client: Client) =>
+  say(client, "set local idle_in_transaction_session_timeout = '1min'")
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "while a caller's transaction is open",
@@ -39,6 +53,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           const other = yield* inStores(send(phone))
           yield* say(client, "begin")
           yield* inStores(join(client, send(phone)))
+          yield* stayOpen(client)
           yield* inStores(
             Messages.use((messages) => messages.cancel(caller, other.messages[0]?.id)),
           )
@@ -47,7 +62,6 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           assert.strictEqual(yield* inStores(remaining(workspace)), 2)
         }),
       ),
-      options,
     )
 
     it.effect(
@@ -70,6 +84,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           )
           yield* say(client, "begin")
           yield* inStores(join(client, send(phone)))
+          yield* stayOpen(client)
           yield* TestClock.adjust(3000)
           const over = yield* inStores(MessageStore.use((store) => store.expired(noon + 3000, 10)))
           const ids = over.map(({ id }) => id)
@@ -79,16 +94,17 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* say(client, "rollback")
         }),
       ),
-      options,
     )
 
     it.effect(
-      "its number goes on sending, and sends what was committed",
+      "its number goes on sending although other sends wait, and sends what was committed",
       inShop(({ client, inStores, join, number, send }) =>
         Effect.gen(function* () {
           yield* inStores(send(phone))
           yield* say(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
+          yield* stayOpen(client)
+          const waiting = yield* untilItWaits(client, inStores(send(phone)))
           const claimed = yield* inStores(sending.claimOne(number))
           const leases = [{ numberId: number.id, lease: claimed.lease }]
           const renewed = yield* inStores(LaneQueue.use((queue) => queue.renew(leases, noon + day)))
@@ -96,11 +112,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* inStores(sending.settle([sending.sent(claimed)]))
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
           yield* say(client, "commit")
+          yield* Fiber.join(waiting)
           const next = yield* inStores(sending.claimOne(number))
           assert.strictEqual(next.message.id, messages[0]?.id)
         }),
       ),
-      options,
     )
 
     it.effect(
@@ -143,13 +159,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
                 Messages.use((messages) => messages.send(caller, named, null)),
               ),
             )
+            yield* stayOpen(client)
             assert.deepStrictEqual([yield* held, yield* free], ["HeldUp", "Accepted"])
             yield* say(client, "commit")
             assert.strictEqual(yield* held, "Accepted")
           }),
         aPlan(null),
       ),
-      options,
     )
 
     it.effect(
@@ -158,6 +174,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         Effect.gen(function* () {
           yield* say(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
+          yield* stayOpen(client)
           yield* inStores(NumberStore.use((store) => store.remove(workspace.id, number.id, noon)))
           yield* say(client, "commit")
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
@@ -174,7 +191,6 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           assert.strictEqual(yield* inStores(remaining(workspace)), 3)
         }),
       ),
-      options,
     )
 
     it.effect(
@@ -210,7 +226,6 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           }),
         aPlan(null),
       ),
-      options,
     )
 
     it.effect(
@@ -219,18 +234,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         Effect.gen(function* () {
           yield* say(client, "begin")
           yield* inStores(join(client, send(phone)))
-          const waiting = yield* Effect.forkChild(inStores(send(phone)), { startImmediately: true })
-          const held = Effect.map(
-            say(client, "select from pg_stat_activity where wait_event_type = 'Lock'"),
-            ({ rows }) => rows.length > 0,
-          )
-          yield* Effect.repeat(held, { until: (is) => is })
+          yield* stayOpen(client)
+          const waiting = yield* untilItWaits(client, inStores(send(phone)))
           yield* say(client, "commit")
           yield* Fiber.join(waiting)
           assert.strictEqual(yield* inStores(remaining(workspace)), 1)
         }),
       ),
-      options,
     )
   },
 )
