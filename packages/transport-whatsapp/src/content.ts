@@ -8,10 +8,13 @@ import type { OutgoingMedia } from "@messaging-service/core/ports"
 import { generateWAMessageContent, proto } from "baileys"
 import type { WAMediaUploadFunction, WASocket } from "baileys"
 import { Data, Effect, Stream } from "effect"
+import { once } from "node:events"
+import { access, constants } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { Readable } from "node:stream"
 import { silentLogger } from "./quiet.ts"
 
-/** The file could not be read. */
+/** The file could not be read, or not be sealed on this machine's disk: nothing of it has left. */
 export class Unreadable extends Data.TaggedError("Unreadable") {
   override get message() {
     return "the media file could not be read"
@@ -57,6 +60,9 @@ const mediaContent = (
     ? { image: { stream }, mimetype: mimeType, jpegThumbnail: "", ...captionOf(text) }
     : { document: { stream }, mimetype: mimeType, fileName, ...captionOf(text) }
 
+/** What the system says of a file or a socket. */
+const isOfSystem = (cause: unknown): boolean => cause instanceof Error && "errno" in cause
+
 /** Uploads the file. */
 export const makeMedia: (
   socket: WASocket,
@@ -65,7 +71,9 @@ export const makeMedia: (
 ) => Effect.Effect<proto.IMessage, Unreadable | NotUploaded> = Effect.fnUntraced(
   function* (socket, media, text) {
     let isUnreadable = false
+    let isUploading = false
     const run = Effect.runPromiseWith(yield* Effect.context<never>())
+    const upload = persistent(socket.waUploadToServer, run)
     const bytes = media.content.pipe(
       Stream.tapError(() =>
         Effect.sync(() => {
@@ -77,14 +85,32 @@ export const makeMedia: (
       Effect.sync(() => Readable.from(Stream.toAsyncIterable(bytes))),
       (stream) =>
         Effect.tryPromise({
-          try: () =>
-            generateWAMessageContent(mediaContent(media, text, stream), {
+          try: async () => {
+            // The library hears of its own file's errors while it writes: where the first bytes came
+            // later than the disk's answer, that ended the process.
+            await access(tmpdir(), constants.W_OK)
+            stream.on("error", () => undefined)
+            await once(stream, "readable")
+            return generateWAMessageContent(mediaContent(media, text, stream), {
               logger: silentLogger,
-              upload: persistent(socket.waUploadToServer, run),
+              upload: (...given) => {
+                isUploading = true
+                return upload(...given)
+              },
               mediaUploadTimeoutMs: uploadMillis,
-            }),
-          catch: (cause) => (isUnreadable ? new Unreadable() : new NotUploaded({ cause })),
-        }),
+            })
+          },
+          catch: (cause) =>
+            isUnreadable || (!isUploading && isOfSystem(cause))
+              ? new Unreadable()
+              : new NotUploaded({ cause }),
+        }).pipe(
+          Effect.tapErrorTag("Unreadable", () =>
+            isUnreadable
+              ? Effect.void
+              : Effect.logWarning(`a message waits to be sealed: ${tmpdir()} cannot be written to`),
+          ),
+        ),
       (stream) => Effect.sync(() => stream.destroy()),
     )
   },

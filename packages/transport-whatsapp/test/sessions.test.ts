@@ -219,6 +219,33 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
+  it.effect("puts a file off that it cannot seal for want of a disk, and survives that", () =>
+    Effect.gen(function* () {
+      const number = yield* aLinkedNumber
+      const message = aText(number, to(yield* aPerson))
+      // It comes later than the disk's answer.
+      const late = Stream.fromEffect(
+        Effect.as(
+          until(() => true),
+          bytes,
+        ),
+      )
+      const directory = process.env["TMPDIR"]
+      const send = () => sendNow({ ...message, media: aFile(late) })
+      const withoutDisk = Effect.acquireUseRelease(
+        Effect.sync(() => (process.env["TMPDIR"] = "/nowhere/at/all")),
+        send,
+        () =>
+          Effect.sync(() => {
+            if (directory === undefined) delete process.env["TMPDIR"]
+            else process.env["TMPDIR"] = directory
+          }),
+      )
+      assert.strictEqual((yield* withoutDisk)._tag, "Postponed")
+      assert.deepStrictEqual(yield* send(), accepted)
+    }),
+  )
+
   it.effect("survives what the library throws when a connection goes under it", () =>
     Effect.gen(function* () {
       const number = yield* aLinkedNumber
