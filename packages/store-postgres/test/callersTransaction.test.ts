@@ -205,7 +205,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
     )
 
     it.effect(
-      "a process that dies between the send and its commit has sent nothing",
+      "a connection that ends between the send and its commit has sent nothing",
       inShop(({ client, database, inStores, join, left, send }) =>
         Effect.gen(function* () {
           const dying = yield* aClient(database)
