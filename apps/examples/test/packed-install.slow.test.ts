@@ -6,16 +6,28 @@
  */
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { readFile, readdir, stat, writeFile } from "node:fs/promises"
+import { copyFile, readFile, readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { publint } from "publint"
 import { answersAsTheService, operatorToken } from "./mountedService.ts"
 import { startNextApp } from "./packed/NextApp.ts"
-import { Project, entryPoints, install, project, published, run, textOf } from "./packed/Project.ts"
+import {
+  Project,
+  entryPoints,
+  entryPointsOf,
+  heavy,
+  install,
+  manifestOf,
+  project,
+  published,
+  run,
+  textOf,
+} from "./packed/Project.ts"
 import { embeds, nodes, runtimes, written } from "./packed/runtimes.ts"
-import { readmes, writeSnippets } from "./packed/snippets.ts"
+import { readmes, writeHeavySnippets, writeSnippets } from "./packed/snippets.ts"
 
 /** Sends a message in test mode with nothing but two packages and `effect`. */
 const sends = `
@@ -68,15 +80,17 @@ ${sends}`
 
 /**
  * What the READMEs show, and every entry point, with the oldest TypeScript and each major version since.
- * The oldest and the newest also check what no program uses of the declarations; that takes most of the
- * time, and says nothing more in between.
+ * The oldest and the newest, each with one way to find modules, also check what no program uses of the
+ * declarations; that takes most of the time, and says nothing more in between.
  */
 const compilers = [
   { typescript: "typescript-5.6", module: "nodenext", skipLibCheck: false },
   { typescript: "typescript-6", module: "bundler", skipLibCheck: true },
-  { typescript: "typescript", module: "nodenext", skipLibCheck: false },
-  { typescript: "typescript", module: "bundler", skipLibCheck: true },
+  { typescript: "typescript", module: "nodenext", skipLibCheck: true },
+  { typescript: "typescript", module: "bundler", skipLibCheck: false },
 ]
+
+const wholeLife = join(import.meta.dirname, "packed/wholeLife.ts")
 
 /** What is not written for Effect has nothing of it in its types, and nothing of Node. */
 const plain = ["service", "client", "verify-webhook"].map((name) => `@messaging-service/${name}`)
@@ -110,9 +124,70 @@ const compile = (
     return output.split("\n").filter((line) => line !== "")
   })
 
-/** The one thing in Effect's own declarations that TypeScript 5.6 cannot read. */
-const isEffectsOwn = (line: string): boolean =>
-  line.startsWith("node_modules/effect/") && line.includes("'Uint8Array' is not generic")
+/** The one thing in the declarations of Effect, and in those of `pg`, that TypeScript 5.6 cannot read. */
+const isOfOthers = (line: string): boolean =>
+  /^node_modules\/(?:effect|pg-protocol)\//.test(line) &&
+  /'(?:Uint8Array|Buffer)' is not generic/.test(line)
+
+/** Stores, by what a program is told of them, and what is different on each. */
+const stores = [
+  {
+    name: "in memory",
+    withStore: Effect.succeed({}),
+    expected: {
+      placed: [],
+      // There is no transaction to join, and nothing outlives its process.
+      transactions: "validation_failed",
+      restart: "message_not_found",
+    },
+  },
+  {
+    name: "on PostgreSQL",
+    withStore: Effect.gen(function* () {
+      const cluster = yield* Layer.build(EmbeddedPostgres.layer())
+      const { url } = yield* Context.get(cluster, EmbeddedPostgres).createDatabase()
+      return {
+        DATABASE_URL: Redacted.value(url),
+        DATA_DIR: yield* processes.temporaryDirectory,
+      }
+    }),
+    // Of two orders one was rolled back.
+    expected: { placed: ["Order: commit"], transactions: 1, restart: "sent" },
+  },
+]
+
+/** What the program prints: each step as the contract says it. */
+const wholeResult = ({ placed, restart, transactions }: (typeof stores)[number]["expected"]) => {
+  const sent = ["Hello", ...placed, "Over HTTP", "The menu"]
+  return {
+    ensuredOnce: true,
+    repeat: true,
+    transactions,
+    cancelled: "cancelled",
+    twice: "not_cancellable",
+    file: { kept: true, mimeType: "application/pdf" },
+    reminders: { isPlanned: true, paused: null, all: 1 },
+    client: { workspace: "shop", refused: "invalid_phone" },
+    overHttp: "sent",
+    drained: { delivered: sent.length + 1, finished: true, sent: sent.length },
+    statuses: [...sent.map((text) => `${text}: sent`), "Tomorrow: cancelled"].toSorted(),
+    webhooks: ["message.cancelled", ...sent.map(() => "message.sent")],
+    heard: ["message.cancelled: Tomorrow", ...sent.map((text) => `message.sent: ${text}`)],
+    restart,
+    year: [12, "2026-02-01T08:00:00.000Z", "2026-08-01T07:00:00.000Z"],
+  }
+}
+
+/** Every program of the documentation, what a team does in one, and imports of every entry point. */
+const writePrograms = Effect.gen(function* () {
+  const { besideHeavy, path } = yield* Project
+  yield* writeSnippets(join(path, "snippets"))
+  yield* Effect.promise(() => writeFile(join(path, "all.ts"), importsOf(entryPoints)))
+  yield* Effect.promise(() => copyFile(wholeLife, join(path, "wholeLife.ts")))
+  yield* writeHeavySnippets(besideHeavy)
+  const ofHeavy = importsOf(entryPointsOf(heavy))
+  yield* Effect.promise(() => writeFile(join(besideHeavy, "all.ts"), ofHeavy))
+})
 
 layer(Project.layer, { timeout: 300_000 })("a project that installs the packages", (it) => {
   for (const name of published) {
@@ -128,6 +203,8 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
           checkPackage(createPackageFromTarballData(bytes)),
         )
         assert.isNotFalse(analysis.types)
+        // What programs are tried on here, and no older one.
+        assert.deepStrictEqual(manifestOf(name).engines, { node: ">=22.19" })
         // They are modules, for a TypeScript and a Node that know `exports`.
         const problems = "problems" in analysis ? analysis.problems : []
         assert.deepStrictEqual(
@@ -175,6 +252,26 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
     )
   }
 
+  for (const { expected, name, withStore } of stores) {
+    it.effect(
+      `sends, joins transactions, cancels, uploads, reminds, tells and restarts in one program of plain TypeScript, ${name}`,
+      () =>
+        Effect.gen(function* () {
+          const { path } = yield* Project
+          yield* Effect.promise(() => copyFile(wholeLife, join(path, "wholeLife.ts")))
+          const variables = yield* withStore
+          const { stderr, stdout } = yield* written(
+            path,
+            [process.execPath],
+            "wholeLife.ts",
+            variables,
+          )
+          assert.strictEqual(stderr, "")
+          assert.deepStrictEqual(JSON.parse(stdout), wholeResult(expected))
+        }).pipe(Effect.scoped, TestClock.withLive),
+    )
+  }
+
   it.effect("answers in a route handler of Next, beside routes of its own", () =>
     Effect.gen(function* () {
       const { path } = yield* Project
@@ -189,15 +286,14 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
     it.effect(`compiles every program of the documentation with ${typescript}, ${module}`, () =>
       Effect.gen(function* () {
         const { path } = yield* Project
-        yield* writeSnippets(join(path, "snippets"))
-        yield* Effect.promise(() => writeFile(join(path, "all.ts"), importsOf(entryPoints)))
+        yield* writePrograms
         const printed = yield* compile(path, typescript, {
           compilerOptions: { ...optionsOf(module, ["node"]), skipLibCheck },
-          include: ["all.ts", "snippets"],
+          include: ["all.ts", "wholeLife.ts", "snippets", "heavy"],
         })
         const errors = printed.filter((line) => line.includes("error TS"))
         assert.deepStrictEqual(
-          errors.filter((line) => !isEffectsOwn(line)),
+          errors.filter((line) => !isOfOthers(line)),
           [],
         )
       }),

@@ -1,4 +1,7 @@
-/** Telegram behind the core's ports. */
+/**
+ * Telegram behind the core's ports. Nothing of the library is in the types that are offered: programs are
+ * compiled without its declarations.
+ */
 import type {
   NumberOwnership,
   NumberProxies,
@@ -13,8 +16,6 @@ import { layerTransport } from "./Transport.ts"
 export { layerLogin } from "./login.ts"
 export { defaultSettings } from "./settings.ts"
 export type { TelegramApplication, TelegramServerAddress, TelegramSettings } from "./settings.ts"
-export { Sessions } from "./Sessions.ts"
-export { randomIdOf } from "./Transport.ts"
 
 /**
  * Sending over one session for each account that is logged in. Sessions are kept while the transport's
@@ -22,8 +23,5 @@ export { randomIdOf } from "./Transport.ts"
  */
 export const layer = (
   settings: TelegramSettings,
-): Layer.Layer<
-  TelegramTransport | Sessions,
-  never,
-  SessionVault | NumberOwnership | NumberProxies
-> => layerTransport.pipe(Layer.provideMerge(Sessions.layer(settings)))
+): Layer.Layer<TelegramTransport, never, SessionVault | NumberOwnership | NumberProxies> =>
+  layerTransport.pipe(Layer.provide(Sessions.layer(settings)))

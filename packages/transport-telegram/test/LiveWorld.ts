@@ -23,8 +23,11 @@ import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"
 import { aNumber as aStoredNumber, aWorkspace, live } from "@messaging-service/testkit"
 import { Effect, Layer, Redacted } from "effect"
-import { defaultSettings, layerLogin, layer as layerTelegram } from "../src/index.ts"
-import type { TelegramSettings } from "../src/index.ts"
+import { layerLogin } from "../src/login.ts"
+import { Sessions } from "../src/Sessions.ts"
+import { defaultSettings } from "../src/settings.ts"
+import type { TelegramSettings } from "../src/settings.ts"
+import { layerTransport } from "../src/Transport.ts"
 
 export const phone = (text: string): Phone => {
   const parsed = parsePhone(text)
@@ -45,8 +48,12 @@ export const layerStores = SessionVault.layer.pipe(
 
 export const layerServer = TelegramServer.layer()
 
+/** As programs have it, with the sessions to look at. */
 const layersWith = (settings: TelegramSettings) =>
-  Layer.merge(layerTelegram(settings), layerLogin(settings))
+  Layer.merge(
+    layerTransport.pipe(Layer.provideMerge(Sessions.layer(settings))),
+    layerLogin(settings),
+  )
 
 export const layerAdapter = (settings: Partial<TelegramSettings> = {}) =>
   live.layerTold(TelegramTransport).pipe(

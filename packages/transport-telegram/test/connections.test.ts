@@ -4,7 +4,7 @@ import { SessionVault } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect, Latch, Layer } from "effect"
 import { makePauses } from "../src/Client.ts"
-import { Sessions } from "../src/index.ts"
+import { Sessions } from "../src/Sessions.ts"
 import {
   Told,
   accepted,

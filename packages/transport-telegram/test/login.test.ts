@@ -11,7 +11,8 @@ import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { Sessions, defaultSettings, layerLogin } from "../src/index.ts"
+import { defaultSettings, layerLogin } from "../src/index.ts"
+import { Sessions } from "../src/Sessions.ts"
 import {
   aNumber,
   aPerson,

@@ -6,7 +6,7 @@ import { TelegramServer } from "@messaging-service/telegram-server"
 import { TelegramClient } from "@mtcute/node"
 import { Effect, Fiber, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { Sessions } from "../src/index.ts"
+import { Sessions } from "../src/Sessions.ts"
 import {
   Told,
   accepted,

@@ -6,7 +6,8 @@ import type { CallOutcome, Shown } from "@messaging-service/telegram-server"
 import { FarSide, transportContract } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
-import { Sessions, randomIdOf } from "../src/index.ts"
+import { Sessions } from "../src/Sessions.ts"
+import { randomIdOf } from "../src/Transport.ts"
 import { aPerson, anAccount, layerWorld, logIn, phone, toldOf } from "./LiveWorld.ts"
 
 const outcomes: Readonly<Record<Exclude<Taking, "acknowledge">, CallOutcome>> = {

@@ -1,4 +1,7 @@
-/** WhatsApp behind the core's ports. */
+/**
+ * WhatsApp behind the core's ports. Nothing of the library is in the types that are offered: programs are
+ * compiled without its declarations.
+ */
 import type {
   NumberLinking,
   PhoneDirectory,
@@ -19,7 +22,6 @@ import { layerTransport } from "./Transport.ts"
 
 export { defaultSettings } from "./settings.ts"
 export type { ClientVersion, WhatsAppSettings } from "./settings.ts"
-export { Sessions } from "./Sessions.ts"
 
 /**
  * Sending, number checks and linking over one session for each linked number. Sessions are kept while
@@ -28,10 +30,8 @@ export { Sessions } from "./Sessions.ts"
 export const layer = (
   settings: WhatsAppSettings,
 ): Layer.Layer<
-  WhatsAppTransport | PhoneDirectory | NumberLinking | Sessions,
+  WhatsAppTransport | PhoneDirectory | NumberLinking,
   never,
   SessionVault | NumberStore | NumberOwnership | NumberProxies | SentTexts
 > =>
-  Layer.merge(layerTransport, layerLinking(settings)).pipe(
-    Layer.provideMerge(Sessions.layer(settings)),
-  )
+  Layer.merge(layerTransport, layerLinking(settings)).pipe(Layer.provide(Sessions.layer(settings)))

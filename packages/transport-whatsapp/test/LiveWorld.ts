@@ -30,8 +30,11 @@ import type { MemoryStore } from "@messaging-service/store-memory"
 import { aNumber, aWorkspace, live } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Context, Effect, Layer, Stream } from "effect"
-import { defaultSettings, layer as layerWhatsApp } from "../src/index.ts"
-import type { WhatsAppSettings } from "../src/index.ts"
+import { layerLinking } from "../src/linking.ts"
+import { Sessions } from "../src/Sessions.ts"
+import { defaultSettings } from "../src/settings.ts"
+import type { WhatsAppSettings } from "../src/settings.ts"
+import { layerTransport } from "../src/Transport.ts"
 
 export const phone = (text: string): Phone => {
   const parsed = parsePhone(text)
@@ -119,6 +122,12 @@ export const layerServer = WhatsAppServer.layer()
 
 /** For tests that take events by themselves. */
 export const layerNotTold = Layer.succeed(Told, [])
+
+/** As programs have it, with the sessions to look at. */
+const layerWhatsApp = (settings: WhatsAppSettings) =>
+  Layer.merge(layerTransport, layerLinking(settings)).pipe(
+    Layer.provideMerge(Sessions.layer(settings)),
+  )
 
 export const layerAdapter = (
   settings: Partial<WhatsAppSettings> = {},

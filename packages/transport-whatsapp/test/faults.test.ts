@@ -13,7 +13,8 @@ import { Clock, Effect, Layer } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
-import { defaultSettings, Sessions } from "../src/index.ts"
+import { Sessions } from "../src/Sessions.ts"
+import { defaultSettings } from "../src/settings.ts"
 import { layerTransport } from "../src/Transport.ts"
 import {
   aLinkedNumber,

@@ -5,7 +5,7 @@ import { NumberProxies, NumberStore, SessionVault } from "@messaging-service/cor
 import type { LinkingEvent } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Layer } from "effect"
-import { Sessions } from "../src/index.ts"
+import { Sessions } from "../src/Sessions.ts"
 import {
   aLinkedNumber,
   anUnlinkedNumber,

@@ -5,7 +5,7 @@ import type { NumberId } from "@messaging-service/core/ports"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Sessions } from "../src/index.ts"
+import { Sessions } from "../src/Sessions.ts"
 import {
   aLinkedNumber,
   anUnlinkedNumber,

@@ -6,7 +6,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { execFile } from "node:child_process"
 import { globSync, readFileSync } from "node:fs"
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 
@@ -17,32 +17,43 @@ export const textOf = (file: string): string => readFileSync(resolve(root, file)
 interface Manifest {
   readonly name: string
   readonly private?: boolean
+  readonly engines?: Readonly<Record<string, string>>
   readonly publishConfig?: { readonly exports: Readonly<Record<string, unknown>> }
 }
 
+const readManifest = (file: string): Manifest => JSON.parse(textOf(file))
+
 const manifests = globSync("packages/*/package.json", { cwd: root })
-  .map((file): Manifest => JSON.parse(textOf(file)))
+  .map(readManifest)
   .filter((manifest) => manifest.private !== true)
+
+export const manifestOf = (name: string): Manifest =>
+  readManifest(`packages/${name.split("/")[1]}/package.json`)
 
 /** Every package that is published. */
 export const published: ReadonlyArray<string> = manifests.map(({ name }) => name)
 
 /**
  * What is not installed, because of what it brings along: PostgreSQL itself, and the libraries of
- * WhatsApp and Telegram. These are looked at as tarballs.
+ * WhatsApp and Telegram. These are looked at as tarballs, and unpacked without what they bring.
  */
 const isHeavy = (name: string): boolean => /\/(testkit|transport-\w+)$/.test(name)
 
+export const heavy: ReadonlyArray<string> = published.filter(isHeavy)
+
 export const installed: ReadonlyArray<string> = published.filter((name) => !isHeavy(name))
 
-/** What a program may import of the installed packages. */
-export const entryPoints: ReadonlyArray<string> = manifests
-  .filter(({ name }) => installed.includes(name))
-  .flatMap(({ name, publishConfig }) =>
-    Object.keys(publishConfig?.exports ?? {})
-      .filter((path) => !path.endsWith(".json"))
-      .map((path) => join(name, path)),
-  )
+/** What a program may import of these packages. */
+export const entryPointsOf = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  manifests
+    .filter(({ name }) => names.includes(name))
+    .flatMap(({ name, publishConfig }) =>
+      Object.keys(publishConfig?.exports ?? {})
+        .filter((path) => !path.endsWith(".json"))
+        .map((path) => join(name, path)),
+    )
+
+export const entryPoints = entryPointsOf(installed)
 
 class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   command: Schema.String,
@@ -116,10 +127,48 @@ export const install = (path: string, ...args: ReadonlyArray<string>) =>
     ...args,
   )
 
+/** What programs add in the versions of the workspace: `pg` for a pool of their own, and types. */
+const added = [
+  "node_modules/@types/node",
+  "apps/examples/node_modules/@types/pg",
+  "apps/examples/node_modules/pg",
+].map((folder) => {
+  const { name, version } = JSON.parse(textOf(`${folder}/package.json`)) as Record<string, string>
+  return `${name}@${version}`
+})
+
+/** The runner of tests that testkit asks for, from the workspace. */
+const runner = ["vitest", "@effect/vitest"]
+
+/**
+ * Puts the heavy packages into a folder of the project, without the libraries that they depend on:
+ * what is compiled there stands on no declaration of these.
+ */
+const unpackHeavy = Effect.fnUntraced(function* (
+  folder: string,
+  tarball: (name: string) => string,
+) {
+  const modules = join(folder, "node_modules")
+  for (const name of heavy) {
+    const place = join(modules, name)
+    yield* Effect.promise(() => mkdir(place, { recursive: true }))
+    yield* run(place, "tar", "-xzf", tarball(name), "--strip-components=1")
+  }
+  yield* Effect.promise(async () => {
+    await mkdir(join(modules, "@effect"))
+    for (const name of runner) {
+      const place = join(root, "packages/testkit/node_modules", name)
+      await symlink(await realpath(place), join(modules, name))
+    }
+  })
+})
+
 export class Project extends Context.Service<
   Project,
   {
     readonly path: string
+    /** A folder of it whose programs find the heavy packages too. */
+    readonly besideHeavy: string
     /** The packed file of a package. */
     tarball(name: string): string
   }
@@ -141,9 +190,10 @@ export class Project extends Context.Service<
         return join(tarballs, file)
       }
       const path = yield* project(join(made, "project"), {})
-      const nodeTypes = `@types/node@${JSON.parse(textOf("node_modules/@types/node/package.json")).version}`
-      yield* install(path, ...installed.map(tarball), nodeTypes)
-      return Project.of({ path, tarball })
+      yield* install(path, ...installed.map(tarball), ...added)
+      const besideHeavy = join(path, "heavy")
+      yield* unpackHeavy(besideHeavy, tarball)
+      return Project.of({ path, besideHeavy, tarball })
     }),
   )
 }

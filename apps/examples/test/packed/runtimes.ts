@@ -70,12 +70,17 @@ await messaging.close()
 console.log(JSON.stringify({ finished, status, heard: heard.length, answered: answer.status }))
 `
 
-/** What a program wrote by the time that it ended. */
-export const written = (cwd: string, command: Runtime["command"], file: string) =>
+/** What a program wrote by the time that it ended, with these variables beside those of the test. */
+export const written = (
+  cwd: string,
+  command: Runtime["command"],
+  file: string,
+  variables: Readonly<Record<string, string>> = {},
+) =>
   Effect.callback<{ readonly stdout: string; readonly stderr: string }>((resume, signal) => {
     const [program = "", ...args] = command ?? []
     // They would ask servers of their own whether there is a newer one, and report to them.
-    const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1", DO_NOT_TRACK: "1" }
+    const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1", DO_NOT_TRACK: "1", ...variables }
     execFile(program, [...args, file], { cwd, env, signal }, (error, stdout, stderr) => {
       resume(error === null ? Effect.succeed({ stdout, stderr }) : Effect.die(error))
     })

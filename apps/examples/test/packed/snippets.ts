@@ -4,7 +4,7 @@ import { globSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { isBuiltin } from "node:module"
 import { join } from "node:path"
-import { entryPoints, installed, root, textOf } from "./Project.ts"
+import { entryPoints, heavy, installed, root, textOf } from "./Project.ts"
 
 interface Snippet {
   /** Its page, and which one of that page it is. */
@@ -18,14 +18,18 @@ const snippetsOf = (page: string): ReadonlyArray<Snippet> =>
     program,
   }))
 
+const readmeOf = (name: string): string => `packages/${name.split("/")[1]}/README.md`
+
 /** What the READMEs show: whole programs, which also come to an end. */
-export const readmes: ReadonlyArray<Snippet> = [
-  "README.md",
-  ...installed.map((name) => `packages/${name.split("/")[1]}/README.md`),
-].flatMap(snippetsOf)
+export const readmes: ReadonlyArray<Snippet> = ["README.md", ...installed.map(readmeOf)].flatMap(
+  snippetsOf,
+)
+
+/** What the READMEs of the heavy packages show: programs that are compiled alone. */
+const heavyReadmes = heavy.map(readmeOf).flatMap(snippetsOf)
 
 const isThere = (module: string): boolean =>
-  module === "effect" || isBuiltin(module) || entryPoints.includes(module)
+  ["effect", "pg"].includes(module) || isBuiltin(module) || entryPoints.includes(module)
 
 /** Guides also show parts of programs, and programs on other libraries: those have tests of their own. */
 const isWhole = ({ program }: Snippet): boolean => {
@@ -35,12 +39,14 @@ const isWhole = ({ program }: Snippet): boolean => {
 
 const guides = globSync("docs/*.md", { cwd: root }).flatMap(snippetsOf).filter(isWhole)
 
-/** Writes them into a folder of the project. */
-export const writeSnippets = Effect.fnUntraced(function* (path: string) {
-  yield* Effect.promise(async () => {
+const write = (path: string, snippets: ReadonlyArray<Snippet>) =>
+  Effect.promise(async () => {
     await mkdir(path, { recursive: true })
-    await Promise.all(
-      [...readmes, ...guides].map(({ file, program }) => writeFile(join(path, file), program)),
-    )
+    await Promise.all(snippets.map(({ file, program }) => writeFile(join(path, file), program)))
   })
-})
+
+/** Writes them into a folder of the project. */
+export const writeSnippets = (path: string) => write(path, [...readmes, ...guides])
+
+/** Those of the heavy packages. */
+export const writeHeavySnippets = (path: string) => write(path, heavyReadmes)
