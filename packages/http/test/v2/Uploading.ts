@@ -56,7 +56,7 @@ export const form = (parts: ReadonlyArray<FormPart>): Buffer =>
       Buffer.from(fileName === null ? "" : `; filename="${fileName}"`),
       Buffer.from(contentType === undefined ? "" : `\r\nContent-Type: ${contentType}`),
       Buffer.from("\r\n\r\n"),
-      Buffer.from(bytes),
+      typeof bytes === "string" ? Buffer.from(bytes) : bytes,
       Buffer.from("\r\n"),
     ]),
     Buffer.from(`--${boundary}--\r\n`),
