@@ -12,14 +12,26 @@ import type { OutputChunk } from "rolldown"
 
 /** Functions and tables that need none of the service, by what they are imported from. */
 const plain: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "@messaging-service/core": ["formatInstant", "parseInstant", "parsePhone"],
+  "@messaging-service/core": [
+    "bearerToken",
+    "formatInstant",
+    "isBlank",
+    "isGroupName",
+    "parseInstant",
+    "parsePhone",
+    "parseUsername",
+    "uploadedFileName",
+  ],
   "@messaging-service/core/ports": [
     "countExactly",
     "hasExpired",
     "isClaimable",
     "isPublicAddress",
+    "isToldOf",
     "mediaTypeOf",
     "quotaVerdict",
+    "recipientName",
+    "reconnectPauseMillis",
     "statusAt",
     "transition",
   ],

@@ -222,7 +222,7 @@ export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
 export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
 export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
 export type { Phone } from "./recipient/Phone.ts"
-export { recipientName } from "./recipient/Recipient.ts"
+export { recipientName } from "./recipient/names.ts"
 export type { Recipient, Target } from "./recipient/Recipient.ts"
 export { ReminderStore, contentOf } from "./reminder/Reminder.ts"
 export type {
@@ -265,7 +265,7 @@ export type { RequestWindow } from "./request/RateWindow.ts"
 export type { CannotOpen } from "./secret/Secrets.ts"
 export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
 export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
-export { reconnectPauseMillis } from "./transport/keepConnected.ts"
+export { reconnectPauseMillis } from "./transport/LiveNumber.ts"
 export type { AfterClose, Connecting, LiveSettings } from "./transport/keepConnected.ts"
 export type {
   ClosedReason,

@@ -9,8 +9,8 @@ import { parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
-import { codePointLength } from "../request/Input.ts"
-import { maximumWebhookUrlLength } from "../webhook/WebhookEndpoint.ts"
+import { codePointLength } from "../request/text.ts"
+import { maximumWebhookUrlLength } from "../webhook/EndpointRequest.ts"
 
 /** An address that was let pass. */
 export type CallbackUrl = string & Brand.Brand<"CallbackUrl">

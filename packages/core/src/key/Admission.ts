@@ -20,7 +20,7 @@ import { KeyStore, keyRefusal } from "./ApiKey.ts"
 import type { Admitted } from "./ApiKey.ts"
 import { Caller } from "./Caller.ts"
 import type { KeyCaller } from "./Caller.ts"
-import { hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
+import { bearerToken, hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
 import { makeWrongKeys } from "./WrongKeys.ts"
 import type { Api } from "./WrongKeys.ts"
 
@@ -30,12 +30,6 @@ export interface CredentialsV1 {
   readonly clientId: number | null
   readonly apiKey: string
   readonly clientAddress: string
-}
-
-/** The token of a bearer header; undefined when there is none, it is empty or of another scheme. */
-export const bearerToken = (authorization: string | undefined): string | undefined => {
-  const match = /^bearer +(\S(?:.*\S)?) *$/i.exec(authorization ?? "")
-  return match?.[1]
 }
 
 const tooManyWrong = refuse("too_many_auth_failures", { retryAfter: 60 })

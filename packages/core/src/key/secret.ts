@@ -36,3 +36,9 @@ const exactBytes = (text: string): Uint8Array => utf8ToBytes(JSON.stringify(text
  */
 export const sameSecret = (a: string, b: string): boolean =>
   equalBytes(sha256(exactBytes(a)), sha256(exactBytes(b)))
+
+/** The token of a bearer header; undefined when there is none, it is empty or of another scheme. */
+export const bearerToken = (authorization: string | undefined): string | undefined => {
+  const match = /^bearer +(\S(?:.*\S)?) *$/i.exec(authorization ?? "")
+  return match?.[1]
+}

@@ -1,7 +1,7 @@
 /** The names of files: what clients write into a form, or servers into an answer, is not yet a name. */
 import { Result } from "effect"
 import type { EgressAnswer } from "../egress/Egress.ts"
-import { codePointLength } from "../request/Input.ts"
+import { codePointLength } from "../request/text.ts"
 import { endingOf } from "./contentType.ts"
 
 /** Code points. */

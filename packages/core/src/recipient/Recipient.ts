@@ -8,57 +8,17 @@ import type { ContactId } from "../Ids.ts"
 import { IdJson } from "../request/Answer.ts"
 import { described } from "../request/Described.ts"
 import type { Described } from "../request/Described.ts"
-import { codePointLength, decoded, refusedAs } from "../request/Input.ts"
+import { decoded, refusedAs } from "../request/Input.ts"
+import { isGroupName, maximumGroupNameLength, parseUsername } from "./names.ts"
+import type { Username } from "./names.ts"
 import { parsePhone, phoneDescribed } from "./Phone.ts"
 import type { Phone } from "./Phone.ts"
-
-/** Code points of the name that addresses a WhatsApp group. */
-const maximumGroupNameLength = 100
-
-/**
- * Whether a text may name a group: 1 to 100 code points, of which nothing is trimmed or folded. Whether
- * the sending number has a group of exactly that name shows when the message is sent.
- */
-export const isGroupName = (text: string): boolean =>
-  text.length > 0 && codePointLength(text) <= maximumGroupNameLength
-
-/**
- * A Telegram user in one of three spellings: `@name`, a `t.me/name` link, or `tg:` with a user id.
- * `given` is the text as it came and as the message shows it; `target` is whom it means.
- */
-export interface Username {
-  readonly given: string
-  readonly target:
-    | { readonly kind: "name"; readonly name: string }
-    | { readonly kind: "id"; readonly id: number }
-}
-
-/**
- * Reads a username; `undefined` for what the contract calls `invalid_username`. A bare name is not accepted, nor is an
- * invite link, which leads to a chat and to no user. Host and scheme of a link compare without case.
- */
-export const parseUsername = (text: string): Username | undefined => {
-  const id = idForm.exec(text)?.[1]
-  if (id !== undefined) {
-    const value = Number(id)
-    return Number.isSafeInteger(value)
-      ? { given: text, target: { kind: "id", id: value } }
-      : undefined
-  }
-  const name = atForm.exec(text)?.[1] ?? linkForm.exec(text)?.[1]
-  return name === undefined ? undefined : { given: text, target: { kind: "name", name } }
-}
 
 /** What the document says of a username in a request. */
 export const usernameDescribed: Described = {
   description: "A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.",
   examples: ["@example"],
 }
-
-const idForm = /^tg:([1-9][0-9]{0,15})$/
-const atForm = /^@([A-Za-z][A-Za-z0-9_]{3,31})$/
-// `t.me/joinchat/` is an invite link that lost its code, not a user of that name.
-const linkForm = /^(?:https?:\/\/)?(?:www\.)?t\.me\/(?!joinchat\/?$)([a-z][a-z0-9_]{3,31})\/?$/i
 
 /** What a request names. */
 export type RequestedRecipient =
@@ -146,12 +106,6 @@ export const targetOf = (recipient: Recipient): Target => {
         : { kind: "username", username: target?.name ?? recipient.username }
     }
   }
-}
-
-/** What tells recipients apart that a number writes to: the phone, else the name as it was given. */
-export const recipientName = (recipient: Recipient): string => {
-  if ("phone" in recipient) return recipient.phone
-  return recipient.kind === "group" ? recipient.group : recipient.username
 }
 
 /** The recipient as an answer shows it (contract: Recipients). */

@@ -15,14 +15,8 @@ import type { AcceptanceFacts, AcceptanceQuery } from "../message/MessageStore.t
 import { TextInput, toMediaReference } from "../message/SendRequest.ts"
 import { RecipientInput, recipientKey } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
-import {
-  decoded,
-  inputDecoder,
-  parsed,
-  refusedFor,
-  textBetween,
-  isBlank,
-} from "../request/Input.ts"
+import { decoded, inputDecoder, parsed, refusedFor, textBetween } from "../request/Input.ts"
+import { isBlank } from "../request/text.ts"
 import { pageFields, queryDecoder, textFor } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
 import { parseCron } from "./Cron.ts"

@@ -12,6 +12,7 @@ import { parseInstant } from "../time/Instant.ts"
 import type { Described } from "./Described.ts"
 import { boundedBy } from "./bounded.ts"
 import type { ListBounds } from "./bounded.ts"
+import { codePointLength } from "./text.ts"
 
 /** An issue that stands for a code of the catalogue. */
 export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): SchemaIssue.Issue => {
@@ -267,21 +268,3 @@ export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices:
     return Result.mapError(result, () => refuseAll(problem("validation_failed", null), []))
   }
 }
-
-/** The length of a text as the contract counts it: in code points. A surrogate pair counts once, a lone surrogate too. */
-export const codePointLength = (text: string): number => {
-  let pairs = 0
-  for (let at = 0; at < text.length - 1; at++) {
-    if (isHighSurrogate(text.charCodeAt(at)) && isLowSurrogate(text.charCodeAt(at + 1))) pairs++
-  }
-  return text.length - pairs
-}
-
-/**
- * Whether a text is empty or consists of characters with the Unicode property White_Space alone. That is neither what
- * `\s` matches nor what `trim` removes: both take U+FEFF, which has not the property, and miss U+0085, which has it.
- */
-export const isBlank = (text: string): boolean => !/\P{White_Space}/u.test(text)
-
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
-const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff

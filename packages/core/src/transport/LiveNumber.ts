@@ -106,3 +106,16 @@ export const settled = <Open extends LiveConnection>(
     if (live.open !== null && Deferred.isDoneUnsafe(live.open.over)) closeConnection(live)
     return live.open === null ? Deferred.await(live.turn) : Effect.succeed(live.open)
   })
+
+/**
+ * The pause before the next connection: doubling with each failure in a row, of which the upper half is
+ * drawn, so that numbers that were lost together do not come back together. `drawn`: from 0 up to 1.
+ */
+export const reconnectPauseMillis = (
+  failures: number,
+  drawn: number,
+  { first, longest }: { readonly first: number; readonly longest: number },
+): number => {
+  const whole = Math.min(longest, first * 2 ** Math.min(failures, 30))
+  return Math.round(whole / 2 + (drawn * whole) / 2)
+}

@@ -9,7 +9,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
 import { NumberProxies } from "../number/Proxy.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
-import { changeStatus, closeConnection } from "./LiveNumber.ts"
+import { changeStatus, closeConnection, reconnectPauseMillis } from "./LiveNumber.ts"
 import type { ClosedReason, LiveConnection, LiveNumber } from "./LiveNumber.ts"
 import { NumberOwnership } from "./NumberOwnership.ts"
 import { patiently } from "./patience.ts"
@@ -38,19 +38,6 @@ const trimKeys = 10_000
 
 /** How long a place stays empty: with eight of them, 40 connections are opened a second at the most. */
 const emptyMillis = 200
-
-/**
- * The pause before the next connection: doubling with each failure in a row, of which the upper half is
- * drawn, so that numbers that were lost together do not come back together. `drawn`: from 0 up to 1.
- */
-export const reconnectPauseMillis = (
-  failures: number,
-  drawn: number,
-  { first, longest }: { readonly first: number; readonly longest: number },
-): number => {
-  const whole = Math.min(longest, first * 2 ** Math.min(failures, 30))
-  return Math.round(whole / 2 + (drawn * whole) / 2)
-}
 
 /** How patient a transport is; all in service time. */
 export interface LiveSettings {

@@ -24,14 +24,10 @@ import type { ListPage } from "../request/PageInput.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { SigningSecrets } from "./signature.ts"
-import { endpointAsMade, endpointLimit, endpointRequestParser } from "./WebhookEndpoint.ts"
-import type {
-  CreateWebhook,
-  DeliveryAttempt,
-  EndpointRequest,
-  WebhookEndpoint,
-  WebhookEventType,
-} from "./WebhookEndpoint.ts"
+import { endpointAsMade, endpointLimit } from "./WebhookEndpoint.ts"
+import { endpointRequestParser } from "./EndpointRequest.ts"
+import type { DeliveryAttempt, WebhookEndpoint, WebhookEventType } from "./WebhookEndpoint.ts"
+import type { CreateWebhook, EndpointRequest } from "./EndpointRequest.ts"
 import { WebhookStore } from "./WebhookStore.ts"
 import type { Queueing, WebhookScope } from "./WebhookStore.ts"
 
