@@ -10,6 +10,7 @@ import {
   MessageStore,
   NumberStore,
   ReminderStore,
+  WorkspaceStore,
   dailyQuota,
 } from "@messaging-service/core/ports"
 import {
@@ -25,7 +26,7 @@ import {
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Client } from "pg"
-import { inShop, phone, refusalOf, say } from "./callers.ts"
+import { aClient, inShop, phone, refusalOf, say } from "./callers.ts"
 
 /** Starts what waits for the transaction; returns once it waits for a lock. */
 const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E, R>) =>
@@ -42,6 +43,23 @@ const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E, R>) =>
 /** It ends when the test says so, however slow the machine is: nothing here may wait for that. */
 const stayOpen = (client: Client) =>
   say(client, "set local idle_in_transaction_session_timeout = '1min'")
+
+const hello = { to: { phone }, text: "Hello" }
+
+/** What the only lane counts, and how many notes are left of transactions. */
+const counted = (client: Client) =>
+  Effect.map(
+    say(
+      client,
+      `select
+        (select quota_bound from messaging.lanes) as quota,
+        (
+          (select count(*) from messaging.lane_arrivals)
+          + (select count(*) from messaging.plan_arrivals)
+        )::integer as notes`,
+    ),
+    ({ rows }): unknown => rows[0],
+  )
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "while a caller's transaction is open",
@@ -216,15 +234,101 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             yield* inStores(join(client, send(phone)))
             yield* say(client, "commit")
             assert.strictEqual(yield* refusalOf(inStores(send(phone))), "number_daily_cap_reached")
-            const { rows } = yield* say(
-              client,
-              `select
-                (select quota_bound from messaging.lanes),
-                (select count(*)::integer from messaging.lane_arrivals) as arrivals`,
-            )
-            assert.deepStrictEqual(rows, [{ quota_bound: dailyQuota.messages, arrivals: 0 }])
+            assert.deepStrictEqual(yield* counted(client), {
+              quota: dailyQuota.messages,
+              notes: 0,
+            })
           }),
         aPlan(null),
+      ),
+    )
+
+    it.effect(
+      "its workspace can be removed, and its commit goes through",
+      inShop(({ caller, client, inStores, join, send, workspace }) =>
+        Effect.gen(function* () {
+          yield* say(client, "begin")
+          const { messages } = yield* inStores(join(client, send(phone)))
+          yield* stayOpen(client)
+          yield* inStores(WorkspaceStore.use((store) => store.delete(workspace.id, noon)))
+          yield* say(client, "commit")
+          const stranded = yield* inStores(MessageStore.use((store) => store.stranded(10)))
+          assert.deepStrictEqual(
+            stranded.map(({ id }) => id),
+            messages.map(({ id }) => id),
+          )
+          const born = yield* inStores(aNumber(workspace.id))
+          const removed = inStores(
+            Messages.use((service) => service.send(caller, { ...hello, from: born.id }, null)),
+          )
+          assert.strictEqual(yield* refusalOf(removed), "number_not_found")
+        }),
+      ),
+    )
+
+    it.effect(
+      "a send in another one that waits for its plan does not hold up its next number",
+      inShop(({ caller, client, database, inStores, join, number, workspace }) =>
+        Effect.gen(function* () {
+          const other = yield* inStores(aNumber(workspace.id))
+          const second = yield* aClient(database)
+          const from = ({ id }: typeof number) =>
+            Messages.use((messages) => messages.send(caller, { ...hello, from: id }, null))
+          yield* say(client, "begin")
+          yield* say(second, "begin")
+          yield* inStores(join(client, from(number)))
+          yield* stayOpen(client)
+          const waiting = yield* untilItWaits(client, inStores(join(second, from(other))))
+          yield* inStores(join(client, from(other)))
+          yield* say(client, "commit")
+          yield* Fiber.join(waiting)
+          yield* say(second, "commit")
+          assert.strictEqual(yield* inStores(remaining(workspace)), 0)
+        }),
+      ),
+    )
+
+    for (const setting of [
+      "set constraints all immediate",
+      "set local session_replication_role = replica",
+    ]) {
+      it.effect(
+        `what it sends counts and is sent after "${setting}"`,
+        inShop(({ client, inStores, join, number, send, workspace }) =>
+          Effect.gen(function* () {
+            yield* say(client, "begin")
+            yield* say(client, setting)
+            const first = yield* inStores(join(client, send(phone)))
+            yield* inStores(join(client, send(phone)))
+            yield* say(client, "commit")
+            const claimed = yield* inStores(sending.claimOne(number))
+            assert.strictEqual(claimed.message.id, first.messages[0]?.id)
+            assert.strictEqual(yield* inStores(remaining(workspace)), 1)
+            assert.deepStrictEqual(yield* counted(client), { quota: 2, notes: 0 })
+          }),
+        ),
+      )
+    }
+
+    it.effect(
+      "its commit counts what it sent from a number once, however often it sent",
+      inShop(({ client, inStores, join, send, workspace }) =>
+        Effect.gen(function* () {
+          yield* say(client, "set track_functions = 'pl'")
+          yield* say(client, "begin")
+          for (let sent = 0; sent < 3; sent++) yield* inStores(join(client, send(phone)))
+          yield* say(client, "commit")
+          yield* say(client, "select pg_stat_force_next_flush()")
+          const { rows } = yield* say(
+            client,
+            `select sum(calls)::integer as calls
+            from pg_stat_user_functions
+            where funcname like 'finish\\_arrivals\\_%'`,
+          )
+          assert.deepStrictEqual(rows, [{ calls: 1 }])
+          assert.deepStrictEqual(yield* counted(client), { quota: 3, notes: 0 })
+          assert.strictEqual(yield* inStores(remaining(workspace)), 0)
+        }),
       ),
     )
 

@@ -6,7 +6,7 @@
  * locks both keeps that order, so calls wait for one another but never in a circle. A workspace
  * with an unlimited plan is only read: its senders do not wait for one another. Claims are locked
  * before both; a request that waits for a claim holds no lane. A caller's transaction, which stays open,
- * takes no more than a key share of each (see `arrivals.ts`).
+ * takes no more than a key share of each, and notes of them before, the plan's first (see `arrivals.ts`).
  */
 import type {
   Acceptance,
@@ -46,7 +46,7 @@ import type { Parameters } from "../database/Statement.ts"
 import { nextDueAfter } from "../queue/lane.ts"
 import { claimColumns } from "../PostgresIdempotency.ts"
 import { messagesRemaining } from "../workspace/workspaceRow.ts"
-import { noteLane, notePlan } from "./arrivals.ts"
+import { addToLane, addToPlan, noteLane, notePlan } from "./arrivals.ts"
 import { acceptedColumns } from "./messageRow.ts"
 import { countPlanned, fitsByBound, isKnownFull, quotaFullUntil } from "./quota.ts"
 
@@ -136,7 +136,9 @@ export const acceptMessages = sqlFunction(
     v_size constant integer := cardinality(p_now);
     -- A caller's transaction, which brings one acceptance at a time.
     v_joined constant boolean := p_patience is null;
-    v_before bigint;
+    -- What its transaction has accepted before, from that number and of that plan.
+    v_live_before integer;
+    v_taken_before bigint;
     v_guards text[] := array_fill(null::text, array[v_size]);
     -- When the claims were made that this call gives up.
     v_claimed_at timestamptz[] := array_fill(null::timestamptz, array[v_size]);
@@ -179,22 +181,25 @@ export const acceptMessages = sqlFunction(
     end loop;
 
     if v_joined then
-      ${noteLane("p_number[1]", "v_before")}
+      -- The plan before the number: what waits for the plan of another caller holds no number of its own.
+      if exists (${limitedPlansOf}) then
+        ${notePlan("p_workspace[1]", "v_taken_before")}
+      end if;
+      ${noteLane("p_number[1]", "v_live_before")}
       v_lanes := array(
         ${lanesOf}
         for key share
       );
       if cardinality(v_lanes) > 0 then
-        v_lanes[1].quota_bound := v_lanes[1].quota_bound + v_before;
+        v_lanes[1].quota_bound := v_lanes[1].quota_bound + v_live_before;
       end if;
-      if exists (${limitedPlansOf}) then
-        ${notePlan("p_workspace[1]", "v_before")}
+      if v_taken_before is not null then
         v_limited := array(
           ${limitedPlansOf}
           for key share
         );
         v_limited[1].plan_messages_remaining :=
-          v_limited[1].plan_messages_remaining - v_before;
+          v_limited[1].plan_messages_remaining - v_taken_before;
       end if;
     else
       v_lanes := array(
@@ -302,15 +307,14 @@ export const acceptMessages = sqlFunction(
     ${writeLane}
 
     if v_accepted > 0 and v_joined then
-      update lane_arrivals a
-      set live = a.live + p_count[1],
-        due_at = least(a.due_at, p_due_at[1])
-      where a.number_id = p_number[1]
-        and p_live[1];
-      update plan_arrivals a
-      set messages = a.messages + p_allowance[1]
-      where a.workspace_id = p_workspace[1]
-        and v_taken[1];
+      if v_taken[1] then
+        ${addToPlan("p_workspace[1]", "p_allowance[1]")}
+      end if;
+      ${addToLane(
+        "p_number[1]",
+        "case when p_live[1] then p_count[1] else 0 end",
+        "case when p_live[1] then p_due_at[1] end",
+      )}
     elsif v_accepted > 0 then
       for k in 1 .. cardinality(v_limited) loop
         update workspaces w

@@ -55,7 +55,7 @@ with workspace as (
   select w.id, w.deleted_at
   from workspaces w
   where w.id = $workspace_id
-  for key share
+  for share
 ),
 number as (
   insert into numbers (${made.names}, removed_at)

@@ -98,7 +98,8 @@ where w.id = $id`
  * are gone and their lanes close, and what was to be called for it is dropped.
  *
  * Locks: its lanes first, by id as everywhere. The workspace's row is then locked against the
- * birth of further numbers, and lanes born in between are closed after all.
+ * birth of further numbers, and lanes born in between are closed after all. No more than that: a caller's
+ * open transaction holds a key share of the row, and needs the lanes for its commit.
  */
 export const deleteWorkspace = sqlFunction(
   "delete_workspace",
@@ -116,7 +117,7 @@ export const deleteWorkspace = sqlFunction(
     from workspaces w
     where w.id = p_id
       and w.deleted_at is null
-    for update;
+    for no key update;
     if not found then
       return false;
     end if;
