@@ -14,21 +14,31 @@ import type { OutputChunk } from "rolldown"
 const plain: Readonly<Record<string, ReadonlyArray<string>>> = {
   "@messaging-service/core": [
     "bearerToken",
+    "fingerprint",
     "formatInstant",
     "isBlank",
     "isGroupName",
+    "newSecretsKey",
+    "offsetOfPage",
+    "parseId",
     "parseInstant",
     "parsePhone",
     "parseUsername",
+    "requestId",
     "uploadedFileName",
   ],
   "@messaging-service/core/ports": [
+    "claimOutcome",
     "countExactly",
+    "fromIndexes",
     "hasExpired",
+    "isClaimVoid",
     "isClaimable",
     "isPublicAddress",
+    "isRecordVoid",
     "isToldOf",
     "mediaTypeOf",
+    "pageOf",
     "quotaVerdict",
     "recipientName",
     "reconnectPauseMillis",
@@ -46,6 +56,8 @@ const plain: Readonly<Record<string, ReadonlyArray<string>>> = {
  * a module would count for both.
  */
 const onEffect: ReadonlyArray<readonly [from: string, name: string]> = [
+  ["@messaging-service/core", "parseSecretsKey"],
+  ["@messaging-service/core", "parseSecretsKeys"],
   ["@messaging-service/core", "parseTimeZone"],
   ["@messaging-service/core/time", "momentInZone"],
 ]

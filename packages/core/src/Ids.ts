@@ -31,19 +31,21 @@ export type LinkingId = string & Brand.Brand<"LinkingId">
 const lettersAndDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const hexadecimal = "0123456789abcdef"
 
-export class Ids extends Context.Service<
-  Ids,
-  {
-    /** `size` random letters and digits (62 symbols, 5.95 bits each). */
-    alphanumeric(size: number): string
-    /** `size` random lower-case hexadecimal digits. */
-    hex(size: number): string
-  }
->()("core/Ids") {
-  /** Ids from Effect's `Random`: repeatable with a seed, and so for tests and simulations only. */
-  static readonly layerRandom = Layer.effect(
+export class Ids
+  extends /*#__PURE__*/ Context.Service<
     Ids,
-    Effect.gen(function* () {
+    {
+      /** `size` random letters and digits (62 symbols, 5.95 bits each). */
+      alphanumeric(size: number): string
+      /** `size` random lower-case hexadecimal digits. */
+      hex(size: number): string
+    }
+  >()("core/Ids")
+{
+  /** Ids from Effect's `Random`: repeatable with a seed, and so for tests and simulations only. */
+  static readonly layerRandom = /*#__PURE__*/ Layer.effect(
+    Ids,
+    /*#__PURE__*/ Effect.gen(function* () {
       const random = yield* Random.Random
       return Ids.of(fromIndexes((bound) => Math.floor(random.nextDoubleUnsafe() * bound)))
     }),

@@ -30,18 +30,19 @@ export interface Problem {
   readonly message: string
 }
 
-export class Refusal extends Data.TaggedError("Refusal")<{
-  readonly code: Code
-  readonly status: number
-  readonly message: string
-  readonly field: string | null
-  /** The other problems of the same request. */
-  readonly errors: ReadonlyArray<Problem>
-  /** The code's extra fields, by their names in the answer. */
-  readonly details: Readonly<Record<string, string | number | boolean>>
-  /** Seconds; goes into `Retry-After`. */
-  readonly retryAfter: number | null
-}> {}
+export class Refusal
+  extends /*#__PURE__*/ Data.TaggedError("Refusal")<{
+    readonly code: Code
+    readonly status: number
+    readonly message: string
+    readonly field: string | null
+    /** The other problems of the same request. */
+    readonly errors: ReadonlyArray<Problem>
+    /** The code's extra fields, by their names in the answer. */
+    readonly details: Readonly<Record<string, string | number | boolean>>
+    /** Seconds; goes into `Retry-After`. */
+    readonly retryAfter: number | null
+  }> {}
 
 /** Why an operation of the service fails: it is refused, or the store does not answer. */
 export type Failure = Refusal | StoreUnavailable

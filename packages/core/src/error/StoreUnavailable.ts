@@ -5,13 +5,15 @@
  */
 import { Data } from "effect"
 
-export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{
-  /** The port's operation, for logs; never shown to a client. */
-  readonly operation: string
-  readonly cause: unknown
-  /** Seconds; there when the store is well and only has no room for this at the moment. */
-  readonly retryAfter?: number
-}> {
+export class StoreUnavailable
+  extends /*#__PURE__*/ Data.TaggedError("StoreUnavailable")<{
+    /** The port's operation, for logs; never shown to a client. */
+    readonly operation: string
+    readonly cause: unknown
+    /** Seconds; there when the store is well and only has no room for this at the moment. */
+    readonly retryAfter?: number
+  }>
+{
   override get message() {
     return `the store did not answer: ${this.operation}`
   }

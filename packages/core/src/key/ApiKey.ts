@@ -100,31 +100,32 @@ export interface AdmittedV1 extends Pick<Admitted, "key" | "workspace"> {
   readonly count: number | null
 }
 
-export class KeyStore extends Context.Service<
-  KeyStore,
-  {
-    /**
-     * One round trip: finds the key and its workspace and, when the workspace's `admits` says so
-     * for version 2 and the key is neither revoked nor past `expiresAt`, counts the request in both
-     * windows and notes time and address of use. Null when no such key was ever issued. Windows
-     * restart when their start differs from the stored one.
-     */
-    admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
-    /**
-     * One round trip for a version 1 key: as `admit`, but by the workspace's `admits` for version 1,
-     * only when it is the workspace that the request names, and counted in the minute of the
-     * workspace, which all its version 1 keys share.
-     */
-    admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
-    /** Guard: fewer than `limit` non-revoked keys of that version; null when it does not hold. */
-    insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
-    /** Oldest first, revoked ones included. */
-    list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
-    /** Sets `revokedAt` once; returns the key, null when unknown. */
-    revoke(
-      workspaceId: WorkspaceId,
-      id: KeyId,
-      now: number,
-    ): Effect.Effect<ApiKey | null, StoreUnavailable>
-  }
->()("core/KeyStore") {}
+export class KeyStore
+  extends /*#__PURE__*/ Context.Service<
+    KeyStore,
+    {
+      /**
+       * One round trip: finds the key and its workspace and, when the workspace's `admits` says so
+       * for version 2 and the key is neither revoked nor past `expiresAt`, counts the request in both
+       * windows and notes time and address of use. Null when no such key was ever issued. Windows
+       * restart when their start differs from the stored one.
+       */
+      admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
+      /**
+       * One round trip for a version 1 key: as `admit`, but by the workspace's `admits` for version 1,
+       * only when it is the workspace that the request names, and counted in the minute of the
+       * workspace, which all its version 1 keys share.
+       */
+      admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
+      /** Guard: fewer than `limit` non-revoked keys of that version; null when it does not hold. */
+      insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
+      /** Oldest first, revoked ones included. */
+      list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
+      /** Sets `revokedAt` once; returns the key, null when unknown. */
+      revoke(
+        workspaceId: WorkspaceId,
+        id: KeyId,
+        now: number,
+      ): Effect.Effect<ApiKey | null, StoreUnavailable>
+    }
+  >()("core/KeyStore") {}

@@ -48,29 +48,30 @@ export interface SpooledContent extends StoredContent {
   readonly keep: Effect.Effect<void, MediaFilesError>
 }
 
-export class MediaFiles extends Context.Service<
-  MediaFiles,
-  {
-    /** Whether contents can be kept: not in a process without a disk, which lets links pass alone. */
-    readonly keeps: boolean
-    /** Opens a stored file; fails with `not_found` only where it is known that there is none. */
-    open(storageKey: string): Effect.Effect<StoredContent, MediaFilesError>
-    /**
-     * Spools a stream into a temporary file that goes with the scope, never holding it in memory
-     * whole; fails with `too_large` past `maximumBytes`, and with `full`.
-     */
-    spool<E>(
-      content: Stream.Stream<Uint8Array, E>,
-      maximumBytes: number,
-    ): Effect.Effect<SpooledContent, MediaFilesError | E, Scope.Scope>
-    /** Succeeds too when there is nothing under that key. */
-    remove(storageKey: string): Effect.Effect<void, MediaFilesError>
-    /** Fails when nothing more can be written, whatever it is. */
-    readonly ready: Effect.Effect<void, MediaFilesError>
-    /** Removes what killed processes have spooled and left behind. */
-    readonly removeAbandoned: Effect.Effect<void, MediaFilesError>
-  }
->()("core/MediaFiles") {}
+export class MediaFiles
+  extends /*#__PURE__*/ Context.Service<
+    MediaFiles,
+    {
+      /** Whether contents can be kept: not in a process without a disk, which lets links pass alone. */
+      readonly keeps: boolean
+      /** Opens a stored file; fails with `not_found` only where it is known that there is none. */
+      open(storageKey: string): Effect.Effect<StoredContent, MediaFilesError>
+      /**
+       * Spools a stream into a temporary file that goes with the scope, never holding it in memory
+       * whole; fails with `too_large` past `maximumBytes`, and with `full`.
+       */
+      spool<E>(
+        content: Stream.Stream<Uint8Array, E>,
+        maximumBytes: number,
+      ): Effect.Effect<SpooledContent, MediaFilesError | E, Scope.Scope>
+      /** Succeeds too when there is nothing under that key. */
+      remove(storageKey: string): Effect.Effect<void, MediaFilesError>
+      /** Fails when nothing more can be written, whatever it is. */
+      readonly ready: Effect.Effect<void, MediaFilesError>
+      /** Removes what killed processes have spooled and left behind. */
+      readonly removeAbandoned: Effect.Effect<void, MediaFilesError>
+    }
+  >()("core/MediaFiles") {}
 
 /** The refusal of a file, on `field`, by a process that cannot keep it; undefined where it can. */
 export const refuseUnkept = (

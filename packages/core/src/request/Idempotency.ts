@@ -123,22 +123,23 @@ export const judgeClaim = (
  * The port that keeps claims for operations other than sending, which claims together with its other
  * reads. The finished record is written by the operation's own commit.
  */
-export class IdempotencyStore extends Context.Service<
-  IdempotencyStore,
-  {
-    /**
-     * Claims the key unless it is claimed or finished; the same rule as in
-     * `MessageStore.loadAcceptance`.
-     */
-    claim(claim: IdempotencyClaim, now: number): Effect.Effect<ClaimOutcome, StoreUnavailable>
-    /** Frees a claim of a refused request, if it is still this one's. */
-    release(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
-    /**
-     * Drops finished records and claims that are void at `now`; they answer no request any more.
-     */
-    forgetVoid(now: number): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/IdempotencyStore") {}
+export class IdempotencyStore
+  extends /*#__PURE__*/ Context.Service<
+    IdempotencyStore,
+    {
+      /**
+       * Claims the key unless it is claimed or finished; the same rule as in
+       * `MessageStore.loadAcceptance`.
+       */
+      claim(claim: IdempotencyClaim, now: number): Effect.Effect<ClaimOutcome, StoreUnavailable>
+      /** Frees a claim of a refused request, if it is still this one's. */
+      release(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
+      /**
+       * Drops finished records and claims that are void at `now`; they answer no request any more.
+       */
+      forgetVoid(now: number): Effect.Effect<void, StoreUnavailable>
+    }
+  >()("core/IdempotencyStore") {}
 
 /** The answer of an idempotent operation that is not a send. */
 export interface Repeatable<A> {
@@ -148,7 +149,7 @@ export interface Repeatable<A> {
 }
 
 /** Makes what runs idempotent operations. */
-export const makeIdempotent = Effect.gen(function* () {
+export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
   const store = yield* IdempotencyStore
   const ids = yield* Ids
   return {

@@ -70,7 +70,7 @@ export const readCursor = (
 }
 
 /** Makes pages of lists. */
-export const makeCursors = Effect.map(Secrets, ({ keys: { cursors: secret } }) => ({
+export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors: secret } }) => ({
   /** The page that is asked for of the list of that binding. Fails with `invalid_cursor`. */
   page: Effect.fnUntraced(function* <A, E>(
     asked: { readonly limit?: number; readonly cursor?: string | null },

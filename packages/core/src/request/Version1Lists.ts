@@ -49,22 +49,23 @@ export interface Period {
 type Listed<A> = Effect.Effect<OffsetPage<A>, StoreUnavailable>
 
 /** The port that reads them. */
-export class Version1ListStore extends Context.Service<
-  Version1ListStore,
-  {
-    messages(scope: Version1ListScope, period: Period, query: OffsetQuery): Listed<Message>
-    /** What is in the directory; `type` null for both. */
-    media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
-    /** Paused ones included. */
-    reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
-    /** Of a check, whosever it is; `status` null for all. */
-    checkResults(
-      id: NumberCheckId,
-      status: CheckResultStatus | null,
-      query: OffsetQuery,
-    ): Listed<NumberCheckResult>
-  }
->()("core/Version1ListStore") {}
+export class Version1ListStore
+  extends /*#__PURE__*/ Context.Service<
+    Version1ListStore,
+    {
+      messages(scope: Version1ListScope, period: Period, query: OffsetQuery): Listed<Message>
+      /** What is in the directory; `type` null for both. */
+      media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
+      /** Paused ones included. */
+      reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
+      /** Of a check, whosever it is; `status` null for all. */
+      checkResults(
+        id: NumberCheckId,
+        status: CheckResultStatus | null,
+        query: OffsetQuery,
+      ): Listed<NumberCheckResult>
+    }
+  >()("core/Version1ListStore") {}
 
 /** UTC days, by the moments (epoch milliseconds) at which they begin; both are included. */
 export interface Days {
@@ -74,27 +75,29 @@ export interface Days {
 
 type Answered<A> = Effect.Effect<OffsetPage<A>, Failure>
 
-export class Version1Lists extends Context.Service<
-  Version1Lists,
-  {
-    /** Messages created on these days. */
-    messages(caller: Caller, days: Days, query: OffsetQuery): Answered<Message>
-    /** Files of the media directory; `type` null for all. */
-    media(caller: Caller, type: MediaType | null, query: OffsetQuery): Answered<MediaFile>
-    /** Paused ones included. */
-    reminders(caller: Caller, query: OffsetQuery): Answered<Reminder>
-    /** Results of a number check; `status` null for all. Fails with `number_check_not_found`. */
-    checkResults(
-      caller: Caller,
-      id: NumberCheckId | undefined,
-      status: CheckResultStatus | null,
-      query: OffsetQuery,
-    ): Answered<NumberCheckResult>
-  }
->()("core/Version1Lists") {
-  static readonly layer = Layer.effect(
+export class Version1Lists
+  extends /*#__PURE__*/ Context.Service<
     Version1Lists,
-    Effect.gen(function* () {
+    {
+      /** Messages created on these days. */
+      messages(caller: Caller, days: Days, query: OffsetQuery): Answered<Message>
+      /** Files of the media directory; `type` null for all. */
+      media(caller: Caller, type: MediaType | null, query: OffsetQuery): Answered<MediaFile>
+      /** Paused ones included. */
+      reminders(caller: Caller, query: OffsetQuery): Answered<Reminder>
+      /** Results of a number check; `status` null for all. Fails with `number_check_not_found`. */
+      checkResults(
+        caller: Caller,
+        id: NumberCheckId | undefined,
+        status: CheckResultStatus | null,
+        query: OffsetQuery,
+      ): Answered<NumberCheckResult>
+    }
+  >()("core/Version1Lists")
+{
+  static readonly layer = /*#__PURE__*/ Layer.effect(
+    Version1Lists,
+    /*#__PURE__*/ Effect.gen(function* () {
       const store = yield* Version1ListStore
       const checks = yield* NumberCheckStore
       return Version1Lists.of({

@@ -51,7 +51,9 @@ export const parseSecretsKeys = (text: string): SecretsKeys | undefined => {
  * operator keeps outside the store (`SECRETS_KEY`; contract: Configuration). A copy of the database
  * alone is worth nothing without it.
  */
-export class SecretsKey extends Context.Service<SecretsKey, HiddenKey>()("core/SecretsKey") {
+export class SecretsKey
+  extends /*#__PURE__*/ Context.Service<SecretsKey, HiddenKey>()("core/SecretsKey")
+{
   /** From 64 hexadecimal characters, the same at every start. Dies with any other text. */
   static readonly layerHex = (text: string): Layer.Layer<SecretsKey> =>
     Layer.effect(
@@ -65,9 +67,9 @@ export class SecretsKey extends Context.Service<SecretsKey, HiddenKey>()("core/S
     )
 
   /** A new one, for a store that goes with the process. */
-  static readonly layerRandom: Layer.Layer<SecretsKey, never, Ids> = Layer.effect(
+  static readonly layerRandom: Layer.Layer<SecretsKey, never, Ids> = /*#__PURE__*/ Layer.effect(
     SecretsKey,
-    Effect.map(Ids, (ids) => Redacted.make(hexToBytes(ids.hex(hexLength)))),
+    /*#__PURE__*/ Effect.map(Ids, (ids) => Redacted.make(hexToBytes(ids.hex(hexLength)))),
   )
 }
 
@@ -75,7 +77,7 @@ export class SecretsKey extends Context.Service<SecretsKey, HiddenKey>()("core/S
  * Keys that were used before the present one, for what they sealed. The store moves on to the present
  * key at the first start with both; a sealed text when it is next written.
  */
-export const OlderSecretsKeys = Context.Reference<ReadonlyArray<HiddenKey>>(
+export const OlderSecretsKeys = /*#__PURE__*/ Context.Reference<ReadonlyArray<HiddenKey>>(
   "core/OlderSecretsKeys",
   { defaultValue: () => [] },
 )
@@ -101,14 +103,14 @@ export type SigningPurpose = keyof typeof purposes
 export const plainSecretNames: ReadonlyArray<string> = [...new Set(Object.values(purposes))]
 
 /** The store was first used with another secrets key. */
-export class WrongSecretsKey extends Data.TaggedError("WrongSecretsKey") {
+export class WrongSecretsKey extends /*#__PURE__*/ Data.TaggedError("WrongSecretsKey") {
   override get message() {
     return "the secrets key is not the one that this store was first used with"
   }
 }
 
 /** A sealed text was altered, belongs elsewhere, or was sealed with another key. */
-export class CannotOpen extends Data.TaggedError("CannotOpen") {
+export class CannotOpen extends /*#__PURE__*/ Data.TaggedError("CannotOpen") {
   override get message() {
     return "a sealed text could not be opened"
   }
@@ -133,27 +135,29 @@ const keyed = (key: Uint8Array) => {
   }
 }
 
-export class Secrets extends Context.Service<
-  Secrets,
-  {
-    /** What signs for a purpose: 64 hexadecimal characters, or what an earlier version made. */
-    readonly keys: Readonly<Record<SigningPurpose, string>>
-    /**
-     * Encrypts a text for the store. `place` says what the text is and of which record: it opens
-     * nowhere else. The result begins with the id of the key.
-     */
-    seal(place: string, text: string): string
-    open(place: string, sealed: string): Result.Result<string, CannotOpen>
-  }
->()("core/Secrets") {
+export class Secrets
+  extends /*#__PURE__*/ Context.Service<
+    Secrets,
+    {
+      /** What signs for a purpose: 64 hexadecimal characters, or what an earlier version made. */
+      readonly keys: Readonly<Record<SigningPurpose, string>>
+      /**
+       * Encrypts a text for the store. `place` says what the text is and of which record: it opens
+       * nowhere else. The result begins with the id of the key.
+       */
+      seal(place: string, text: string): string
+      open(place: string, sealed: string): Result.Result<string, CannotOpen>
+    }
+  >()("core/Secrets")
+{
   /** Fails with `WrongSecretsKey`, so that nothing is signed or sealed with a key by mistake. */
   static readonly layer: Layer.Layer<
     Secrets,
     StoreUnavailable | WrongSecretsKey,
     SecretsKey | ServiceSecrets | Ids
-  > = Layer.effect(
+  > = /*#__PURE__*/ Layer.effect(
     Secrets,
-    Effect.gen(function* () {
+    /*#__PURE__*/ Effect.gen(function* () {
       const ids = yield* Ids
       const store = yield* ServiceSecrets
       const present = keyed(Redacted.value(yield* SecretsKey))

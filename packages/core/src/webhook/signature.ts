@@ -60,18 +60,20 @@ export interface SaltedSecrets {
   of(salt: string): string
 }
 
-export class SigningSecrets extends Context.Service<
-  SigningSecrets,
-  {
-    /** Of webhook endpoints. */
-    readonly webhooks: SaltedSecrets
-    /** Of workspaces, for their callbacks. */
-    readonly callbacks: SaltedSecrets
-  }
->()("core/SigningSecrets") {
-  static readonly layer = Layer.effect(
+export class SigningSecrets
+  extends /*#__PURE__*/ Context.Service<
     SigningSecrets,
-    Effect.gen(function* () {
+    {
+      /** Of webhook endpoints. */
+      readonly webhooks: SaltedSecrets
+      /** Of workspaces, for their callbacks. */
+      readonly callbacks: SaltedSecrets
+    }
+  >()("core/SigningSecrets")
+{
+  static readonly layer = /*#__PURE__*/ Layer.effect(
+    SigningSecrets,
+    /*#__PURE__*/ Effect.gen(function* () {
       const ids = yield* Ids
       const { keys } = yield* Secrets
       const salted = (key: string): SaltedSecrets => ({
