@@ -293,18 +293,23 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       "set local session_replication_role = replica",
     ]) {
       it.effect(
-        `what it sends counts and is sent after "${setting}"`,
-        inShop(({ client, inStores, join, number, send, workspace }) =>
+        `after "${setting}" it holds up no cancel, and what it sends counts and is sent`,
+        inShop(({ caller, client, inStores, join, number, send, workspace }) =>
           Effect.gen(function* () {
+            const other = yield* inStores(send(phone))
             yield* say(client, "begin")
             yield* say(client, setting)
             const first = yield* inStores(join(client, send(phone)))
             yield* inStores(join(client, send(phone)))
+            yield* stayOpen(client)
+            yield* inStores(
+              Messages.use((messages) => messages.cancel(caller, other.messages[0]?.id)),
+            )
             yield* say(client, "commit")
             const claimed = yield* inStores(sending.claimOne(number))
             assert.strictEqual(claimed.message.id, first.messages[0]?.id)
             assert.strictEqual(yield* inStores(remaining(workspace)), 1)
-            assert.deepStrictEqual(yield* counted(client), { quota: 2, notes: 0 })
+            assert.deepStrictEqual(yield* counted(client), { quota: 3, notes: 0 })
           }),
         ),
       )

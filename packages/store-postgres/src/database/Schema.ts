@@ -68,6 +68,7 @@ const known = new RegExp(
     String.raw`(?<=\b(?:from|join|update|into|only|table|using|setof)\s+)${relation}`,
     // The type of a variable: v_lanes lanes[];
     String.raw`(?<=\bv_\w+\s+)${relation}(?=(?:\[\])?;)`,
+    String.raw`(?<=\bset constraints\s+)\w+`,
     String.raw`(?<=\bnextval\(')\w+(?='\))`,
     String.raw`(?<![\w."])[a-z]\w*_[0-9a-f]{8}(?=\s*\()`,
   ].join("|"),

@@ -46,7 +46,7 @@ import type { Parameters } from "../database/Statement.ts"
 import { nextDueAfter } from "../queue/lane.ts"
 import { claimColumns } from "../PostgresIdempotency.ts"
 import { messagesRemaining } from "../workspace/workspaceRow.ts"
-import { addToLane, addToPlan, noteLane, notePlan } from "./arrivals.ts"
+import { noteLane, notePlan, untilCommit } from "./arrivals.ts"
 import { acceptedColumns } from "./messageRow.ts"
 import { countPlanned, fitsByBound, isKnownFull, quotaFullUntil } from "./quota.ts"
 
@@ -181,6 +181,7 @@ export const acceptMessages = sqlFunction(
     end loop;
 
     if v_joined then
+      ${untilCommit}
       -- The plan before the number: what waits for the plan of another caller holds no number of its own.
       if exists (${limitedPlansOf}) then
         ${notePlan("p_workspace[1]", "v_taken_before")}
@@ -307,14 +308,15 @@ export const acceptMessages = sqlFunction(
     ${writeLane}
 
     if v_accepted > 0 and v_joined then
-      if v_taken[1] then
-        ${addToPlan("p_workspace[1]", "p_allowance[1]")}
-      end if;
-      ${addToLane(
-        "p_number[1]",
-        "case when p_live[1] then p_count[1] else 0 end",
-        "case when p_live[1] then p_due_at[1] end",
-      )}
+      update lane_arrivals a
+      set live = a.live + p_count[1],
+        due_at = least(a.due_at, p_due_at[1])
+      where a.number_id = p_number[1]
+        and p_live[1];
+      update plan_arrivals a
+      set messages = a.messages + p_allowance[1]
+      where a.workspace_id = p_workspace[1]
+        and v_taken[1];
     elsif v_accepted > 0 then
       for k in 1 .. cardinality(v_limited) loop
         update workspaces w

@@ -14,8 +14,8 @@ import { isLimited } from "../workspace/workspaceRow.ts"
 
 /**
  * Ends the notes of this transaction. Its commit asks once for each number, and the first time does it
- * all; where the caller has set constraints to be immediate, each note of a number is ended as it is made.
- * A number that was removed meanwhile leaves what was accepted for it stranded.
+ * all, as does a caller that sets its constraints to be immediate after it has sent. A number that was
+ * removed meanwhile leaves what was accepted for it stranded.
  *
  * Locks: the lanes by id, then the workspaces by id.
  */
@@ -55,42 +55,27 @@ export const finishArrivals = sqlFunction("finish_arrivals", "", "void")`
     delete from plan_arrivals;
   end`
 
-const addedToLane = (
-  number: string,
-  live: string,
-  dueAt: string,
-): string => `insert into lane_arrivals as mine
-      (number_id, live, due_at, finish)
-      values (${number}, ${live}, ${dueAt}, '${finishArrivals.name}')
-      on conflict (number_id) do update
-      set live = mine.live + excluded.live,
-        due_at = least(mine.due_at, excluded.due_at)`
-
-const addedToPlan = (
-  workspace: string,
-  messages: string,
-): string => `insert into plan_arrivals as mine
-        (workspace_id, messages)
-        values (${workspace}, ${messages})
-        on conflict (workspace_id) do update
-        set messages = mine.messages + excluded.messages`
+/** Notes stand until the commit, whatever the caller has set its constraints to before. */
+export const untilCommit = "set constraints finish_arrivals deferred;"
 
 /** How many live messages this transaction has accepted from that number before. Waits for others. */
-export const noteLane = (number: string, into: string): string =>
-  `${addedToLane(number, "0", "null")}
+export const noteLane = (number: string, into: string): string => `insert into lane_arrivals as mine
+      (number_id, live, finish)
+      values (${number}, 0, '${finishArrivals.name}')
+      on conflict (number_id) do update
+      set live = mine.live
       returning mine.live into ${into};`
 
 /** How much of that workspace's allowance it has taken before. Waits for others. */
-export const notePlan = (workspace: string, into: string): string =>
-  `${addedToPlan(workspace, "0")}
+export const notePlan = (
+  workspace: string,
+  into: string,
+): string => `insert into plan_arrivals as mine
+        (workspace_id, messages)
+        values (${workspace}, 0)
+        on conflict (workspace_id) do update
+        set messages = mine.messages
         returning mine.messages into ${into};`
-
-/** Adds what it accepts, after what it takes of the plan. The note may have been ended since it was made. */
-export const addToLane = (number: string, live: string, dueAt: string): string =>
-  `${addedToLane(number, live, dueAt)};`
-
-export const addToPlan = (workspace: string, messages: string): string =>
-  `${addedToPlan(workspace, messages)};`
 
 /** What it has taken of that workspace's allowance by now. */
 export const takenOfPlan = (workspace: string): string => `coalesce(
