@@ -186,10 +186,12 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     if (text === null || credentials?.kind !== "account" || application === null) return null
     yield* reseal(vault, numberId, text)
     const { leavePlace, proxy } = yield* connecting.ready
-    const hold = makeHold(() => ownership.owns(numberId))
+    // What was sent last is written when the number is already let go, and no other worker has it yet.
+    const mayFinish = () => ownership.finishes(numberId)
+    const hold = makeHold(mayFinish)
     yield* Effect.addFinalizer(() => Effect.sync(hold.letGo))
     const place = remembering(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
-    yield* Effect.addFinalizer(() => Effect.promise(() => place.end(ownership.owns(numberId))))
+    yield* Effect.addFinalizer(() => Effect.promise(() => place.end(mayFinish())))
     const client = yield* makeClient(settings, {
       application,
       storage: makeStorage(place),

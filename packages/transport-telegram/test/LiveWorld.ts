@@ -8,6 +8,7 @@ import {
   Ids,
   NumberOwnership,
   SessionVault,
+  ShardLeases,
   TelegramLogin,
   TelegramTransport,
 } from "@messaging-service/core/ports"
@@ -37,14 +38,17 @@ export const phone = (text: string): Phone => {
 
 export const { Proxies, Told, until, untilSo } = live
 
+const layerStoresWith = <E>(ownership: Layer.Layer<NumberOwnership, E, ShardLeases>) =>
+  SessionVault.layer.pipe(
+    Layer.merge(live.layerProxies),
+    Layer.provide(Secrets.layer),
+    Layer.provideMerge(Layer.provideMerge(ownership, memoryStore)),
+    Layer.provide(SecretsKey.layerRandom),
+    Layer.provideMerge(Ids.layerRandom),
+  )
+
 /** Stores, and the vault over them, that outlive an adapter. */
-export const layerStores = SessionVault.layer.pipe(
-  Layer.merge(live.layerProxies),
-  Layer.provide(Secrets.layer),
-  Layer.provideMerge(Layer.merge(memoryStore, NumberOwnership.layerAll)),
-  Layer.provide(SecretsKey.layerRandom),
-  Layer.provideMerge(Ids.layerRandom),
-)
+export const layerStores = layerStoresWith(NumberOwnership.layerAll)
 
 export const layerServer = TelegramServer.layer()
 
@@ -81,6 +85,12 @@ export const layerWorldWith = (settings: Partial<TelegramSettings>) =>
   layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
 export const layerWorld = layerWorldWith({})
+
+/** The same for a worker that shares the numbers of its store with others. */
+export const layerSharedWorld = layerAdapter().pipe(
+  Layer.provideMerge(layerStoresWith(NumberOwnership.layerShared(100))),
+  Layer.provideMerge(layerServer),
+)
 
 /** A person of the far side, with a phone that no other one has. */
 export const aPerson = (options: PersonOptions = {}) =>

@@ -1,8 +1,8 @@
 /** What an account's connection meets on its way: silence, keys that are unknown, and endings at once. */
 import { assert, describe, it as test, layer } from "@effect/vitest"
-import { SessionVault } from "@messaging-service/core/ports"
+import { NumberOwnership, SessionVault } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
-import { Effect, Latch, Layer } from "effect"
+import { Effect, Fiber, Latch, Layer } from "effect"
 import { makePauses } from "../src/Client.ts"
 import { Sessions } from "../src/Sessions.ts"
 import {
@@ -13,6 +13,7 @@ import {
   aText,
   layerAdapter,
   layerServer,
+  layerSharedWorld,
   layerStores,
   layerWorld,
   layerWorldWith,
@@ -137,4 +138,34 @@ describe("pauses before new connections", () => {
     pauses.answered()
     assert.deepStrictEqual(taken(), [0, 1000, 2000, 4000, 5000, 5000])
   })
+})
+
+layer(layerSharedWorld)("a worker that shares its numbers with others", (it) => {
+  it.effect("leaves to the next one all that was sent, also what it was about to write", () =>
+    Effect.gen(function* () {
+      const ownership = yield* NumberOwnership
+      const vault = yield* SessionVault
+      const sessions = yield* Sessions
+      const holding = yield* Effect.forkChild(ownership.hold)
+      const account = yield* anAccount
+      const { id: recipient } = yield* aPerson({ username: "left_one" })
+      const kept = Effect.map(
+        Effect.orDie(vault.keys(account.id, "sent", [String(recipient)])),
+        (keys) => keys.get(String(recipient)) ?? "",
+      )
+      const messages = [1, 2].map(() => aText(account, toUser("left_one")))
+      for (const message of messages) {
+        yield* untilSo(Effect.map(sendNow(message), ({ _tag }) => _tag === "Accepted"))
+        // The first is written soon, and what follows a second later.
+        if (message === messages[0]) yield* untilSo(Effect.map(kept, (text) => text !== ""))
+      }
+      yield* Fiber.interrupt(holding)
+      yield* until(() => sessions.status(account.id) === null)
+      const ids = (JSON.parse(yield* kept) as Array<[number, string]>).map(([, each]) => each)
+      assert.deepStrictEqual(
+        ids,
+        messages.map(({ transportId }) => transportId),
+      )
+    }),
+  )
 })

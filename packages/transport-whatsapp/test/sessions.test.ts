@@ -332,6 +332,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started 
           return owns() ? all : none
         }),
         owns,
+        finishes: owns,
         fence: () => Effect.succeed(null),
         whileOwned: (_, use) =>
           Effect.raceFirst(Effect.asSome(use), Effect.as(Deferred.await(over), Option.none())),

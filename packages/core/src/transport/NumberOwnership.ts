@@ -54,7 +54,9 @@ export class NumberOwnership extends Context.Service<
     readonly owned: Effect.Effect<Owned>
     /** Whether it has the number at this very moment. */
     owns(numberId: NumberId): boolean
-    /** What the store is to hold a write of the number to, so that none comes too late. */
+    /** Whether it has the number, or had it and what uses it has not ended: what ends still writes. */
+    finishes(numberId: NumberId): boolean
+    /** What the store is to hold a write of the number to, so that none comes too late; there for as long as it finishes. */
     fence(numberId: NumberId): Effect.Effect<Fence, NumberMoved>
     /**
      * Runs what uses the number for as long as this worker has it; none when it does not have it, or
@@ -82,6 +84,7 @@ export class NumberOwnership extends Context.Service<
       NumberOwnership.of({
         owned: Effect.succeed<Owned>("all"),
         owns: () => true,
+        finishes: () => true,
         fence: () => Effect.succeed(null),
         whileOwned: (_, use) => Effect.asSome(use),
         room: Effect.succeed(Infinity),
@@ -130,6 +133,8 @@ const make = Effect.fnUntraced(function* (most: number) {
   /** The terms of what is to be given: the worker never has a shard again under a term it gave. */
   const leaving = new Map<Shard, number>()
   const uses = new Map<Shard, Uses>()
+  /** The terms of what it has no more, and is still used. */
+  const ending = new Map<Shard, number>()
   const watched = new Map<WorkerId, Watched>()
 
   const isTrusted = () => sinceConfirmed !== null && sinceConfirmed() < trustMillis
@@ -153,6 +158,7 @@ const make = Effect.fnUntraced(function* (most: number) {
     const holding = held.get(shard)
     if (holding === undefined) return
     held.delete(shard)
+    if (usesOf(shard).count > 0) ending.set(shard, holding.term)
     Deferred.doneUnsafe(holding.over, Effect.void)
   }
 
@@ -173,6 +179,13 @@ const make = Effect.fnUntraced(function* (most: number) {
 
   const unused = (shards: Iterable<Shard>) =>
     Effect.forEach([...shards], (shard) => usesOf(shard).none.await, { discard: true })
+
+  /** The taking of its shard by which the number may be written. */
+  const termOf = (numberId: NumberId): number | undefined => {
+    if (!isTrusted()) return undefined
+    const shard = shardOf(numberId)
+    return held.get(shard)?.term ?? ending.get(shard)
+  }
 
   /** The store's answer, or a failure in time. */
   const inTime = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
@@ -304,13 +317,13 @@ const make = Effect.fnUntraced(function* (most: number) {
   return NumberOwnership.of({
     owned: Effect.sync(() => (isTrusted() ? owned : ownsNone)),
     owns: (numberId) => isTrusted() && held.has(shardOf(numberId)),
+    finishes: (numberId) => termOf(numberId) !== undefined,
     fence: (numberId) =>
       Effect.suspend((): Effect.Effect<Fence, NumberMoved> => {
-        const shard = shardOf(numberId)
-        const holding = isTrusted() ? held.get(shard) : undefined
-        return holding === undefined
+        const term = termOf(numberId)
+        return term === undefined
           ? Effect.fail(new NumberMoved({ numberId }))
-          : Effect.succeed({ shard, term: holding.term })
+          : Effect.succeed({ shard: shardOf(numberId), term })
       }),
     whileOwned: (numberId, use) =>
       Effect.suspend(() => {
@@ -327,7 +340,9 @@ const make = Effect.fnUntraced(function* (most: number) {
           Effect.ensuring(
             Effect.sync(() => {
               using.count--
-              if (using.count === 0) using.none.openUnsafe()
+              if (using.count > 0) return
+              ending.delete(shard)
+              using.none.openUnsafe()
             }),
           ),
         )

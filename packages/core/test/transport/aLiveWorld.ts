@@ -125,6 +125,7 @@ export const aLiveWorld = () => {
     Layer.mock(NumberOwnership, {
       owned: Effect.sync(() => (away.owner ? none : all)),
       owns: () => !away.owner,
+      finishes: () => !away.owner,
       whileOwned: (_, use) =>
         away.owner
           ? Effect.succeedNone

@@ -6,7 +6,7 @@
 import { assert, layer } from "@effect/vitest"
 import { SessionStore, ShardLeases, shardCount } from "@messaging-service/core/ports"
 import type { NumberId } from "@messaging-service/core/ports"
-import { Deferred, Effect, Latch, Layer, Option, Random } from "effect"
+import { Deferred, Effect, Exit, Latch, Layer, Option, Random } from "effect"
 import type { AllStores } from "../AllStores.ts"
 import { aNumber, aWorkspace, noon } from "../store/Records.ts"
 import { makeWorkers, numbers } from "./Workers.ts"
@@ -218,6 +218,32 @@ export const ownershipContract = <Shared = never>(
         yield* closed.open
         yield* workers.passUntil(() => second.count() === shardCount / 2 && isWhole(workers)(), 10)
         assert.strictEqual(using, shardCount / 2)
+      }))
+
+    test("what uses a number still writes until it has ended, and nothing does from then on", (workers) =>
+      Effect.gen(function* () {
+        const first = yield* workers.start("1")
+        const id = numbers[0] as NumberId
+        const closed = Latch.makeUnsafe(false)
+        const { fence, finishes, owns, whileOwned } = first.ownership
+        const term = yield* fence(id)
+        const last = yield* Deferred.make<unknown>()
+        const use = Effect.never.pipe(
+          Effect.ensuring(
+            Effect.andThen(
+              closed.await,
+              Effect.andThen(Effect.exit(fence(id)), (exit) => Deferred.succeed(last, exit)),
+            ),
+          ),
+        )
+        yield* Effect.forkChild(whileOwned(id, use))
+        yield* first.stop
+        assert.deepStrictEqual([owns(id), finishes(id)], [false, true])
+        yield* closed.open
+        assert.deepStrictEqual(yield* Deferred.await(last), Exit.succeed(term))
+        yield* workers.pass(1)
+        assert.isFalse(finishes(id))
+        assert.strictEqual((yield* Effect.flip(fence(id)))._tag, "NumberMoved")
       }))
 
     test("a shard that was given late is not lost by it", () =>
