@@ -17,7 +17,7 @@ const isPublicHost = (host) =>
   !/\.(?:local|localhost|internal|intranet|lan|home|corp)$/i.test(host)
 
 /** As a manifest names it, without user, password and the port of SSH; undefined when others cannot reach it. */
-const repositoryUrl = (address) => {
+export const repositoryUrl = (address) => {
   const [, host, path] = scp.exec(address) ?? []
   const text = host === undefined ? address : `ssh://${host}/${path}`
   if (!URL.canParse(text)) return undefined

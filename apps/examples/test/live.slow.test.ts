@@ -8,9 +8,8 @@ import { processes } from "@messaging-service/testkit"
 import { make } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
 import jsQR from "jsqr"
-import { join } from "node:path"
 import { PNG } from "pngjs"
-import { livePage } from "./tutorial/livePage.ts"
+import { aFolder, livePage } from "./tutorial/livePage.ts"
 import { runTutorial } from "./tutorial/runTutorial.ts"
 
 const { page, startLine } = livePage("docs/live.md")
@@ -44,12 +43,12 @@ for (const [taken, left] of [
       yield* whatsApp.person(phone)
       yield* whatsApp.person(recipient, { receipts: ["delivered"] })
 
-      const folder = yield* processes.temporaryDirectory
+      const { data, folder } = yield* aFolder
       const { environment, program } = yield* startLine
       const settings = {
         ...environment,
         WHATSAPP_URL: whatsApp.url,
-        DATA_DIR: join(folder, "data"),
+        DATA_DIR: data,
         // Nothing is configured, as on the page: the process makes a key of its own.
         SECRETS_KEY: "",
       }

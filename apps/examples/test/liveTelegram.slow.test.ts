@@ -9,7 +9,7 @@ import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { livePage } from "./tutorial/livePage.ts"
+import { aFolder, livePage } from "./tutorial/livePage.ts"
 import { runTutorial } from "./tutorial/runTutorial.ts"
 
 const { page, startLine } = livePage("docs/live-telegram.md")
@@ -25,7 +25,7 @@ it.live("docs/live-telegram.md does what it says, line by line", () =>
     yield* telegram.person(phone, { password: "correct horse" })
     yield* telegram.person(recipient, { username: "somename" })
 
-    const folder = yield* processes.temporaryDirectory
+    const { data, folder } = yield* aFolder
     const key = join(folder, "telegram.pem")
     yield* Effect.promise(() => writeFile(key, telegram.publicKey))
     const { environment, program } = yield* startLine
@@ -33,7 +33,7 @@ it.live("docs/live-telegram.md does what it says, line by line", () =>
       ...environment,
       TELEGRAM_DC: telegram.address,
       TELEGRAM_PUBLIC_KEY: key,
-      DATA_DIR: join(folder, "data"),
+      DATA_DIR: data,
       // Nothing is configured, as on the page: the process makes a key of its own.
       SECRETS_KEY: "",
     }

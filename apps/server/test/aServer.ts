@@ -1,5 +1,5 @@
 /** Servers as tests start them: on a free port, with everything in a directory that goes away. */
-import { processes } from "@messaging-service/testkit"
+import { processes, putDataDirectory } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { join, resolve } from "node:path"
 
@@ -12,6 +12,19 @@ export const forgetful = Effect.map(processes.temporaryDirectory, (directory) =>
   DATABASE_URL: "memory:",
   DATA_DIR: join(directory, "data"),
 }))
+
+/**
+ * The data directory of a server that remembers, whose database is there and empty: to make one takes
+ * seconds.
+ */
+export const aDataDirectory = Effect.gen(function* () {
+  const directory = join(yield* processes.temporaryDirectory, "data")
+  yield* putDataDirectory(
+    resolve(import.meta.dirname, "../../../packages/store-postgres/package.json"),
+    directory,
+  )
+  return directory
+})
 
 /** A forgetful server after its first start, with these settings besides. */
 export const aServer = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {

@@ -4,7 +4,7 @@ import { processes } from "@messaging-service/testkit"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { access, cp, lstat, readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
-import { forgetful, program } from "./aServer.ts"
+import { aDataDirectory, forgetful, program } from "./aServer.ts"
 
 type Secrets = Effect.Success<ReturnType<typeof processes.keptSecrets>>
 
@@ -37,8 +37,8 @@ const aFirstServer = Effect.fnUntraced(function* (settings: Record<string, strin
 })
 
 /**
- * What a server left that sent one message and was stopped. A first start makes a database, which takes
- * seconds, so tests that are not about it go on from a copy.
+ * What a server left that sent one message and was stopped. A first start makes everything, so tests
+ * that are not about it go on from a copy.
  */
 class Left extends Context.Service<
   Left,
@@ -47,7 +47,7 @@ class Left extends Context.Service<
   static readonly layer = Layer.effect(
     Left,
     Effect.gen(function* () {
-      const settings = yield* lasting
+      const settings = { DATA_DIR: yield* aDataDirectory, PORT: "0" }
       const first = yield* aFirstServer(settings)
       const { caller } = first.asking(first.server)
       const { body } = yield* caller.send("before")

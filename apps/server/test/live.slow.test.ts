@@ -7,7 +7,7 @@ import jsQR from "jsqr"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { PNG } from "pngjs"
-import { program } from "./aServer.ts"
+import { aDataDirectory, program } from "./aServer.ts"
 
 const operatorToken = "t".repeat(40)
 
@@ -51,7 +51,7 @@ describe.concurrent("live numbers", () => {
         yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
         const started = processes.startServer(program, {
           PORT: "0",
-          DATA_DIR: join(directory, "data"),
+          DATA_DIR: yield* aDataDirectory,
           OPERATOR_TOKEN: operatorToken,
           TRANSPORT: "live",
           WHATSAPP_URL: far.url,
@@ -129,10 +129,9 @@ describe.concurrent("live numbers", () => {
         const far = yield* WhatsAppServer
         yield* far.person(ownPhone)
         yield* far.person(otherPhone, { receipts: ["delivered", "read"] })
-        const directory = yield* processes.temporaryDirectory
         const withoutTransport = {
           PORT: "0",
-          DATA_DIR: join(directory, "data"),
+          DATA_DIR: yield* aDataDirectory,
           OPERATOR_TOKEN: operatorToken,
         }
         const started = processes.startServer(program, {

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { readdir } from "node:fs/promises"
 import { request } from "node:http"
 import { join } from "node:path"
-import { aServer, forgetful, program } from "./aServer.ts"
+import { aDataDirectory, aServer, forgetful, program } from "./aServer.ts"
 
 const mebibyte = 1024 * 1024
 
@@ -69,7 +69,7 @@ const some = (files: ReadonlyArray<string>) => (files.length > 0 ? files : undef
 describe("media files of a real server", () => {
   it.effect("outlive a kill with their links, and of an upload under way nothing is left", () =>
     Effect.gen(function* () {
-      const { DATA_DIR } = yield* forgetful
+      const DATA_DIR = yield* aDataDirectory
       // The links that were given out lead to the same address after a restart.
       const settings = { DATA_DIR, PORT: "0", PUBLIC_URL: "http://media.example" }
       const server = yield* processes.startServer(program, settings)
@@ -122,7 +122,7 @@ describe("media files of a real server", () => {
 describe("a number check of a real server", () => {
   it.effect("goes on after its server was killed in the middle", () =>
     Effect.gen(function* () {
-      const { DATA_DIR } = yield* forgetful
+      const DATA_DIR = yield* aDataDirectory
       const settings = { DATA_DIR, PORT: "0", CLOCK: "adjustable" }
       const server = yield* processes.startServer(program, settings)
       const { liveKey: token = "", operatorToken = "" } = yield* processes.keptSecrets(

@@ -5,7 +5,7 @@ import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { program } from "./aServer.ts"
+import { aDataDirectory, program } from "./aServer.ts"
 
 const operatorToken = "t".repeat(40)
 
@@ -25,7 +25,7 @@ const against = (far: typeof TelegramServer.Service, store: Readonly<Record<stri
     yield* Effect.promise(() => writeFile(key, far.publicKey))
     return processes.startServer(program, {
       PORT: "0",
-      DATA_DIR: join(directory, "data"),
+      DATA_DIR: "DATABASE_URL" in store ? join(directory, "data") : yield* aDataDirectory,
       OPERATOR_TOKEN: operatorToken,
       TRANSPORT: "live",
       TELEGRAM_API_ID: String(far.apiId),

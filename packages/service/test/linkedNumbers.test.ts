@@ -2,9 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { SessionStore } from "@messaging-service/core/ports"
 import type { NumberId } from "@messaging-service/core/ports"
-import { EmbeddedPostgres, processes, putEmbeddedDatabase } from "@messaging-service/testkit"
+import { EmbeddedPostgres, processes, putDataDirectory } from "@messaging-service/testkit"
 import { Context, Effect, Redacted } from "effect"
-import { createRequire } from "node:module"
 import { join } from "node:path"
 import type { ComposedService } from "../src/compose/index.ts"
 import type { OpenOptions } from "../src/index.ts"
@@ -19,8 +18,6 @@ const sessionsOf = (context: Context.Context<ComposedService>) => {
   }
 }
 
-const pglite = createRequire(import.meta.url).resolve("@electric-sql/pglite")
-
 const accepts = { worker: false } satisfies OpenOptions
 
 /** The store is started five times, and an embedded one takes seconds for it on a busy machine. */
@@ -32,7 +29,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
     const stores = {
       "embedded PostgreSQL": Effect.gen(function* () {
         const embedded = join(yield* processes.temporaryDirectory, "data")
-        yield* putEmbeddedDatabase(pglite, join(embedded, "db"))
+        yield* putDataDirectory(import.meta.url, embedded)
         return { store: { embedded } }
       }),
       PostgreSQL: Effect.gen(function* () {

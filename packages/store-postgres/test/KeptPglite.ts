@@ -1,24 +1,28 @@
 /**
  * Stands in for `@electric-sql/pglite` where many tests want an empty database each
- * (`vitest.config.ts`): starting one takes seconds of work, emptying one that was used before a
- * twentieth of one. A database that cannot be emptied is given up.
+ * (`vitest.config.ts`): making one takes seconds of work, loading one half of one, emptying one that was
+ * used before a twentieth. A database that cannot be emptied is given up.
  */
 import type { PGlite as Database } from "@electric-sql/pglite"
+import { embeddedDump } from "@messaging-service/testkit"
+import { Effect } from "effect"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-const installed = join(
-  dirname(createRequire(import.meta.url).resolve("@electric-sql/pglite")),
-  "index.js",
-)
+const resolved = createRequire(import.meta.url).resolve("@electric-sql/pglite")
+const installed = join(dirname(resolved), "index.js")
 
 /** Databases of this process that are empty and in no use; test files come and go meanwhile. */
 const free: Array<Database> = ((globalThis as { freePglites?: Array<Database> }).freePglites ??= [])
 
 const start = async (dataDir: string): Promise<Database> => {
   const { PGlite } = await import(/* @vite-ignore */ pathToFileURL(installed).href)
-  return PGlite.create(dataDir)
+  return PGlite.create(
+    dataDir.startsWith("memory:")
+      ? { dataDir, loadDataDir: await Effect.runPromise(embeddedDump(resolved)) }
+      : dataDir,
+  )
 }
 
 interface Names {

@@ -1,5 +1,6 @@
 /** What both pages about live numbers have alike: the line that starts the service. */
 import { assert } from "@effect/vitest"
+import { processes, putDataDirectory } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
@@ -7,6 +8,17 @@ import { join, resolve } from "node:path"
 const root = resolve(import.meta.dirname, "../../../..")
 
 const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
+
+/**
+ * A folder in which the page's reader works, with a data directory whose database is there and empty: a
+ * first start would make it for seconds.
+ */
+export const aFolder = Effect.gen(function* () {
+  const folder = yield* processes.temporaryDirectory
+  const data = join(folder, "data")
+  yield* putDataDirectory(join(root, "packages/store-postgres/package.json"), data)
+  return { folder, data }
+})
 
 export const livePage = (file: string) => {
   const page = read(file)

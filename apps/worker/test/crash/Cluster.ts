@@ -5,12 +5,18 @@
 import { assert } from "@effect/vitest"
 import { ClockStore } from "@messaging-service/core/ports"
 import { layerPglite } from "@messaging-service/store-postgres"
-import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { EmbeddedPostgres, processes, putDataDirectory } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { programs } from "../programs.ts"
 import { passTime, withDatabase } from "./books.ts"
+
+/** It has the embedded database among its dependencies. */
+const storePackage = resolve(
+  import.meta.dirname,
+  "../../../../packages/store-postgres/package.json",
+)
 
 const operatorToken = "operator-token-of-the-crash-test"
 
@@ -215,7 +221,9 @@ export const startCluster = Effect.fnUntraced(function* (settings: Settings = {}
 
 /** Starts one process on a new embedded database; it ends with the scope. */
 export const startAlone = Effect.fnUntraced(function* (settings: Settings = {}) {
-  const directory = yield* processes.temporaryDirectory
+  const directory = join(yield* processes.temporaryDirectory, "data")
+  // To make a database takes seconds, and these tests are not about that.
+  yield* putDataDirectory(storePackage, directory)
   const cluster: Cluster = yield* startMembers({
     members: ["server"],
     workers: ["server"],
