@@ -25,8 +25,8 @@ type Word = string | null
 export interface Resender {
   /**
    * Hands a copy over, again and again until one is acknowledged or refused for good, or none ever is.
-   * Whether the far side may hear now that the request was heard: not while another connection or a later
-   * request has to answer it.
+   * Whether the far side may hear now that the request was heard: with the later one that has taken its
+   * place, if any, and not where another connection has to answer it.
    */
   serve(request: BinaryNode, handOver: () => Promise<void>): Promise<boolean>
   /** The word on that message's first copy is still out: it comes before those on later ones. */
@@ -69,8 +69,11 @@ export const makeResender = ({
    */
   const underWay = new Map<string, { readonly hear: (word: Word) => void }>()
   const turns = new Map<string, Promise<unknown>>()
-  /** Requests that this connection answers, by message and recipient. */
-  const served = new Map<string, BinaryNode>()
+  /** The latest requests that this connection answers, by message and recipient, and what `serve` says of each. */
+  const served = new Map<
+    string,
+    { readonly request: BinaryNode; readonly settled: Promise<boolean> }
+  >()
   const end = Promise.withResolvers<undefined>()
   let isOver = false
 
@@ -119,24 +122,34 @@ export const makeResender = ({
       }
       const before = served.get(key)
       // The far side tells a new connection what it was not told the end of, which that may know already.
-      if (before !== undefined && countIn(before) === countIn(request)) return false
-      served.set(key, request)
+      if (before !== undefined && countIn(before.request) === countIn(request)) return false
+      const { promise: settled, resolve: settle } = Promise.withResolvers<boolean>()
+      const own = { request, settled }
+      served.set(key, own)
       requests.set(key, request)
       // A later request of the same recipient has newer keys, and takes this one's place.
       const isWanted = () => !isOver && requests.get(key) === request
       let isDone = false
-      for (let tries = 0; tries < mostTries && !isDone && isWanted(); tries++) {
-        isDone = await inTurn(id, async () => {
-          if (!isWanted()) return false
-          // The library would answer no more than two.
-          if (tries > 0) counted.delete(key)
-          return (await isAnswered(id, handOver)) && requests.get(key) === request
-        })
-        if (!isDone && isWanted()) await within(pauseMillis * 2 ** tries, end.promise)
+      let isSettled: boolean | Promise<boolean> = false
+      try {
+        for (let tries = 0; tries < mostTries && !isDone && isWanted(); tries++) {
+          isDone = await inTurn(id, async () => {
+            if (!isWanted()) return false
+            // The library would answer no more than two.
+            if (tries > 0) counted.delete(key)
+            return (await isAnswered(id, handOver)) && requests.get(key) === request
+          })
+          if (!isDone && isWanted()) await within(pauseMillis * 2 ** tries, end.promise)
+        }
+        const latest = served.get(key)
+        // Acknowledged now it would take the later one with it, which goes by the same name.
+        const isLater = latest !== undefined && latest !== own
+        isSettled = isLater ? latest.settled : isDone || !isOver
+        if (isSettled === true && requests.get(key) === request) requests.delete(key)
+      } finally {
+        if (served.get(key) === own) served.delete(key)
+        settle(isSettled)
       }
-      const isSettled = isDone || isWanted()
-      if (isSettled) requests.delete(key)
-      if (served.get(key) === request) served.delete(key)
       return isSettled
     },
     expectsFirst: (id) => void firstsOut.add(id),

@@ -22,6 +22,7 @@ const scene = (pauseMillis: number) => {
       Effect.promise(() =>
         resender.serve(asking(participant, count), async () => void handedOver.push(name)),
       ),
+      { startImmediately: true },
     )
   const copies = (name: string) => handedOver.filter((each) => each === name).length
   return { requests, resender, serve, copies, handedOver }
@@ -74,17 +75,39 @@ describe("a request", () => {
     }),
   )
 
-  it.live("that a connection, a later one or the same once more answers is not heard by this", () =>
+  it.live("that another connection or the same once more answers is not heard by this", () =>
     Effect.gen(function* () {
-      const { copies, resender, serve } = scene(5)
+      const { copies, resender, serve } = scene(60_000)
       const first = yield* serve("a", "first")
       yield* until(() => copies("first") === 1)
       assert.isFalse(yield* Fiber.join(yield* serve("a", "told again")))
       const later = yield* serve("a", "later", 2)
-      assert.isFalse(yield* Fiber.join(first))
       resender.over()
+      assert.isFalse(yield* Fiber.join(first))
       assert.isFalse(yield* Fiber.join(later))
       assert.strictEqual(copies("told again"), 0)
+    }),
+  )
+
+  it.live("whose place later ones have taken is heard with the last of them, and not before", () =>
+    Effect.gen(function* () {
+      const { copies, resender, serve } = scene(60_000)
+      const first = yield* serve("a", "first")
+      yield* until(() => copies("first") === 1)
+      const second = yield* serve("a", "second", 2)
+      // Not taken for now: it is the turn of the next.
+      resender.heard("M", "503")
+      yield* until(() => copies("second") === 1)
+      const third = yield* serve("a", "third", 3)
+      resender.heard("M", "503")
+      yield* until(() => copies("third") === 1)
+      assert.isUndefined(first.pollUnsafe())
+      assert.isUndefined(second.pollUnsafe())
+      resender.heard("M", null)
+      assert.deepStrictEqual(
+        yield* Effect.forEach([first, second, third], (one) => Fiber.join(one)),
+        [true, true, true],
+      )
     }),
   )
 
