@@ -151,6 +151,33 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         }),
     )
 
+    it.effect("a key is looked at before it is said that there is no disk for a file", () =>
+      Effect.gen(function* () {
+        const { options } = yield* aDatabase
+        const secretsKey = "0123456789abcdef".repeat(4)
+        yield* Effect.promise(async () => {
+          const without = await openedWithoutDisk({
+            store: options.store,
+            secretsKey,
+            worker: false,
+          })
+          const file = { fileName: "menu.txt", content: new TextEncoder().encode("Soup") }
+          const { api } = await aShop(without)
+          const codes = await Promise.all(
+            [without.withKey("not a key"), without.as({ id: 999 }), api].map(
+              async ({ media }) => (await failure(media.upload(file))).code,
+            ),
+          )
+          assert.deepStrictEqual(codes, [
+            "invalid_api_key",
+            "workspace_not_found",
+            "validation_failed",
+          ])
+          await without.close()
+        })
+      }),
+    )
+
     it.effect("one client of the program's is enough for its transaction and the service", () =>
       Effect.gen(function* () {
         const { path, username, database, dataDirectory } = yield* aDatabase

@@ -95,10 +95,10 @@ export const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
     run(
       Effect.scoped(
         Effect.gen(function* () {
-          const unkept = refuseUnkept(yield* MediaFiles, "content")
-          if (unkept !== undefined) return yield* unkept
           const who = yield* caller
           yield* permit(who, "uploadMedia")
+          const unkept = refuseUnkept(yield* MediaFiles, "content")
+          if (unkept !== undefined) return yield* unkept
           const upload = yield* spooled(who, file)
           const repeat = yield* repeatable(options, "/api/v2/media", {
             file_name: upload.fileName,
