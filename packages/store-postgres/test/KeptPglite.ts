@@ -16,14 +16,17 @@ const installed = join(dirname(resolved), "index.js")
 /** Databases of this process that are empty and in no use; test files come and go meanwhile. */
 const free: Array<Database> = ((globalThis as { freePglites?: Array<Database> }).freePglites ??= [])
 
-const start = async (dataDir: string): Promise<Database> => {
-  const { PGlite } = await import(/* @vite-ignore */ pathToFileURL(installed).href)
-  return PGlite.create(
+const real = await import(/* @vite-ignore */ pathToFileURL(installed).href)
+
+/** What else tests take from the package. */
+export const messages = real.messages
+
+const start = async (dataDir: string): Promise<Database> =>
+  real.PGlite.create(
     dataDir.startsWith("memory:")
       ? { dataDir, loadDataDir: await Effect.runPromise(embeddedDump(resolved)) }
       : dataDir,
   )
-}
 
 interface Names {
   readonly name: string
