@@ -161,19 +161,18 @@ const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
   }),
 ]
 
-/** How long a client may take to end, in real time. */
+/** How long each thing that an account still does at its end may take, in real milliseconds. */
 const endingMillis = 2000
 
 /**
- * A client that ends waits for what it still writes. That waits in turn where its number is another
- * process's by now, and the other gets the number only once this client is gone.
+ * Done once what is done at the end is, or has failed, or takes too long. A client that ends waits for
+ * what it still writes. That waits in turn where its number is another process's by now, and the other
+ * gets the number only once this client is gone.
  */
-const endInTime = (client: TelegramClient): Promise<void> => {
+export const endInTime = (ending: Promise<void>): Promise<void> => {
   const { promise: tooLate, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, endingMillis)
-  return Promise.race([client.destroy().catch(() => undefined), tooLate]).finally(() =>
-    clearTimeout(timer),
-  )
+  return Promise.race([ending.catch(() => undefined), tooLate]).finally(() => clearTimeout(timer))
 }
 
 /** A client that is not connected yet, and is gone with its scope. */
@@ -218,5 +217,7 @@ export const makeClient = (
       return { client, way }
     }),
     ({ client, way }) =>
-      Effect.promise(() => endInTime(client)).pipe(Effect.ensuring(Effect.sync(way.close))),
+      Effect.promise(() => endInTime(client.destroy())).pipe(
+        Effect.ensuring(Effect.sync(way.close)),
+      ),
   ).pipe(Effect.map(({ client }) => client))

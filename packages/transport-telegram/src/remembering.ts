@@ -4,6 +4,7 @@
  * as the account is this process's, and no longer.
  */
 import type { KeyChange } from "@messaging-service/core/ports"
+import { endInTime } from "./Client.ts"
 import type { KeyPlace } from "./storage.ts"
 
 /** So many of the latest keys of an account are remembered. */
@@ -25,9 +26,6 @@ const soonMillis = 20
 
 /** And so long after it was last written at the earliest. */
 const laterMillis = 1000
-
-/** How long the last write of an account may take once it is let go, in real milliseconds. */
-const endingMillis = 2000
 
 const nameOf = ({ id, type }: Pick<KeyChange, "type" | "id">): string => `${type} ${id}`
 
@@ -144,10 +142,7 @@ export const remembering = (
       clearTimeout(timer)
       if (!mayWrite) return waiting.clear()
       if (waiting.size === 0 && writing === null) return
-      const { promise: tooLate, resolve } = Promise.withResolvers<void>()
-      const alarm = setTimeout(resolve, endingMillis)
-      await Promise.race([Promise.resolve(writing).then(writeWaiting), tooLate])
-      clearTimeout(alarm)
+      await endInTime(Promise.resolve(writing).then(writeWaiting))
       waiting.clear()
     },
   }
