@@ -92,8 +92,8 @@ export {
 export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
 export { WakeUp } from "./queue/WakeUp.ts"
 export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
-export { isGroupName, parseUsername } from "./recipient/names.ts"
-export type { RequestedRecipient } from "./recipient/Recipient.ts"
+export { isGroupName, parseUsername } from "./recipient/Recipient.ts"
+export type { RequestedRecipient } from "./recipient/recipientJson.ts"
 export { maximumReminderNameLength } from "./reminder/Reminder.ts"
 export {
   ReminderBody,

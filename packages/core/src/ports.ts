@@ -11,8 +11,8 @@ export type {
   ConnectionEvent,
 } from "./callback/Callback.ts"
 export { CallbackSalts } from "./callback/CallbackSecrets.ts"
-export { ContactStore } from "./recipient/Contacts.ts"
-export type { Contact } from "./recipient/Contacts.ts"
+export { ContactStore } from "./recipient/Contact.ts"
+export type { Contact } from "./recipient/Contact.ts"
 export { Egress, EgressError, OutboundRule } from "./egress/Egress.ts"
 export type {
   EgressAnswer,
@@ -222,7 +222,7 @@ export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
 export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
 export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
 export type { Phone } from "./recipient/Phone.ts"
-export { recipientName } from "./recipient/names.ts"
+export { recipientName } from "./recipient/Recipient.ts"
 export type { Recipient, Target } from "./recipient/Recipient.ts"
 export { ReminderStore, contentOf } from "./reminder/Reminder.ts"
 export type {

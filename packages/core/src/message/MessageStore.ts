@@ -5,7 +5,7 @@
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
-import type { Contact } from "../recipient/Contacts.ts"
+import type { Contact } from "../recipient/Contact.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { ContactId, MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
 import type { Mode } from "../key/ApiKey.ts"

@@ -1,46 +1,20 @@
-/** The saved contacts of a workspace (contract: Contacts). */
+/** Saving, listing and deleting the contacts of a workspace (contract: Contacts). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { ContactId, WorkspaceId } from "../Ids.ts"
-import { parsePhone, phoneDescribed } from "./Phone.ts"
-import type { Phone } from "./Phone.ts"
-import { parseUsername } from "./names.ts"
-import { usernameDescribed } from "./Recipient.ts"
-import { makeCursors } from "../request/Page.ts"
 import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
-import type { CursorPage, PageOf, PageQuery } from "../request/Page.ts"
+import { makeCursors } from "../request/Page.ts"
+import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-
-/** A name with exactly one of a phone and a Telegram username. */
-export interface Contact {
-  readonly id: ContactId
-  readonly workspaceId: WorkspaceId
-  readonly name: string
-  readonly phone: Phone | null
-  /** As given, in one of the forms of a Telegram username. */
-  readonly username: string | null
-  readonly createdAt: number
-}
-
-/** The port that keeps contacts. */
-export class ContactStore extends Context.Service<
-  ContactStore,
-  {
-    insert(contact: Omit<Contact, "id">): Effect.Effect<Contact, StoreUnavailable>
-    /** Newest first. */
-    list(
-      workspaceId: WorkspaceId,
-      query: PageQuery,
-    ): Effect.Effect<PageOf<Contact>, StoreUnavailable>
-    /** False when unknown. */
-    delete(workspaceId: WorkspaceId, id: ContactId): Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/ContactStore") {}
+import { ContactStore } from "./Contact.ts"
+import type { Contact } from "./Contact.ts"
+import { parsePhone, phoneDescribed } from "./Phone.ts"
+import { parseUsername } from "./Recipient.ts"
+import { usernameDescribed } from "./recipientJson.ts"
 
 export const ContactBody = Schema.Struct({
   name: textBetween(1, 100),

@@ -1,80 +1,11 @@
 /**
- * Who a message goes to: as a request names it (exactly one key of the contract's `to`), as a message
- * keeps and shows it once it is accepted, and what a transport has to reach (contract: Recipients).
+ * Who a message goes to, once it is accepted: what the message keeps of the recipient, what a transport has
+ * to reach, and the names of groups and of Telegram users. Without schemas, so that an import of it costs no
+ * more than it says.
  */
-import { Schema } from "effect"
-import type { SchemaIssue } from "effect"
 import type { ContactId } from "../Ids.ts"
-import { IdJson } from "../request/Answer.ts"
-import { described } from "../request/Described.ts"
-import type { Described } from "../request/Described.ts"
-import { decoded, refusedAs } from "../request/Input.ts"
-import { isGroupName, maximumGroupNameLength, parseUsername } from "./names.ts"
-import type { Username } from "./names.ts"
-import { parsePhone, phoneDescribed } from "./Phone.ts"
+import { codePointLength } from "../request/text.ts"
 import type { Phone } from "./Phone.ts"
-
-/** What the document says of a username in a request. */
-export const usernameDescribed: Described = {
-  description: "A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.",
-  examples: ["@example"],
-}
-
-/** What a request names. */
-export type RequestedRecipient =
-  | { readonly kind: "phone"; readonly phone: Phone }
-  | { readonly kind: "group"; readonly group: string }
-  | { readonly kind: "contact"; readonly contactId: ContactId }
-  | { readonly kind: "username"; readonly username: Username }
-
-const Fields = Schema.Struct({
-  phone: Schema.optionalKey(Schema.String.annotate({ ...phoneDescribed })),
-  group: described(
-    Schema.optionalKey(
-      Schema.String.check(
-        Schema.makeFilter(
-          (name) => (isGroupName(name) ? undefined : "must be a group name of 1 to 100 characters"),
-          { toJsonSchema: () => ({ minLength: 1, maxLength: maximumGroupNameLength }) },
-        ),
-      ),
-    ),
-    "Exact name of a WhatsApp group that the sending number belongs to; looked up when the message is sent.",
-  ),
-  contact_id: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
-  username: Schema.optionalKey(Schema.String.annotate({ ...usernameDescribed })),
-})
-  .check(
-    Schema.makeFilter(
-      (to) =>
-        Object.keys(to).length === 1
-          ? undefined
-          : "must have exactly one of phone, group, contact_id and username",
-      { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
-    ),
-  )
-  .annotate({ identifier: "Recipient", description: "Exactly one of the keys." })
-
-const requested = (to: typeof Fields.Type): RequestedRecipient | SchemaIssue.Issue => {
-  if (to.phone !== undefined) {
-    const phone = parsePhone(to.phone)
-    return phone === undefined ? refusedAs("invalid_phone", ["phone"]) : { kind: "phone", phone }
-  }
-  if (to.username !== undefined) {
-    const username = parseUsername(to.username)
-    return username === undefined
-      ? refusedAs("invalid_username", ["username"])
-      : { kind: "username", username }
-  }
-  return to.group !== undefined
-    ? { kind: "group", group: to.group }
-    : { kind: "contact", contactId: to.contact_id as ContactId }
-}
-
-export const RecipientInput = decoded(Fields, requested)
-
-/** The recipient's key in a request, for the `field` of a refusal. */
-export const recipientKey = (recipient: RequestedRecipient): string =>
-  recipient.kind === "contact" ? "contact_id" : recipient.kind
 
 /** What a message keeps: contacts are resolved at acceptance. */
 export type Recipient =
@@ -108,28 +39,50 @@ export const targetOf = (recipient: Recipient): Target => {
   }
 }
 
-/** The recipient as an answer shows it (contract: Recipients). */
-export const RecipientJson = Schema.Union([
-  Schema.Struct({
-    phone: Schema.String,
-    contact_id: described(Schema.NullOr(IdJson), "The saved contact with that phone."),
-  }),
-  Schema.Struct({ group: Schema.String }),
-  Schema.Struct({ contact_id: IdJson, username: Schema.String }),
-  Schema.Struct({ username: Schema.String }),
-]).annotate({ identifier: "MessageRecipient" })
-
-export const recipientJson = (recipient: Recipient): typeof RecipientJson.Type => {
-  switch (recipient.kind) {
-    case "phone":
-      return { phone: recipient.phone, contact_id: recipient.contactId }
-    case "group":
-      return { group: recipient.group }
-    case "contact_phone":
-      return { contact_id: recipient.contactId, phone: recipient.phone }
-    case "contact_username":
-      return { contact_id: recipient.contactId, username: recipient.username }
-    case "username":
-      return { username: recipient.username }
-  }
+/** What tells recipients apart that a number writes to: the phone, else the name as it was given. */
+export const recipientName = (recipient: Recipient): string => {
+  if ("phone" in recipient) return recipient.phone
+  return recipient.kind === "group" ? recipient.group : recipient.username
 }
+
+/** Code points of the name that addresses a WhatsApp group. */
+export const maximumGroupNameLength = 100
+
+/**
+ * Whether a text may name a group: 1 to 100 code points, of which nothing is trimmed or folded. Whether
+ * the sending number has a group of exactly that name shows when the message is sent.
+ */
+export const isGroupName = (text: string): boolean =>
+  text.length > 0 && codePointLength(text) <= maximumGroupNameLength
+
+/**
+ * A Telegram user in one of three spellings: `@name`, a `t.me/name` link, or `tg:` with a user id.
+ * `given` is the text as it came and as the message shows it; `target` is whom it means.
+ */
+export interface Username {
+  readonly given: string
+  readonly target:
+    | { readonly kind: "name"; readonly name: string }
+    | { readonly kind: "id"; readonly id: number }
+}
+
+/**
+ * Reads a username; `undefined` for what the contract calls `invalid_username`. A bare name is not accepted, nor is an
+ * invite link, which leads to a chat and to no user. Host and scheme of a link compare without case.
+ */
+export const parseUsername = (text: string): Username | undefined => {
+  const id = idForm.exec(text)?.[1]
+  if (id !== undefined) {
+    const value = Number(id)
+    return Number.isSafeInteger(value)
+      ? { given: text, target: { kind: "id", id: value } }
+      : undefined
+  }
+  const name = atForm.exec(text)?.[1] ?? linkForm.exec(text)?.[1]
+  return name === undefined ? undefined : { given: text, target: { kind: "name", name } }
+}
+
+const idForm = /^tg:([1-9][0-9]{0,15})$/
+const atForm = /^@([A-Za-z][A-Za-z0-9_]{3,31})$/
+// `t.me/joinchat/` is an invite link that lost its code, not a user of that name.
+const linkForm = /^(?:https?:\/\/)?(?:www\.)?t\.me\/(?!joinchat\/?$)([a-z][a-z0-9_]{3,31})\/?$/i

@@ -1,6 +1,6 @@
 /** Sends as the decision about them is asked: the facts of a store, requests, and what is decided. */
 import { Result } from "effect"
-import type { Contact } from "../../src/recipient/Contacts.ts"
+import type { Contact } from "../../src/recipient/Contact.ts"
 import type { Code } from "../../src/error/Catalogue.ts"
 import type { Refusal } from "../../src/error/Refusal.ts"
 import { fromIndexes } from "../../src/Ids.ts"
