@@ -121,16 +121,19 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
   const transactionNow = Effect.map(beginsNow.rows<TransactionRow>(database, {}), firstId)
 
   const read = Effect.fnUntraced(function* (after: number, limit: number) {
+    const events: Array<OutboxEvent> = []
     let position = after
     let over = yield* allOverBefore
     for (;;) {
-      const found = yield* readOutbox.rows<OutboxRow>(database, { after: position, limit })
+      const query = { after: position, limit: limit - events.length }
+      const found = yield* readOutbox.rows<OutboxRow>(database, query)
       const { gap, rows } = settled(position, found, over)
-      const events = rows.flatMap((row) => (row.body === null ? [] : toEvent(row)))
+      events.push(...rows.flatMap((row) => (row.body === null ? [] : toEvent(row))))
       const last = rows.at(-1)
       if (gap === null && (events.length > 0 || last === undefined)) return events
       if (gap !== null) remember(gap, yield* transactionNow)
-      else if (last !== undefined) position = Number(last.id)
+      // Behind the gaps that are passed: their notes are gone, and each would be looked at anew.
+      if (last !== undefined) position = Number(last.id)
       over = yield* allOverBefore
     }
   })

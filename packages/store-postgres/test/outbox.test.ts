@@ -131,6 +131,27 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
+    it.effect("looks once more for each position that was lost, however many there are", () =>
+      Effect.gen(function* () {
+        const { door, finish, read } = yield* scene()
+        yield* finish(true)
+        const lost = Array.from({ length: 10 }, (_, index) => `behind ${index + 1}`)
+        for (const event of lost) {
+          yield* door.query("lose", "select nextval('outbox_id_seq')")
+          yield* door.query("quick", write, [event])
+        }
+        // A reader takes a transaction's id for each look at a gap that is new to it.
+        const present = door.query<{ readonly id: string }>(
+          "present",
+          "select pg_current_xact_id()::text as id",
+        )
+        const [before] = yield* present
+        assert.deepStrictEqual(yield* read(0), ["slow", "quick", ...lost])
+        const [after] = yield* present
+        assert.strictEqual(Number(after?.id) - Number(before?.id), lost.length + 1)
+      }),
+    )
+
     it.effect("passes over acceptances, which servers of an earlier version announced", () =>
       Effect.gen(function* () {
         const { door, finish, read } = yield* scene()
