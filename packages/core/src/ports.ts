@@ -49,7 +49,6 @@ export type {
   Admitted,
   AdmittedV1,
   ApiKey,
-  Mode,
   NewKey,
   RequestCount,
 } from "./key/ApiKey.ts"
@@ -136,7 +135,6 @@ export {
 export type { Pause, PauseReason, Pauses, Strikes } from "./number/Breaker.ts"
 export type {
   ConnectionFacts,
-  ConnectionReason,
   ConnectionReport,
   ConnectionState,
   KeptReport,
@@ -162,20 +160,14 @@ export type {
 export { changedPacing } from "./number/Pacing.ts"
 export type { Pacing } from "./number/Pacing.ts"
 export { QrImages } from "./number/QrLinks.ts"
-export {
-  NumberStore,
-  isSameNumber,
-  isSeenBy,
-  modesSeenBy,
-  platforms,
-} from "./number/SendingNumber.ts"
+export { NumberStore } from "./number/NumberStore.ts"
+export type { NumberChange, NumberSettings, SealedProxy } from "./number/NumberStore.ts"
 export { NumberProxies } from "./number/Proxy.ts"
+export { isSameNumber, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"
 export type {
-  NumberChange,
-  NumberSettings,
+  ConnectionReason,
   NumberStatus,
   Platform,
-  SealedProxy,
   SendingNumber,
 } from "./number/SendingNumber.ts"
 export {
@@ -331,11 +323,12 @@ export type {
 } from "./webhook/WebhookStore.ts"
 export { HmacSha256 } from "./webhook/signature.ts"
 export {
-  WorkspaceStore,
   coversMessages,
   isLimited,
   messagesRemaining,
   unlimitedPlan,
   withMessages,
 } from "./workspace/Workspace.ts"
-export type { Admits, NewWorkspace, Plan, WantedNumber, Workspace } from "./workspace/Workspace.ts"
+export type { Admits, Mode, Plan, Workspace } from "./workspace/Workspace.ts"
+export { WorkspaceStore } from "./workspace/WorkspaceStore.ts"
+export type { NewWorkspace, WantedNumber } from "./workspace/WorkspaceStore.ts"

@@ -3,11 +3,11 @@
  * its body frozen, so that no change goes unannounced and every delivery says the same.
  */
 import type { EventId, MessageId, WorkspaceId, WebhookId } from "../Ids.ts"
-import type { Mode } from "../key/ApiKey.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import type { Message, MessageEventType } from "../message/Message.ts"
 import { messageJson } from "../message/messageJson.ts"
 import { formatInstant } from "../time/Instant.ts"
+import type { Mode } from "../workspace/Workspace.ts"
 
 export interface MessageEvent {
   readonly id: EventId

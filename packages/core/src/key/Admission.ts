@@ -15,12 +15,12 @@ import {
   rateState,
 } from "../request/RateWindow.ts"
 import type { RateState } from "../request/RateWindow.ts"
+import { hashSecret, sameSecret } from "../secret/hashing.ts"
 import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
-import { KeyStore, keyRefusal } from "./ApiKey.ts"
+import { bearerToken, isKeyV1, isKeyV2, keyRefusal, KeyStore } from "./ApiKey.ts"
 import type { Admitted } from "./ApiKey.ts"
 import { Caller } from "./Caller.ts"
 import type { KeyCaller } from "./Caller.ts"
-import { bearerToken, hashSecret, isKeyV1, isKeyV2, sameSecret } from "./secret.ts"
 import { makeWrongKeys } from "./WrongKeys.ts"
 import type { Api } from "./WrongKeys.ts"
 

@@ -1,12 +1,12 @@
 /**
- * An API key: who may ask, for which workspace, in which mode, for what and from which numbers. And
- * the port that keeps keys and counts what is asked with them.
+ * An API key: who may ask, for which workspace, in which mode, for what and from which numbers. Its
+ * text, and how that is made and given. And the port that keeps keys and counts what is asked with them.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
-import type { Workspace } from "../workspace/Workspace.ts"
+import type { Ids, KeyId, NumberId, WorkspaceId } from "../Ids.ts"
+import type { Mode, Workspace } from "../workspace/Workspace.ts"
 
 /** In the contract's order, which is also the order of every answer. */
 export const scopes = [
@@ -19,9 +19,6 @@ export const scopes = [
 ] as const
 
 export type Scope = (typeof scopes)[number]
-
-/** Test and live are two worlds of one workspace (contract: Test mode). */
-export type Mode = "live" | "test"
 
 export interface ApiKey {
   readonly id: KeyId
@@ -38,6 +35,23 @@ export interface ApiKey {
   readonly lastUsedAt: number | null
   readonly lastUsedIp: string | null
   readonly revokedAt: number | null
+}
+
+/** `svc_live_` or `svc_test_` and 38 letters and digits (contract: Authentication). */
+export const makeKeyV2 = (ids: typeof Ids.Service, mode: Mode): string =>
+  `svc_${mode}_${ids.alphanumeric(38)}`
+
+/** 40 digits and letters a to f. */
+export const makeKeyV1 = (ids: typeof Ids.Service): string => ids.hex(40)
+
+export const isKeyV2 = (text: string): boolean => /^svc_(?:live|test)_[0-9A-Za-z]{38}$/.test(text)
+
+export const isKeyV1 = (text: string): boolean => /^[0-9a-f]{40}$/.test(text)
+
+/** The token of a bearer header; undefined when there is none, it is empty or of another scheme. */
+export const bearerToken = (authorization: string | undefined): string | undefined => {
+  const match = /^bearer +(\S(?:.*\S)?) *$/i.exec(authorization ?? "")
+  return match?.[1]
 }
 
 /** Non-revoked keys of one version that a workspace may hold; expired ones count. */

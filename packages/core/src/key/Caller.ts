@@ -8,9 +8,9 @@ import type { Brand } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
-import type { Workspace } from "../workspace/Workspace.ts"
+import type { Mode, Workspace } from "../workspace/Workspace.ts"
 import { scopes } from "./ApiKey.ts"
-import type { ApiKey, Mode, Restriction, Scope } from "./ApiKey.ts"
+import type { ApiKey, Restriction, Scope } from "./ApiKey.ts"
 
 /** For whom a message is accepted: a caller, or a reminder that sends by itself. */
 export interface Sender {

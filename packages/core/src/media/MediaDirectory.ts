@@ -16,7 +16,7 @@ import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Id
 import type { CursorPage } from "../request/Page.ts"
 import { pageFields, queryDecoder } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
-import { WorkspaceStore } from "../workspace/Workspace.ts"
+import { WorkspaceStore } from "../workspace/WorkspaceStore.ts"
 import { MediaStore, newMediaFile, refuseFullDisk, removeBytes } from "./Media.ts"
 import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
 import { mediaTypes } from "./contentType.ts"

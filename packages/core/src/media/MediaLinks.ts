@@ -5,8 +5,8 @@
  */
 import { Context, Effect, Layer, Result } from "effect"
 import type { MediaId } from "../Ids.ts"
-import { sameSecret, signatureOf } from "../key/secret.ts"
 import { PublicUrl } from "../request/Answer.ts"
+import { sameSecret, signatureOf } from "../secret/hashing.ts"
 import { Secrets } from "../secret/Secrets.ts"
 
 /** How long a link works, from the answer or the event that shows it. */

@@ -4,11 +4,11 @@
  * two it is follows from `sendAt` and the time of the answer, so it can never be out of date.
  */
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
-import type { Mode } from "../key/ApiKey.ts"
 import type { MediaType } from "../media/contentType.ts"
 import type { MediaReference } from "../media/Media.ts"
 import type { Platform } from "../number/SendingNumber.ts"
 import type { Recipient } from "../recipient/Recipient.ts"
+import type { Mode } from "../workspace/Workspace.ts"
 
 /** What a client reads in `status` (contract: Message status). */
 export const messageStatuses = [

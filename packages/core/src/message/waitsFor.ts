@@ -3,8 +3,9 @@
  * look, and for tests; nothing is decided by it.
  */
 import { connectionOf } from "../number/Connection.ts"
-import type { ConnectionFacts, ConnectionReason } from "../number/Connection.ts"
+import type { ConnectionFacts } from "../number/Connection.ts"
 import { pausedUntil } from "../number/Breaker.ts"
+import type { ConnectionReason } from "../number/SendingNumber.ts"
 import type { Message } from "./Message.ts"
 
 export type WaitReason =

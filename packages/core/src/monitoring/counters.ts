@@ -3,12 +3,12 @@
  * Each counter of each label is made once, here, so that counting looks nothing up and makes nothing.
  */
 import { Effect, Metric } from "effect"
-import type { Mode } from "../key/ApiKey.ts"
 import type { Acceptance } from "../message/MessageStore.ts"
 import type { Message } from "../message/Message.ts"
 import type { MessageChange } from "../message/MessageChange.ts"
 import type { DeliveryResult, TargetKind } from "../queue/DeliveryQueue.ts"
 import { deliveryErrors } from "../webhook/WebhookEndpoint.ts"
+import type { Mode } from "../workspace/Workspace.ts"
 
 /** One counter for each combination of labels. */
 const counter = (name: string, description: string, attributes: Record<string, string>) =>

@@ -5,7 +5,7 @@
  * The breaker pauses by itself: refusals in a row that the far side makes because of the number, not of
  * a recipient, are what comes before an account is closed, and to go on makes it worse.
  */
-import type { ConnectionReason } from "./Connection.ts"
+import type { ConnectionReason } from "./SendingNumber.ts"
 
 /** Refusals in a row that pause a number, and for how long the first time. */
 const mostRefusals = 5

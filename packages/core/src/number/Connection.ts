@@ -2,28 +2,12 @@
 import type { NumberId } from "../Ids.ts"
 import { pausedUntil } from "./Breaker.ts"
 import type { Pause } from "./Breaker.ts"
-import type { SendingNumber } from "./SendingNumber.ts"
+import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
 
 /** `waiting`: between two tries to connect. */
 export const connectionStates = ["connected", "connecting", "waiting", "disconnected"] as const
 
 export type ConnectionState = (typeof connectionStates)[number]
-
-/** Why a number is not connected, or sends nothing although it is. */
-export const connectionReasons = [
-  "logged_out",
-  "replaced",
-  "banned",
-  "restricted",
-  "client_outdated",
-  "passkey_required",
-  "link_expired",
-  "connection_lost",
-  "not_linked",
-  "paused",
-] as const
-
-export type ConnectionReason = (typeof connectionReasons)[number]
 
 /** What a process knows of a connection that it keeps. */
 export interface ConnectionReport {

@@ -27,9 +27,10 @@ import {
   testLinkingMillis,
 } from "./Linking.ts"
 import type { ConnectView, LinkingOutcome, LinkingView, NewAttempt } from "./Linking.ts"
+import { NumberStore } from "./NumberStore.ts"
 import { StartingPacing } from "./Pacing.ts"
 import { QrLinks } from "./QrLinks.ts"
-import { NumberStore, isSeenBy, loginMethods } from "./SendingNumber.ts"
+import { isSeenBy, loginMethods } from "./SendingNumber.ts"
 import type { LoginMethod, SendingNumber, ShownNumber } from "./SendingNumber.ts"
 
 export const ConnectBody = Schema.Struct({

@@ -6,9 +6,9 @@
 import { Clock, Effect } from "effect"
 import { makeConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
-import { connectionReasons } from "./Connection.ts"
 import { LinkingStore } from "./Linking.ts"
 import type { HeldAttempt, LinkingAttempt, LinkingView } from "./Linking.ts"
+import { connectionReasons } from "./SendingNumber.ts"
 
 const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: LinkingAttempt) =>
   Effect.annotateLogs(effect, { number: numberId })

@@ -8,13 +8,12 @@ import type { Effect } from "effect"
 import type { Callback } from "../callback/Callback.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Ids, LinkingId, NumberId, WorkspaceId } from "../Ids.ts"
-import type { Mode } from "../key/ApiKey.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { Owned } from "../transport/Shards.ts"
-import type { ConnectionReason } from "./Connection.ts"
+import type { Mode } from "../workspace/Workspace.ts"
 import type { Pacing } from "./Pacing.ts"
-import type { LoginMethod, SendingNumber } from "./SendingNumber.ts"
+import type { ConnectionReason, LoginMethod, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
 export const linkingMillis = 10 * 60 * 1000

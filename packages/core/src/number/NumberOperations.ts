@@ -20,7 +20,7 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { connectionOf } from "./Connection.ts"
 import type { Connection, ConnectionFacts } from "./Connection.ts"
 import { ConnectedFromTheStart, Numbers } from "./Numbers.ts"
-import { NumberStore } from "./SendingNumber.ts"
+import { NumberStore } from "./NumberStore.ts"
 import type { SendingNumber } from "./SendingNumber.ts"
 
 export const PauseBody = Schema.Struct({

@@ -15,13 +15,14 @@ import { Secrets } from "../secret/Secrets.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { pauseFor } from "./Breaker.ts"
-import type { ConnectionReason } from "./Connection.ts"
+import { NumberStore } from "./NumberStore.ts"
+import type { NumberChange, NumberSettings, SealedProxy } from "./NumberStore.ts"
 import { StartingPacing, unpaced } from "./Pacing.ts"
 import type { Pacing } from "./Pacing.ts"
 import { parseProxyUrl, proxyPlace, proxyUrlRule } from "./Proxy.ts"
 import type { ProxyUrl } from "./Proxy.ts"
-import { NumberStore, platforms } from "./SendingNumber.ts"
-import type { NumberChange, NumberSettings, SealedProxy, SendingNumber } from "./SendingNumber.ts"
+import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
+import { platforms } from "./SendingNumber.ts"
 
 const LabelInput = textBetween(0, 100)
 

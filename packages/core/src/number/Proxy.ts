@@ -7,7 +7,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
-import { NumberStore } from "./SendingNumber.ts"
+import { NumberStore } from "./NumberStore.ts"
 
 /** The protocols, each with the port that it has by itself. */
 const protocols: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }

@@ -16,7 +16,7 @@ import type {
 } from "../transport/TelegramLogin.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import type { AddressedNumber } from "./NumberOperations.ts"
-import { NumberStore } from "./SendingNumber.ts"
+import { NumberStore } from "./NumberStore.ts"
 
 export const TelegramLoginBody = Schema.Struct({
   method: described(

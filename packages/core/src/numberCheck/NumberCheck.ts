@@ -8,7 +8,6 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberCheckId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
-import type { Mode } from "../key/ApiKey.ts"
 import type { CallerScope } from "../key/Caller.ts"
 import { isOpen } from "../queue/Lane.ts"
 import type { Standing } from "../queue/Lane.ts"
@@ -18,6 +17,7 @@ import type { PageOf, PageQuery } from "../request/Page.ts"
 import { isOwned } from "../transport/Shards.ts"
 import type { Owned } from "../transport/Shards.ts"
 import type { PhonesOutcome } from "../transport/Transport.ts"
+import type { Mode } from "../workspace/Workspace.ts"
 
 export const numberCheckStatuses = ["pending", "processing", "completed"] as const
 

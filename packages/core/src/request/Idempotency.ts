@@ -10,7 +10,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../Ids.ts"
 import { claimantOf } from "../key/Caller.ts"
 import type { Permitted } from "../key/Caller.ts"
-import { hashSecret } from "../key/secret.ts"
+import { hashSecret } from "../secret/hashing.ts"
 
 /** From the first request; hours in milliseconds. */
 export const answerKeptMillis = 24 * 60 * 60 * 1000

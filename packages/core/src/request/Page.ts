@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import { sameSecret, signatureOf } from "../key/secret.ts"
+import { sameSecret, signatureOf } from "../secret/hashing.ts"
 import { Secrets } from "../secret/Secrets.ts"
 
 export const defaultLimit = 25

@@ -17,7 +17,7 @@ import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Data, Effect, Layer, Redacted, Result } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../Ids.ts"
-import { sameSecret } from "../key/secret.ts"
+import { sameSecret } from "./hashing.ts"
 import { ServiceSecrets } from "./ServiceSecrets.ts"
 
 /** The length of a key in hexadecimal. */

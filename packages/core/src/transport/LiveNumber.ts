@@ -1,7 +1,8 @@
 /** A number whose connection this process keeps: how it stands, and what is known of it besides. */
 import { Clock, Deferred, Effect } from "effect"
 import type { NumberId } from "../Ids.ts"
-import type { ConnectionReason, ConnectionReport } from "../number/Connection.ts"
+import type { ConnectionReport } from "../number/Connection.ts"
+import type { ConnectionReason } from "../number/SendingNumber.ts"
 
 /** Why a number is not connected, as its far side or the network has it. */
 export type ClosedReason = Extract<

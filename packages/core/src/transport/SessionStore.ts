@@ -16,8 +16,7 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import type { PauseReason } from "../number/Breaker.ts"
-import type { ConnectionReason } from "../number/Connection.ts"
-import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
+import type { ConnectionReason, NumberStatus, Platform } from "../number/SendingNumber.ts"
 import type { Fence } from "./Shards.ts"
 
 /** One key; null where it is to be deleted. */

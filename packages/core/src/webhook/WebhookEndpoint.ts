@@ -4,8 +4,8 @@
  */
 import type { MessageEvent } from "../event/MessageEvent.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "../Ids.ts"
-import type { Mode } from "../key/ApiKey.ts"
 import type { MessageEventType } from "../message/Message.ts"
+import type { Mode } from "../workspace/Workspace.ts"
 
 /**
  * Running endpoints that a workspace may hold, in both modes together (contract: Webhook

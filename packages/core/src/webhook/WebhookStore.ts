@@ -10,9 +10,9 @@ import type { CallbackAttempt } from "../callback/Callback.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { PingEvent } from "../event/MessageEvent.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
-import type { Mode } from "../key/ApiKey.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
+import type { Mode } from "../workspace/Workspace.ts"
 import type { DeliveryAttempt, WebhookEndpoint, WebhookEventType } from "./WebhookEndpoint.ts"
 
 export type NewWebhook = Pick<

@@ -8,7 +8,7 @@ import type { NumberId } from "../Ids.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
 import { shouldReplace } from "../number/Connection.ts"
 import type { ConnectionReport } from "../number/Connection.ts"
-import { NumberStore } from "../number/SendingNumber.ts"
+import { NumberStore } from "../number/NumberStore.ts"
 import { sleep } from "../time/RealTime.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 

@@ -9,9 +9,10 @@ import { ConnectedFromTheStart, NumberBody, newNumber } from "../number/Numbers.
 import { StartingPacing } from "../number/Pacing.ts"
 import { platforms } from "../number/SendingNumber.ts"
 import { inputDecoder } from "../request/Input.ts"
-import { WorkspaceStore } from "./Workspace.ts"
-import type { WantedNumber, Workspace } from "./Workspace.ts"
+import type { Workspace } from "./Workspace.ts"
 import { WorkspaceBody, newWorkspace } from "./Workspaces.ts"
+import { WorkspaceStore } from "./WorkspaceStore.ts"
+import type { WantedNumber } from "./WorkspaceStore.ts"
 
 const EnsureBody = Schema.Struct({
   ...WorkspaceBody.fields,

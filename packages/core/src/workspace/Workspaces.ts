@@ -10,16 +10,10 @@ import { inputDecoder, textBetween } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
-import { WorkspaceStore, admits, requireRole, unlimitedPlan } from "./Workspace.ts"
-import type {
-  Admits,
-  Duty,
-  NewWorkspace,
-  Plan,
-  Role,
-  Workspace,
-  WorkspaceChange,
-} from "./Workspace.ts"
+import { admits, requireRole, unlimitedPlan } from "./Workspace.ts"
+import type { Admits, Duty, Plan, Role, Workspace } from "./Workspace.ts"
+import { WorkspaceStore } from "./WorkspaceStore.ts"
+import type { NewWorkspace, WorkspaceChange } from "./WorkspaceStore.ts"
 
 const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

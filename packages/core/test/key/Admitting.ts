@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { Admission } from "../../src/key/Admission.ts"
 import { KeyStore } from "../../src/key/ApiKey.ts"
 import type { AdmitQuery, AdmitV1Query, ApiKey } from "../../src/key/ApiKey.ts"
-import { hashSecret } from "../../src/key/secret.ts"
+import { hashSecret } from "../../src/secret/hashing.ts"
 import type { Workspace } from "../../src/workspace/Workspace.ts"
 
 /** 2026-03-02T12:34:56.789Z */

@@ -6,7 +6,7 @@ import type { NumberId } from "../../src/Ids.ts"
 import { Admission } from "../../src/key/Admission.ts"
 import { mayUse, scopes } from "../../src/key/ApiKey.ts"
 import type { Scope } from "../../src/key/ApiKey.ts"
-import { hashSecret } from "../../src/key/secret.ts"
+import { hashSecret } from "../../src/secret/hashing.ts"
 import { secret, admission, minute, version1, now, bearer, address, unknown } from "./Admitting.ts"
 
 describe("the brute-force guard", () => {

@@ -12,9 +12,9 @@ import type { MediaFile } from "../../src/media/Media.ts"
 import { MediaDirectory, makeMediaSweep } from "../../src/media/MediaDirectory.ts"
 import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
-import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
-import { WorkspaceStore } from "../../src/workspace/Workspace.ts"
+import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
+import { WorkspaceStore } from "../../src/workspace/WorkspaceStore.ts"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
 const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })

@@ -2,7 +2,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import type { MessageId, NumberId } from "../../src/Ids.ts"
-import type { Mode } from "../../src/key/ApiKey.ts"
 import type { MessageState } from "../../src/message/Message.ts"
 import { EventSignal } from "../../src/event/EventFeed.ts"
 import type { MessageChange } from "../../src/message/MessageChange.ts"
@@ -17,6 +16,7 @@ import type { Settlement } from "../../src/queue/LaneQueue.ts"
 import type { ReminderRun } from "../../src/reminder/Reminder.ts"
 import { ReminderStore } from "../../src/reminder/Reminder.ts"
 import type { RunCommit } from "../../src/reminder/Reminder.ts"
+import type { Mode } from "../../src/workspace/Workspace.ts"
 
 /** Only what is counted of an acceptance and of a change matters here. */
 const anAcceptance = (mode: Mode, count: number) =>
