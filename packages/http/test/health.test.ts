@@ -29,6 +29,7 @@ const hastyTime = Layer.succeed(RealTime, {
   sleep: (duration) =>
     Effect.sync(() => void waited.push(Duration.toMillis(Duration.fromInputUnsafe(duration)))),
   stopwatch: Effect.succeed(() => 0),
+  untilLeap: Effect.never,
 })
 
 const paths = ["/health/live", "/health/ready"]

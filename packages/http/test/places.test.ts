@@ -64,7 +64,11 @@ const aService = () => {
     Layer.provideMerge(layerPorts),
     // What hangs is waited for without an end.
     Layer.provideMerge(
-      Layer.succeed(RealTime, { sleep: () => Effect.never, stopwatch: Effect.succeed(() => 0) }),
+      Layer.succeed(RealTime, {
+        sleep: () => Effect.never,
+        stopwatch: Effect.succeed(() => 0),
+        untilLeap: Effect.never,
+      }),
     ),
     Layer.orDie,
   )

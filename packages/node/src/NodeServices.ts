@@ -47,14 +47,41 @@ export const layerNativeHmac: Layer.Layer<never> = Layer.succeed(HmacSha256, (ke
 /** The clock that Effect runs on when none is provided. */
 export const systemClock: Clock.Clock = Clock.Clock.defaultValue()
 
+/** How often it is looked whether the clock leapt, and from how many milliseconds on it did. */
+const leapLookMillis = 5000
+const leapMillis = 1000
+
+/** How far the clock is ahead of the steady one, which stands still while the machine is paused. */
+const lead = (): number => Date.now() - performance.now()
+
+/** See `RealTime`. */
+export const untilLeaptOver = (
+  sleep: (duration: Duration.Input) => Effect.Effect<void>,
+  leadOf: () => number = lead,
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    let least = leadOf()
+    const look = Effect.map(sleep(leapLookMillis), () => {
+      const found = leadOf()
+      // A clock that was set back makes no sleep too long, and may be set right again.
+      least = Math.min(least, found)
+      return found - least >= leapMillis
+    })
+    return Effect.asVoid(Effect.repeat(look, { until: (leapt) => leapt }))
+  })
+
+const sleepOnSystemClock = (duration: Duration.Input): Effect.Effect<void> =>
+  systemClock.sleep(Duration.fromInputUnsafe(duration))
+
 /** Real time is the system's, also where `Clock` was replaced by an adjustable one. */
 export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
-  sleep: (duration) => systemClock.sleep(Duration.fromInputUnsafe(duration)),
+  sleep: sleepOnSystemClock,
   // The steady clock stands still while a machine is suspended; the other one may be set back.
   stopwatch: Effect.sync(() => {
     const [wall, steady] = [Date.now(), performance.now()]
     return () => Math.max(Date.now() - wall, performance.now() - steady)
   }),
+  untilLeap: untilLeaptOver(sleepOnSystemClock),
 })
 
 /** Pixels across one module, and the quiet zone around the code in modules. */

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { RealTime } from "@messaging-service/core/ports"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { realTimeLayer, systemClock } from "../src/NodeServices.ts"
+import { realTimeLayer, systemClock, untilLeaptOver } from "../src/NodeServices.ts"
 
 describe("realTimeLayer", () => {
   it.effect("real time goes on where the service's clock does not move", () =>
@@ -14,5 +14,31 @@ describe("realTimeLayer", () => {
       assert.isTrue(systemClock.monotonicTimeNanosUnsafe() - before > 0n)
       assert.strictEqual(yield* Clock.currentTimeMillis, 5000)
     }).pipe(Effect.provide(realTimeLayer)),
+  )
+})
+
+describe("a leap of the clock", () => {
+  /** How often it was looked until a leap was found, where each look finds the next lead. */
+  const looksUntilLeap = (leads: ReadonlyArray<number>) =>
+    Effect.gen(function* () {
+      let looks = 0
+      const last = leads.length - 1
+      const leadOf = () => leads[Math.min(looks, last)] ?? 0
+      const sleep = () => Effect.sync(() => void looks++)
+      yield* untilLeaptOver(sleep, leadOf)
+      return looks
+    })
+
+  it.effect("is found where the clock is a second further on than the steady one", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* looksUntilLeap([50, 50, 1049, 1050]), 3)
+      assert.strictEqual(yield* looksUntilLeap([0, 7_200_000]), 1)
+    }),
+  )
+
+  it.effect("is not a clock that was set back, but its being set right is", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* looksUntilLeap([0, -7_200_000, -7_200_000, 0]), 3)
+    }),
   )
 })

@@ -76,7 +76,8 @@ export const shouldReplace = (
   now: number,
 ): boolean =>
   before === undefined ||
-  now - before.at >= reportMillis ||
+  // The clock may have been set back.
+  Math.abs(now - before.at) >= reportMillis ||
   before.report.state !== report.state ||
   before.report.reason !== report.reason ||
   before.report.since !== report.since ||

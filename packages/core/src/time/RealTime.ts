@@ -14,6 +14,11 @@ export interface RealTime {
    * where the process or its machine was paused meanwhile, or its clock was set.
    */
   readonly stopwatch: Effect.Effect<() => number>
+  /**
+   * Ends once the clock is further on than timers know, because it was set forward or the machine was
+   * paused: what sleeps until a moment sleeps too long by then.
+   */
+  readonly untilLeap: Effect.Effect<void>
 }
 
 /** Defaults to the current `Clock`, so that a test clock governs it too. */
@@ -26,12 +31,16 @@ export const RealTime = Context.Reference<RealTime>("core/RealTime", {
         return () => clock.currentTimeMillisUnsafe() - start
       }),
     ),
+    untilLeap: Effect.never,
   }),
 })
 
 /** Sleeps in real time. */
 export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
   Effect.flatMap(RealTime, (realTime) => realTime.sleep(duration))
+
+/** See `RealTime.untilLeap`. */
+export const untilLeap: Effect.Effect<void> = Effect.flatMap(RealTime, (time) => time.untilLeap)
 
 /** The port that keeps the adjustable clock's offset and tells whether the store answers. */
 export class ClockStore extends Context.Service<

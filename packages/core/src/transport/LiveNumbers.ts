@@ -252,15 +252,17 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     )
 
     const keepAll = Effect.gen(function* () {
-      let nextLook = 0
+      let lookedAt: number | null = null
       let known: Owned | null = null
       for (;;) {
         const now = yield* Clock.currentTimeMillis
         const owned = yield* ownership.owned
         yield* releaseOthers
-        if (owned !== known || now >= nextLook) {
+        // A clock that was set back by hours must not put the next look off by as much.
+        const isRecent = lookedAt !== null && Math.abs(now - lookedAt) < settings.lookMillis
+        if (owned !== known || !isRecent) {
           known = owned
-          nextLook = now + settings.lookMillis
+          lookedAt = now
           yield* look
         }
         yield* Effect.sleep(Math.min(askMillis, settings.lookMillis))

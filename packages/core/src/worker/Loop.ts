@@ -11,7 +11,7 @@ import { WakeUp } from "../queue/WakeUp.ts"
 import type { Sleeper } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
-import { sleep } from "../time/RealTime.ts"
+import { sleep, untilLeap } from "../time/RealTime.ts"
 import type { Owned } from "../transport/Shards.ts"
 
 /** Pauses after a failure, in real milliseconds: doubling between these two. */
@@ -47,7 +47,8 @@ const untilNext = <E, R>({ crowded, owned, work }: LoopOptions<E, R>, sleeper: S
         if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), sleeper.await)
         return
       }
-      const moment = due === null ? Effect.never : Effect.sleep(due - now)
+      const moment =
+        due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), untilLeap)
       const polled = yield* Effect.raceFirst(
         Effect.as(Effect.raceFirst(moment, sleeper.await), false),
         poll === null ? Effect.never : Effect.as(sleep(poll), true),

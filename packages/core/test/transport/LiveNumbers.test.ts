@@ -1,6 +1,6 @@
 /** The numbers of a transport that keeps connections: who hears of them, who has them, and which leave. */
 import { assert, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Logger } from "effect"
+import { Clock, Deferred, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { TransportEvent, TransportId } from "../../src/ports.ts"
 import { aLiveWorld, again, idOf, minute, one, second } from "./aLiveWorld.ts"
@@ -385,6 +385,28 @@ it.effect("a number is kept away by its pause, and connected once it is resumed"
     world.keep(one, { pauseReason: null })
     yield* TestClock.adjust("4 seconds")
     assert.lengthOf(world.begunOf(one), 2)
+  }),
+)
+
+it.effect("numbers are looked at although the clock was set back", () =>
+  Effect.gen(function* () {
+    const steady = yield* Clock.Clock
+    let behind = 0
+    const now = () => steady.currentTimeMillisUnsafe() - behind
+    const world = aLiveWorld()
+    yield* Effect.gen(function* () {
+      yield* listening(world)
+      behind = day
+      world.keep(one)
+      yield* TestClock.adjust("4 seconds")
+      assert.lengthOf(world.begunOf(one), 1)
+    }).pipe(
+      Effect.provideService(Clock.Clock, {
+        ...steady,
+        currentTimeMillisUnsafe: now,
+        currentTimeMillis: Effect.sync(now),
+      }),
+    )
   }),
 )
 

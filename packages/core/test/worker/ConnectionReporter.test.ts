@@ -18,54 +18,66 @@ const first: ConnectionReport = {
 }
 
 describe("how connections stand", () => {
-  it.effect("is kept when it changes and every ten seconds, and again when the store failed", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(noon)
-      const kept: Array<ReadonlyArray<ConnectionReport>> = []
-      let now: ReadonlyArray<ConnectionReport> = [first]
-      let fails = false
-      const transport = { dropsCopies: true, send: () => Effect.never, listen: () => Effect.never }
-      const { runOnce } = yield* makeConnectionReporter.pipe(
-        Effect.provide(
-          Layer.mergeAll(
-            Layer.mock(NumberStore, {
-              reportConnections: (reports) =>
-                Effect.suspend(() => {
-                  if (fails) {
-                    return Effect.fail(new StoreUnavailable({ operation: "report", cause: null }))
-                  }
-                  kept.push(reports)
-                  return Effect.void
-                }),
-            }),
-            Layer.succeed(WhatsAppTransport, {
-              ...transport,
-              connections: Effect.sync(() => now),
-            }),
-            Layer.succeed(TelegramTransport, transport),
+  it.effect(
+    "is kept when it changes and every ten seconds, when the clock was set back, and again when the store failed",
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(noon)
+        const kept: Array<ReadonlyArray<ConnectionReport>> = []
+        let now: ReadonlyArray<ConnectionReport> = [first]
+        let fails = false
+        const transport = {
+          dropsCopies: true,
+          send: () => Effect.never,
+          listen: () => Effect.never,
+        }
+        const { runOnce } = yield* makeConnectionReporter.pipe(
+          Effect.provide(
+            Layer.mergeAll(
+              Layer.mock(NumberStore, {
+                reportConnections: (reports) =>
+                  Effect.suspend(() => {
+                    if (fails) {
+                      return Effect.fail(new StoreUnavailable({ operation: "report", cause: null }))
+                    }
+                    kept.push(reports)
+                    return Effect.void
+                  }),
+              }),
+              Layer.succeed(WhatsAppTransport, {
+                ...transport,
+                connections: Effect.sync(() => now),
+              }),
+              Layer.succeed(TelegramTransport, transport),
+            ),
           ),
-        ),
-      )
-      const round = Effect.as(Effect.ignore(runOnce), undefined)
-      yield* round
-      yield* round
-      assert.deepStrictEqual(kept, [[first], []])
-      const lost = { ...first, state: "waiting", reason: "connection_lost" } as const
-      now = [lost]
-      fails = true
-      yield* round
-      fails = false
-      yield* round
-      assert.deepStrictEqual(kept.at(-1), [lost])
-      yield* TestClock.adjust(10_000)
-      yield* round
-      assert.deepStrictEqual(kept.at(-1), [lost])
-      // What is not this process's any more is new when it comes back.
-      now = []
-      yield* round
-      now = [lost]
-      yield* round
-      assert.deepStrictEqual(kept.at(-1), [lost])
-    }),
+        )
+        const round = Effect.as(Effect.ignore(runOnce), undefined)
+        yield* round
+        yield* round
+        assert.deepStrictEqual(kept, [[first], []])
+        const lost = { ...first, state: "waiting", reason: "connection_lost" } as const
+        now = [lost]
+        fails = true
+        yield* round
+        fails = false
+        yield* round
+        assert.deepStrictEqual(kept.at(-1), [lost])
+        yield* TestClock.adjust(10_000)
+        yield* round
+        assert.deepStrictEqual(kept.at(-1), [lost])
+        // After the clock was set back.
+        yield* TestClock.setTime(noon - 3_600_000)
+        yield* round
+        assert.deepStrictEqual(kept.at(-1), [lost])
+        yield* round
+        assert.deepStrictEqual(kept.at(-1), [])
+        // What is not this process's any more is new when it comes back.
+        now = []
+        yield* round
+        now = [lost]
+        yield* round
+        assert.deepStrictEqual(kept.at(-1), [lost])
+      }),
   )
 })

@@ -118,20 +118,20 @@ export const makeWorkers = Effect.gen(function* () {
         holderOf: (...given) => ask(leases.holderOf(...given)),
       }
 
-      const { stopwatch } = yield* RealTime
+      const realTime = yield* RealTime
       const built = yield* Layer.buildWithScope(
         Layer.fresh(NumberOwnership.layerShared(most)),
         scope,
       ).pipe(
         Effect.provideService(ShardLeases, asked),
         Effect.provideService(WorkerName, name),
-        Effect.provideService(RealTime, { sleep: Effect.sleep, stopwatch }),
+        Effect.provideService(RealTime, { ...realTime, sleep: Effect.sleep }),
       )
       const ownership = Context.get(built, NumberOwnership)
       const holding = yield* ownership.hold.pipe(
         Effect.provideService(RealTime, {
+          ...realTime,
           sleep: (duration) => Effect.andThen(Effect.sleep(duration), running.await),
-          stopwatch,
         }),
         // It runs on the test's clock, which stands still once the test is over.
         Effect.forkDetach,
