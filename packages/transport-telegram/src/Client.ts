@@ -12,7 +12,7 @@ import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { hash } from "node:crypto"
 import { gunzipSync } from "node:zlib"
-import { afterError, refused, unknown } from "./outcomes.ts"
+import { afterError, isSentBefore, isUnanswered, refused, sentBefore, unknown } from "./outcomes.ts"
 import { wayOut } from "./proxy.ts"
 import type { TelegramApplication, TelegramSettings } from "./settings.ts"
 
@@ -101,7 +101,7 @@ export const outcomeOf = (failed: CallFailed, isSend: boolean): SendOutcome => {
 }
 
 /** Errors of which a repeat says nothing new. */
-const notRepeated = ["RANDOM_ID_DUPLICATE"]
+const notRepeated = [sentBefore]
 
 const systemVersion = `Node ${process.versions.node}`
 
@@ -148,6 +148,42 @@ export const makePauses = (drawn: number, bounds: Parameters<typeof reconnectPau
   }
 }
 
+/** What refuses a call, as the library has it before it makes an error of it. */
+interface RefusedCall {
+  readonly _: "mt_rpc_error"
+  readonly errorCode: number
+  readonly errorMessage: string
+}
+
+const isRefused = (answer: unknown): answer is RefusedCall =>
+  typeof answer === "object" && answer !== null && "_" in answer && answer._ === "mt_rpc_error"
+
+/**
+ * The library repeats a call by itself after a fault of the far side's own. A message may have been shown
+ * before the fault, so that a refusal of the repeat does not say that it was not: the fault stays the answer.
+ */
+const keptFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> => {
+  const faults = new WeakMap<object, RefusedCall>()
+  return {
+    /** Around what repeats calls. */
+    outer: async (call, next) => {
+      const answer: unknown = await next(call)
+      if (!isRefused(answer) || isSentBefore(answer.errorMessage)) return answer
+      return faults.get(call.request) ?? answer
+    },
+    /** Within it: hears each answer. */
+    inner: async (call, next) => {
+      const answer: unknown = await next(call)
+      const { request } = call
+      const isFault = isRefused(answer) && isUnanswered({ code: answer.errorCode })
+      if (isFault && "randomId" in request) faults.set(request, answer)
+      return answer
+    },
+  }
+}
+
+const { inner, outer } = keptFaults()
+
 /** The caller hears of a flood, and decides how long to rest. */
 const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
   async (call, next) => {
@@ -155,10 +191,12 @@ const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
     answered()
     return answer
   },
+  outer,
   ...networkMiddlewares.basic({
     floodWaiter: { maxWait: 0, maxRetries: 0, store: false },
     internalErrors: { maxRetries: 2, exceptErrors: notRepeated },
   }),
+  inner,
 ]
 
 /** How long each thing that an account still does at its end may take, in real milliseconds. */

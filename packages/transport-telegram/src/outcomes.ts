@@ -61,7 +61,9 @@ const restrictions: ReadonlySet<string> = new Set([
 ])
 
 /** It was sent before under this id: the proof that it was shown. */
-const sentBefore = "RANDOM_ID_DUPLICATE"
+export const sentBefore = "RANDOM_ID_DUPLICATE"
+
+export const isSentBefore = (text: string): boolean => text.startsWith(sentBefore)
 
 /** No pause that the far side asks for is shorter or longer: then it is asked again. */
 const [shortestPause, longestPause] = [1000, 24 * 60 * 60_000]
@@ -75,7 +77,7 @@ export const isUnanswered = ({ code }: Pick<FarSideError, "code">): boolean =>
 
 /** `isSend`: the error came to the message itself, and not to a question before it. */
 export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolean): SendOutcome => {
-  if (isSend && text.startsWith(sentBefore)) return accepted
+  if (isSend && isSentBefore(text)) return accepted
   if (seconds !== null) {
     return postponed(Math.max(shortestPause, Math.min(longestPause, seconds * 1000)))
   }

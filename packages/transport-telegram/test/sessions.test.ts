@@ -223,6 +223,31 @@ layer(layerWorld)("a message", (it) => {
       }),
   )
 
+  it.effect(
+    "meets a fault of the far side's own, behind which no refusal says that it was not shown",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* TelegramServer
+        const account = yield* anAccount
+        const recipient = yield* aPerson({ username: "fault_one" })
+        const afterFault = (error: string, code: number) =>
+          Effect.gen(function* () {
+            const { digits } = account
+            yield* server.nextCall({
+              phone: digits,
+              outcome: { code: 500, error: "RPC_CALL_FAIL" },
+            })
+            yield* server.nextCall({ phone: digits, outcome: { code, error } })
+            return yield* sendNow(aText(account, toUser("fault_one")))
+          })
+        const unknown = { _tag: "Unknown" } as const
+        assert.deepStrictEqual(yield* afterFault("FLOOD_WAIT_17", 420), unknown)
+        assert.deepStrictEqual(yield* afterFault("USER_IS_BLOCKED", 400), unknown)
+        assert.strictEqual(server.copies(recipient.digits), 0)
+        assert.deepStrictEqual(yield* afterFault("RANDOM_ID_DUPLICATE", 400), accepted)
+      }),
+  )
+
   it.effect("with a picture that is too large for one goes as a file, streamed", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
