@@ -32,7 +32,7 @@ const opened = (options: OpenOptions, scope: Scope.Closeable) =>
       context: Context.merge(service, watching),
       scope,
       publicUrl,
-      joins: isShared(settings.store),
+      isShared: isShared(settings.store),
       stopMillis: settings.stopMillis ?? 0,
     })
   }).pipe(Scope.provide(scope))

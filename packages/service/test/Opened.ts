@@ -1,10 +1,11 @@
 /** What tests of the front door share: services that are closed after the test, and failures as values. */
 import { Emulator } from "@messaging-service/emulator"
-import { Context, Effect, Scope } from "effect"
+import { Context, Effect, Layer, Scope } from "effect"
 import { createServer } from "node:net"
 import { assert, onTestFinished } from "vitest"
-import { openService } from "../src/compose/index.ts"
+import { isShared, openService } from "../src/compose/index.ts"
 import type { ComposedService, ComposedSettings } from "../src/compose/index.ts"
+import { layerLogging } from "../src/door/logging.ts"
 import { makeMessaging } from "../src/door/makeMessaging.ts"
 import { publicUrlOf, settingsOf } from "../src/door/settings.ts"
 import { MessagingError, open } from "../src/index.ts"
@@ -25,11 +26,16 @@ const composed = async (
   altered: (context: Context.Context<ComposedService>) => Context.Context<ComposedService>,
 ) => {
   const scope = Scope.makeUnsafe()
-  const context = await Effect.runPromise(
-    Effect.flatMap(settingsOf(options), (settings) => openService(chosen(settings), "")).pipe(
-      Scope.provide(scope),
-      Effect.map(altered),
-    ),
+  const { context, shared } = await Effect.runPromise(
+    Effect.gen(function* () {
+      const settings = chosen(yield* settingsOf(options))
+      const watching = yield* Layer.build(layerLogging(options))
+      const service = yield* Effect.provideContext(openService(settings, ""), watching)
+      return {
+        context: Context.merge(altered(service), watching),
+        shared: isShared(settings.store),
+      }
+    }).pipe(Scope.provide(scope)),
   )
   const messaging = await Effect.runPromise(
     makeMessaging(options, {
@@ -37,7 +43,7 @@ const composed = async (
       scope,
       publicUrl: publicUrlOf(options),
       stopMillis: 1000,
-      joins: false,
+      isShared: shared,
     }),
   )
   onTestFinished(() => messaging.close())

@@ -29,6 +29,7 @@ const settings = {
   maximum: 3,
   separable: (reason: string) => reason === "one's own",
   heldUp: (reason: string) => reason === "held up",
+  heldUpMillis: 1000,
 }
 
 const start = <A, E>(call: Effect.Effect<A, E>) =>

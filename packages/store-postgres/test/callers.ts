@@ -9,17 +9,18 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { dirname } from "node:path"
 import { Client } from "pg"
+import type { DatabaseOptions } from "../src/database/Connection.ts"
 import { layer as layerPostgres, layerWakeUp } from "../src/index.ts"
 import { aDatabase, optionsOf } from "./databases.ts"
 
-const layerMessages = (database: TestDatabase) =>
+const layerMessages = (database: TestDatabase, limits: Partial<DatabaseOptions>) =>
   Messages.layer.pipe(
     Layer.provide(Egress.layerClosed),
     Layer.provideMerge(MediaLinks.layer),
     Layer.provideMerge(Secrets.layer),
     Layer.provideMerge(
       Layer.mergeAll(
-        layerPostgres(optionsOf(database)),
+        layerPostgres({ ...optionsOf(database), ...limits }),
         layerWakeUp(optionsOf(database)),
         SecretsKey.layerHex("5e".repeat(32)),
         Ids.layerRandom,
@@ -42,10 +43,10 @@ export const aClient = ({ database, path, username }: TestDatabase) =>
 export const say = (client: Client, text: string) => Effect.promise(() => client.query(text))
 
 /** A workspace with a number and a plan, on a database of its own, and a host's table beside it. */
-const aShop = Effect.fnUntraced(function* (plan: Plan) {
+const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseOptions>) {
   yield* TestClock.setTime(noon)
   const database = yield* aDatabase
-  const built = yield* Layer.build(layerMessages(database))
+  const built = yield* Layer.build(layerMessages(database, limits))
   const client = yield* aClient(database)
   yield* say(client, "create table public.orders (name text)")
   const { number, workspace } = yield* Effect.provide(
@@ -100,6 +101,7 @@ export const inShop =
   <A, E, R>(
     test: (shop: Effect.Success<ReturnType<typeof aShop>>) => Effect.Effect<A, E, R>,
     plan: Plan = aPlan(3),
+    limits: Partial<DatabaseOptions> = {},
   ) =>
   () =>
-    Effect.flatMap(aShop(plan), test).pipe(Effect.provide(TestClock.layer()))
+    Effect.flatMap(aShop(plan, limits), test).pipe(Effect.provide(TestClock.layer()))

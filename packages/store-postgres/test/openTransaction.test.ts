@@ -3,7 +3,7 @@
  * number, and from the same limited plan, whose room is decided by it.
  */
 import { assert, layer } from "@effect/vitest"
-import { Messages } from "@messaging-service/core"
+import { Messages, refusalOfStore } from "@messaging-service/core"
 import type { MessageId, TimeZone } from "@messaging-service/core/ports"
 import {
   LaneQueue,
@@ -334,6 +334,26 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           assert.deepStrictEqual(yield* counted(client), { quota: 3, notes: 0 })
           assert.strictEqual(yield* inStores(remaining(workspace)), 0)
         }),
+      ),
+    )
+
+    it.effect(
+      "a send that waited for it in vain is service_unavailable, and says when to come again",
+      inShop(
+        ({ client, inStores, join, send }) =>
+          Effect.gen(function* () {
+            yield* say(client, "begin")
+            yield* inStores(join(client, send(phone)))
+            yield* stayOpen(client)
+            const error = yield* Effect.flip(inStores(send(phone)))
+            assert(error._tag === "StoreUnavailable")
+            const { code, retryAfter, status } = refusalOfStore(error)
+            assert.deepStrictEqual([code, status, retryAfter], ["service_unavailable", 503, 5])
+            yield* say(client, "commit")
+            yield* inStores(send(phone))
+          }),
+        aPlan(3),
+        { statementMillis: 1000 },
       ),
     )
 

@@ -179,7 +179,7 @@ export interface Messaging {
   /**
    * Ends the service. It takes no more calls (they fail with `closed`), waits at most `shutdownMillis` for
    * what is under way (requests too) and until listeners have heard of it, and lets go of everything.
-   * What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
+   * A PostgreSQL that does not answer holds it up for 3 seconds more at most. What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
    */
   readonly close: () => Promise<void>
 }

@@ -23,6 +23,9 @@ import { operatorApi, workspacesApi } from "./workspaces.ts"
 /** What the worker may take longer than it waits, to give back what did not end. */
 const giveBackMillis = 1000
 
+/** How long a shared store may take to let go: one that is frozen never answers. */
+const letGoMillis = 2000
+
 /** Wrong keys are counted by address: all of a program's own count as one. */
 const ownAddress = "127.0.0.1"
 
@@ -54,8 +57,8 @@ interface Made {
   readonly scope: Scope.Closeable
   readonly publicUrl: string
   readonly stopMillis: number
-  /** Whether the store can take part in a transaction of the program's. */
-  readonly joins: boolean
+  /** Whether the store is PostgreSQL: part of transactions of the program's, and away at times. */
+  readonly isShared: boolean
   /** Runs after each call, whose answer waits for it. */
   readonly afterCall?: () => Promise<void>
 }
@@ -63,7 +66,7 @@ interface Made {
 /** Makes the front door, and starts the worker unless the options say otherwise. */
 export const makeMessaging = (
   options: OpenOptions,
-  { afterCall, context, joins, publicUrl, scope, stopMillis }: Made,
+  { afterCall, context, isShared, publicUrl, scope, stopMillis }: Made,
 ): Effect.Effect<Messaging> =>
   Effect.gen(function* () {
     const calls = makeCalls(context, afterCall)
@@ -80,10 +83,10 @@ export const makeMessaging = (
       isClosed: calls.isClosed,
     })
 
-    /** As long as the worker may take, and no longer. */
-    const within = (effect: Effect.Effect<void>) =>
+    /** Goes on after so long at most, in real time; the rest is done beside it. */
+    const within = (millis: number, effect: Effect.Effect<void>) =>
       Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
-        Effect.raceFirst(Fiber.await(fiber), sleepInRealTime(stopMillis + giveBackMillis)),
+        Effect.asVoid(Effect.raceFirst(Fiber.await(fiber), sleepInRealTime(millis))),
       )
 
     /** Calls and attempts that are under way end, and listeners hear of them. */
@@ -92,9 +95,14 @@ export const makeMessaging = (
       discard: true,
     }).pipe(Effect.andThen(Effect.ignore(caughtUp)))
 
-    const close = within(ending).pipe(
-      Effect.andThen(Scope.close(listeners, Exit.void)),
-      Effect.andThen(Scope.close(scope, Exit.void)),
+    const lettingGo = Effect.andThen(
+      Scope.close(listeners, Exit.void),
+      Scope.close(scope, Exit.void),
+    )
+
+    const close = Effect.andThen(
+      within(stopMillis + giveBackMillis, ending),
+      isShared ? within(letGoMillis, lettingGo) : lettingGo,
     )
 
     let closing: Promise<void> | undefined
@@ -107,7 +115,7 @@ export const makeMessaging = (
         const { mode, numberIds } = trust
         return makeApi({
           run,
-          joins,
+          joins: isShared,
           isTrusted: true,
           caller: Effect.map(
             Workspaces.use((workspaces) => workspaces.get(id)),
@@ -125,7 +133,7 @@ export const makeMessaging = (
       withKey: (key) =>
         makeApi({
           run,
-          joins,
+          joins: isShared,
           isTrusted: false,
           caller: Effect.map(
             Admission.use((admission) => admission.admitV2(`Bearer ${key}`, ownAddress)),

@@ -11,7 +11,7 @@ import type { TransactionClient } from "@messaging-service/core/ports"
 import { Cause, Context, Effect, Exit, Semaphore } from "effect"
 import type { DatabaseService } from "./Database.ts"
 import type { Values } from "./Fields.ts"
-import { sqlErrorOf } from "./HostPool.ts"
+import { sqlErrorOf, unavailable } from "./HostPool.ts"
 import { workChannel } from "./Schema.ts"
 import { asText } from "./TextValues.ts"
 
@@ -48,7 +48,7 @@ export class Joined {
     Effect.tryPromise({
       try: () => this.#client.query(text, values),
       catch: (cause) => {
-        const failure = new StoreUnavailable({ operation, cause: sqlErrorOf(cause) })
+        const failure = unavailable(operation, sqlErrorOf(cause))
         this.failure ??= failure
         return failure
       },

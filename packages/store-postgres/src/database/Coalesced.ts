@@ -14,6 +14,7 @@ import * as SqlError from "effect/sql/SqlError"
 import { JoinedTransaction } from "./CallersTransaction.ts"
 import { inRealTime } from "./Database.ts"
 import type { DatabaseService } from "./Database.ts"
+import { isLockTimeout } from "./HostPool.ts"
 
 export interface CoalescedOptions<E> {
   /** Statements under way at once. */
@@ -24,6 +25,8 @@ export interface CoalescedOptions<E> {
   readonly separable: (error: E) => boolean
   /** Whether a statement gave up because another transaction held its rows for too long. */
   readonly heldUp: (error: E) => boolean
+  /** How long a call that is held up is tried. */
+  readonly heldUpMillis: number
 }
 
 /** What tells which calls need the same rows; null for one that shares them with none. */
@@ -38,9 +41,6 @@ const heldUpPauseMillis = 100
 /** Calls that are held up and tried at once: each has a connection for as long as it may wait. */
 const heldUpAtOnce = 1
 
-/** How long a call is tried, as long as any statement may take. */
-const heldUpMillis = 30_000
-
 interface Waiting<In, Out, E> {
   readonly input: In
   readonly answer: Deferred.Deferred<Out, E>
@@ -54,7 +54,7 @@ interface Waiting<In, Out, E> {
  */
 export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
   run: (inputs: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, E>,
-  { heldUp, maximum, places, separable }: CoalescedOptions<E>,
+  { heldUp, heldUpMillis, maximum, places, separable }: CoalescedOptions<E>,
   keyOf: KeyOf<In> = () => null,
 ): Effect.fn.Return<(input: In) => Effect.Effect<Out, E>, never, Scope.Scope> {
   const scope = yield* Effect.scope
@@ -184,9 +184,7 @@ const places = 2
  * twice four has less room for each. */
 const connectionsForAll = 8
 
-/** Whether a statement gave a lock up that another transaction held for too long. */
-export const isHeldUp = ({ cause }: StoreUnavailable): boolean =>
-  SqlError.isSqlError(cause) && cause.reason._tag === "LockTimeoutError"
+export const isHeldUp = ({ cause }: StoreUnavailable): boolean => isLockTimeout(cause)
 
 /** Statements for one input each that are made at once. */
 const aloneAtOnce = 2
@@ -235,6 +233,8 @@ export const coalescing = (database: DatabaseService): CoalescedOptions<StoreUna
   places: database.maxConnections < connectionsForAll ? 1 : places,
   maximum,
   heldUp: isHeldUp,
+  // As long as any statement may take.
+  heldUpMillis: database.statementMillis,
   separable: ({ cause }) =>
     SqlError.isSqlError(cause) &&
     (cause.reason._tag === "UnknownError" ||

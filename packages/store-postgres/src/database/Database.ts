@@ -14,7 +14,7 @@ import { JoinedTransaction, cannotJoin } from "./CallersTransaction.ts"
 import type { Answer } from "./CallersTransaction.ts"
 import { connectionConfig, defaultLimits } from "./Connection.ts"
 import type { Connection, ConnectionPool, DatabaseOptions, Limits } from "./Connection.ts"
-import { hostConnections } from "./HostPool.ts"
+import { hostConnections, unavailable } from "./HostPool.ts"
 import { isSchemaName, qualifier, schemaNameRule, surroundings } from "./Schema.ts"
 import type { Surroundings } from "./Schema.ts"
 import { cannotStart, oldestVersion, tooOld } from "./cannotStart.ts"
@@ -53,6 +53,8 @@ export const rowsOver = (names: ReadonlyArray<string>): RowsOver => {
 
 export interface DatabaseService {
   readonly maxConnections: number
+  /** How long one statement may take. */
+  readonly statementMillis: number
   /** The schema that holds everything of the service. */
   readonly schema: string
   /** Whether a transaction of a caller can be on it. */
@@ -140,7 +142,7 @@ const openPool = ({ pool, ...options }: DatabaseOptions) =>
         connectionConfig(options),
         options.maxConnections ?? defaultLimits.maxConnections,
       )
-    : Effect.succeed(hostConnections(pool))
+    : hostConnections(pool)
 
 /** The schema to work in, on a server that is new enough. */
 const lookAround = Effect.fnUntraced(function* (
@@ -192,7 +194,7 @@ export const fromConnections = Effect.fnUntraced(function* (
     <A>(effect: Effect.Effect<A, SqlError.SqlError | TimedOut>) =>
       Effect.withSpan(
         within(Effect.retry(effect, againAfterConflict), millis, operation).pipe(
-          Effect.mapError((cause) => new StoreUnavailable({ operation, cause })),
+          Effect.mapError((cause) => unavailable(operation, cause)),
           inRealTime,
         ),
         `postgres.${operation}`,
@@ -231,6 +233,7 @@ export const fromConnections = Effect.fnUntraced(function* (
 
   return Database.of({
     maxConnections,
+    statementMillis,
     schema,
     joinable,
     query: <Row extends object>(

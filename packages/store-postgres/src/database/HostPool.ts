@@ -3,6 +3,7 @@
  * back as it was; one that was given up in the middle of a statement is closed. Settings are the
  * host's: nothing is changed on its connections.
  */
+import { StoreUnavailable } from "@messaging-service/core/ports"
 import { Cause, Effect, Exit, Queue } from "effect"
 import {
   ConnectionError,
@@ -14,6 +15,7 @@ import {
   StatementTimeoutError,
   UniqueViolation,
   UnknownError,
+  isSqlError,
 } from "effect/sql/SqlError"
 import type { Connection, ConnectionPool } from "./Connection.ts"
 import { asText, decoderOf } from "./TextValues.ts"
@@ -44,6 +46,8 @@ export interface HostClient {
 /** What is used of a `Pool` of `pg`. */
 export interface HostPool {
   connect(): Promise<HostClient>
+  on?(event: "error", listener: () => void): unknown
+  off?(event: "error", listener: () => void): unknown
   readonly options?: { readonly max?: number | undefined }
 }
 
@@ -71,6 +75,21 @@ export const sqlErrorOf = (cause: unknown): SqlError => {
     : new SqlError({ reason: new ConnectionError(given) })
 }
 
+/** Seconds after which what another transaction holds may be free: an idle one of a caller's is ended by then. */
+const heldRetryAfter = 5
+
+/** Whether a statement gave a lock up that another transaction held for too long. */
+export const isLockTimeout = (cause: unknown): boolean =>
+  isSqlError(cause) && cause.reason._tag === "LockTimeoutError"
+
+/** What failed; where something is only held at the moment it says when to try again. */
+export const unavailable = (operation: string, cause: unknown): StoreUnavailable =>
+  new StoreUnavailable({
+    operation,
+    cause,
+    ...(isLockTimeout(cause) ? { retryAfter: heldRetryAfter } : {}),
+  })
+
 const types = { getTypeParser: decoderOf }
 
 /** A connection that breaks fails the statement on it; between statements that is no news. */
@@ -93,6 +112,13 @@ const freeClient = (pool: HostPool) =>
     })
   })
 
+/** In the middle of a statement, or of listening. */
+const isGivenUp = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && Exit.hasInterrupts(exit)
+
+/** How long a client may take to stop listening before it goes back. */
+const unlistenMillis = 1000
+
 /** A client for as long as the scope is open. */
 const lentClient = (pool: HostPool) =>
   Effect.acquireRelease(
@@ -100,7 +126,7 @@ const lentClient = (pool: HostPool) =>
     (client, exit) =>
       Effect.sync(() => {
         client.off("error", brokenBetween)
-        client.release(Exit.isFailure(exit) && Exit.hasInterrupts(exit))
+        client.release(isGivenUp(exit))
       }),
     { interruptible: true },
   )
@@ -147,16 +173,16 @@ export const hostLine = (pool: HostPool) =>
             client.on("notification", hear)
             client.on("error", stop)
           }),
-          () =>
-            Effect.ignore(
-              Effect.andThen(
-                Effect.sync(() => {
-                  client.off("notification", hear)
-                  client.off("error", stop)
-                }),
-                connection.query(`unlisten "${channel}"`),
-              ),
-            ),
+          (_, exit) => {
+            client.off("notification", hear)
+            client.off("error", stop)
+            // One that was given up is closed; of another the host must hear no words of ours.
+            return isGivenUp(exit)
+              ? Effect.void
+              : Effect.ignore(
+                  Effect.timeout(connection.query(`unlisten "${channel}"`), unlistenMillis),
+                )
+          },
         )
         yield* connection.query(`listen "${channel}"`)
         return Queue.take(words)
@@ -169,8 +195,18 @@ const defaultMaximum = 10
 
 export const maximumOf = (pool: HostPool): number => pool.options?.max ?? defaultMaximum
 
-/** The host has clients of the pool too: each may have to be waited for. */
-export const hostConnections = (pool: HostPool): ConnectionPool => ({
-  maxConnections: maximumOf(pool),
-  get: Effect.map(lentClient(pool), connectionOn),
-})
+/**
+ * The host has clients of the pool too: each may have to be waited for. A pool tells of its idle clients
+ * that broke with an event, which would end a program that does not listen; the next statement tells too.
+ */
+export const hostConnections = (pool: HostPool) =>
+  Effect.as(
+    Effect.acquireRelease(
+      Effect.sync(() => pool.on?.("error", brokenBetween)),
+      () => Effect.sync(() => pool.off?.("error", brokenBetween)),
+    ),
+    {
+      maxConnections: maximumOf(pool),
+      get: Effect.map(lentClient(pool), connectionOn),
+    } satisfies ConnectionPool,
+  )

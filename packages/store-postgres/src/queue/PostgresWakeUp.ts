@@ -11,8 +11,7 @@
 import { WakeUp, kindsOfWork, makeLocalWakeUp } from "@messaging-service/core/ports"
 import type { Work } from "@messaging-service/core/ports"
 import { PgConnection } from "@effect/sql-pg"
-import { Effect, Latch, Layer, Queue } from "effect"
-import type { Scope } from "effect"
+import { Effect, Latch, Layer, Queue, Scope } from "effect"
 import { JoinedTransaction } from "../database/CallersTransaction.ts"
 import { connectionConfig } from "../database/Connection.ts"
 import type { Connection, DatabaseOptions } from "../database/Connection.ts"
@@ -48,17 +47,23 @@ interface Line {
 
 const ownLine = (options: DatabaseOptions) =>
   Effect.gen(function* () {
-    const made = yield* PgConnection.make(connectionConfig(options))
-    const connection = yield* made.pin
+    const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+    const connection = yield* Effect.flatMap(
+      PgConnection.make(connectionConfig(options)),
+      ({ pin }) => pin,
+    ).pipe(Scope.provide(scope))
     const line: Line = {
       connection,
       listen: (channel) =>
-        Effect.map(connection.listen(channel), (words) =>
-          Queue.take(words).pipe(
+        Effect.gen(function* () {
+          const words = yield* connection.listen(channel)
+          // Closed before it would stop listening: a server that is frozen never answers that.
+          yield* Effect.addFinalizer((exit) => Scope.close(scope, exit))
+          return Queue.take(words).pipe(
             Effect.repeat({ until: ({ processId }) => processId !== connection.processId }),
             Effect.map(({ payload }) => payload),
-          ),
-        ),
+          )
+        }),
     }
     return line
   })
