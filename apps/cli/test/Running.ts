@@ -110,6 +110,8 @@ export interface RunOptions {
   readonly asking?: (method: string) => boolean | void
   /** That signal; Ctrl-C when left out. */
   readonly endedBy?: "SIGINT" | "SIGTERM"
+  /** At which wait what reads standard output has gone. */
+  readonly unreadAt?: number
   /** Standard output takes so many texts, and fails with that code then. */
   readonly outputTakes?: readonly [texts: number, code: "EPIPE" | "ENOSPC"]
 }
@@ -135,6 +137,7 @@ export const aWorkspace = async (url: string) => {
       isWatched = false,
       meanwhile = () => Promise.resolve(),
       outputTakes: [takes, failure] = [Number.POSITIVE_INFINITY, "EPIPE"],
+      unreadAt = Number.POSITIVE_INFINITY,
     }: RunOptions = {},
   ): Promise<Ran> => {
     const ran = { output: "", remarks: "", asked: new Array<number>() }
@@ -165,7 +168,7 @@ export const aWorkspace = async (url: string) => {
       pause,
       pauseForReader: async (millis) => {
         if (millis > 0) await pause(millis)
-        return true
+        return waits < unreadAt
       },
       fetch: (asked, init) => {
         ran.asked.push(rested)

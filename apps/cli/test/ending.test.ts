@@ -129,6 +129,20 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       }
     }
 
+    test("what is followed ends with what reads it, with nothing more to write", async ({
+      url,
+    }) => {
+      const { client, messaging, workspace } = await aWorkspace(url)
+      const { id } = await client.webhooks.create({ url: "https://example.org/hook" })
+      const log = ["webhooks", "log", String(id), "--workspace", String(workspace), "--follow"]
+      for (const line of [["tail"], log]) {
+        const meanwhile = (wait: number) => Promise.resolve(wait < 5)
+        const ran = await messaging(line, { unreadAt: 3, meanwhile })
+        assert.deepInclude(ran, { code: 0, remarks: "" })
+        assert.lengthOf(ran.asked, 3)
+      }
+    })
+
     test("a linking goes on without what read its codes", async ({ url }) => {
       const { client, messaging } = await aWorkspace(url)
       const ran = await messaging(["numbers", "connect", "--json"], { outputTakes: [1, "EPIPE"] })

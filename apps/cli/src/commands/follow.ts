@@ -4,7 +4,7 @@ import { any, choice, command, count, maybe, time } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { interruptible } from "../ending.ts"
 import { isOver, recipientText } from "./messages.ts"
-import { restAfter } from "./polling.ts"
+import { restAfter, whileRead } from "./polling.ts"
 
 /** Messages that are watched for their end at most; older ones are let go. */
 const mostWatched = 500
@@ -85,7 +85,7 @@ export const followCommands = [
         const waiting = [...known.values()].filter((message) => !isOver(message)).length
         return `${waiting} of the messages that were seen still wait`
       }
-      const follow = async () => {
+      const look = async () => {
         const { requests, seen } = await changes(tools, known, from)
         const wanted = seen.filter(
           ({ message }) => event.length === 0 || event.includes(message.status),
@@ -94,14 +94,9 @@ export const followCommands = [
           if (output.json) output.one(change)
           else output.say(columns.map(([, of]) => of(change) ?? "").join("  "))
         }
-        if ((await machine.written()) !== null) return false
-        return await machine.pauseForReader(Math.max(every * 1000, restAfter(requests)))
+        return Math.max(every * 1000, restAfter(requests))
       }
-      await interruptible(machine.signal, stillWaiting, async () => {
-        // It is seen that it is there, before it can have had enough.
-        await machine.pauseForReader(0)
-        while (await follow());
-      })
+      await interruptible(machine.signal, stillWaiting, () => whileRead(machine, look))
     },
   }),
 ]

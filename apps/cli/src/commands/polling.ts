@@ -1,11 +1,28 @@
 /** How commands follow what they wait for, and how often they ask. */
 import type { Tools } from "../Command.ts"
+import type { Machine } from "../Machine.ts"
 
 /** So many milliseconds for each request: 20 of the 60 that a key has in a minute. */
 const restOfARequest = 3000
 
 /** The rest after that many requests, so that however many a look took, the key's others have room. */
 export const restAfter = (requests: number): number => requests * restOfARequest
+
+/**
+ * Looks again and again, until a signal ends it or what reads the output has gone. `look` gives the
+ * milliseconds of the rest after it.
+ */
+export const whileRead = async (
+  { pauseForReader, written }: Machine,
+  look: () => Promise<number>,
+): Promise<void> => {
+  // It is seen that it is there, before it can have had enough.
+  await pauseForReader(0)
+  for (;;) {
+    const rest = await look()
+    if ((await written()) !== null || !(await pauseForReader(rest))) return
+  }
+}
 
 /** What is followed until it is over. */
 export interface Followed<A> {

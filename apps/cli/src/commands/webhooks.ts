@@ -3,7 +3,7 @@ import type { CallbackDelivery, Delivery, Listing, Webhook } from "@messaging-se
 import { any, choice, command, flag, id, maybe, once, text, workspace } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { limit, listed } from "./lists.ts"
-import { restAfter } from "./polling.ts"
+import { restAfter, whileRead } from "./polling.ts"
 
 const columns = [
   ["id", ({ id: number }: Webhook) => number],
@@ -29,17 +29,16 @@ const deliveryColumns = [
 const one = { id: once(id("endpoint")) }
 const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
 
-/** Deliveries as they are made, until a signal ends it. */
-const followDeliveries = async (ask: () => Listing<Delivery>, { output, machine }: Tools) => {
+/** Deliveries as they are made. */
+const followDeliveries = (ask: () => Listing<Delivery>, { output, machine }: Tools) => {
   let last = 0
-  for (;;) {
+  return whileRead(machine, async () => {
     const { data } = await ask().page()
     const fresh = data.filter((delivery) => delivery.id > last).toReversed()
     if (fresh.length > 0) await output.all(fresh, deliveryColumns)
     last = Math.max(last, ...data.map((delivery) => delivery.id))
-    if ((await machine.written()) !== null) return
-    await machine.pause(restAfter(1))
-  }
+    return restAfter(1)
+  })
 }
 
 export const webhookCommands = [
