@@ -9,9 +9,13 @@ import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 import { layerStores, storesOn } from "./stores.ts"
 
 export { planning } from "./database/Connection.ts"
-export type { ConnectionOptions, DatabaseOptions } from "./database/Connection.ts"
+export type {
+  ConnectionOptions,
+  DatabaseOptions,
+  HostClient,
+  HostPool,
+} from "./database/Connection.ts"
 export { isSchemaName, schemaNameRule } from "./database/Schema.ts"
-export type { HostClient, HostPool } from "./database/HostPool.ts"
 export { admitStatement } from "./key/admitRequests.ts"
 export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"
 export { loadStatement } from "./message/loadAcceptance.ts"

@@ -1,5 +1,8 @@
-/** Calls of the front door: effects over the opened service, run as promises that fail with one error. */
-import type { Failure } from "@messaging-service/core"
+/**
+ * Calls of the front door: who makes them, and how effects over the opened service are run as promises
+ * that fail with one error.
+ */
+import type { Caller, Failure } from "@messaging-service/core"
 import { Effect, Exit, Latch } from "effect"
 import type { Context } from "effect"
 import type { CannotStart, ComposedService } from "../compose/index.ts"
@@ -9,6 +12,20 @@ import { closed, errorOf } from "./failure.ts"
 export type Run = <A>(
   effect: Effect.Effect<A, Failure | CannotStart, ComposedService>,
 ) => Promise<A>
+
+/** Who calls, and how. */
+export interface Calling {
+  readonly run: Run
+  /** Made anew for every call: what it holds of the workspace is of that moment. */
+  readonly caller: Effect.Effect<Caller, Failure, ComposedService>
+  /** Whether the caller is the program itself, not a key that is admitted. */
+  readonly isTrusted: boolean
+  /** Whether the store can take part in a transaction of the program's. */
+  readonly joins: boolean
+}
+
+/** Makes a part of the interface for a caller. */
+export type CallerApi<Part> = (calling: Calling) => Part
 
 /** Of an effect that is known to end well, or badly, without a rejection in between. */
 const settledAs = <A>(exit: Exit.Exit<A, Failure | CannotStart>): A => {

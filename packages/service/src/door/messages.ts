@@ -9,7 +9,7 @@ import type { MessagesApi } from "../api/messages.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { bodyOf } from "../names.ts"
 import { idOf, listingOf, made, repeatable, showingNow } from "./asking.ts"
-import type { CallerApi, Calling } from "./Api.ts"
+import type { CallerApi, Calling } from "./Calls.ts"
 import { messageShown } from "./records.ts"
 import { anything, fields } from "./rules.ts"
 

@@ -6,7 +6,7 @@ import type { NumberCheckId, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { NumberChecksApi, NumberView, NumbersApi } from "../api/numbers.ts"
 import { bodyOf } from "../names.ts"
-import type { CallerApi } from "./Api.ts"
+import type { CallerApi } from "./Calls.ts"
 import { idOf, listingOf, made, repeatable } from "./asking.ts"
 import { checkShown, numberShown, numberViewShown, resultShown } from "./records.ts"
 

@@ -1,29 +1,22 @@
 /** Records of the core as the front door shows them: plain ids, dates, nothing that only the core needs. */
 import { messageJson } from "@messaging-service/core"
+import type * as Core from "@messaging-service/core"
+import type * as Kept from "@messaging-service/core/ports"
+import type { MediaFile } from "../api/media.ts"
+import type { Message } from "../api/messages.ts"
+import type { NumberCheck, NumberCheckResult, NumberView, SendingNumber } from "../api/numbers.ts"
 import type {
-  ConnectView,
-  MessageJson,
+  CallbackDelivery,
+  Contact,
+  Key,
+  LoggedReminderRun,
   NumberConnection,
   OperatedNumber,
-  ShownNumber,
-  TelegramLoginView,
-} from "@messaging-service/core"
-import type {
-  ApiKey,
-  CallbackAttempt,
-  Contact,
-  DeliveryAttempt,
-  LoggedRun,
-  MediaFile,
-  MediaLink,
-  Message,
-  NumberCheck,
-  NumberCheckResult,
-  Reminder,
-  WebhookEndpoint,
   Workspace,
-} from "@messaging-service/core/ports"
-import type * as Shown from "../index.ts"
+} from "../api/operator.ts"
+import type { Reminder, ReminderRecipient } from "../api/reminders.ts"
+import type { TelegramLogin } from "../api/telegramLogins.ts"
+import type { Webhook } from "../api/webhooks.ts"
 import { camelised } from "../names.ts"
 
 const date = (millis: number): Date => new Date(millis)
@@ -33,7 +26,11 @@ const dateOrNull = (millis: number | null): Date | null => (millis === null ? nu
 const textDate = (text: string | null): Date | null => (text === null ? null : new Date(text))
 
 /** The message as it stands at `now`. */
-export const messageShown = (message: Message, now: number, link: MediaLink): Shown.Message => ({
+export const messageShown = (
+  message: Kept.Message,
+  now: number,
+  link: Kept.MediaLink,
+): Message => ({
   ...camelised(messageJson(message, now, link)),
   workspaceId: message.workspaceId,
   mode: message.mode,
@@ -45,9 +42,9 @@ export const messageShown = (message: Message, now: number, link: MediaLink): Sh
 
 /** The message as an event of it keeps it. */
 export const messageOfEvent = (
-  json: MessageJson,
-  { mode, workspaceId }: Pick<Message, "mode" | "workspaceId">,
-): Shown.Message => ({
+  json: Core.MessageJson,
+  { mode, workspaceId }: Pick<Kept.Message, "mode" | "workspaceId">,
+): Message => ({
   ...camelised(json),
   workspaceId,
   mode,
@@ -57,7 +54,7 @@ export const messageOfEvent = (
   sentAt: textDate(json.sent_at),
 })
 
-const recipientOf = (to: Reminder["to"]): Shown.ReminderRecipient => {
+const recipientOf = (to: Kept.Reminder["to"]): ReminderRecipient => {
   switch (to.kind) {
     case "phone":
       return { phone: to.phone }
@@ -70,7 +67,7 @@ const recipientOf = (to: Reminder["to"]): Shown.ReminderRecipient => {
   }
 }
 
-export const reminderShown = (reminder: Reminder): Shown.Reminder => {
+export const reminderShown = (reminder: Kept.Reminder): Reminder => {
   const {
     createdAt,
     cron,
@@ -96,13 +93,13 @@ export const reminderShown = (reminder: Reminder): Shown.Reminder => {
   }
 }
 
-export const runShown = ({ dueAt, ranAt, ...same }: LoggedRun): Shown.LoggedReminderRun => ({
+export const runShown = ({ dueAt, ranAt, ...same }: Kept.LoggedRun): LoggedReminderRun => ({
   ...same,
   dueAt: date(dueAt),
   ranAt: date(ranAt),
 })
 
-export const numberShown = (number: ShownNumber): Shown.SendingNumber => ({
+export const numberShown = (number: Core.ShownNumber): SendingNumber => ({
   id: number.id,
   phone: number.phone,
   label: number.label,
@@ -112,9 +109,9 @@ export const numberShown = (number: ShownNumber): Shown.SendingNumber => ({
 })
 
 export const numberViewShown = (
-  number: ShownNumber & { readonly connect: ConnectView | null },
+  number: Core.ShownNumber & { readonly connect: Core.ConnectView | null },
   qrText: string | null,
-): Shown.NumberView => {
+): NumberView => {
   const { connect } = number
   return {
     ...numberShown(number),
@@ -136,7 +133,7 @@ export const operatedShown = ({
   pacing,
   proxy,
   ...number
-}: OperatedNumber): Shown.OperatedNumber => ({
+}: Core.OperatedNumber): OperatedNumber => ({
   ...numberShown(number),
   pacing,
   proxy,
@@ -148,7 +145,7 @@ export const connectionShown = ({
   pausedUntil,
   since,
   ...same
-}: NumberConnection): Shown.NumberConnection => ({
+}: Core.NumberConnection): NumberConnection => ({
   ...same,
   since: date(since),
   lastSeenAt: dateOrNull(lastSeenAt),
@@ -160,33 +157,29 @@ export const telegramLoginShown = ({
   expiresAt,
   qr,
   ...same
-}: TelegramLoginView): Shown.TelegramLogin => ({
+}: Core.TelegramLoginView): TelegramLogin => ({
   ...same,
   qrUrl: qr?.url ?? null,
   qrExpiresAt: dateOrNull(qr?.expiresAt ?? null),
   expiresAt: date(expiresAt),
 })
 
-export const checkShown = ({
-  completedAt,
-  createdAt,
-  ...same
-}: NumberCheck): Shown.NumberCheck => ({
+export const checkShown = ({ completedAt, createdAt, ...same }: Kept.NumberCheck): NumberCheck => ({
   ...same,
   createdAt: date(createdAt),
   completedAt: dateOrNull(completedAt),
 })
 
-export const resultShown = ({
-  checkedAt,
-  ...same
-}: NumberCheckResult): Shown.NumberCheckResult => ({ ...same, checkedAt: dateOrNull(checkedAt) })
+export const resultShown = ({ checkedAt, ...same }: Kept.NumberCheckResult): NumberCheckResult => ({
+  ...same,
+  checkedAt: dateOrNull(checkedAt),
+})
 
 export const mediaShown = (
-  { createdAt, storageKey: _key, ...same }: MediaFile,
+  { createdAt, storageKey: _key, ...same }: Kept.MediaFile,
   now: number,
-  link: MediaLink,
-): Shown.MediaFile => ({
+  link: Kept.MediaLink,
+): MediaFile => ({
   ...same,
   url: link(same.id, same.fileName, now),
   createdAt: date(createdAt),
@@ -196,13 +189,13 @@ export const deliveryShown = <Type extends string>({
   attemptedAt,
   nextAttemptAt,
   ...same
-}: DeliveryAttempt<Type>) => ({
+}: Kept.DeliveryAttempt<Type>) => ({
   ...same,
   attemptedAt: date(attemptedAt),
   nextAttemptAt: dateOrNull(nextAttemptAt),
 })
 
-export const callbackShown = (attempt: CallbackAttempt): Shown.CallbackDelivery => ({
+export const callbackShown = (attempt: Kept.CallbackAttempt): CallbackDelivery => ({
   ...deliveryShown(attempt),
   url: attempt.url,
 })
@@ -213,7 +206,7 @@ export const webhookShown = ({
   lastAttempt,
   secretSalt: _salt,
   ...same
-}: WebhookEndpoint): Shown.Webhook => ({
+}: Kept.WebhookEndpoint): Webhook => ({
   ...same,
   active: same.disabledReason === null,
   createdAt: date(createdAt),
@@ -224,7 +217,7 @@ export const workspaceShown = ({
   createdAt,
   deletedAt: _deleted,
   ...same
-}: Workspace): Shown.Workspace => ({ ...same, createdAt: date(createdAt) })
+}: Kept.Workspace): Workspace => ({ ...same, createdAt: date(createdAt) })
 
 export const keyShown = ({
   createdAt,
@@ -232,7 +225,7 @@ export const keyShown = ({
   lastUsedAt,
   revokedAt,
   ...same
-}: ApiKey): Shown.Key => ({
+}: Kept.ApiKey): Key => ({
   ...same,
   createdAt: date(createdAt),
   expiresAt: dateOrNull(expiresAt),
@@ -240,7 +233,7 @@ export const keyShown = ({
   revokedAt: dateOrNull(revokedAt),
 })
 
-export const contactShown = ({ createdAt, ...same }: Contact): Shown.Contact => ({
+export const contactShown = ({ createdAt, ...same }: Kept.Contact): Contact => ({
   ...same,
   createdAt: date(createdAt),
 })

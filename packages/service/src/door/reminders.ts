@@ -5,7 +5,7 @@ import type { ReminderId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { RemindersApi } from "../api/reminders.ts"
 import { bodyOf } from "../names.ts"
-import type { CallerApi } from "./Api.ts"
+import type { CallerApi } from "./Calls.ts"
 import { idOf, listingOf, made, repeatable } from "./asking.ts"
 import { reminderShown } from "./records.ts"
 

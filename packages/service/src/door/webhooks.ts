@@ -5,7 +5,7 @@ import type { WebhookEndpoint, WebhookId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { WebhookWithSecret, WebhooksApi } from "../api/webhooks.ts"
 import { bodyOf } from "../names.ts"
-import type { CallerApi } from "./Api.ts"
+import type { CallerApi } from "./Calls.ts"
 import { idOf, made, repeatable } from "./asking.ts"
 import { webhookShown } from "./records.ts"
 

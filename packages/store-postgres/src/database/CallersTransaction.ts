@@ -9,7 +9,6 @@
 import { CallersTransactions, CannotJoin, StoreUnavailable } from "@messaging-service/core/ports"
 import type { TransactionClient } from "@messaging-service/core/ports"
 import { Cause, Context, Effect, Exit, Semaphore } from "effect"
-import type { DatabaseService } from "./Database.ts"
 import type { Values } from "./Fields.ts"
 import { sqlErrorOf, unavailable } from "./HostPool.ts"
 import { workChannel } from "./Schema.ts"
@@ -208,5 +207,8 @@ const onlyFails = (cause: Cause.Cause<unknown>): boolean =>
 export const callersTransactions = ({
   joinable,
   schema,
-}: DatabaseService): typeof CallersTransactions.Service =>
+}: {
+  readonly joinable: boolean
+  readonly schema: string
+}): typeof CallersTransactions.Service =>
   joinable ? { join: joinTransaction(schema) } : CallersTransactions.none

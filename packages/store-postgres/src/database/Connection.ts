@@ -7,7 +7,6 @@ import { Redacted } from "effect"
 import type { Effect, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ConnectionOptions as TlsOptions } from "node:tls"
-import type { HostPool } from "./HostPool.ts"
 
 /** One connection. Statements that are not `prepared` are not kept there. */
 export interface Connection {
@@ -32,6 +31,38 @@ export interface ConnectionPool {
   readonly use?: <A, E>(
     run: (connection: Connection) => Effect.Effect<A, E>,
   ) => Effect.Effect<A, E | SqlError>
+}
+
+/** A statement as a client of `pg` takes it. */
+export interface HostStatement {
+  text: string
+  values: Array<string | null>
+  rowMode?: "array"
+  types: { getTypeParser(oid: number): (text: string) => unknown }
+}
+
+/** What a listener hears. */
+export interface HostNotification {
+  readonly processId: number
+  readonly channel: string
+  readonly payload?: string | undefined
+}
+
+/** What is used of a client of `pg`. */
+export interface HostClient {
+  query(statement: HostStatement): Promise<{ readonly rows: ReadonlyArray<unknown> }>
+  release(broken?: Error | boolean): void
+  on(event: "notification", listener: (message: HostNotification) => void): unknown
+  on(event: "error", listener: (error: Error) => void): unknown
+  off(event: string, listener: (given: HostNotification & Error) => void): unknown
+}
+
+/** What is used of a `Pool` of `pg`. */
+export interface HostPool {
+  connect(): Promise<HostClient>
+  on?(event: "error", listener: () => void): unknown
+  off?(event: "error", listener: () => void): unknown
+  readonly options?: { readonly max?: number | undefined }
 }
 
 /** Where PostgreSQL is: a `postgres://` URL, or its parts; `path` is a Unix socket. */

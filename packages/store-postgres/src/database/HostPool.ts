@@ -17,39 +17,15 @@ import {
   UnknownError,
   isSqlError,
 } from "effect/sql/SqlError"
-import type { Connection, ConnectionPool } from "./Connection.ts"
+import type {
+  Connection,
+  ConnectionPool,
+  HostClient,
+  HostNotification,
+  HostPool,
+  HostStatement,
+} from "./Connection.ts"
 import { asText, decoderOf } from "./TextValues.ts"
-
-interface HostStatement {
-  text: string
-  values: Array<string | null>
-  rowMode?: "array"
-  types: { getTypeParser(oid: number): (text: string) => unknown }
-}
-
-/** What a listener hears. */
-interface HostNotification {
-  readonly processId: number
-  readonly channel: string
-  readonly payload?: string | undefined
-}
-
-/** What is used of a client of `pg`. */
-export interface HostClient {
-  query(statement: HostStatement): Promise<{ readonly rows: ReadonlyArray<unknown> }>
-  release(broken?: Error | boolean): void
-  on(event: "notification", listener: (message: HostNotification) => void): unknown
-  on(event: "error", listener: (error: Error) => void): unknown
-  off(event: string, listener: (given: HostNotification & Error) => void): unknown
-}
-
-/** What is used of a `Pool` of `pg`. */
-export interface HostPool {
-  connect(): Promise<HostClient>
-  on?(event: "error", listener: () => void): unknown
-  off?(event: "error", listener: () => void): unknown
-  readonly options?: { readonly max?: number | undefined }
-}
 
 /** The fields that an error of PostgreSQL has in every client library, as far as it passes them on. */
 const field = (cause: unknown, name: string): string | undefined => {
