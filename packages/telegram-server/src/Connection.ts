@@ -3,11 +3,9 @@
  * whose content is the key exchange at first and encrypted messages from then on.
  */
 import type { Socket } from "node:net"
-import type { Session } from "./sessions.ts"
 
 export interface Connection {
   readonly dcId: number
-  readonly sessions: Set<Session>
   /** It stays open, and nothing that it brings is read or answered any more. */
   isSilent: boolean
   /** It has called a method as one that wants updates. */
@@ -42,7 +40,6 @@ export const accept = (socket: Socket, dcId: number, listeners: Listeners): void
   let isTagged = false
   const connection: Connection = {
     dcId,
-    sessions: new Set(),
     isSilent: false,
     hasHeardUpdates: false,
     send: (frame) => {

@@ -5,7 +5,6 @@ import type { Connection } from "./Connection.ts"
 import { longFrom, sha256 } from "./envelope.ts"
 import type { Orders } from "./orders.ts"
 import type { Verifier } from "./passwords.ts"
-import type { Session } from "./sessions.ts"
 
 /** How a login code reaches its person. */
 export type CodeWay = "app" | "sms" | "call" | "email"
@@ -82,6 +81,18 @@ export interface AuthKey {
   latest: Connection | null
   /** How often an earlier one of them said something while the latest was open. */
   mixed: number
+}
+
+/** What a client keeps over several connections: it has one at most at a time. */
+export interface Session {
+  readonly id: Long
+  readonly key: AuthKey
+  connection: Connection | null
+  /** How many messages were sent that the client acknowledges. */
+  sent: number
+  /** It has called a method as one that wants updates. */
+  hearsUpdates: boolean
+  readonly requests: Map<string, "working" | "answered">
 }
 
 /** A login by code that goes on. */

@@ -13,19 +13,7 @@ import type { ServerKey } from "./exchange.ts"
 import { containerOf, read, write, writeFutureSalts, writeResult } from "./tl.ts"
 import type { Answer, TlObject } from "./tl.ts"
 import { Refused, secondsNow } from "./ServerState.ts"
-import type { AuthKey, Person, ServerState } from "./ServerState.ts"
-
-/** What a client keeps over several connections: it has one at most at a time. */
-export interface Session {
-  readonly id: Long
-  readonly key: AuthKey
-  connection: Connection | null
-  /** How many messages were sent that the client acknowledges. */
-  sent: number
-  /** It has called a method as one that wants updates. */
-  hearsUpdates: boolean
-  readonly requests: Map<string, "working" | "answered">
-}
+import type { AuthKey, Person, ServerState, Session } from "./ServerState.ts"
 
 export interface Call {
   readonly state: ServerState
@@ -229,7 +217,6 @@ export const makeSessions = (
       requests: new Map(),
     }
     session.connection = connection
-    connection.sessions.add(session)
     if (known !== undefined) return session
     key.sessions.set(name, session)
     const serverSalt = key.salts.at(-1) ?? Long.ZERO
@@ -328,8 +315,10 @@ export const makeSessions = (
     closed: (connection) => {
       open.delete(connection)
       exchanges.delete(connection)
-      for (const session of connection.sessions) {
-        if (session.connection === connection) session.connection = null
+      for (const { sessions } of state.keys.values()) {
+        for (const session of sessions.values()) {
+          if (session.connection === connection) session.connection = null
+        }
       }
       state.changed()
     },

@@ -1,23 +1,33 @@
 /**
  * A person's phone: a real Signal device, over the library's own repository, that decrypts what it is
- * sent and remembers what it shows. A message whose id is shown already is shown once.
+ * sent, opens the media that it points at, and remembers what it shows. A message whose id is shown
+ * already is shown once.
  */
 import {
   addTransactionCapability,
+  aesDecryptWithIV,
   Curve,
   DEFAULT_CONNECTION_CONFIG,
   encodeWAMessage,
+  getMediaKeys,
+  hmacSign,
   initAuthCreds,
   normalizeMessageContent,
   proto,
+  sha256,
   unpadRandomMax16,
 } from "baileys"
 import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore, SignedKeyPair } from "baileys"
-import { openMedia } from "./media.ts"
-import type { Media } from "./media.ts"
-import { bigEndian, node } from "./nodes.ts"
+import type { Bundle } from "./deviceKeys.ts"
 import { silentLogger } from "./quiet.ts"
-import type { PublicKey, SignedKey } from "./ServerState.ts"
+
+export interface Media {
+  readonly kind: "image" | "video" | "document" | "audio"
+  readonly mimetype: string | undefined
+  readonly fileName: string | undefined
+  /** The file as it was before sealing; `undefined` if it is not there or does not open. */
+  readonly bytes: Uint8Array | undefined
+}
 
 export interface ShownMessage {
   readonly id: string
@@ -40,14 +50,6 @@ export interface Envelope {
   readonly author: string
   readonly group: string | undefined
   readonly sealed: ReadonlyArray<{ readonly type: string; readonly bytes: Uint8Array }>
-}
-
-/** What another device needs to begin a session. */
-export interface Bundle {
-  readonly registrationId: number
-  readonly identity: Uint8Array
-  readonly signedKey: SignedKey
-  readonly preKey: PublicKey | undefined
 }
 
 export interface Phone {
@@ -91,21 +93,6 @@ const makeKeyStore = () => {
   return { kept, store }
 }
 
-export const bundleNodes = (bundle: Bundle) => [
-  node("registration", {}, bigEndian(bundle.registrationId, 4)),
-  node("type", {}, Buffer.from([5])),
-  node("identity", {}, bundle.identity),
-  ...(bundle.preKey === undefined ? [] : [keyNode("key", bundle.preKey)]),
-  keyNode("skey", bundle.signedKey),
-]
-
-const keyNode = (tag: string, key: PublicKey | SignedKey) =>
-  node(tag, {}, [
-    node("id", {}, bigEndian(key.id, 3)),
-    node("value", {}, key.value),
-    ...("signature" in key ? [node("signature", {}, key.signature)] : []),
-  ])
-
 /** Keys travel with a byte before them that names the curve. */
 const withCurve = (key: Uint8Array) => Buffer.concat([Buffer.from([5]), key])
 
@@ -132,6 +119,56 @@ const textOf = (content: proto.IMessage | undefined) =>
   content?.videoMessage?.caption ??
   content?.documentMessage?.caption ??
   undefined
+
+interface Pointer {
+  readonly mediaKey?: Uint8Array | null
+  readonly directPath?: string | null
+  readonly fileSha256?: Uint8Array | null
+  readonly fileEncSha256?: Uint8Array | null
+}
+
+const macLength = 10
+
+const isSame = (bytes: Uint8Array, expected: Uint8Array | null | undefined) =>
+  Buffer.compare(bytes, expected ?? Buffer.alloc(0)) === 0
+
+/** The file behind a pointer, if it is all that the pointer says of it. */
+const openFile = async (
+  kind: Media["kind"],
+  pointer: Pointer,
+  files: ReadonlyMap<string, Buffer>,
+): Promise<Uint8Array | undefined> => {
+  const sealed = files.get(pointer.directPath ?? "")
+  if (sealed === undefined || !isSame(sha256(sealed), pointer.fileEncSha256)) return undefined
+  const { cipherKey, iv, macKey } = await getMediaKeys(pointer.mediaKey, kind)
+  const body = sealed.subarray(0, -macLength)
+  const mac = hmacSign(Buffer.concat([iv, body]), macKey ?? Buffer.alloc(0)).subarray(0, macLength)
+  if (!isSame(mac, sealed.subarray(-macLength))) return undefined
+  const plain = aesDecryptWithIV(body, Buffer.from(cipherKey), Buffer.from(iv))
+  return isSame(sha256(plain), pointer.fileSha256) ? plain : undefined
+}
+
+const openMedia = async (
+  content: proto.IMessage,
+  files: ReadonlyMap<string, Buffer>,
+): Promise<Media | undefined> => {
+  const found = (
+    [
+      ["image", content.imageMessage],
+      ["video", content.videoMessage],
+      ["document", content.documentMessage],
+      ["audio", content.audioMessage],
+    ] as const
+  ).find(([, pointer]) => pointer !== null && pointer !== undefined)
+  if (!found?.[1]) return undefined
+  const [kind, pointer] = found
+  return {
+    kind,
+    mimetype: pointer.mimetype ?? undefined,
+    fileName: "fileName" in pointer ? (pointer.fileName ?? undefined) : undefined,
+    bytes: await openFile(kind, pointer, files),
+  }
+}
 
 /** A phone that is set up anew may still show what the one before it showed. */
 export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map()): Phone => {

@@ -5,17 +5,9 @@
 import { jidDecode } from "baileys"
 import type { BinaryNode } from "baileys"
 import type { Connection } from "./Connection.ts"
+import type { PublicKey, SignedKey } from "./deviceKeys.ts"
 import type { Orders } from "./orders.ts"
 import type { Phone } from "./Phone.ts"
-
-export interface PublicKey {
-  readonly id: number
-  readonly value: Uint8Array
-}
-
-export interface SignedKey extends PublicKey {
-  readonly signature: Uint8Array
-}
 
 /** A linked device as the server knows it: never its secrets. */
 export interface Device {

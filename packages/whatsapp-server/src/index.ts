@@ -1,8 +1,7 @@
 export { makeCertificate } from "./certificate.ts"
 export { LinkRefused } from "./linking.ts"
-export type { Media } from "./media.ts"
 export type { ConnectionOutcome, MessageOrder, MessageOutcome, Step } from "./orders.ts"
-export type { ShownMessage } from "./Phone.ts"
+export type { Media, ShownMessage } from "./Phone.ts"
 export { someProxies, withCredentials } from "./proxies.ts"
 export { make, WhatsAppServer } from "./WhatsAppServer.ts"
 export type {

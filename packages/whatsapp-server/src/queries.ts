@@ -2,11 +2,12 @@
 import { jidDecode } from "baileys"
 import type { BinaryNode } from "baileys"
 import { createHash } from "node:crypto"
-import { uploadAuth } from "./media.ts"
+import { bundleNodes, readKey, readSignedKey } from "./deviceKeys.ts"
+import type { Bundle } from "./deviceKeys.ts"
+import { uploadAuth } from "./mediaServer.ts"
 import {
   answerTo,
   bytesIn,
-  bytesOf,
   children,
   errorOf,
   errorTo,
@@ -14,14 +15,11 @@ import {
   findAll,
   bigEndian,
   node,
-  numberOf,
   serverJid,
 } from "./nodes.ts"
 import type { Step } from "./orders.ts"
-import { bundleNodes } from "./Phone.ts"
-import type { Bundle } from "./Phone.ts"
 import { accountAt, accountCalled, deviceIdOf } from "./ServerState.ts"
-import type { Account, Device, Group, PublicKey, SignedKey, ServerState } from "./ServerState.ts"
+import type { Account, Device, Group, ServerState } from "./ServerState.ts"
 
 interface Asked {
   readonly state: ServerState
@@ -39,16 +37,6 @@ interface Answer {
 }
 
 const fewPreKeys = 5
-
-const readKey = (from: BinaryNode): PublicKey => ({
-  id: numberOf(bytesOf(from, "id")),
-  value: bytesOf(from, "value"),
-})
-
-const readSignedKey = (from: BinaryNode): SignedKey => ({
-  ...readKey(from),
-  signature: bytesOf(from, "signature"),
-})
 
 /** Takes one of the device's pre-keys; the device hears when few are left. */
 export const deviceBundle = (device: Device): Bundle => {
