@@ -8,7 +8,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { execFile } from "node:child_process"
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { dirname, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 
 import { breaches, permitted } from "./architectureSamples.ts"
 import type { Sample } from "./architectureSamples.ts"
@@ -42,6 +42,8 @@ class Judgement extends Context.Service<
           const file = join(house, fileOf(sample))
           await mkdir(dirname(file), { recursive: true })
           await writeFile(file, `${sample.source}\n`)
+          if (sample.neighbour === undefined) continue
+          await writeFile(join(dirname(file), "neighbour.ts"), sample.neighbour(basename(file)))
         }
       })
       const output = yield* Effect.callback<string>((resume) => {

@@ -6,6 +6,8 @@ export interface Sample {
   /** Where it stands; the file name itself is made from its place in the table. */
   readonly room: string
   readonly source: string
+  /** What the file `neighbour.ts` beside it holds, by the name of the sample's own file. */
+  readonly neighbour?: (sample: string) => string
 }
 
 export interface Breach extends Sample {
@@ -14,6 +16,7 @@ export interface Breach extends Sample {
 }
 
 const imports = "architecture(imports)"
+const circle = "import(no-cycle)"
 const globals = "eslint(no-restricted-globals)"
 const properties = "eslint(no-restricted-properties)"
 const wallClock = "architecture(no-wall-clock)"
@@ -54,6 +57,21 @@ export const breaches: ReadonlyArray<Breach> = [
     source: `export { it } from "${module}"`,
     rule: imports,
   })),
+  {
+    does: "a file importing itself through another",
+    room: "packages/core/src/circle",
+    source: `import { that } from "./neighbour.ts"\nexport const it = () => that()`,
+    neighbour: (sample) => `import { it } from "./${sample}"\nexport const that = () => it()`,
+    rule: circle,
+  },
+  {
+    does: "a file importing itself through another for types alone",
+    room: "packages/service/src/circle",
+    source: `import type { That } from "./neighbour.ts"\nexport type It = That | null`,
+    neighbour: (sample) =>
+      `import type { It } from "./${sample}"\nexport type That = ReadonlyArray<It>`,
+    rule: circle,
+  },
   {
     does: "the core importing a platform module for its types alone",
     room: "packages/core/src",
@@ -289,6 +307,12 @@ export const permitted: ReadonlyArray<Sample> = [
     room: `packages/${name}/src/emulator`,
     source: `export { it } from "@messaging-service/emulator"\nexport { that } from "../index.ts"`,
   })),
+  {
+    does: "a file importing another that does not import it",
+    room: "packages/core/src/line",
+    source: `import type { That } from "./neighbour.ts"\nexport type It = That | null`,
+    neighbour: () => "export type That = ReadonlyArray<string>",
+  },
   {
     does: "an adapter's test importing the contract suites",
     room: "packages/store-memory/test",
