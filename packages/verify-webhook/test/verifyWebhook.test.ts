@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHmac } from "node:crypto"
-import { verifyWebhook } from "../src/index.ts"
+import { readFileSync } from "node:fs"
+import { verifyCallback, verifyWebhook } from "../src/index.ts"
 import type { Verification, WebhookRequest } from "../src/index.ts"
 
 const secret = "5e".repeat(32)
@@ -32,6 +33,31 @@ const trusted: Verification = {
 }
 
 const reason = (verification: Verification) => (verification.valid ? null : verification.reason)
+
+interface Vector {
+  readonly what: string
+  readonly secret: string
+  readonly timestamp: string
+  readonly signature: string
+  readonly body: string
+  /** Unix seconds. */
+  readonly now: number
+  readonly valid: boolean
+}
+
+const documented = new URL("../../../docs/webhook-vectors.json", import.meta.url)
+const vectors: ReadonlyArray<Vector> = JSON.parse(readFileSync(documented, "utf8"))
+
+it.effect.each(vectors)('the documentation\'s test vector "$what" is judged as it says', (vector) =>
+  Effect.gen(function* () {
+    const { signature, timestamp } = vector
+    const headers = { "service-timestamp": timestamp, "service-signature": signature }
+    const asked = { ...vector, now: vector.now * 1000, headers }
+    const judge = vector.body.startsWith("{") ? verifyWebhook : verifyCallback
+    const verification = yield* Effect.promise(() => judge(asked))
+    assert.strictEqual(verification.valid, vector.valid)
+  }),
+)
 
 describe("a webhook", () => {
   it.effect("that is signed with the secret is valid, and gives its event", () =>

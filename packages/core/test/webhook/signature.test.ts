@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { createHmac } from "node:crypto"
+import { readFile } from "node:fs/promises"
 import { HmacSha256, secretOfSalt, signature } from "../../src/webhook/signature.ts"
 
 const encode = (text: string) => new TextEncoder().encode(text)
@@ -13,6 +14,29 @@ describe("the signature", () => {
         signature(hmac, "a".repeat(64), 1_772_452_800, '{"id":"evt_1"}'),
         "v1=ae7f221d11853c471d71ef217be08c7d7459da0a9ce7ffb7f0383c8f784768db",
       )
+    }),
+  )
+
+  it.effect("is what the documentation's test vectors say", () =>
+    Effect.gen(function* () {
+      const hmac = yield* HmacSha256
+      const file = new URL("../../../../docs/webhook-vectors.json", import.meta.url)
+      const text = yield* Effect.promise(() => readFile(file, "utf8"))
+      const vectors = JSON.parse(text) as ReadonlyArray<Readonly<Record<string, string>>>
+      assert.isNotEmpty(vectors)
+      for (const {
+        body = "",
+        computed,
+        secret = "",
+        signature: sent,
+        timestamp,
+        valid,
+        what,
+      } of vectors) {
+        assert.strictEqual(`v1=${hmac(secret, `${timestamp}.${body}`)}`, computed, what)
+        if (!valid) continue
+        assert.strictEqual(signature(hmac, secret, Number(timestamp), body), sent, what)
+      }
     }),
   )
 
