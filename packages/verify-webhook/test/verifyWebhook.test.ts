@@ -53,9 +53,10 @@ it.effect.each(vectors)('the documentation\'s test vector "$what" is judged as i
     const { signature, timestamp } = vector
     const headers = { "service-timestamp": timestamp, "service-signature": signature }
     const asked = { ...vector, now: vector.now * 1000, headers }
-    const judge = vector.body.startsWith("{") ? verifyWebhook : verifyCallback
-    const verification = yield* Effect.promise(() => judge(asked))
-    assert.strictEqual(verification.valid, vector.valid)
+    const { valid } = yield* Effect.promise(async () =>
+      vector.body.startsWith("{") ? await verifyWebhook(asked) : await verifyCallback(asked),
+    )
+    assert.strictEqual(valid, vector.valid)
   }),
 )
 
