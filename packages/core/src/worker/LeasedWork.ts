@@ -293,9 +293,9 @@ export const makeLeasedLoop = <Claimed, Result>(
               Effect.andThen(logTrouble("settling is tried again", error), wake),
             ),
             Effect.retry(retrySettling),
-            // A bug: what ended is not settled, and its leases run out.
-            Effect.catchDefect((defect) =>
-              Effect.as(Effect.logError("settling broke off", defect), []),
+            // A bug, or it was cut off elsewhere: what ended is not settled, and its leases run out.
+            Effect.catchCause((cause) =>
+              Effect.as(Effect.logError("settling broke off", cause), []),
             ),
           )
           // A stopping worker takes no more, and ends as soon as it holds nothing.
@@ -346,7 +346,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             if (lost.length === 0) return
             lost.forEach(letGo)
             yield* wake
-          }).pipe(Effect.catch(notRenewed), Effect.catchDefect(notRenewed), Effect.forever)
+          }).pipe(Effect.catchCause(notRenewed), Effect.forever)
 
         const giveUp = Effect.gen(function* () {
           const left = [...held.keys()]

@@ -3,7 +3,7 @@
  * the store, or until woken, or until the slow poll. A store that does not answer is tried again
  * with growing pauses; a loop never ends by itself.
  */
-import { Cause, Clock, Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Crowded } from "../limit/Held.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
@@ -71,14 +71,13 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
         pause = firstPauseMillis
       })
       const survive = round.pipe(
+        // Also what was cut off elsewhere: of its own interruption the loop never hears.
         Effect.catchCause((cause) =>
-          Cause.hasInterruptsOnly(cause)
-            ? Effect.failCause(cause as Cause.Cause<never>)
-            : Effect.gen(function* () {
-                yield* logTrouble("the loop failed and pauses", cause, Effect.logError)
-                yield* sleep(pause)
-                pause = Math.min(pause * 2, longestPauseMillis)
-              }),
+          Effect.gen(function* () {
+            yield* logTrouble("the loop failed and pauses", cause, Effect.logError)
+            yield* sleep(pause)
+            pause = Math.min(pause * 2, longestPauseMillis)
+          }),
         ),
       )
       return yield* Effect.forever(survive)

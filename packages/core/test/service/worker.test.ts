@@ -249,6 +249,37 @@ describe("a worker", () => {
     )
   })
 
+  it.effect("goes on when what it asked of the store was cut off, and loses nothing", () => {
+    let cutsOff = ""
+    const store = storeWithin((operation, effect) =>
+      Effect.suspend(() => (operation === cutsOff ? Effect.interrupt : effect)),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        yield* behave(number, { latency_ms: 20 * second })
+        for (const operation of ["claim", "renew", "settle"]) {
+          const message = yield* send(key)
+          if (operation !== "claim") yield* settled
+          cutsOff = `LaneQueue.${operation}`
+          yield* TestClock.adjust(30 * second)
+          cutsOff = ""
+          yield* TestClock.adjust(5 * minute)
+          assert.strictEqual(yield* status(key, message), "sent", operation)
+        }
+        cutsOff = "WorkStatus.nextDue"
+        yield* TestClock.adjust(minute)
+        cutsOff = ""
+        yield* TestClock.adjust(minute)
+        const last = yield* send(key)
+        yield* pass(minute)
+        assert.strictEqual(yield* status(key, last), "sent")
+        assert.lengthOf(yield* copies(), 4)
+      }),
+      { store },
+    )
+  })
+
   it.effect("goes on when housekeeping breaks", () => {
     const store = storeWithin((operation, effect) =>
       operation === "IdempotencyStore.forgetVoid" ? Effect.die(new Error("a bug")) : effect,
