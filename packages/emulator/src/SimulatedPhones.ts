@@ -49,30 +49,31 @@ export interface SentCopy {
 
 export type SentMedia = Pick<OutgoingMedia, "fileName" | "mimeType" | "size" | "sha256">
 
-export class SimulatedPhones extends Context.Service<
-  SimulatedPhones,
-  {
-    /** Null when never set: the default. */
-    behaviour(numberId: NumberId): Effect.Effect<Behaviour | null, StoreUnavailable>
-    setBehaviour(numberId: NumberId, behaviour: Behaviour): Effect.Effect<void, StoreUnavailable>
-    /** The phones that exist; null for the rule. */
-    registered: Effect.Effect<ReadonlyArray<Phone> | null, StoreUnavailable>
-    setRegistered(phones: ReadonlyArray<Phone> | null): Effect.Effect<void, StoreUnavailable>
-    /**
-     * A copy reaches the far side, which shows one for one transport id of a number: false when it
-     * had that copy already. `then` replaces the number's behaviour in the same commit.
-     */
-    receive(
-      copy: Omit<SentCopy, "id" | "messageId">,
-      then: Behaviour | null,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** Newest first. */
-    sent(
-      numberId: NumberId | null,
-      page: PageQuery,
-    ): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
-  }
->()("emulator/SimulatedPhones") {}
+export class SimulatedPhones
+  extends /*#__PURE__*/ Context.Service<
+    SimulatedPhones,
+    {
+      /** Null when never set: the default. */
+      behaviour(numberId: NumberId): Effect.Effect<Behaviour | null, StoreUnavailable>
+      setBehaviour(numberId: NumberId, behaviour: Behaviour): Effect.Effect<void, StoreUnavailable>
+      /** The phones that exist; null for the rule. */
+      registered: Effect.Effect<ReadonlyArray<Phone> | null, StoreUnavailable>
+      setRegistered(phones: ReadonlyArray<Phone> | null): Effect.Effect<void, StoreUnavailable>
+      /**
+       * A copy reaches the far side, which shows one for one transport id of a number: false when it
+       * had that copy already. `then` replaces the number's behaviour in the same commit.
+       */
+      receive(
+        copy: Omit<SentCopy, "id" | "messageId">,
+        then: Behaviour | null,
+      ): Effect.Effect<boolean, StoreUnavailable>
+      /** Newest first. */
+      sent(
+        numberId: NumberId | null,
+        page: PageQuery,
+      ): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
+    }
+  >()("emulator/SimulatedPhones") {}
 
 /**
  * Whether the phone is registered, for sending and for number checks alike: one of those that were

@@ -3,13 +3,15 @@
  * it into their form of answer.
  */
 import { Data, Effect } from "effect"
-import { sharedResources } from "../limit/sharedResources.ts"
 import { catalogue } from "./Catalogue.ts"
 import type { Code } from "./Catalogue.ts"
 import type { StoreUnavailable } from "./StoreUnavailable.ts"
 
-/** Of `errors`; what goes beyond is not told. */
-export const maximumErrors = sharedResources.refusalErrors.whole
+/**
+ * Of `errors`; what goes beyond is not told. A row of `sharedResources`, but kept here: every rule that
+ * refuses is bundled with this file, and would bring that table along.
+ */
+export const maximumErrors = 50
 
 /**
  * Code units of a message, and of a field's path, which may hold names that the caller made up. With

@@ -3,6 +3,7 @@
  * may hold, so that no caller can take the service from the others. The code takes its bounds from
  * here; the same table in docs/security.md says for each row what happens above them.
  */
+import { maximumErrors } from "../error/Refusal.ts"
 
 export interface SharedResource {
   /** How much of it one process (or one connection, for its rows) has; null: no bound of its own. */
@@ -69,7 +70,7 @@ export const sharedResources = table({
    */
   jsonValues: { whole: 10_000, share: null },
   /** Problems of a refused request that are told beside the first. */
-  refusalErrors: { whole: 50, share: null },
+  refusalErrors: { whole: maximumErrors, share: null },
   /** Bytes of the answer to it: names that callers make up are cut where an answer repeats them. */
   refusalBytes: { whole: 64 * 1024, share: null },
   /**

@@ -5,11 +5,13 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 
-export class MediaFilesError extends Data.TaggedError("MediaFilesError")<{
-  /** `full`: the disk has no room for it. */
-  readonly reason: "not_found" | "too_large" | "full" | "io"
-  readonly cause?: unknown
-}> {
+export class MediaFilesError
+  extends /*#__PURE__*/ Data.TaggedError("MediaFilesError")<{
+    /** `full`: the disk has no room for it. */
+    readonly reason: "not_found" | "too_large" | "full" | "io"
+    readonly cause?: unknown
+  }>
+{
   override get message() {
     return `media file: ${this.reason}`
   }

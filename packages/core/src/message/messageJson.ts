@@ -1,14 +1,25 @@
-/** A Message as version 2 and its events show it (contract: Messages). */
-import { Schema } from "effect"
-import { TimeJson } from "../request/Answer.ts"
-import { MediaReferenceJson } from "../media/Media.ts"
+/** How a Message is shown. Without schemas, so that an import of it costs no more than it says. */
 import type { MediaLink } from "../media/MediaLinks.ts"
-import { platforms } from "../number/SendingNumber.ts"
-import { RecipientJson, recipientJson } from "../recipient/recipientJson.ts"
-import { described } from "../request/Described.ts"
+import type { Recipient } from "../recipient/Recipient.ts"
 import { formatInstant, instantOrNull } from "../time/Instant.ts"
-import { messageErrorCodes, messageStatuses, statusAt } from "./Message.ts"
+import { statusAt } from "./Message.ts"
 import type { Message } from "./Message.ts"
+import type { MessageJson } from "./MessageAnswer.ts"
+
+const recipientJson = (recipient: Recipient): MessageJson["to"] => {
+  switch (recipient.kind) {
+    case "phone":
+      return { phone: recipient.phone, contact_id: recipient.contactId }
+    case "group":
+      return { group: recipient.group }
+    case "contact_phone":
+      return { contact_id: recipient.contactId, phone: recipient.phone }
+    case "contact_username":
+      return { contact_id: recipient.contactId, username: recipient.username }
+    case "username":
+      return { username: recipient.username }
+  }
+}
 
 /**
  * A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. An
@@ -28,35 +39,6 @@ const mediaJson = (
     file_name: media.fileName,
   }
 }
-
-/** The Message object. */
-export const MessageJson = Schema.Struct({
-  id: Schema.Int.pipe(Schema.brand("MessageId")),
-  status: Schema.Literals(messageStatuses),
-  from: Schema.Struct({
-    id: Schema.Int.pipe(Schema.brand("NumberId")),
-    phone: described(
-      Schema.NullOr(Schema.String),
-      "Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked.",
-    ),
-    platform: Schema.Literals(platforms),
-  }),
-  to: RecipientJson,
-  text: described(Schema.String, "The text, or the caption of the media."),
-  media: Schema.NullOr(MediaReferenceJson),
-  send_at: Schema.NullOr(TimeJson),
-  expires_at: Schema.NullOr(TimeJson),
-  created_at: TimeJson,
-  sent_at: Schema.NullOr(TimeJson),
-  error: described(
-    Schema.NullOr(
-      Schema.Struct({ code: Schema.Literals(messageErrorCodes), message: Schema.String }),
-    ),
-    "Why it failed, when `status` is `failed`.",
-  ),
-}).annotate({ identifier: "Message" })
-
-export type MessageJson = typeof MessageJson.Type
 
 /**
  * The message as it stands at `now`. What a send answers is shown at its `createdAt`, so that a repeat

@@ -181,82 +181,83 @@ export interface LinkingClaimQuery extends LeaseClaim, Shares {
  * Callbacks are written in the commit of the change that they report, if it is made and if the number
  * is still one that reports there.
  */
-export class LinkingStore extends Context.Service<
-  LinkingStore,
-  {
-    /**
-     * Makes a connecting number with its lane and its attempt, if the workspace holds fewer than
-     * `limit` numbers (null: any number) that are not removed. Finishes the claim with the number's
-     * id.
-     */
-    add(
-      number: Omit<SendingNumber, "id" | "status">,
-      attempt: NewAttempt,
-      limit: number | null,
-      idempotency: IdempotencyClaim | null,
-    ): Effect.Effect<LinkingOutcome, StoreUnavailable>
-    /**
-     * Begins an attempt for a disconnected number of the workspace, which takes over its login
-     * method, and its phone unless that is null; the phone that it replaces is kept with the attempt.
-     * Finishes the claim with the number's id.
-     */
-    reconnect(
-      workspaceId: WorkspaceId,
-      numberId: NumberId,
-      attempt: NewAttempt,
-      idempotency: IdempotencyClaim | null,
-    ): Effect.Effect<LinkingOutcome, StoreUnavailable>
-    /** The number's attempt; null when it is not being connected. */
-    get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
-    /**
-     * Claims live attempts of owned numbers that no worker holds and that have not ended at `now`,
-     * the oldest first, of each workspace its share of the worker at most.
-     */
-    claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
-    /** Prolongs leases; returns the attempts that are still held by them. */
-    renew(
-      held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
-      leaseUntil: number,
-    ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
-    /** Replaces what the attempt shows; false when it is over or held by another. */
-    show(
-      id: LinkingId,
-      lease: number,
-      view: LinkingView,
-      callback?: Callback | null,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** The phone has taken the code, which needs no lease; false when it is over at `now`. */
-    taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Ends the attempt by connecting its number with that phone. If another number of the workspace
-     * has the phone (same platform and mode, not removed), the number is disconnected instead, has
-     * its replaced phone again and does not keep that of the other. Returns the number; null when the
-     * attempt is over at `now`.
-     */
-    linked(
-      id: LinkingId,
-      phone: string,
-      now: number,
-      reports?: EndReports | null,
-    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /**
-     * Ends the attempt by disconnecting its number, which has its replaced phone again; false when it
-     * is over already.
-     */
-    giveUp(
-      id: LinkingId,
-      why: GivenUp,
-      callback?: Callback | null,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** Attempts whose end has come at `now`, the longest ago first. */
-    lapsed(
-      now: number,
-      limit: number,
-    ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
-    /** Test attempts that link themselves by `now` and have not ended before. */
-    dueTest(
-      now: number,
-      limit: number,
-    ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
-  }
->()("core/LinkingStore") {}
+export class LinkingStore
+  extends /*#__PURE__*/ Context.Service<
+    LinkingStore,
+    {
+      /**
+       * Makes a connecting number with its lane and its attempt, if the workspace holds fewer than
+       * `limit` numbers (null: any number) that are not removed. Finishes the claim with the number's
+       * id.
+       */
+      add(
+        number: Omit<SendingNumber, "id" | "status">,
+        attempt: NewAttempt,
+        limit: number | null,
+        idempotency: IdempotencyClaim | null,
+      ): Effect.Effect<LinkingOutcome, StoreUnavailable>
+      /**
+       * Begins an attempt for a disconnected number of the workspace, which takes over its login
+       * method, and its phone unless that is null; the phone that it replaces is kept with the attempt.
+       * Finishes the claim with the number's id.
+       */
+      reconnect(
+        workspaceId: WorkspaceId,
+        numberId: NumberId,
+        attempt: NewAttempt,
+        idempotency: IdempotencyClaim | null,
+      ): Effect.Effect<LinkingOutcome, StoreUnavailable>
+      /** The number's attempt; null when it is not being connected. */
+      get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
+      /**
+       * Claims live attempts of owned numbers that no worker holds and that have not ended at `now`,
+       * the oldest first, of each workspace its share of the worker at most.
+       */
+      claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
+      /** Prolongs leases; returns the attempts that are still held by them. */
+      renew(
+        held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
+        leaseUntil: number,
+      ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
+      /** Replaces what the attempt shows; false when it is over or held by another. */
+      show(
+        id: LinkingId,
+        lease: number,
+        view: LinkingView,
+        callback?: Callback | null,
+      ): Effect.Effect<boolean, StoreUnavailable>
+      /** The phone has taken the code, which needs no lease; false when it is over at `now`. */
+      taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
+      /**
+       * Ends the attempt by connecting its number with that phone. If another number of the workspace
+       * has the phone (same platform and mode, not removed), the number is disconnected instead, has
+       * its replaced phone again and does not keep that of the other. Returns the number; null when the
+       * attempt is over at `now`.
+       */
+      linked(
+        id: LinkingId,
+        phone: string,
+        now: number,
+        reports?: EndReports | null,
+      ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+      /**
+       * Ends the attempt by disconnecting its number, which has its replaced phone again; false when it
+       * is over already.
+       */
+      giveUp(
+        id: LinkingId,
+        why: GivenUp,
+        callback?: Callback | null,
+      ): Effect.Effect<boolean, StoreUnavailable>
+      /** Attempts whose end has come at `now`, the longest ago first. */
+      lapsed(
+        now: number,
+        limit: number,
+      ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
+      /** Test attempts that link themselves by `now` and have not ended before. */
+      dueTest(
+        now: number,
+        limit: number,
+      ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
+    }
+  >()("core/LinkingStore") {}

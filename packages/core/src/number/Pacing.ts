@@ -49,10 +49,9 @@ export const liveWhatsAppPacing: Pacing = {
 }
 
 /** What numbers of each platform begin with; null for those that are not paced unless told so. */
-export const StartingPacing = Context.Reference<Readonly<Record<Platform, Pacing | null>>>(
-  "core/StartingPacing",
-  { defaultValue: () => ({ whatsapp: null, telegram: null }) },
-)
+export const StartingPacing = /*#__PURE__*/ Context.Reference<
+  Readonly<Record<Platform, Pacing | null>>
+>("core/StartingPacing", { defaultValue: () => ({ whatsapp: null, telegram: null }) })
 
 const minute = 60_000
 const hour = 60 * minute

@@ -9,7 +9,7 @@ import { decoded, refusedAs } from "../request/Input.ts"
 import { parsePhone, phoneDescribed } from "./Phone.ts"
 import type { Phone } from "./Phone.ts"
 import { isGroupName, maximumGroupNameLength, parseUsername } from "./Recipient.ts"
-import type { Recipient, Username } from "./Recipient.ts"
+import type { Username } from "./Recipient.ts"
 
 /** What the document says of a username in a request. */
 export const usernameDescribed: Described = {
@@ -83,18 +83,3 @@ export const RecipientJson = Schema.Union([
   Schema.Struct({ contact_id: IdJson, username: Schema.String }),
   Schema.Struct({ username: Schema.String }),
 ]).annotate({ identifier: "MessageRecipient" })
-
-export const recipientJson = (recipient: Recipient): typeof RecipientJson.Type => {
-  switch (recipient.kind) {
-    case "phone":
-      return { phone: recipient.phone, contact_id: recipient.contactId }
-    case "group":
-      return { group: recipient.group }
-    case "contact_phone":
-      return { contact_id: recipient.contactId, phone: recipient.phone }
-    case "contact_username":
-      return { contact_id: recipient.contactId, username: recipient.username }
-    case "username":
-      return { username: recipient.username }
-  }
-}

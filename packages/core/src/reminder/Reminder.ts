@@ -156,61 +156,62 @@ export type RunCommit =
   | { readonly _tag: "Broken"; readonly guard: "reminder" }
   | { readonly _tag: "HeldUp" }
 
-export class ReminderStore extends Context.Service<
-  ReminderStore,
-  {
-    /** Finishes the claim. Guard: it is still held. The first revision is 1. */
-    insert(
-      reminder: NewReminder,
-      idempotency: IdempotencyClaim | null,
-    ): Effect.Effect<ReminderInsertion, StoreUnavailable>
-    get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
-    /**
-     * With the content that it was made with, also when it was changed or deleted since; for the
-     * repeat of its creation. Its `nextRunAt` and `lastRun` say nothing.
-     */
-    made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
-    /** Newest first. */
-    list(
-      scope: ReminderScope,
-      filter: { readonly active: boolean | null },
-      page: PageQuery,
-    ): Effect.Effect<PageOf<Reminder>, StoreUnavailable>
-    /**
-     * Replaces content and next run. Guard: the reminder is there and has that revision still, which
-     * then grows by one; false when not.
-     */
-    update(
-      id: ReminderId,
-      revision: number,
-      content: ReminderContent,
-      nextRunAt: number | null,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** False when unknown. `now` is when it is deleted. */
-    remove(
-      scope: ReminderScope,
-      id: ReminderId,
-      now: number,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** Those whose next run has come; the longest due first. */
-    due(now: number, limit: number): Effect.Effect<ReadonlyArray<DueReminder>, StoreUnavailable>
-    /**
-     * Writes an acceptance of one message as `MessageStore.accept` does, and with it the advance to
-     * the next run and the log's line; or nothing. Guards: the revision (`reminder`), then those of
-     * `accept`.
-     */
-    run(acceptance: Acceptance, run: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable>
-    /**
-     * Advances without a message, with a line in the log unless `outcome` is null. Guard: the
-     * revision; false when it is another.
-     */
-    pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
-    /** The log, newest first. */
-    runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
-    /**
-     * Drops lines of the log from before `before`, but a reminder's latest, and reminders that were
-     * deleted before.
-     */
-    forget(before: number): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/ReminderStore") {}
+export class ReminderStore
+  extends /*#__PURE__*/ Context.Service<
+    ReminderStore,
+    {
+      /** Finishes the claim. Guard: it is still held. The first revision is 1. */
+      insert(
+        reminder: NewReminder,
+        idempotency: IdempotencyClaim | null,
+      ): Effect.Effect<ReminderInsertion, StoreUnavailable>
+      get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+      /**
+       * With the content that it was made with, also when it was changed or deleted since; for the
+       * repeat of its creation. Its `nextRunAt` and `lastRun` say nothing.
+       */
+      made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+      /** Newest first. */
+      list(
+        scope: ReminderScope,
+        filter: { readonly active: boolean | null },
+        page: PageQuery,
+      ): Effect.Effect<PageOf<Reminder>, StoreUnavailable>
+      /**
+       * Replaces content and next run. Guard: the reminder is there and has that revision still, which
+       * then grows by one; false when not.
+       */
+      update(
+        id: ReminderId,
+        revision: number,
+        content: ReminderContent,
+        nextRunAt: number | null,
+      ): Effect.Effect<boolean, StoreUnavailable>
+      /** False when unknown. `now` is when it is deleted. */
+      remove(
+        scope: ReminderScope,
+        id: ReminderId,
+        now: number,
+      ): Effect.Effect<boolean, StoreUnavailable>
+      /** Those whose next run has come; the longest due first. */
+      due(now: number, limit: number): Effect.Effect<ReadonlyArray<DueReminder>, StoreUnavailable>
+      /**
+       * Writes an acceptance of one message as `MessageStore.accept` does, and with it the advance to
+       * the next run and the log's line; or nothing. Guards: the revision (`reminder`), then those of
+       * `accept`.
+       */
+      run(acceptance: Acceptance, run: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable>
+      /**
+       * Advances without a message, with a line in the log unless `outcome` is null. Guard: the
+       * revision; false when it is another.
+       */
+      pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
+      /** The log, newest first. */
+      runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
+      /**
+       * Drops lines of the log from before `before`, but a reminder's latest, and reminders that were
+       * deleted before.
+       */
+      forget(before: number): Effect.Effect<void, StoreUnavailable>
+    }
+  >()("core/ReminderStore") {}

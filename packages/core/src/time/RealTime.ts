@@ -22,7 +22,7 @@ export interface RealTime {
 }
 
 /** Defaults to the current `Clock`, so that a test clock governs it too. */
-export const RealTime = Context.Reference<RealTime>("core/RealTime", {
+export const RealTime = /*#__PURE__*/ Context.Reference<RealTime>("core/RealTime", {
   defaultValue: () => ({
     sleep: Effect.sleep,
     stopwatch: Clock.clockWith((clock) =>

@@ -36,51 +36,55 @@ const closingMillis = 1000
 const goodbyeMillis = 3000
 
 /** What this process is called in what operators see. */
-export const WorkerName = Context.Reference<string>("core/WorkerName", {
+export const WorkerName = /*#__PURE__*/ Context.Reference<string>("core/WorkerName", {
   defaultValue: () => "worker",
 })
 
 /** Another worker has the number by now, or may have it: nothing was written. */
-export class NumberMoved extends Data.TaggedError("NumberMoved")<{ readonly numberId: NumberId }> {
+export class NumberMoved
+  extends /*#__PURE__*/ Data.TaggedError("NumberMoved")<{ readonly numberId: NumberId }>
+{
   override get message() {
     return `number ${this.numberId} is not this worker's any more`
   }
 }
 
-export class NumberOwnership extends Context.Service<
-  NumberOwnership,
-  {
-    /** The numbers whose lanes this worker may claim now; the same value until that changes. */
-    readonly owned: Effect.Effect<Owned>
-    /** Whether it has the number at this very moment. */
-    owns(numberId: NumberId): boolean
-    /** Whether it has the number, or had it and what uses it has not ended: what ends still writes. */
-    finishes(numberId: NumberId): boolean
-    /** What the store is to hold a write of the number to, so that none comes too late; there for as long as it finishes. */
-    fence(numberId: NumberId): Effect.Effect<Fence, NumberMoved>
-    /**
-     * Runs what uses the number for as long as this worker has it; none when it does not have it, or
-     * not until the end. No other worker gets the number before that has ended.
-     */
-    whileOwned<A, E, R>(
-      numberId: NumberId,
-      use: Effect.Effect<A, E, R>,
-    ): Effect.Effect<Option.Option<A>, E, R>
-    /** How many numbers with a session it may have beside those that it has. */
-    readonly room: Effect.Effect<number>
-    /** Takes numbers and keeps them until interrupted. */
-    readonly hold: Effect.Effect<never>
-    /** The name of the process that has the number's connection; null when none has it. */
-    holderOf(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
-  }
->()("core/NumberOwnership") {
+export class NumberOwnership
+  extends /*#__PURE__*/ Context.Service<
+    NumberOwnership,
+    {
+      /** The numbers whose lanes this worker may claim now; the same value until that changes. */
+      readonly owned: Effect.Effect<Owned>
+      /** Whether it has the number at this very moment. */
+      owns(numberId: NumberId): boolean
+      /** Whether it has the number, or had it and what uses it has not ended: what ends still writes. */
+      finishes(numberId: NumberId): boolean
+      /** What the store is to hold a write of the number to, so that none comes too late; there for as long as it finishes. */
+      fence(numberId: NumberId): Effect.Effect<Fence, NumberMoved>
+      /**
+       * Runs what uses the number for as long as this worker has it; none when it does not have it, or
+       * not until the end. No other worker gets the number before that has ended.
+       */
+      whileOwned<A, E, R>(
+        numberId: NumberId,
+        use: Effect.Effect<A, E, R>,
+      ): Effect.Effect<Option.Option<A>, E, R>
+      /** How many numbers with a session it may have beside those that it has. */
+      readonly room: Effect.Effect<number>
+      /** Takes numbers and keeps them until interrupted. */
+      readonly hold: Effect.Effect<never>
+      /** The name of the process that has the number's connection; null when none has it. */
+      holderOf(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
+    }
+  >()("core/NumberOwnership")
+{
   /**
    * Every number: for a single process, and for transports without connections of their own (the
    * simulated phones), whose sends any worker can make.
    */
-  static readonly layerAll = Layer.effect(
+  static readonly layerAll = /*#__PURE__*/ Layer.effect(
     NumberOwnership,
-    Effect.map(WorkerName, (name) =>
+    /*#__PURE__*/ Effect.map(WorkerName, (name) =>
       NumberOwnership.of({
         owned: Effect.succeed<Owned>("all"),
         owns: () => true,
@@ -117,7 +121,7 @@ interface Watched {
   readonly since: () => number
 }
 
-const make = Effect.fnUntraced(function* (most: number) {
+const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   const name = yield* WorkerName
   const leases = yield* ShardLeases
   const { stopwatch } = yield* RealTime

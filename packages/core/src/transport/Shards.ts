@@ -67,33 +67,34 @@ export interface HeldShard {
 export type Fence = HeldShard | null
 
 /** The port that keeps which worker holds which shard of numbers. It knows no time. */
-export class ShardLeases extends Context.Service<
-  ShardLeases,
-  {
-    /** Makes a worker known, under a name for operators. */
-    join(name: string, most: number): Effect.Effect<WorkerId, StoreUnavailable>
-    /**
-     * Gives a sign of life of that worker, and returns how everything stood; null when the worker has
-     * left or was ended.
-     */
-    beat(id: WorkerId): Effect.Effect<ShardTable | null, StoreUnavailable>
-    /** Ends workers, if they have given no sign of life since: their shards are free at once. */
-    end(
-      silent: ReadonlyArray<Pick<LiveWorker, "id" | "beat">>,
-    ): Effect.Effect<void, StoreUnavailable>
-    /** Takes those of the shards that are free; none when the worker has left or was ended. */
-    take(
-      id: WorkerId,
-      shards: ReadonlyArray<Shard>,
-    ): Effect.Effect<ReadonlyArray<HeldShard>, StoreUnavailable>
-    /** Frees shards, if the worker still has them since that taking. */
-    give(id: WorkerId, held: ReadonlyArray<HeldShard>): Effect.Effect<void, StoreUnavailable>
-    /** The worker is gone, and its shards are free. */
-    leave(id: WorkerId): Effect.Effect<void, StoreUnavailable>
-    /** The name of the worker that has the shard; null for a free one. */
-    holderOf(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
-  }
->()("core/ShardLeases") {}
+export class ShardLeases
+  extends /*#__PURE__*/ Context.Service<
+    ShardLeases,
+    {
+      /** Makes a worker known, under a name for operators. */
+      join(name: string, most: number): Effect.Effect<WorkerId, StoreUnavailable>
+      /**
+       * Gives a sign of life of that worker, and returns how everything stood; null when the worker has
+       * left or was ended.
+       */
+      beat(id: WorkerId): Effect.Effect<ShardTable | null, StoreUnavailable>
+      /** Ends workers, if they have given no sign of life since: their shards are free at once. */
+      end(
+        silent: ReadonlyArray<Pick<LiveWorker, "id" | "beat">>,
+      ): Effect.Effect<void, StoreUnavailable>
+      /** Takes those of the shards that are free; none when the worker has left or was ended. */
+      take(
+        id: WorkerId,
+        shards: ReadonlyArray<Shard>,
+      ): Effect.Effect<ReadonlyArray<HeldShard>, StoreUnavailable>
+      /** Frees shards, if the worker still has them since that taking. */
+      give(id: WorkerId, held: ReadonlyArray<HeldShard>): Effect.Effect<void, StoreUnavailable>
+      /** The worker is gone, and its shards are free. */
+      leave(id: WorkerId): Effect.Effect<void, StoreUnavailable>
+      /** The name of the worker that has the shard; null for a free one. */
+      holderOf(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
+    }
+  >()("core/ShardLeases") {}
 
 /** What a worker should do about shards now. */
 export interface Sharing {

@@ -20,13 +20,13 @@ export const webhookUserAgent = "Service-Webhooks/2"
 export type HmacSha256 = (key: string, text: string) => string
 
 /** A third of the work of a signature depends on the key alone. */
-const keyed = remembered((key) => hmac.create(sha256, utf8ToBytes(key)))
+const keyed = /*#__PURE__*/ remembered((key) => hmac.create(sha256, utf8ToBytes(key)))
 
 /** Runs everywhere. */
 const portableHmac: HmacSha256 = (key, text) =>
   bytesToHex(keyed(key).clone().update(utf8ToBytes(text)).digest())
 
-export const HmacSha256 = Context.Reference<HmacSha256>("core/HmacSha256", {
+export const HmacSha256 = /*#__PURE__*/ Context.Reference<HmacSha256>("core/HmacSha256", {
   defaultValue: () => portableHmac,
 })
 

@@ -1,14 +1,44 @@
 /** Why the service did not start, for the person who started it. */
+import type { StoreUnavailable } from "@messaging-service/core"
 import { Data } from "effect"
 
 /**
  * Why a process did not start, or could not go on: one line for the operator. It names the variable
  * to look at, and never holds a secret.
  */
-export class CannotStart extends Data.TaggedError("CannotStart")<{ readonly message: string }> {}
+export class CannotStart
+  extends /*#__PURE__*/ Data.TaggedError("CannotStart")<{ readonly message: string }> {}
 
 /** The first line of what a failure says about itself. */
 export const briefly = (cause: unknown): string => {
   const text = cause instanceof Error ? cause.message || cause.name : String(cause)
   return text.split("\n", 1)[0]?.trim() ?? ""
 }
+
+/** Where each kind of store is looked for. */
+const placeOf = {
+  memory: "the memory holds",
+  embedded: "DATA_DIR holds",
+  postgres: "DATABASE_URL names",
+  pool: "store.pool is of",
+}
+
+/** The line for a store that did not answer when it was first needed. */
+export const storeCannotStart = (
+  { store }: { readonly store: { readonly kind: keyof typeof placeOf } },
+  error: StoreUnavailable,
+): CannotStart => cannotStart(`${placeOf[store.kind]} a database that cannot be used`, error)
+
+/** The line for what failed at the start: `what`, and the words at the bottom of its cause. */
+export const cannotStart = (what: string, cause: unknown) =>
+  new CannotStart({ message: `${what}: ${rootCause(cause)}` })
+
+/** The words of what stands at the bottom of a failure that was wrapped several times. */
+const rootCause = (cause: unknown): string => {
+  const inner = cause instanceof Error ? (reasonOf(cause) ?? cause.cause) : undefined
+  return inner === undefined ? briefly(cause) : rootCause(inner)
+}
+
+/** An SQL error has what really happened beside it. */
+const reasonOf = (error: Error): unknown =>
+  "reason" in error && error.reason instanceof Error ? error.reason : undefined

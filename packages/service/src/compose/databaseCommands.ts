@@ -1,9 +1,8 @@
 /** What an operator does to a database while the service does not run (docs/postgresql.md). */
 import type { StoreUnavailable } from "@messaging-service/core"
 import { Effect, Redacted } from "effect"
-import { CannotStart } from "./CannotStart.ts"
+import { CannotStart, storeCannotStart } from "./CannotStart.ts"
 import type { StoreChoice } from "./ComposedSettings.ts"
-import { storeCannotStart } from "./openService.ts"
 
 type Postgres = Extract<StoreChoice, { readonly kind: "postgres" }>
 

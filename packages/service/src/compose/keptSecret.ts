@@ -34,7 +34,7 @@ export interface KeptSecret {
 }
 
 /** The kept secret; generated when there is none. The same for all processes, whichever is first. */
-export const keptSecret = Effect.fnUntraced(function* (
+export const keptSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
   dataDirectory: string,
   kind: SecretKind,
 ): Effect.fn.Return<KeptSecret, CannotStart, Ids> {
@@ -52,7 +52,7 @@ export const keptSecret = Effect.fnUntraced(function* (
 })
 
 /** Keeps a secret that was made elsewhere, in place of the one before; returns its file. */
-export const keepSecret = Effect.fnUntraced(function* (
+export const keepSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
   dataDirectory: string,
   kind: Pick<SecretKind, "name" | "what">,
   secret: string,

@@ -37,7 +37,7 @@ import { Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
 import { join } from "node:path"
-import { CannotStart, briefly } from "./CannotStart.ts"
+import { CannotStart, cannotStart, storeCannotStart } from "./CannotStart.ts"
 import { openDataDirectory, passingDirectory } from "./DataDirectory.ts"
 import { keptSecret } from "./keptSecret.ts"
 import type { SecretKind } from "./keptSecret.ts"
@@ -284,30 +284,3 @@ export const openService = (
         Effect.fail(cannotStart("DATA_DIR cannot hold media files", error)),
     }),
   )
-
-/** The line for a store that did not answer when it was first needed. */
-export const storeCannotStart = (
-  { store }: Pick<ComposedSettings, "store">,
-  error: StoreUnavailable,
-): CannotStart => cannotStart(`${placeOf[store.kind]} a database that cannot be used`, error)
-
-/** Where each kind of store is looked for. */
-const placeOf: Readonly<Record<ComposedSettings["store"]["kind"], string>> = {
-  memory: "the memory holds",
-  embedded: "DATA_DIR holds",
-  postgres: "DATABASE_URL names",
-  pool: "store.pool is of",
-}
-
-const cannotStart = (what: string, cause: unknown) =>
-  new CannotStart({ message: `${what}: ${rootCause(cause)}` })
-
-/** The words of what stands at the bottom of a failure that was wrapped several times. */
-const rootCause = (cause: unknown): string => {
-  const inner = cause instanceof Error ? (reasonOf(cause) ?? cause.cause) : undefined
-  return inner === undefined ? briefly(cause) : rootCause(inner)
-}
-
-/** An SQL error has what really happened beside it. */
-const reasonOf = (error: Error): unknown =>
-  "reason" in error && error.reason instanceof Error ? error.reason : undefined
