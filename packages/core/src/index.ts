@@ -93,6 +93,7 @@ export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.
 export { WakeUp } from "./queue/WakeUp.ts"
 export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
 export { isGroupName, parseUsername } from "./recipient/Recipient.ts"
+export { RequestedRecipientJson, requestedRecipientJson } from "./recipient/recipientJson.ts"
 export type { RequestedRecipient } from "./recipient/recipientJson.ts"
 export { maximumReminderNameLength } from "./reminder/Reminder.ts"
 export {

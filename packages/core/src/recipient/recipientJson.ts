@@ -73,7 +73,30 @@ export const RecipientInput = decoded(Fields, requested)
 export const recipientKey = (recipient: RequestedRecipient): string =>
   recipient.kind === "contact" ? "contact_id" : recipient.kind
 
-/** The recipient as an answer shows it (contract: Recipients). */
+/** What a request named, as an answer shows it: as it was referred to (contract: Reminders). */
+export const RequestedRecipientJson = Schema.Union([
+  Schema.Struct({ phone: Schema.String }),
+  Schema.Struct({ group: Schema.String }),
+  Schema.Struct({ contact_id: IdJson }),
+  Schema.Struct({ username: Schema.String }),
+]).annotate({ identifier: "ReminderRecipient" })
+
+export const requestedRecipientJson = (
+  to: RequestedRecipient,
+): typeof RequestedRecipientJson.Type => {
+  switch (to.kind) {
+    case "phone":
+      return { phone: to.phone }
+    case "group":
+      return { group: to.group }
+    case "contact":
+      return { contact_id: to.contactId }
+    case "username":
+      return { username: to.username.given }
+  }
+}
+
+/** The recipient that a message keeps, as an answer shows it (contract: Recipients). */
 export const RecipientJson = Schema.Union([
   Schema.Struct({
     phone: Schema.String,

@@ -6,18 +6,15 @@ import {
   ReminderChangeBody,
   ReminderQuery,
   Reminders,
+  RequestedRecipientJson,
   TimeJson,
   described,
   formatInZone,
   formatInstant,
   refuse,
+  requestedRecipientJson,
 } from "@messaging-service/core"
-import type {
-  ChangeReminder,
-  CreateReminder,
-  ListReminders,
-  RequestedRecipient,
-} from "@messaging-service/core"
+import type { ChangeReminder, CreateReminder, ListReminders } from "@messaging-service/core"
 import type { LastRun, Reminder } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
@@ -51,18 +48,11 @@ const LastRunJson = Schema.Struct({
   ),
 }).annotate({ identifier: "LastRun" })
 
-const RequestedJson = Schema.Union([
-  Schema.Struct({ phone: Schema.String }),
-  Schema.Struct({ group: Schema.String }),
-  Schema.Struct({ contact_id: IdJson }),
-  Schema.Struct({ username: Schema.String }),
-]).annotate({ identifier: "ReminderRecipient" })
-
 const ReminderJson = Schema.Struct({
   id: IdJson,
   name: Schema.String,
   active: described(Schema.Boolean, "False when paused."),
-  to: RequestedJson,
+  to: RequestedRecipientJson,
   from: Schema.NullOr(IdJson),
   text: Schema.String,
   media: Schema.NullOr(MediaReferenceJson),
@@ -78,25 +68,12 @@ const ReminderJson = Schema.Struct({
   ),
 }).annotate({ identifier: "Reminder" })
 
-const requestedJson = (to: RequestedRecipient): typeof RequestedJson.Type => {
-  switch (to.kind) {
-    case "phone":
-      return { phone: to.phone }
-    case "group":
-      return { group: to.group }
-    case "contact":
-      return { contact_id: to.contactId }
-    case "username":
-      return { username: to.username.given }
-  }
-}
-
 /** Recipient and media are shown as they were referred to. */
 const shown = (reminder: Reminder): typeof ReminderJson.Type => ({
   id: reminder.id,
   name: reminder.name,
   active: reminder.active,
-  to: requestedJson(reminder.to),
+  to: requestedRecipientJson(reminder.to),
   from: reminder.from,
   text: reminder.text,
   media:

@@ -1,5 +1,5 @@
 /** Records of the core as the front door shows them: plain ids, dates, nothing that only the core needs. */
-import { messageJson } from "@messaging-service/core"
+import { messageJson, requestedRecipientJson } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core/ports"
 import type { MediaFile } from "../api/media.ts"
@@ -14,7 +14,7 @@ import type {
   OperatedNumber,
   Workspace,
 } from "../api/operator.ts"
-import type { Reminder, ReminderRecipient } from "../api/reminders.ts"
+import type { Reminder } from "../api/reminders.ts"
 import type { TelegramLogin } from "../api/telegramLogins.ts"
 import type { Webhook } from "../api/webhooks.ts"
 import { camelised } from "../names.ts"
@@ -54,19 +54,6 @@ export const messageOfEvent = (
   sentAt: textDate(json.sent_at),
 })
 
-const recipientOf = (to: Kept.Reminder["to"]): ReminderRecipient => {
-  switch (to.kind) {
-    case "phone":
-      return { phone: to.phone }
-    case "group":
-      return { group: to.group }
-    case "contact":
-      return { contactId: to.contactId }
-    case "username":
-      return { username: to.username.given }
-  }
-}
-
 export const reminderShown = (reminder: Kept.Reminder): Reminder => {
   const {
     createdAt,
@@ -81,7 +68,7 @@ export const reminderShown = (reminder: Kept.Reminder): Reminder => {
   } = reminder
   return {
     ...same,
-    to: recipientOf(to),
+    to: camelised(requestedRecipientJson(to)),
     media:
       media === null
         ? null
