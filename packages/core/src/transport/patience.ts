@@ -33,7 +33,9 @@ export interface Hold {
   read<A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E>
   /**
    * The same for a write. What is not written must not leave: a write that is refused because another
-   * worker has the number does not end, so that the library does not go on to what comes behind it.
+   * worker has the number does not end, so that the library does not go on to what comes behind it. It is
+   * tried again for as long as the number is held, since a worker may be in doubt for a moment alone, as
+   * after its clock was set forward.
    */
   write<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E>
   /** From now on nothing is written any more, whatever the library still does. */
@@ -48,13 +50,18 @@ export const makeHold = (isOwned: () => boolean): Hold => {
       Effect.tapError(work, () => sleep(againMillis)),
       { while: (error) => isHeld && isOwned() && !hasMoved(error) },
     )
+  const write = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
+    Effect.suspend(() =>
+      isOwned() ? Effect.catchIf(read(work), hasMoved, () => refused(work)) : refused(work),
+    )
+  const refused = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
+    Effect.andThen(
+      sleep(againMillis),
+      Effect.suspend(() => (isHeld ? write(work) : Effect.never)),
+    )
   return {
     read,
-    write: (work) =>
-      Effect.suspend(() => {
-        if (!isHeld) return Effect.void
-        return isOwned() ? read(Effect.catchIf(work, hasMoved, () => Effect.never)) : Effect.never
-      }),
+    write: (work) => Effect.suspend(() => (isHeld ? write(work) : Effect.void)),
     letGo: () => {
       isHeld = false
     },

@@ -21,7 +21,9 @@ const answersAfter = (failures: number) => {
   }
 }
 
-const moved = Effect.fail(new NumberMoved({ numberId: one }))
+const moved: Effect.Effect<never, StoreUnavailable | NumberMoved> = Effect.fail(
+  new NumberMoved({ numberId: one }),
+)
 
 it.effect(
   "a store is asked until it answers, be it that a number moved or that what it has cannot be opened",
@@ -53,8 +55,45 @@ it.effect("what is not written because another worker has the number does not go
     isOwned = false
     const store = answersAfter(0)
     const late = yield* Effect.forkChild(hold.write(store.work))
-    yield* TestClock.adjust("1 hour")
+    yield* TestClock.adjust("1 minute")
     assert.deepStrictEqual([refused.pollUnsafe(), late.pollUnsafe()], [undefined, undefined])
+    assert.strictEqual(store.asked(), 0)
+  }),
+)
+
+it.effect("what waits while the worker is in doubt is written once, when it is sure again", () =>
+  Effect.gen(function* () {
+    let isOwned = false
+    const hold = makeHold(() => isOwned)
+    const store = answersAfter(0)
+    const write = Effect.suspend(() => (isOwned ? store.work : moved))
+    const early = yield* Effect.forkChild(hold.write(write))
+    yield* TestClock.adjust("2 seconds")
+    assert.isUndefined(early.pollUnsafe())
+    isOwned = true
+    yield* TestClock.adjust("1 second")
+    assert.isDefined(early.pollUnsafe())
+    // The doubt may come between the look and the write.
+    let asked = 0
+    const doubted = Effect.suspend(() => (asked++ === 0 ? moved : store.work))
+    const late = yield* Effect.forkChild(hold.write(doubted))
+    yield* TestClock.adjust("1 second")
+    assert.isDefined(late.pollUnsafe())
+    assert.strictEqual(store.asked(), 2)
+  }),
+)
+
+it.effect("what waited in doubt does not go on when the connection ends, and is not written", () =>
+  Effect.gen(function* () {
+    let isOwned = false
+    const hold = makeHold(() => isOwned)
+    const store = answersAfter(0)
+    const waiting = yield* Effect.forkChild(hold.write(store.work))
+    yield* TestClock.adjust("1 second")
+    hold.letGo()
+    isOwned = true
+    yield* TestClock.adjust("1 minute")
+    assert.isUndefined(waiting.pollUnsafe())
     assert.strictEqual(store.asked(), 0)
   }),
 )
