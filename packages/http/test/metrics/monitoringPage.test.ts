@@ -1,0 +1,153 @@
+/** `docs/monitoring.md` asks for metrics that a running service shows, and names all of them. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { NumberOwnership, catalogue } from "@messaging-service/core"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { aSender } from "../Records.ts"
+import { send } from "../v2/Asking.ts"
+import { anEndpoint, ask } from "../webhooks/Asking.ts"
+import { aReceiver } from "../webhooks/Receiver.ts"
+import { layerMeasured, scrape } from "./Scraping.ts"
+import type { Scrape } from "./Scraping.ts"
+import { metricsOf } from "./promql.ts"
+import type { Selected } from "./promql.ts"
+
+const page = readFileSync(new URL("../../../../docs/monitoring.md", import.meta.url), "utf8")
+
+/** Of alerts one query to a block, of dashboards one to a line. */
+const queries = [...page.matchAll(/```promql\n([^]*?)```/g)].flatMap(([, block = ""]) =>
+  block.split(/\n(?=\S)/).filter((query) => query.trim() !== ""),
+)
+
+/** What the tables name, and the labels that they give it. */
+const named = new Map(
+  Array.from(page.matchAll(/^\| `(messaging_\w+)(?:\{([\w,]+)\})?`/gm), ([, name = "", labels]) => [
+    name,
+    labels?.split(",") ?? [],
+  ]),
+)
+
+/** What tells the buckets of a histogram apart. */
+const ofBuckets = "le"
+
+/** Of answers that this test does not ask for. */
+const statuses = Object.values(catalogue).map(({ status }) => String(status))
+
+/** What was seen of a metric: its type, and the values of each of its labels. */
+const seenOf = ({ families }: Scrape, metric: string) => {
+  const name = families.has(metric) ? metric : metric.replace(/_(?:bucket|sum|count)$/, "")
+  const family = families.get(name)
+  const samples = family?.samples.filter((sample) => sample.name === metric) ?? []
+  const valuesOf = (label: string) => samples.flatMap(({ labels }) => labels[label] ?? [])
+  return { type: family?.type, isBucket: metric.endsWith("_bucket"), samples, valuesOf }
+}
+
+const wrongIn = (shown: Scrape, query: string, asked: Selected): ReadonlyArray<string> => {
+  const { groupedBy, matchers, metric, overTime, within } = asked
+  const { isBucket, samples, type, valuesOf } = seenOf(shown, metric)
+  const wrong: Array<string> = []
+  const must = (holds: boolean, what: string) => {
+    if (!holds) wrong.push(`${metric} ${what}: ${query}`)
+  }
+  must(samples.length > 0, "is not shown")
+  const counts = type === "counter" || type === "histogram"
+  must(counts === (within[0] === "rate"), `is a ${type}`)
+  must(overTime === ["rate", "max_over_time"].includes(within[0] ?? ""), "is of a moment or a time")
+  must(isBucket === within.includes("histogram_quantile"), "is a bucket or none")
+  for (const labels of groupedBy) {
+    for (const label of labels ?? []) must(valuesOf(label).length > 0, `has no label ${label}`)
+  }
+  const quantile = within.indexOf("histogram_quantile")
+  if (quantile > 0) must(groupedBy[quantile - 1]?.includes(ofBuckets) === true, "lost its buckets")
+  for (const { label, operator, value } of matchers) {
+    const values = [...valuesOf(label), ...(label === "status" && counts ? statuses : [])]
+    must(valuesOf(label).length > 0, `has no label ${label}`)
+    // Each way that the pattern names must be one that there is.
+    for (const way of operator === "=~" ? value.split("|") : [value]) {
+      const pattern = new RegExp(`^(?:${way})$`)
+      must(
+        values.some((each) => (operator === "=~" ? pattern.test(each) : each === way)),
+        `has no ${label} ${way}`,
+      )
+    }
+  }
+  return wrong
+}
+
+/** Where several workers share numbers, each shows what it holds. */
+const layerSharing = layerMeasured({ ports: NumberOwnership.layerShared(10) })
+
+layer(layerSharing)("the page about monitoring", (test) => {
+  const shown = Effect.gen(function* () {
+    const receiver = yield* aReceiver
+    const { token } = yield* aSender()
+    yield* anEndpoint(token, receiver)
+    const { id } = yield* send(token)
+    yield* ask({ method: "DELETE", path: `/api/v2/messages/${id}`, token })
+    return yield* Effect.repeat(scrape, {
+      until: ({ value }) => value("messaging_workers") !== undefined,
+    })
+  })
+
+  test.effect(
+    "asks in every query for metrics and labels that are shown, each as its type is",
+    () =>
+      Effect.gen(function* () {
+        const scraped = yield* shown
+        assert.isAbove(queries.length, 10)
+        const wrong = queries.flatMap((query) =>
+          metricsOf(query).flatMap((asked) => wrongIn(scraped, query, asked)),
+        )
+        assert.deepStrictEqual(wrong, [])
+      }),
+  )
+
+  test.effect("names every metric that is shown, with its labels, and no other", () =>
+    Effect.gen(function* () {
+      const { families } = yield* shown
+      const labelled = [...families].map(([name, { samples }]) => [
+        name,
+        Object.keys(samples[0]?.labels ?? {}).filter((label) => label !== ofBuckets),
+      ])
+      const sorted = (entries: ReadonlyArray<ReadonlyArray<unknown>>) =>
+        entries
+          .map(([name, labels]) => `${name} ${(labels as ReadonlyArray<string>).toSorted()}`)
+          .toSorted()
+      assert.deepStrictEqual(sorted([...named]), sorted(labelled))
+    }),
+  )
+})
+
+describe("a query", () => {
+  it("is read with all that stands around each metric", () => {
+    const query = `histogram_quantile(0.9, sum by (le) (rate(a_bucket{b="c",d!="e"}[5m]))) > 1
+      and on() max(f) == 0`
+    assert.deepStrictEqual(metricsOf(query), [
+      {
+        metric: "a_bucket",
+        matchers: [
+          { label: "b", operator: "=", value: "c" },
+          { label: "d", operator: "!=", value: "e" },
+        ],
+        overTime: true,
+        within: ["rate", "sum", "histogram_quantile"],
+        groupedBy: [null, ["le"], null],
+      },
+      { metric: "f", matchers: [], overTime: false, within: ["max"], groupedBy: [null] },
+    ])
+  })
+
+  it("that is not well formed is refused", () => {
+    for (const query of [
+      "sum(a",
+      "a b",
+      "a > ",
+      "rate(a[5m)",
+      'a{b~"c"}',
+      "sum by a (b)",
+      "a ; b",
+    ]) {
+      assert.throws(() => metricsOf(query), Error, undefined, query)
+    }
+  })
+})
