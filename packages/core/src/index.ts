@@ -92,9 +92,9 @@ export {
 export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
 export { WakeUp } from "./queue/WakeUp.ts"
 export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
-export { isGroupName, parseUsername } from "./recipient/Recipient.ts"
-export { RequestedRecipientJson, requestedRecipientJson } from "./recipient/recipientJson.ts"
-export type { RequestedRecipient } from "./recipient/recipientJson.ts"
+export { isGroupName, parseUsername, requestedRecipientJson } from "./recipient/Recipient.ts"
+export type { RequestedRecipient } from "./recipient/Recipient.ts"
+export { RequestedRecipientJson } from "./recipient/recipientJson.ts"
 export { maximumReminderNameLength } from "./reminder/Reminder.ts"
 export {
   ReminderBody,

@@ -1,11 +1,36 @@
 /**
- * Who a message goes to, once it is accepted: what the message keeps of the recipient, what a transport has
- * to reach, and the names of groups and of Telegram users. Without schemas, so that an import of it costs no
- * more than it says.
+ * Who a message goes to: what a request names, what the message keeps once it is accepted, what a
+ * transport has to reach, and the names of groups and of Telegram users. Without schemas, so that an
+ * import of it costs no more than it says.
  */
 import type { ContactId } from "../Ids.ts"
 import { codePointLength } from "../request/text.ts"
 import type { Phone } from "./Phone.ts"
+
+/** What a request names: exactly one key of the contract's `to`. */
+export type RequestedRecipient =
+  | { readonly kind: "phone"; readonly phone: Phone }
+  | { readonly kind: "group"; readonly group: string }
+  | { readonly kind: "contact"; readonly contactId: ContactId }
+  | { readonly kind: "username"; readonly username: Username }
+
+/** The recipient's key in a request, for the `field` of a refusal. */
+export const recipientKey = (recipient: RequestedRecipient): string =>
+  recipient.kind === "contact" ? "contact_id" : recipient.kind
+
+/** What a request named, as an answer shows it: as it was referred to (contract: Reminders). */
+export const requestedRecipientJson = (to: RequestedRecipient) => {
+  switch (to.kind) {
+    case "phone":
+      return { phone: to.phone }
+    case "group":
+      return { group: to.group }
+    case "contact":
+      return { contact_id: to.contactId }
+    case "username":
+      return { username: to.username.given }
+  }
+}
 
 /** What a message keeps: contacts are resolved at acceptance. */
 export type Recipient =

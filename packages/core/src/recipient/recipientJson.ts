@@ -7,22 +7,14 @@ import { described } from "../request/Described.ts"
 import type { Described } from "../request/Described.ts"
 import { decoded, refusedAs } from "../request/Input.ts"
 import { parsePhone, phoneDescribed } from "./Phone.ts"
-import type { Phone } from "./Phone.ts"
 import { isGroupName, maximumGroupNameLength, parseUsername } from "./Recipient.ts"
-import type { Username } from "./Recipient.ts"
+import type { RequestedRecipient } from "./Recipient.ts"
 
 /** What the document says of a username in a request. */
 export const usernameDescribed: Described = {
   description: "A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.",
   examples: ["@example"],
 }
-
-/** What a request names: exactly one key of the contract's `to`. */
-export type RequestedRecipient =
-  | { readonly kind: "phone"; readonly phone: Phone }
-  | { readonly kind: "group"; readonly group: string }
-  | { readonly kind: "contact"; readonly contactId: ContactId }
-  | { readonly kind: "username"; readonly username: Username }
 
 const Fields = Schema.Struct({
   phone: Schema.optionalKey(Schema.String.annotate({ ...phoneDescribed })),
@@ -69,10 +61,6 @@ const requested = (to: typeof Fields.Type): RequestedRecipient | SchemaIssue.Iss
 
 export const RecipientInput = decoded(Fields, requested)
 
-/** The recipient's key in a request, for the `field` of a refusal. */
-export const recipientKey = (recipient: RequestedRecipient): string =>
-  recipient.kind === "contact" ? "contact_id" : recipient.kind
-
 /** What a request named, as an answer shows it: as it was referred to (contract: Reminders). */
 export const RequestedRecipientJson = Schema.Union([
   Schema.Struct({ phone: Schema.String }),
@@ -80,21 +68,6 @@ export const RequestedRecipientJson = Schema.Union([
   Schema.Struct({ contact_id: IdJson }),
   Schema.Struct({ username: Schema.String }),
 ]).annotate({ identifier: "ReminderRecipient" })
-
-export const requestedRecipientJson = (
-  to: RequestedRecipient,
-): typeof RequestedRecipientJson.Type => {
-  switch (to.kind) {
-    case "phone":
-      return { phone: to.phone }
-    case "group":
-      return { group: to.group }
-    case "contact":
-      return { contact_id: to.contactId }
-    case "username":
-      return { username: to.username.given }
-  }
-}
 
 /** The recipient that a message keeps, as an answer shows it (contract: Recipients). */
 export const RecipientJson = Schema.Union([
