@@ -19,6 +19,9 @@ import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId }
 /** How often a worker gives a sign of life and looks what the others hold. */
 const lookMillis = 1500
 
+/** The same where there was more to take than it got: what another transaction locks may stay so. */
+const soonMillis = 100
+
 /** For how long a worker that is watched gives no sign of life until it counts as dead. */
 const leaseMillis = 9000
 
@@ -259,7 +262,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* countMoves("given", ready.length)
   })
 
-  /** One look; returns whether to look again at once. */
+  /** One look; returns whether to look again soon. */
   const look = Effect.gen(function* () {
     const me = (worker ??= yield* inTime(leases.join(name, most)))
     yield* endSilent
@@ -294,8 +297,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   )
 
   const looks = Effect.gen(function* () {
-    if (yield* look) return
-    let pause = lookMillis
+    let pause = (yield* look) ? soonMillis : lookMillis
     for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
     yield* sleep(Math.max(1, pause))
   }).pipe(Effect.forever)

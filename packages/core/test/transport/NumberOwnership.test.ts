@@ -1,0 +1,56 @@
+/** Sharing numbers with other workers, on a store that answers as the test says. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
+import { ShardLeases, shardCount } from "../../src/transport/Shards.ts"
+import type { Shard, WorkerId } from "../../src/transport/Shards.ts"
+import { idOf, one } from "./aLiveWorld.ts"
+
+const me = 1 as WorkerId
+
+/** So many looks in a moment are looks without an end. */
+const tooMany = 1000
+
+it.effect("a shard that is free and cannot be taken is tried a few times a second, no more", () =>
+  Effect.gen(function* () {
+    let looks = 0
+    let isLocked = true
+    const held = new Map<number, number>()
+    const locked = idOf(2) % shardCount
+    const leases = Layer.mock(ShardLeases, {
+      join: () => Effect.succeed(me),
+      beat: () =>
+        Effect.suspend(() => {
+          if (++looks > tooMany) return Effect.never
+          const shards = Array.from({ length: shardCount }, (_, shard) => ({
+            workerId: held.has(shard) ? me : null,
+            term: held.get(shard) ?? 0,
+            linked: 0,
+            linking: 0,
+          }))
+          return Effect.succeed({ workers: [{ id: me, most: 1000, beat: looks }], shards })
+        }),
+      take: (_, shards) =>
+        Effect.sync(() => {
+          const free = shards.filter((shard) => !isLocked || shard !== locked)
+          for (const shard of free) held.set(shard, 1)
+          return free.map((shard: Shard) => ({ shard, term: 1 }))
+        }),
+      leave: () => Effect.void,
+    })
+    const ownership = yield* Effect.provide(NumberOwnership, [
+      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
+    ])
+    yield* Effect.forkScoped(ownership.hold)
+    // Looks without a pause have time for as many as there are.
+    yield* Effect.repeat(Effect.yieldNow, { times: 20_000 })
+    yield* TestClock.adjust("1 second")
+    assert.isAtMost(looks, 12)
+    assert.isTrue(ownership.owns(one))
+    assert.isFalse(ownership.owns(idOf(2)))
+    isLocked = false
+    yield* TestClock.adjust("1 second")
+    assert.isTrue(ownership.owns(idOf(2)))
+  }),
+)
