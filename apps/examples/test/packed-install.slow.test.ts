@@ -203,6 +203,8 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
           checkPackage(createPackageFromTarballData(bytes)),
         )
         assert.isNotFalse(analysis.types)
+        // Packed alone it is built first, which is done for all at once here.
+        assert.strictEqual(manifestOf(name).scripts?.["prepack"], "pnpm run build")
         // What programs are tried on here, and no older one.
         assert.deepStrictEqual(manifestOf(name).engines, { node: ">=22.19" })
         // They are modules, for a TypeScript and a Node that know `exports`.

@@ -5,6 +5,8 @@ import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
+import { putDataDirectory } from "@messaging-service/testkit"
+import { Effect } from "effect"
 import { assert, it, onTestFinished } from "vitest"
 
 const run = promisify(execFile)
@@ -92,6 +94,8 @@ it("a program in memory ends by itself once it has closed, and loads no database
 it("a program with live numbers loads nothing of the simulated ones, whatever its store", async () => {
   const directory = await mkdtemp(join(tmpdir(), "messaging-"))
   onTestFinished(() => rm(directory, { recursive: true }))
+  const store = join(home, "../store-postgres/package.json")
+  await Effect.runPromise(putDataDirectory(store, directory))
   const { loaded } = await runProgram(`
 for (const store of ["memory", { embedded: ${JSON.stringify(directory)} }]) {
   const messaging = await open({ store, transport: "live" })

@@ -12,12 +12,12 @@ const day = 1440
 const minutesSince1970 = (date: string) => Date.parse(date) / minuteMillis
 
 /**
- * Two years with a day that Samoa and Tokelau skipped, with the double summer times of Morocco, Gaza and Egypt
- * and the end of Russia's, and one of those to come. Both have a 29 February.
+ * Twenty months with a day that Samoa and Tokelau skipped, with the double summer times of Morocco and
+ * Gaza and the end of Russia's, and those of a year to come in which clocks change. Both have a 29 February.
  */
 const spans = [
-  ["2010-12-31T00:00Z", "2013-01-01T00:00Z"],
-  ["2027-12-30T00:00Z", "2029-01-01T00:00Z"],
+  ["2011-03-20T00:00Z", "2012-11-15T00:00Z"],
+  ["2028-02-20T00:00Z", "2028-11-15T00:00Z"],
 ] as const
 
 /** A day: no clock was changed and changed back within one. */
