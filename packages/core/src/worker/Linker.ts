@@ -4,7 +4,7 @@
  * held by a lease that is renewed while its connection is run; when the process dies the lease runs
  * out and another worker goes on with fresh codes.
  */
-import { Clock, Effect, Option, Schedule, Stream } from "effect"
+import { Clock, Effect, Fiber, Option, Schedule, Stream } from "effect"
 import { Ids } from "../Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
@@ -21,7 +21,7 @@ import { makeLeasedLoop } from "./LeasedWork.ts"
 /** Attempts that one round takes of each kind at most. */
 const batch = 100
 
-/** The pause in real time after a connection that showed no code, before the next one. */
+/** Between the beginnings of two connections at least, in real time: a far side may end each at once. */
 const restMillis = 1000
 
 /** What a connection says is stored as soon as the store answers. */
@@ -61,7 +61,8 @@ export const makeLinker = Effect.gen(function* () {
   const runConnection = (held: Holding) =>
     Effect.gen(function* () {
       const { method, numberId, phone } = held.attempt
-      let goesOn: boolean | undefined
+      let goesOn = true
+      const rested = yield* Effect.forkChild(sleep(restMillis))
       yield* linking.link({ numberId, method, phone }).pipe(
         Stream.takeWhileEffect((event) =>
           take(held, event).pipe(
@@ -77,8 +78,8 @@ export const makeLinker = Effect.gen(function* () {
         ),
         Stream.runDrain,
       )
-      if (goesOn === undefined) yield* sleep(restMillis)
-      return goesOn !== false
+      if (goesOn) yield* Fiber.join(rested)
+      return goesOn
     })
 
   /** Runs connections, one after the other, until the attempt is over or another's. */

@@ -94,6 +94,27 @@ describe("what a transport says while it links", () => {
     )
   })
 
+  it.effect("a code, and ends at once, again and again: it is asked once a second too", () => {
+    let asked = 0
+    return inAService(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const number = yield* connect(key)
+        yield* pass(minute)
+        assert.isAtLeast(asked, 30)
+        assert.isAtMost(asked, 62)
+        assert.strictEqual((yield* read(key, number)).status, "connecting")
+      }),
+      {
+        linking: linkingBy(() => {
+          // Without a pause there would be no end of them.
+          if (++asked > 1000) return Stream.never
+          return Stream.make({ _tag: "QrShown" as const, text: `code ${asked}` })
+        }),
+      },
+    )
+  })
+
   it.effect("a connection is given up when the attempt is over, however it ended", () => {
     const open = new Set<number>()
     return inAService(
