@@ -8,7 +8,7 @@ import type { Code } from "./Catalogue.ts"
 import type { StoreUnavailable } from "./StoreUnavailable.ts"
 
 /**
- * Of `errors`; what goes beyond is not told. A row of `sharedResources`, but kept here: every rule that
+ * How many problems `errors` tells of at most. A row of `sharedResources`, but kept here: every rule that
  * refuses is bundled with this file, and would bring that table along.
  */
 export const maximumErrors = 50

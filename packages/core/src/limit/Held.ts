@@ -45,8 +45,8 @@ export const takeShares = <A>(
 }
 
 /**
- * Of what is held, what a claim of at most `limit` has to know: of every other workspace it may take all
- * that it finds. A worker that is far from any share so asks nothing of it.
+ * The part of `held` that a claim of at most `limit` has to know: workspaces so near their share that it
+ * could go beyond that. Of all others it may take whatever it finds.
  */
 export const heldNearShare = (
   { held, perWorkspace }: Shares,

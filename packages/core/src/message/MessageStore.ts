@@ -45,7 +45,10 @@ export interface NumberFacts {
   readonly quota: QuotaFacts
 }
 
-/** Connected numbers of each platform that the facts hold, unless all are counted: two tell "several". */
+/**
+ * How many connected numbers of each platform the facts hold at most, unless all are counted: two are
+ * enough to know that a request has to name one.
+ */
 export const connectedShown = 2
 
 export interface AcceptanceFacts {

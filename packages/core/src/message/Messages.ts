@@ -95,7 +95,7 @@ export class Messages extends Context.Service<
       const parserUnder = ({ attachment }: SendTerms) =>
         attachment === null ? plainParser : attachedParser
 
-      const keep = keepRefused(acceptor.decideRefused, store, ids, link)
+      const storeRefused = keepRefused(acceptor.decideRefused, store, ids, link)
 
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (
@@ -105,7 +105,9 @@ export class Messages extends Context.Service<
         terms: SendTerms,
       ) =>
         Effect.gen(function* () {
+          /** Whether the quota is to be counted exactly: the commit found that the last facts were off. */
           let recount = false
+          /** The claim, as long as it is still to be won. */
           let toClaim = claim
           for (let attempt = 0; attempt < attempts; attempt++) {
             const now = yield* Clock.currentTimeMillis
@@ -128,7 +130,7 @@ export class Messages extends Context.Service<
             if (Result.isFailure(decided)) {
               const { failure } = decided
               if (!leavesMessage(failure, request, terms)) return yield* failure
-              const refusal = yield* keep(failure, caller, request, facts, now)
+              const refusal = yield* storeRefused(failure, caller, request, facts, now)
               if (refusal !== null) return yield* refusal
               continue
             }

@@ -69,7 +69,7 @@ const phoneProblems = ({ login_method, phone }: Raw): ReadonlyArray<Problem> => 
     : [problem("invalid_phone", "phone")]
 }
 
-const unnamed = problem(
+const numberIdMissing = problem(
   "validation_failed",
   "number_id",
   "is required: the key is limited to some numbers, which it may reconnect",
@@ -79,7 +79,7 @@ const decodeAny = inputDecoder(ConnectBody, { across: phoneProblems })
 const decodeLimited = inputDecoder(ConnectBody, {
   across: (input) => [
     ...phoneProblems(input),
-    ...(input["number_id"] === undefined ? [unnamed] : []),
+    ...(input["number_id"] === undefined ? [numberIdMissing] : []),
   ],
 })
 

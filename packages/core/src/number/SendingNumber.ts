@@ -57,8 +57,9 @@ export const modesSeenBy = (mode: Mode): ReadonlyArray<Mode> =>
 export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
   modesSeenBy(mode).includes(number.mode)
 
-type Told = Pick<SendingNumber, "mode" | "phone" | "platform">
+/** What tells numbers apart. */
+type Identity = Pick<SendingNumber, "mode" | "phone" | "platform">
 
 /** Whether both are the same phone or account, in the same world. */
-export const isSameNumber = (one: Told, other: Told): boolean =>
+export const isSameNumber = (one: Identity, other: Identity): boolean =>
   one.phone === other.phone && one.platform === other.platform && one.mode === other.mode

@@ -99,7 +99,7 @@ export const integerBetween = (minimum: number, maximum: number) => {
   )
 }
 
-/** A positive id; whether it exists is for the store to say. */
+/** An id. Whether there is anything of that id, such as of one below zero, is for the store to say. */
 export const IdInput = Schema.Int
 
 const pathText = (path: ReadonlyArray<PropertyKey>): string | null => {
@@ -168,15 +168,16 @@ const collect = (
   }
 }
 
-/** A field and what holds it, from the inside out, without the places in lists. */
+/** A field and the objects around it, from the inside out: `to.phone` and `to` for `to[3].phone`. */
 const holders = (field: string | null): ReadonlyArray<string> => {
   const names = (field ?? "").replaceAll(/\[\d+\]/g, "").split(".")
   return names.map((_, last) => names.slice(0, names.length - last).join("."))
 }
 
 /**
- * Where the first text stands that holds a NUL or half of a surrogate pair, which no body in JSON can
- * and no store takes. Of what has been decoded, so that it ends.
+ * Where the first text stands that holds a NUL or half of a surrogate pair, which no store takes. Bodies
+ * over HTTP hold none, commands of a program may. For input that a schema accepts, which is not nested
+ * without end.
  */
 const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
   if (typeof value === "string")
@@ -232,7 +233,7 @@ export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices:
     })
 }
 
-/** The same for texts as they may be, such as those of a query. */
+/** The same without a look at whether texts are well-formed, for input such as a query. */
 export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,
   { across = () => [], lists = {} }: Rules = {},
@@ -240,6 +241,7 @@ export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices:
   const order = fieldNames(SchemaAST.toEncoded(schema.ast))
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
   const bounded = boundedBy(schema, lists)
+  /** A problem's place in the order of the answer. */
   const rank = (found: Problem, unknown: boolean) => {
     if (unknown) return order.length
     const known = holders(found.field).find((field) => order.includes(field))

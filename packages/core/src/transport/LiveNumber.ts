@@ -29,7 +29,7 @@ export interface LiveNumber<Open extends LiveConnection> {
   open: Open | null
   /** Done when it is next open, or given up. */
   turn: Deferred.Deferred<Open | ClosedReason>
-  /** Whether its status is told: not before the core has taken its link, and not once it leaves. */
+  /** Whether the core is told of its status: not before it has taken the link, nor once the number leaves. */
   told: boolean
   /** Its session is to be logged out. */
   leaves: boolean
@@ -39,7 +39,7 @@ export interface LiveNumber<Open extends LiveConnection> {
   isGivenUp: boolean
   /** What its connection goes through, or is about to; undefined before it is first opened. */
   proxyUrl: string | null | undefined
-  /** The proxy that this was last compared with, as it is kept. */
+  /** The kept proxy, which is sealed, that `proxyUrl` was last compared with; undefined before that. */
   proxy: string | null | undefined
   /** Since when it has not been open, in service time; null while it is. */
   lostAt: number | null
@@ -103,7 +103,7 @@ export const settled = <Open extends LiveConnection>(
   live: LiveNumber<Open>,
 ): Effect.Effect<Open | ClosedReason> =>
   Effect.suspend((): Effect.Effect<Open | ClosedReason> => {
-    // A connection may be over before that was heard from it.
+    // A connection may be over before its end was noted.
     if (live.open !== null && Deferred.isDoneUnsafe(live.open.over)) closeConnection(live)
     return live.open === null ? Deferred.await(live.turn) : Effect.succeed(live.open)
   })

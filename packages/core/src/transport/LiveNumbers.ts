@@ -37,8 +37,8 @@ export interface LiveNumbersOptions<Open extends LiveConnection, E>
    */
   readonly remembersWiped: boolean
   /**
-   * Work of the transport's own on a number that was not removed. Where there is any, nothing else is done
-   * about the number at this look; null where there is none.
+   * Work of the transport's own on a number that was not removed, in place of all else that this look would
+   * do about it; null where there is none.
    */
   readonly instead?: (
     kept: KeptSession,
@@ -118,6 +118,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         Effect.provideContext(context),
       )
 
+    /** Begins to keep the number connected. `told`: whether the core is told of its status. */
     const start = Effect.fnUntraced(function* (numberId: NumberId, told: boolean) {
       const live = yield* newLiveNumber<Open>(numberId, told)
       // Begun meanwhile: by a look at all numbers, by a send, or to say goodbye.

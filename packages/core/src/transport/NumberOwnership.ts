@@ -22,20 +22,22 @@ const lookMillis = 1500
 /** The same where there was more to take than it got: what another transaction locks may stay so. */
 const soonMillis = 100
 
-/** For how long a worker that is watched gives no sign of life until it counts as dead. */
+/** How long a worker that is watched may give no sign of life before it counts as dead. */
 const leaseMillis = 9000
 
 /** For how long after a sign of life a worker trusts that it has its shards. */
 const trustMillis = 7500
 
-/** Who did not look for so long has not watched the others. */
+/** A worker that did not look for so long cannot tell whether the others gave signs of life meanwhile. */
 const watchfulMillis = leaseMillis / 2
 
 /** How long one question to the store may take. */
 const patienceMillis = 2000
 
-/** How long a look waits for what uses shards that are to be given, and a stopping worker. */
+/** How long a look waits until shards that are to be given to others are used no more. */
 const closingMillis = 1000
+
+/** The same of a worker that stops, for all shards that it had. */
 const goodbyeMillis = 3000
 
 /** What this process is called in what operators see. */
@@ -60,9 +62,12 @@ export class NumberOwnership
       readonly owned: Effect.Effect<Owned>
       /** Whether it has the number at this very moment. */
       owns(numberId: NumberId): boolean
-      /** Whether it has the number, or had it and what uses it has not ended: what ends still writes. */
+      /** Whether it has the number, or had it and what uses it has not ended yet, which may still write. */
       finishes(numberId: NumberId): boolean
-      /** What the store is to hold a write of the number to, so that none comes too late; there for as long as it finishes. */
+      /**
+       * What the store checks a write of the number against, so that none comes too late. Fails with
+       * `NumberMoved` where `finishes` is false.
+       */
       fence(numberId: NumberId): Effect.Effect<Fence, NumberMoved>
       /**
        * Runs what uses the number for as long as this worker has it; none when it does not have it, or
@@ -160,7 +165,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     held.set(shard, { term, over: Deferred.makeUnsafe() })
   }
 
-  /** What uses the shard ends. */
+  /** The worker has the shard no more: what uses it ends. */
   const stop = (shard: Shard) => {
     const holding = held.get(shard)
     if (holding === undefined) return
@@ -221,6 +226,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     }
   })
 
+  /** Ends workers that gave no sign of life for too long, as far as this one has watched them. */
   const endSilent = Effect.suspend(() => {
     if (sinceLook === null || sinceLook() > watchfulMillis) return Effect.void
     const silent = [...watched].flatMap(([id, { beat, since }]) =>
@@ -229,7 +235,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     return silent.length === 0 ? Effect.void : inTime(leases.end(silent))
   })
 
-  /** Has what the store says is this worker's, but for what it gives. */
+  /** Begins with what the store says is this worker's, but for shards that leave; stops with all others. */
   const adopt = ({ shards }: ShardTable, me: WorkerId) => {
     linked = shards.map((state) => state.linked)
     for (const [place, state] of shards.entries()) {
@@ -241,6 +247,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     }
   }
 
+  /** Ends the use of shards that are to be given, until as many leave as are asked for. */
   const letGo = (shards: ReadonlyArray<Shard>) => {
     for (const shard of shards) {
       const holding = held.get(shard)

@@ -36,7 +36,10 @@ const steadyMillis = 60_000
 const trimMillis = 60 * 60_000
 const trimKeys = 10_000
 
-/** How long a place stays empty: with eight of them, 40 connections are opened a second at the most. */
+/**
+ * How long the place of a number that was connecting stays empty before the next one has it: with eight
+ * places, 40 connections are opened a second at the most.
+ */
 const emptyMillis = 200
 
 /** How patient a transport is; all in service time. */
@@ -44,7 +47,7 @@ export interface LiveSettings {
   /** The pause after the first lost connection; it doubles up to the longest. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
-  /** A number that could not be connected for so long is not connected any more: that is told. */
+  /** After so long without a connection the core is told that the number is disconnected. */
   readonly lostMillis: number
   /** How often it is looked which numbers have a session, and which leave. */
   readonly lookMillis: number
@@ -71,8 +74,8 @@ export interface Connecting<Open extends LiveConnection> {
   /** The connection is open. `phone`: digits with country code. */
   opened(connection: Open, phone: string): Effect.Effect<void, never, Scope.Scope>
   /**
-   * The connection is lost, and the library opens another by itself. A number that stays away for long is
-   * not connected, whatever it will be: that is told.
+   * The connection is lost, and the library opens another by itself. After `lostMillis` without one the core
+   * is told that the number is disconnected.
    */
   readonly lost: Effect.Effect<void, never, Scope.Scope>
   /** Tells the core, unless the number is one of which nothing is told. Done once it is stored. */
@@ -146,7 +149,7 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
       return told ? take({ _tag: "ConnectionChanged", numberId, ...change }) : Effect.void
     })
 
-  /** A number that stays away for long is not connected, whatever it will be. */
+  /** It was away for so long that it counts as disconnected, although it is still tried again. */
   const tellLost = (live: LiveNumber<Open>) =>
     tell(live, { status: "disconnected", phone: null, reason: "connection_lost" })
 
@@ -208,7 +211,7 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
     }
   }
 
-  /** No connection is opened again by itself. What is worth nothing any more is wiped once that is told. */
+  /** Opens no connection again. With `wipe` the session is wiped, once the core was told. */
   const giveUp = Effect.fnUntraced(function* (
     live: LiveNumber<Open>,
     reason: ClosedReason,
@@ -222,7 +225,7 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
     yield* Deferred.succeed(live.turn, reason)
     yield* tell(live, { status: "disconnected", phone: null, reason })
     live.isGivenUp = true
-    // The same, found out by the store.
+    // Here the store says that another worker has the number.
     if (wipe) yield* patiently(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
   })
 

@@ -178,7 +178,7 @@ export class Webhooks extends Context.Service<
           const queueing = yield* findOrRefuse(notFound, id, (known) =>
             store.ping(scopeOf(caller), known, pingEvent(ping, known, now)),
           )
-          return yield* told(ping, queueing, wakeUp)
+          return yield* queuedOrRefused(ping, queueing, wakeUp)
         }),
       })
     }),
@@ -281,7 +281,7 @@ export class WebhookOperations extends Context.Service<
             const event = input.event_id as EventId
             const now = yield* Clock.currentTimeMillis
             const queueing = yield* store.redeliver(scope, endpoint.id, event, now)
-            return yield* told(event, queueing, wakeUp)
+            return yield* queuedOrRefused(event, queueing, wakeUp)
           },
         ),
       })
@@ -289,8 +289,8 @@ export class WebhookOperations extends Context.Service<
   )
 }
 
-/** What is told of an event that was to be queued. */
-const told = (id: EventId, queueing: Queueing, { wake }: typeof WakeUp.Service) =>
+/** The event once it is queued, with its loop woken; or the refusal that says why it is not. */
+const queuedOrRefused = (id: EventId, queueing: Queueing, { wake }: typeof WakeUp.Service) =>
   Effect.gen(function* () {
     switch (queueing._tag) {
       case "Queued":

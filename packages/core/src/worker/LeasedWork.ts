@@ -35,7 +35,7 @@ const heldUpPauseMillis = 100
 
 /** What each claim asks for. */
 export interface LeaseQuery extends LeaseClaim, Shares {
-  /** How much of that may be of the kind that the shares are of. */
+  /** How much of that may count in `capacity`; the rest is of kinds with a capacity of their own. */
   readonly limitShared: number
 }
 
@@ -44,7 +44,7 @@ export interface LeasedWork<Claimed, Result> {
   readonly work: Work
   /** How much a worker holds at once: in all, and of one workspace. Claims keep to it. */
   readonly capacity: Capacity
-  /** The same of a piece of work, where claims bring kinds with capacities of their own. */
+  /** The capacity that a piece of work counts in, where claims bring several kinds; else `capacity`. */
   capacityOf?(claimed: Claimed): Capacity
   /** How much a worker holds at once of all kinds together; else what `capacity` says. */
   readonly whole?: number
@@ -145,10 +145,10 @@ export const makeLeasedLoop = <Claimed, Result>(
         const held = new Map<Claimed, Fiber.Fiber<Result> | null>()
         const holding = Latch.makeUnsafe(false)
         const idle = Latch.makeUnsafe(true)
-        /** What it holds of each kind. */
+        /** The places of each kind of work, by its capacity. */
         const shared = makeRefusingPlaces<WorkspaceId>(capacity)
         const pools = new Map<Capacity, RefusingPlaces<WorkspaceId>>([[capacity, shared]])
-        /** What has ended and waits to be settled: side by side, since there are thousands a second. */
+        /** What has ended and waits to be settled, and its results in the same order: thousands a second. */
         let ended: Array<Claimed> = []
         let results: Array<Result> = []
         const hasEnded = Latch.makeUnsafe(false)
@@ -167,10 +167,10 @@ export const makeLeasedLoop = <Claimed, Result>(
           poolOf(claimed).giveBackShare(leased.workspaceOf(claimed))
 
         /**
-         * Counts what was claimed, and returns what may begin. Claims keep to the share themselves.
-         * What one that goes with a settlement cannot count are calls of endpoints that were removed
-         * meanwhile, which still hang: with those beside it a call above the share is not made, and
-         * handed out again when its lease runs out.
+         * Counts what was claimed, and returns what may begin: all of it, since claims keep to the share
+         * of each workspace themselves. One exception: a claim that goes with a settlement knows nothing
+         * of calls that still hang although their endpoint was removed. What it brings above the share
+         * beside those does not begin, and is handed out again when its lease runs out.
          */
         const hold = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
           const mayBegin = claimed.filter((each) =>
@@ -187,8 +187,8 @@ export const makeLeasedLoop = <Claimed, Result>(
         let claiming = false
 
         /**
-         * Claims and holds. Of two claims at once one takes nothing of what is shared: neither knows
-         * what the other takes.
+         * Claims and holds. While a claim is under way, a second one takes nothing that counts in
+         * `capacity`: neither knows what the other takes.
          */
         const claimWith = (
           limit: number,
@@ -309,7 +309,8 @@ export const makeLeasedLoop = <Claimed, Result>(
           // Many calls take long to begin: what ended meanwhile is on its way to the store before them.
           if (results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginAll))
           else yield* beginAll
-          // While each claim brings something and nothing is put off, the loop has nothing to learn.
+          // The claim brought something, but fewer than asked for, and nothing was put off: all that is
+          // due is under way, and the loop need not look.
           const isSteady =
             refill !== undefined &&
             claimed.length > 0 &&
@@ -323,6 +324,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           Effect.forever({ disableYield: true }),
         )
 
+        /** Breaks off what is no longer this worker's. */
         const letGo = (claimed: Claimed) => {
           const fiber = held.get(claimed)
           release(claimed)

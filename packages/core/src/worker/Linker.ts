@@ -104,6 +104,7 @@ export const makeLinker = Effect.gen(function* () {
   /** Attempts under way, whose numbers may soon be connected here. */
   let running = 0
   const room = Effect.map(ownership.room, (numbers) => Math.max(0, numbers - running))
+  /** The numbers whose attempts it may claim: none once it has no room. */
   const mine = Effect.flatMap(room, (numbers) =>
     numbers === 0 ? Effect.succeed(ownsNone) : ownership.owned,
   )

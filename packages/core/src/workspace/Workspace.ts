@@ -15,7 +15,9 @@ export interface Plan {
   readonly name: string
   /** Messages that may still be accepted; null for unlimited. */
   readonly messagesRemaining: number | null
+  /** Whether reminders are included. */
   readonly reminders: boolean
+  /** Whether numbers can be connected through the API. */
   readonly qrCodeApi: boolean
   /** How many numbers the workspace may hold; null for unlimited. */
   readonly maxNumbers: number | null
