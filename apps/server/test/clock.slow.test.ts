@@ -1,6 +1,9 @@
 /** The clock of a server (`CLOCK`; contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
+import { readFile } from "node:fs/promises"
+import { resolve } from "node:path"
 import { aServer } from "./aServer.ts"
 
 const day = 86_400
@@ -9,10 +12,38 @@ const day = 86_400
 const after = (moment: string, seconds: number) =>
   new Date(Date.parse(moment) + seconds * 1000).toISOString()
 
+/** The variables that the line sets by which the page about tests starts a server. */
+const ofThePage = Effect.promise(async () => {
+  const page = await readFile(resolve(import.meta.dirname, "../../../docs/testing.md"), "utf8")
+  const [, line = ""] =
+    /```bash\n((?:\w+=\S+\s+(?:\\\n\s*)?)+)npx -y pnpm@\S+ start\n```/.exec(page) ?? []
+  return Object.fromEntries(
+    Array.from(line.matchAll(/(\w+)=(\S+)/g), ([, name, value]) => [name, value]),
+  )
+})
+
 describe("an adjustable clock", () => {
-  it.effect("moves on from due moment to due moment, and what falls due is worked off", () =>
+  it.effect("moves on from due moment to due moment, started as the page about tests says", () =>
     Effect.gen(function* () {
-      const { caller, operator } = yield* aServer({ CLOCK: "adjustable" })
+      const settings: Readonly<Record<string, string>> = yield* ofThePage
+      const { OPERATOR_TOKEN: token = "" } = settings
+      const { operator, url } = yield* aServer(settings)
+      const made = <Body>(path: string, body: unknown) =>
+        Effect.map(operator.ask<Body>("POST", path, body), (answer) => answer.body)
+      const { id } = yield* made<{ readonly id: number }>("/workspaces", { name: "Tests" })
+      // The page's token is the operator's, and nothing is there but what a test makes.
+      assert.deepStrictEqual([id, token.length > 0], [1, true])
+      const phone = { platform: "whatsapp", phone: "+15550100001" }
+      yield* made("/workspaces/1/numbers", phone)
+      const ofTests = { version: 2, name: "Tests" }
+      const { key } = yield* made<{ readonly key: string }>("/workspaces/1/keys", ofTests)
+      const caller = processes.aCaller(url, key)
+      // A receiver on this machine, as a test has one; this one refuses every call.
+      const hook = { token: key, body: { url: `${url}/hook` } }
+      assert.strictEqual(
+        (yield* processes.call("POST", `${url}/api/v2/webhooks`, hook)).status,
+        201,
+      )
       const now = yield* operator.now
       const soon = (yield* caller.send("soon", { send_at: after(now, day) })).body
       const late = (yield* caller.send("late", { send_at: after(now, 3 * day) })).body

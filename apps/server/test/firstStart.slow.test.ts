@@ -3,10 +3,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { readdir, stat } from "node:fs/promises"
-import { join } from "node:path"
+import { readFile, readdir, stat } from "node:fs/promises"
+import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { aServer, forgetful, program } from "./aServer.ts"
+
+const root = resolve(import.meta.dirname, "../../..")
 
 /** What a shell makes of a printed `curl` line: it runs it. */
 const pasted = <Body>(line: string) =>
@@ -21,20 +23,34 @@ const asTerminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout
 const ownToken = "my-own-token-of-enough-characters"
 
 describe.concurrent("a first start", () => {
-  it.effect("prints lines that send a message and read it back as sent", () =>
-    Effect.gen(function* () {
-      const server = yield* aServer()
-      const [send = "", read = ""] = (yield* server.stdout).match(/^ *curl .+$/gm) ?? []
-      const accepted = yield* pasted<processes.SeenMessage>(send)
-      assert.strictEqual(accepted.status, "queued")
-      yield* processes.waitUntil(
-        "the message is sent",
-        Effect.map(pasted<processes.SeenMessage>(read), (message) =>
-          message.id === accepted.id && message.status === "sent" ? message : undefined,
-        ),
-      )
-      assert.deepStrictEqual(yield* server.operator.sent, ["Hello"])
-    }),
+  it.effect(
+    "takes the README's first message, and prints lines that send another and read it",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* aServer()
+        const key = server.kept.liveKey ?? ""
+        const page = yield* Effect.promise(() => readFile(join(root, "README.md"), "utf8"))
+        const shown = Array.from(page.matchAll(/```sh\n([^`]*curl [^`]*)```/g), ([, lines = ""]) =>
+          lines.replaceAll("http://127.0.0.1:8080", server.url).replace("the live key", key),
+        )
+        assert.lengthOf(shown, 2)
+        const printed = (yield* server.stdout).match(/^ *curl .+$/gm) ?? []
+        for (const [at, [send = ""]] of [shown, printed].entries()) {
+          const { id, status } = yield* pasted<processes.SeenMessage>(send)
+          assert.deepStrictEqual([id, status], [at + 1, "queued"])
+        }
+        // Both read the first.
+        for (const [, read = ""] of [shown, printed]) {
+          yield* processes.waitUntil(
+            "the message is sent",
+            Effect.map(pasted<processes.SeenMessage>(`KEY=${key}; ${read}`), ({ id, status }) =>
+              id === 1 && status === "sent" ? true : undefined,
+            ),
+          )
+        }
+        yield* server.caller.until(2, "sent")
+        assert.deepStrictEqual(yield* server.operator.sent, ["Hello", "Hello"])
+      }),
   )
 
   it.effect(
