@@ -120,9 +120,10 @@ export class MessageStore extends Context.Service<
     /** One round trip: claims the `Idempotency-Key` when there is one and reads all facts. */
     loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
     /**
-     * Writes the whole acceptance or nothing: messages, allowance, quota, the finished idempotency record. Guards, in this order: the claim is still
-     * held (`idempotency`), the number is not removed nor its workspace deleted (`number`), the
-     * allowance is left (`allowance`), the quota has room (`quota`, exactly as `Quota.ts` says).
+     * Writes the whole acceptance or nothing: messages, allowance, quota, the finished idempotency
+     * record. Guards, in this order: the claim is still held (`idempotency`), the number is not removed
+     * nor its workspace deleted (`number`), the allowance is left (`allowance`), the quota has room
+     * (`quota`, exactly as `Quota.ts` says).
      */
     accept(acceptance: Acceptance): Effect.Effect<AcceptanceOutcome, StoreUnavailable>
     /**

@@ -4,7 +4,6 @@
  * contact, media, allowance, daily quota (contract: Order of checks).
  */
 import { Result } from "effect"
-import type { Contact } from "../recipient/Contact.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { Ids } from "../Ids.ts"
@@ -12,6 +11,7 @@ import { transportId } from "../Ids.ts"
 import { mayUse } from "../key/ApiKey.ts"
 import type { Sender } from "../key/Caller.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
+import type { Contact } from "../recipient/Contact.ts"
 import { recipientKey } from "../recipient/Recipient.ts"
 import type { Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"

@@ -134,8 +134,9 @@ const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number)
 
 /**
  * How a number's connection stands. A number that sends nothing because it is paused shows the reason of
- * the pause, unless its connection has ended for one that has to be mended first. `keepsConnections`: its transport has connections that
- * processes keep and report; a simulated phone is connected when its status says so.
+ * the pause, unless its connection has ended for one that has to be mended first. `keepsConnections`: its
+ * transport has connections that processes keep and report; a simulated phone is connected when its
+ * status says so.
  */
 export const connectionOf = (
   facts: ConnectionFacts,

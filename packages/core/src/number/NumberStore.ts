@@ -57,8 +57,9 @@ export class NumberStore extends Context.Service<
       ids: ReadonlyArray<NumberId>,
     ): Effect.Effect<ReadonlyMap<NumberId, NumberSettings>, StoreUnavailable>
     /**
-     * Changes label, pacing and proxy; of changes at once none is lost. With another pacing the limits of the lane are looked at anew; a
-     * rest that has begun goes on. Null when unknown, removed, or of another workspace.
+     * Changes label, pacing and proxy; of changes at once none is lost. With another pacing the limits
+     * of the lane are looked at anew; a rest that has begun goes on. Null when unknown, removed, or of
+     * another workspace.
      */
     change(
       workspaceId: WorkspaceId,

@@ -34,7 +34,7 @@ export const mayHaveLeft = ({ interruptions }: Pick<Attempts, "interruptions">):
  */
 export const isInHands = (attempts: Attempts): boolean => attempts.leased || mayHaveLeft(attempts)
 
-/** Whether an expired message is left to the expiry sweep: not while it may have left. */
+/** Whether a claim may hand the message out: one that has expired is left to the sweep unless it may have left. */
 export const mayBeHandedOut = (
   message: Pick<Message, "expiresAt">,
   attempts: Pick<Attempts, "interruptions">,
@@ -182,7 +182,7 @@ export type LaneChange =
 const latest = (moment: number, ...others: ReadonlyArray<number | null>): number =>
   others.reduce<number>((late, other) => Math.max(late, other ?? late), moment)
 
-/** What comes after an endless pause does not come by itself. */
+/** The moment; null for one behind a pause without an end, since it does not come by itself. */
 const ifEver = (moment: number): number | null => (Number.isFinite(moment) ? moment : null)
 
 /**

@@ -108,10 +108,11 @@ export class LaneQueue extends Context.Service<
     ): Effect.Effect<ReadonlySet<NumberId>, StoreUnavailable>
     /**
      * Settles attempts, each only if its lease is still the lane's; the message's state, its event,
-     * what it gives back and the lane's next due moment in one commit. Where the number's new
-     * recipients are limited by then, the recipient of what was sent is none from now on. A lane with more to send goes
-     * to the back of the line, so that every number makes progress. What another transaction holds
-     * up for long, such as a caller's own, is left for later: the others are settled.
+     * what it gives back and the lane's next due moment in one commit. If the number's pacing limits
+     * new recipients at that time, the recipient of what was sent is no new one from then on. A lane
+     * with more to send goes to the back of the line, so that every number makes progress. What
+     * another transaction holds up for long, such as a caller's own, is left for later: the others are
+     * settled.
      */
     settle(
       settlements: ReadonlyArray<Settlement>,

@@ -66,18 +66,23 @@ export class WorkStatus extends Context.Service<
   {
     /**
      * The earliest moment at which that kind has or will have something due that its loop could
-     * take; may lie in the past, null when nothing waits. For lanes: free claimable lanes count
-     * with their next due moment, claimed ones with the end of their lease, resting ones (send cap,
-     * flood wait) with the end of their rest, those of disconnected numbers not at all. What is in
-     * flight counts for no other kind, since its loop may not take it. Stranded messages are always
-     * due. For deliveries: those in flight count with the end of their lease, those that may not be
-     * claimed before that not at all; callbacks of a `crowded` workspace do not count. For number
-     * checks: those that no worker could claim do not count, claimed ones with the end of their lease. Of lanes and checks of a
-     * `crowded` workspace, of which the loop may hold no more, only the ends of leases count. For
-     * linking: attempts with their end, held ones also with the end of their lease, live ones that
-     * no worker holds since they were asked for unless their workspace is `crowded`, test ones with
-     * the moment at which they link themselves. What only the holder of a number that is not `owned`
-     * could take does not count.
+     * take; may lie in the past, null when nothing waits. What counts, and with which moment:
+     *
+     * - lanes: free ones that can be claimed with the moment at which they are next due, resting ones
+     *   (send cap, flood wait) with the end of their rest, claimed ones with the end of their lease;
+     *   those of disconnected numbers not at all. What is in flight counts for lanes alone.
+     * - stranded messages: always due.
+     * - deliveries: those in flight with the end of their lease; those that may not be claimed before
+     *   that not at all.
+     * - number checks: claimed ones with the end of their lease; those that no worker could claim not
+     *   at all.
+     * - linking: attempts with their end, held ones also with the end of their lease, test ones with
+     *   the moment at which they link themselves, live ones that no worker holds with the moment at
+     *   which they were asked for.
+     *
+     * `crowded`: workspaces of which the loop may hold no more. Of their lanes and number checks only
+     * the ends of leases count; their callbacks do not, nor do linking attempts that no worker holds,
+     * but for their end. What only the holder of a number that is not `owned` could take does not count.
      */
     nextDue(
       work: Work,
