@@ -53,6 +53,15 @@ const askedNames = Effect.gen(function* () {
 })
 
 describe("compose.yaml", () => {
+  it.effect("needs of `.env` what the page's commands write there, and no more", () =>
+    Effect.gen(function* () {
+      const [, written = ""] =
+        /^for name in ([A-Z_ ]+); do /m.exec(yield* read("docs/live.md")) ?? []
+      const needed = (yield* read("compose.yaml")).matchAll(/\$\{(\w+)(?::\?[^}]*)?\}/g)
+      assert.sameMembers(written.split(" "), [...new Set(Array.from(needed, ([, name]) => name))])
+    }),
+  )
+
   it.effect("configures a server with live numbers that leaves the work to the worker", () =>
     Effect.gen(function* () {
       const environment = yield* environmentOf("server")

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Console, Effect, Redacted } from "effect"
+import { readFile } from "node:fs/promises"
 import { runDatabaseCommand } from "../src/index.ts"
 
 /** What a command says, or why it did not. */
@@ -37,6 +38,18 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* told("migrate", { DATABASE_URL, DATABASE_SCHEMA: "No" }),
           /must be 1 to 40/,
         )
+      }),
+    )
+
+    it.effect("what the page about PostgreSQL runs are commands", () =>
+      Effect.gen(function* () {
+        const page = new URL("../../../docs/postgresql.md", import.meta.url)
+        const text = yield* Effect.promise(() => readFile(page, "utf8"))
+        const named = [...text.matchAll(/apps\/server\/src\/main\.ts ([\w-]+)$/gm)]
+        assert.isNotEmpty(named)
+        for (const [, name = ""] of named) {
+          assert.match(yield* told(name, { DATABASE_URL: "memory:" }), /must name a PostgreSQL/)
+        }
       }),
     )
 

@@ -118,6 +118,14 @@ layer(layerSharing)("the page about monitoring", (test) => {
   )
 })
 
+it("the page scrapes the server's usual port, and the one that it gives a worker", () => {
+  const [, targets = ""] = /^      - targets: (\[.+\])$/m.exec(page) ?? []
+  const readme = readFileSync(new URL("../../../../README.md", import.meta.url), "utf8")
+  const [, usual] = /^\| `PORT`[^|]*\| `(\d+)`/m.exec(readme) ?? []
+  const [, ofWorker] = /^`METRICS_PORT=(\d+)`/m.exec(page) ?? []
+  assert.deepStrictEqual(JSON.parse(targets), [`127.0.0.1:${usual}`, `127.0.0.1:${ofWorker}`])
+})
+
 describe("a query", () => {
   it("is read with all that stands around each metric", () => {
     const query = `histogram_quantile(0.9, sum by (le) (rate(a_bucket{b="c",d!="e"}[5m]))) > 1

@@ -16,7 +16,8 @@ import { pathToFileURL } from "node:url"
 import { aSender, bodyOf, operate, settle } from "../Records.ts"
 import { aClient, sends } from "../v1/Asking.ts"
 import { send } from "../v2/Asking.ts"
-import { anEndpoint, layerWithWayOut } from "./Asking.ts"
+import { anEndpoint, ask, layerWithWayOut } from "./Asking.ts"
+import type { EndpointBody } from "./Asking.ts"
 import { aReceiver } from "./Receiver.ts"
 import type { Delivery } from "./Receiver.ts"
 
@@ -172,6 +173,53 @@ const expected = (cases: ReadonlyArray<Case>) =>
     cases,
     cases.map(({ valid }) => valid),
   )
+
+const parsed = (json: string) => JSON.parse(json) as Readonly<Record<string, unknown>>
+
+layer(layerWithWayOut())("the page about webhooks shows", (it) => {
+  it.effect("a request that adds an endpoint", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const shown = yield* Effect.promise(() => recipe("sh"))
+      const [, path = "", json = ""] =
+        /^curl https:\/\/messages\.example\.com(\S+) [^]* -d '([^']+)'$/.exec(shown) ?? []
+      const { secret } = bodyOf<EndpointBody>(
+        yield* ask({ method: "POST", path, token, json: parsed(json) }),
+        201,
+      )
+      assert.match(secret, /^[0-9a-f]{64}$/)
+    }),
+  )
+
+  it.effect("an event as it arrives", () =>
+    Effect.gen(function* () {
+      const shown = parsed(yield* Effect.promise(() => recipe("json")))
+      const { delivery } = yield* aWebhook
+      const event = parsed(delivery.raw.toString("utf8"))
+      assert.deepStrictEqual(Object.keys(shown), Object.keys(event))
+      const messageOf = ({ data }: typeof event) => (data as { readonly message: object }).message
+      const { "…": _, ...message } = { "…": "", ...messageOf(shown) }
+      assert.containsAllKeys(messageOf(event), Object.keys(message))
+    }),
+  )
+
+  it.effect("a callback as it arrives", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { credentials } = yield* aClient()
+      const toGroup = { phone: null, group_name: "No such group", webhook: receiver.url }
+      yield* sends(credentials, toGroup)
+      yield* settle
+      assert.lengthOf(receiver.deliveries, 1)
+      const { headers, method, raw } = receiver.deliveries[0]!
+      const form = raw.toString("utf8").replace(/\d+/, "17")
+      assert.strictEqual(
+        yield* Effect.promise(() => recipe("text")),
+        `${method} /callback\nContent-Type: ${headers["content-type"]}\n\n${form}`,
+      )
+    }),
+  )
+})
 
 describe("the recipe of the documentation", () => {
   layer(layerWithWayOut())("over real sockets", (it) => {
