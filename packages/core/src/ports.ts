@@ -304,8 +304,8 @@ export type {
   Transport,
   TransportEvent,
 } from "./transport/Transport.ts"
-export { Version1ListStore } from "./request/Version1Lists.ts"
-export type { OffsetPage, OffsetQuery, Period } from "./request/Version1Lists.ts"
+export { Version1ListStore } from "./Version1Lists.ts"
+export type { OffsetPage, OffsetQuery, Period } from "./Version1Lists.ts"
 export { endpointLimit, isToldOf, webhookEventTypes } from "./webhook/WebhookEndpoint.ts"
 export type {
   DeliveryAttempt,

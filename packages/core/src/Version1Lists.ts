@@ -1,22 +1,22 @@
 /**
  * The lists of version 1: by page or offset, newest first and with a total (contract: Version 1). The
- * records are version 2's, of the key's mode. What is added meanwhile shifts such pages; `Page.ts` has
- * those that do not shift.
+ * records are version 2's, of the key's mode. What is added meanwhile shifts such pages;
+ * `request/Page.ts` has those that do not shift.
  */
 import { Context, Effect, Layer } from "effect"
-import { refuse } from "../error/Refusal.ts"
-import type { Failure } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { NumberCheckId } from "../Ids.ts"
-import { permit, scopeOf } from "../key/Caller.ts"
-import type { Caller, CallerScope } from "../key/Caller.ts"
-import type { MediaType } from "../media/contentType.ts"
-import type { MediaFile } from "../media/Media.ts"
-import type { Message } from "../message/Message.ts"
-import { NumberCheckStore } from "../numberCheck/NumberCheck.ts"
-import type { CheckResultStatus, NumberCheckResult } from "../numberCheck/NumberCheck.ts"
-import type { Reminder } from "../reminder/Reminder.ts"
-import { dayMillis } from "./RateWindow.ts"
+import { refuse } from "./error/Refusal.ts"
+import type { Failure } from "./error/Refusal.ts"
+import type { StoreUnavailable } from "./error/StoreUnavailable.ts"
+import type { NumberCheckId } from "./Ids.ts"
+import { permit, scopeOf } from "./key/Caller.ts"
+import type { Caller, CallerScope } from "./key/Caller.ts"
+import type { MediaType } from "./media/contentType.ts"
+import type { MediaFile } from "./media/Media.ts"
+import type { Message } from "./message/Message.ts"
+import { NumberCheckStore } from "./numberCheck/NumberCheck.ts"
+import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberCheck.ts"
+import type { Reminder } from "./reminder/Reminder.ts"
+import { dayMillis } from "./request/RateWindow.ts"
 
 export interface OffsetQuery {
   /** Records to leave out at the front. */
