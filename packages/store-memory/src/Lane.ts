@@ -56,6 +56,7 @@ export const openLane = (
     removed: false,
     lease: 0,
     inFlight: null,
+    inDoubt: null,
     waiting: new Sorted(byDue),
     waitingTest: new Set(),
     nextDue: null,
@@ -76,8 +77,19 @@ export const standing = ({ number, removed }: Lane) => ({
   removed,
 })
 
+/** The first message of the lane, what is in flight included. */
+const firstOf = ({ inDoubt, inFlight, waiting }: Lane): MessageRow | undefined =>
+  inFlight?.row ?? inDoubt ?? waiting.first
+
+/** An attempt at the message was broken off, or its outcome is not known. */
+export const interrupted = (row: MessageRow): void => {
+  row.interruptions++
+  row.lane.inDoubt = row
+}
+
 /** The first message of the lane that can be handed out once it is due. */
-export const firstToLeave = ({ waiting }: Lane, now: number): MessageRow | null => {
+export const firstToLeave = ({ inDoubt, waiting }: Lane, now: number): MessageRow | null => {
+  if (inDoubt !== null) return inDoubt
   for (const row of waiting) if (mayBeHandedOut(row.message, row, now)) return row
   return null
 }
@@ -118,7 +130,7 @@ export const setStatus = (
 
 /** Until when the first message is held back, by that pause too; what is in flight was interrupted by then. */
 export const heldUntil = (lane: Lane, pausedUntil: number | null): number | null => {
-  const first = lane.waiting.first
+  const first = firstOf(lane)
   if (first === undefined) return pausedUntil
   const interruptions = first.interruptions + (lane.inFlight?.row === first ? 1 : 0)
   const { expiresAt } = first.message
@@ -127,7 +139,7 @@ export const heldUntil = (lane: Lane, pausedUntil: number | null): number | null
 
 /** Notes what happened to the lane. */
 export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
-  const { control, inFlight, limitedUntil: limited, nextDue, removed, restsUntil, waiting } = lane
+  const { control, inDoubt, inFlight, limitedUntil: limited, nextDue, removed, restsUntil } = lane
   const { first: pause } = control.pauses
   lane.nextDue = nextDueAfter(
     {
@@ -136,7 +148,7 @@ export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
       restsUntil,
       limitedUntil: limited,
       heldUntil: heldUntil(lane, pause === null ? null : endOf(pause)),
-      mayHaveLeft: waiting.first !== undefined && mayHaveLeft(waiting.first),
+      mayHaveLeft: inDoubt !== null,
       removed,
     },
     change,
@@ -146,18 +158,16 @@ export const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
 
 /** Puts the lane into its place in the agenda. */
 const reschedule = (tables: Tables, lane: Lane): void => {
-  const { inFlight, nextDue, waiting } = lane
+  const { inFlight, nextDue } = lane
+  const row = firstOf(lane)
   const first =
-    waiting.first === undefined
-      ? null
-      : { leased: inFlight !== null, interruptions: waiting.first.interruptions }
+    row === undefined ? null : { leased: inFlight !== null, interruptions: row.interruptions }
   placeInAgenda(tables.agenda, lane, isClaimable(standing(lane), first) ? nextDue : null)
 }
 
 /** Its number connected or dropped out. The next due moment is kept while nothing may have left. */
 export const turnWithNumber = (tables: Tables, lane: Lane, now: number): void => {
-  const { first } = lane.waiting
-  if (first !== undefined && mayHaveLeft(first)) {
+  if (lane.inDoubt !== null) {
     turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   } else reschedule(tables, lane)
 }
@@ -243,6 +253,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
     return
   }
   lane.waiting.delete(row)
+  if (lane.inDoubt === row) lane.inDoubt = null
   if (sentAt !== null) {
     const name = recipientName(row.message.to)
     if (!lane.recipients.has(name)) lane.recipients.set(name, sentAt)
@@ -275,12 +286,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.limitedUntil = null
   lane.control = { ...lane.control, pauses: noPauses }
   tables.linkings.delete(lane.number.id)
-  const head = lane.waiting.first
-  turn(tables, lane, {
-    _tag: "Removed",
-    now,
-    mayHaveLeft: head !== undefined && mayHaveLeft(head),
-  })
+  turn(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })
   for (const row of [...lane.waiting, ...lane.waitingTest]) {
     withdraw(tables, row)
     if (!isInFlight(row)) offer(tables, row)

@@ -22,6 +22,7 @@ import {
   firstDueAt,
   firstToLeave,
   heldUntil,
+  interrupted,
   limitsOf,
   release,
   take,
@@ -45,7 +46,7 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   if (paused !== null && paused > now) return { ...nothing, until: paused }
   if (lane.inFlight !== null) return { row: lane.inFlight.row }
   const row = firstToLeave(lane, now)
-  if (row === null || row.message.dueAt > now) return nothing
+  if (row === null || (row !== lane.inDoubt && row.message.dueAt > now)) return nothing
   const limited = limitsOf(lane, row, now, sendCap)
   return limited === null ? { row } : { row: null, until: limited, limited }
 }
@@ -74,7 +75,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
       const { inFlight } = lane
       if (inFlight !== null) {
         // Its worker died under it, and the pause began before another could take it up.
-        inFlight.row.interruptions++
+        interrupted(inFlight.row)
         lane.inFlight = null
         tables.inFlight.delete(lane.number.id)
       }
@@ -84,7 +85,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
     }
     const { row } = offer
     // Begun before, and never settled.
-    if (lane.inFlight !== null) row.interruptions++
+    if (lane.inFlight !== null) interrupted(row)
     take(tables, row, query.leaseUntil)
     claimed.push({
       message: messageOf(row),
@@ -116,7 +117,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
   const settled = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
   if (settled !== id) return undefined
   if (settlement._tag === "Ended") finish(tables, row, settlement.change)
-  else if (settlement.interrupted) row.interruptions++
+  else if (settlement.interrupted) interrupted(row)
   lane.restsUntil = notBefore
   if (breaker !== null) {
     const { pause, strikes } = breaker

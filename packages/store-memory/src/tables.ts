@@ -126,6 +126,11 @@ export interface Lane extends InAgenda {
   /** Of the latest claim; grows with each. */
   lease: number
   inFlight: InFlight | null
+  /**
+   * Of which an attempt was begun and its outcome is not known. It goes before all others, also before
+   * those that are due earlier by a clock that was set back since.
+   */
+  inDoubt: MessageRow | null
   /** Live messages, what is in flight included, in the order in which they leave. */
   readonly waiting: Sorted<MessageRow>
   readonly waitingTest: Set<MessageRow>

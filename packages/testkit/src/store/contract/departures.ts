@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"
 import { lookUp, stateOf } from "../Reading.ts"
-import { claim, claimOne, endedAs, failed, sent, settle } from "../Sending.ts"
+import { again, claim, claimOne, endedAs, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
@@ -92,6 +92,47 @@ export const departures: Topic = (it) => {
         [message.id, "message.cancelled"],
       ])
       assert.deepStrictEqual(yield* claim([number], { now: noon + hour }), [])
+    }),
+  )
+
+  it.effect(
+    "what may have left comes before what fell due earlier, by a clock set back since",
+    () =>
+      Effect.gen(function* () {
+        const { workspace, number } = yield* aStage()
+        const later = noon + hour
+        const doubtful = yield* aMessage(number, { sendAt: later })
+        yield* settle(
+          [again(yield* claimOne(number, { now: later }), { interrupted: true })],
+          later,
+        )
+        const early = yield* aMessage(number)
+        const repeat = yield* claimOne(number, { now: later })
+        assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [doubtful.id, 1])
+        yield* settle([again(repeat)], later)
+        yield* NumberStore.use((store) => store.remove(workspace.id, number.id, later))
+        const stranded = ids(yield* MessageStore.use((store) => store.stranded(100_000)))
+        assert.include(stranded, early.id)
+        assert.notInclude(stranded, doubtful.id)
+        const last = yield* claimOne(number, { now: later })
+        assert.deepStrictEqual([last.message.id, last.removed], [doubtful.id, true])
+        assert.deepStrictEqual(yield* settle([failed(last)], later), [doubtful.id])
+      }),
+  )
+
+  it.effect("the same is concluded while its number is away, once it has expired", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const later = noon + hour
+      const doubtful = yield* aMessage(number, { sendAt: later, expiresAt: later + minute })
+      yield* settle([again(yield* claimOne(number, { now: later }), { interrupted: true })], later)
+      yield* aMessage(number)
+      yield* NumberStore.use((store) =>
+        store.setStatus(number.id, "disconnected", undefined, later),
+      )
+      assert.deepStrictEqual(yield* claim([number], { now: later }), [])
+      const last = yield* claimOne(number, { now: later + minute })
+      assert.strictEqual(last.message.id, doubtful.id)
     }),
   )
 
