@@ -32,6 +32,21 @@ const smoke = (json: string) =>
     return Effect.sync(() => child.kill("SIGTERM"))
   })
 
+it.effect("the page about performance asks for rows that there are", () =>
+  Effect.gen(function* () {
+    const page = resolve(import.meta.dirname, "../../../docs/performance.md")
+    const text = yield* Effect.promise(() => readFile(page, "utf8"))
+    const asked = [...text.matchAll(/ bench --only (\S+)/g)].flatMap(([, ids = ""]) =>
+      ids.split(","),
+    )
+    assert.isNotEmpty(asked)
+    assert.includeMembers(
+      rows.map(({ id }) => id),
+      asked,
+    )
+  }),
+)
+
 describe("the benchmarks' smoke run", () => {
   it.effect("prints every row with its ratios, after each result was checked", () =>
     Effect.gen(function* () {
