@@ -1,41 +1,24 @@
 /** Clocks that are set forward, and machines that sleep: timers know nothing of either. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Latch } from "effect"
+import { Effect } from "effect"
 import type { Scope } from "effect"
-import { RealTime } from "../../src/ports.ts"
+import { withLeaps } from "./Leaping.ts"
 import { events, send, sendBatch, status, statuses } from "./Operations.ts"
 import { log, scheduled } from "./Reminding.ts"
 import { ahead, aSender, hour, inAService, minute, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
 
-/** A service whose clock leaps, while its timers go on as if nothing had happened. */
+/** A service whose clock leaps, and that has done before and after it what there was to do. */
 const inALeapingService = <E>(
   test: (
     leap: (millis: number) => Effect.Effect<void, unknown, TestService>,
   ) => Effect.Effect<void, E, TestService | Scope.Scope>,
 ) =>
-  Effect.gen(function* () {
-    const steady = yield* Clock.Clock
-    const realTime = yield* RealTime
-    const leaps = Latch.makeUnsafe(false)
-    let leapt = 0
-    const now = () => steady.currentTimeMillisUnsafe() + leapt
-    const leap = (millis: number) =>
-      Effect.gen(function* () {
-        yield* settled
-        leapt += millis
-        yield* leaps.release
-        yield* settled
-      })
-    yield* inAService(test(leap)).pipe(
-      Effect.provideService(RealTime, { ...realTime, untilLeap: leaps.await }),
-      Effect.provideService(Clock.Clock, {
-        ...steady,
-        currentTimeMillisUnsafe: now,
-        currentTimeMillis: Effect.sync(now),
-      }),
-    )
-  })
+  withLeaps((leap) =>
+    inAService(
+      test((millis) => settled.pipe(Effect.andThen(leap(millis)), Effect.andThen(settled))),
+    ),
+  )
 
 describe("when its machine has slept, or its clock was set forward", () => {
   it.effect("a service does at once what fell due meanwhile, and not what did not", () =>

@@ -1,0 +1,30 @@
+/** A clock that is set forward and back, while timers go on as if nothing had happened. */
+import { Clock, Effect, Latch } from "effect"
+import { RealTime } from "../../src/ports.ts"
+
+/** Sets the clock forward by so many milliseconds, or back where they are below zero. */
+export type Leap = (millis: number) => Effect.Effect<void>
+
+export const withLeaps = <A, E, R>(
+  use: (leap: Leap) => Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const steady = yield* Clock.Clock
+    const realTime = yield* RealTime
+    const leaps = Latch.makeUnsafe(false)
+    let leapt = 0
+    const now = () => steady.currentTimeMillisUnsafe() + leapt
+    const leap: Leap = (millis) =>
+      Effect.suspend(() => {
+        leapt += millis
+        return millis > 0 ? Effect.asVoid(leaps.release) : Effect.void
+      })
+    return yield* use(leap).pipe(
+      Effect.provideService(RealTime, { ...realTime, untilLeap: leaps.await }),
+      Effect.provideService(Clock.Clock, {
+        ...steady,
+        currentTimeMillisUnsafe: now,
+        currentTimeMillis: Effect.sync(now),
+      }),
+    )
+  })
