@@ -167,7 +167,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the front d
     ),
   )
 
-  it.effect("is closed in time although its database is frozen", () =>
+  it.effect("drains and is closed in time although its database is frozen", () =>
     Effect.flatMap(aDatabase, ({ address, dataDirectory, freeze, pool, thaw }) =>
       Effect.promise(async () => {
         const opening = [{ postgres: address }, { pool }].map(async (store) => {
@@ -175,6 +175,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the front d
             store,
             dataDirectory,
             shutdownMillis: 500,
+            worker: "postgres" in store,
             logger: aLog().logger,
           })
           const { api } = await aShop(messaging)
@@ -185,6 +186,10 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the front d
         await freeze()
         // Each has statements under way, of which no answer will come.
         const underWay = doors.map(({ api }) => Promise.allSettled([api.messages.list().page()]))
+        const drains = doors.map(({ messaging }) => messaging.drain({ atMostMillis: 100 }))
+        for (const { finished, sent } of await Promise.all(drains)) {
+          assert.deepStrictEqual([finished, sent], [false, 0])
+        }
         await Promise.all(doors.map(({ messaging }) => messaging.close()))
         await thaw()
         await Promise.all(underWay)

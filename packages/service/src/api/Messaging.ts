@@ -170,7 +170,7 @@ export interface Messaging {
   /**
    * Works off what is due now, with `worker: false` too: for cron jobs and programs that run for one
    * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out), and then
-   * once what is under way has ended, at most `shutdownMillis` later. Fails with `validation_failed`,
+   * once what is under way has ended, at most `shutdownMillis` later (a second more beside a PostgreSQL that does not answer). Fails with `validation_failed`,
    * `cannot_start` (phones are simulated, and numbers of the store are linked for real).
    */
   readonly drain: (options?: DrainOptions) => Promise<Drained>

@@ -2,8 +2,7 @@
 import { Admission, Caller, Workspaces, roles, scopes } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
-import { sleepInRealTime } from "@messaging-service/core/ports"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import type { Context } from "effect"
 import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"
 import type { OpenOptions } from "../api/options.ts"
@@ -17,11 +16,8 @@ import { closed, errorOfRefusal } from "./failure.ts"
 import { makeHandler } from "./handler.ts"
 import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
 import { startsWorker } from "./settings.ts"
-import { startWork } from "./work.ts"
+import { exitWithin, giveBackMillis, startWork } from "./work.ts"
 import { operatorApi, workspacesApi } from "./workspaces.ts"
-
-/** What the worker may take longer than it waits, to give back what did not end. */
-const giveBackMillis = 1000
 
 /** How long a shared store may take to let go: one that is frozen never answers. */
 const letGoMillis = 2000
@@ -77,17 +73,12 @@ export const makeMessaging = (
     const work = yield* startWork(
       startsWorker(options),
       isSimulated ? requireNoLinkedNumbers : Effect.void,
+      stopMillis,
     )
     const handler = makeHandler(context, options.http ?? {}, {
       publicUrl,
       isClosed: calls.isClosed,
     })
-
-    /** Goes on after so long at most, in real time; the rest is done beside it. */
-    const within = (millis: number, effect: Effect.Effect<void>) =>
-      Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
-        Effect.asVoid(Effect.raceFirst(Fiber.await(fiber), sleepInRealTime(millis))),
-      )
 
     /** Calls and attempts that are under way end, and listeners hear of them. */
     const ending = Effect.all([calls.ended, work.stop], {
@@ -101,8 +92,8 @@ export const makeMessaging = (
     )
 
     const close = Effect.andThen(
-      within(stopMillis + giveBackMillis, ending),
-      isShared ? within(letGoMillis, lettingGo) : lettingGo,
+      exitWithin(stopMillis + giveBackMillis, ending),
+      isShared ? Effect.asVoid(exitWithin(letGoMillis, lettingGo)) : lettingGo,
     )
 
     let closing: Promise<void> | undefined

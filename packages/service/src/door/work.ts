@@ -1,7 +1,7 @@
 /** The worker of a process that embeds the service: running from the start, or for a drain alone. */
 import { Settled, Worker, counted } from "@messaging-service/core"
 import type { Failure, StoreUnavailable } from "@messaging-service/core"
-import { sleepInRealTime } from "@messaging-service/core/ports"
+import { RealTime, sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect, Fiber } from "effect"
 import type { DrainOptions, Drained } from "../api/Messaging.ts"
 import type { CannotStart, ComposedService } from "../compose/index.ts"
@@ -11,6 +11,15 @@ import { fields, millis, refusalOf } from "./rules.ts"
 const drainMillis = 20_000
 
 const drainOptions = fields<DrainOptions>({ atMostMillis: millis })
+
+/** What the worker may take longer than it waits, to give back what did not end. */
+export const giveBackMillis = 1000
+
+/** Its exit, or null where it takes longer than so long in real time: then it goes on beside what follows. */
+export const exitWithin = <A, E, R>(atMost: number, effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
+    Effect.raceFirst(Fiber.await(fiber), Effect.as(sleepInRealTime(atMost), null)),
+  )
 
 export interface Work {
   readonly drain: (
@@ -27,6 +36,7 @@ export interface Work {
 export const startWork = (
   running: boolean,
   mayRun: Effect.Effect<void, StoreUnavailable | CannotStart, ComposedService>,
+  stopMillis: number,
 ): Effect.Effect<Work, never, ComposedService> =>
   Effect.gen(function* () {
     const { run } = yield* Worker
@@ -45,26 +55,37 @@ export const startWork = (
       if (--needed > 0 || loops === null) return Effect.void
       const ending = loops
       loops = null
-      return Fiber.interrupt(ending)
+      // A store that does not answer must not hold up the drain.
+      return exitWithin(stopMillis + giveBackMillis, Fiber.interrupt(ending))
     })
 
     const drain = (options: DrainOptions | undefined) =>
       Effect.gen(function* () {
         const wrong = refusalOf(drainOptions, options)
         if (wrong !== undefined) return yield* wrong
-        if (!running) yield* mayRun
+        const { stopwatch } = yield* RealTime
+        const since = yield* stopwatch
         const atMostMillis = options?.atMostMillis ?? drainMillis
+        /** Null once the time is over. */
+        const inTime = <A, E>(effect: Effect.Effect<A, E, ComposedService>) =>
+          Effect.gen(function* () {
+            const fiber = yield* Effect.forkDetach(effect)
+            const left = Effect.suspend(() => sleepInRealTime(Math.max(0, atMostMillis - since())))
+            const exit = yield* Effect.raceFirst(Fiber.await(fiber), Effect.as(left, null))
+            fiber.interruptUnsafe()
+            return exit === null ? null : { found: yield* exit }
+          })
         const before = yield* counted
-        const outcome = yield* Effect.acquireUseRelease(
-          need,
-          () =>
-            Effect.raceFirst(
-              Effect.map(settled, (nextDue) => ({ finished: true, nextDue })),
-              Effect.as(sleepInRealTime(atMostMillis), { finished: false, nextDue: null }),
-            ),
-          // What is under way ends first, and counts.
-          () => needNoMore,
-        )
+        const mayNow = running ? { found: undefined } : yield* inTime(mayRun)
+        const outcome =
+          mayNow === null
+            ? null
+            : yield* Effect.acquireUseRelease(
+                need,
+                () => inTime(settled),
+                // What is under way ends first, and counts.
+                () => needNoMore,
+              )
         const after = yield* counted
         return {
           sent: after.sent - before.sent,
@@ -73,8 +94,8 @@ export const startWork = (
           expired: after.expired - before.expired,
           delivered: after.delivered - before.delivered,
           notDelivered: after.notDelivered - before.notDelivered,
-          finished: outcome.finished,
-          nextDueAt: outcome.nextDue === null ? null : new Date(outcome.nextDue),
+          finished: outcome !== null,
+          nextDueAt: outcome === null || outcome.found === null ? null : new Date(outcome.found),
         }
       })
 
