@@ -147,6 +147,8 @@ class Shop extends Context.Service<
   Shop,
   Opened & {
     readonly api: Api
+    /** The same library on another database. */
+    readonly apart: Opened
     readonly send: (text: string, transaction: Transaction) => Promise<unknown>
     /** The orders and the texts of messages that are there since it was asked last; the messages are sent. */
     readonly placed: () => Promise<{
@@ -170,10 +172,13 @@ class Shop extends Context.Service<
           Effect.promise(() => open({ store, dataDirectory, worker: false })),
           ({ close }) => Effect.promise(close),
         )
-        const library = yield* Effect.acquireRelease(
-          Effect.sync(() => opening(database)),
-          ({ close }) => Effect.promise(close),
-        )
+        const openedOn = (place: TestDatabase) =>
+          Effect.acquireRelease(
+            Effect.sync(() => opening(place)),
+            ({ close }) => Effect.promise(close),
+          )
+        const library = yield* openedOn(database)
+        const apart = yield* openedOn(yield* (yield* EmbeddedPostgres).createDatabase())
         const api = yield* Effect.promise(async () => {
           await own.query("create table public.orders (id integer primary key)")
           const numbers = [{ phone: "+15550100001" }]
@@ -183,6 +188,7 @@ class Shop extends Context.Service<
         return Shop.of({
           ...library,
           api,
+          apart,
           send: (text, transaction) => api.messages.send({ to: { phone }, text }, { transaction }),
           placed: async () => {
             const { rows } = await own.query("delete from public.orders returning id")
@@ -267,12 +273,12 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
         it.effect("whose transaction cannot be joined is refused, and why", () =>
           Effect.gen(function* () {
-            const { api, placed, send, within } = yield* Shop
+            const { apart, api, placed, send, within } = yield* Shop
             yield* Effect.promise(async () => {
-              const refused = async (reason: RegExp, before: Work) => {
+              const refused = async (reason: RegExp, before: Work, inside = within) => {
                 let refusal: MessagingError | undefined
                 await failure(
-                  within(async (transaction, insert) => {
+                  inside(async (transaction, insert) => {
                     await before(transaction, insert)
                     refusal = await failure(send("No", transaction))
                     throw refusal
@@ -290,6 +296,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
                 await query("select 1 as one", [])
                 await api.messages.send({ to: { phone }, text: "Meanwhile" })
               })
+              await refused(/is read-only/, ({ query }) => query("set transaction read only", []))
+              await refused(/must be on the database/, () => Promise.resolve(), apart.within)
               assert.deepStrictEqual(await placed(), { orders: [], texts: ["Meanwhile"] })
             })
           }),

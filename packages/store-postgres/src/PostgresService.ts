@@ -1,9 +1,11 @@
 /**
- * What is the whole service's: its secrets, what callbacks are signed with, and the offset of the
- * adjustable clock, the same for all processes.
+ * What is the whole service's: its secrets, what the store is told from others by, what callbacks are
+ * signed with, and the offset of the adjustable clock, the same for all processes.
  */
+import { CallersTransactions } from "@messaging-service/core/ports"
 import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { callersTransactions, identityPlace, identityWith } from "./database/CallersTransaction.ts"
 import type { DatabaseService } from "./database/Database.ts"
 import { bigint, text } from "./database/Fields.ts"
 import { given, statement } from "./database/Statement.ts"
@@ -42,6 +44,22 @@ export const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets
   exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
   replace: (name, before, value) => replace.run(database, { name, before, value }),
 })
+
+/** By what this store is told from others; the first process that starts on it gives it the mark. */
+const ownIdentity = statement("store.identity", given({ place: text }))`
+insert into service_secrets (name, value)
+values ($place, gen_random_uuid()::text)
+on conflict (name) do update
+set name = excluded.name
+returning ${identityWith("value")} as identity`
+
+/** A store of one process alone has no transactions of callers. */
+export const transactionsOn = (database: DatabaseService) =>
+  database.joinable
+    ? Effect.map(ownIdentity.one<string>(database, { place: identityPlace }), (identity) =>
+        callersTransactions(database.schema, identity),
+      )
+    : Effect.succeed(CallersTransactions.none)
 
 const getSalt = statement("callback.salt", given({ workspaceId: bigint }))`
 select w.callback_salt

@@ -2,7 +2,6 @@
 import * as ports from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import { contactStore } from "./PostgresContacts.ts"
-import { callersTransactions } from "./database/CallersTransaction.ts"
 import { Database } from "./database/Database.ts"
 import { outbox } from "./PostgresOutbox.ts"
 import { keyStore } from "./key/PostgresKeys.ts"
@@ -15,7 +14,7 @@ import { serviceFigures } from "./PostgresFigures.ts"
 import { numberCheckStore } from "./numberCheck/PostgresNumberChecks.ts"
 import { numberStore } from "./number/PostgresNumbers.ts"
 import { laneQueue, workStatus } from "./queue/PostgresLanes.ts"
-import { callbackSalts, clockStore, serviceSecrets } from "./PostgresService.ts"
+import { callbackSalts, clockStore, serviceSecrets, transactionsOn } from "./PostgresService.ts"
 import { reminderStore } from "./reminder/PostgresReminders.ts"
 import { idempotencyStore } from "./PostgresIdempotency.ts"
 import { sessionStore } from "./session/PostgresSessions.ts"
@@ -56,7 +55,7 @@ export const layerStores = Layer.effectContext(
       Context.make(ports.ShardLeases, shardLeases(database)),
       Context.make(ports.IdempotencyStore, idempotencyStore(database)),
       Context.make(ports.ClockStore, clockStore(database)),
-      Context.make(ports.CallersTransactions, callersTransactions(database)),
+      Context.make(ports.CallersTransactions, yield* transactionsOn(database)),
     )
   }),
 )

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { queryObjects } from "node:v8"
 import { Database } from "../src/database/Database.ts"
-import { callersTransactions } from "../src/database/CallersTransaction.ts"
+import { transactionsOn } from "../src/PostgresService.ts"
 import { layerPglite } from "../src/index.ts"
 import { layerPgliteDatabase, lockDirectory } from "../src/pglite/layerPgliteDatabase.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
@@ -107,7 +107,8 @@ layer(oneDatabase, { excludeTestServices: true, timeout: "60 seconds" })(
 
     it.effect("no transaction of the caller's can be joined, which is said", () =>
       Effect.gen(function* () {
-        const defect = yield* callersTransactions(yield* Database)
+        const transactions = yield* transactionsOn(yield* Database)
+        const defect = yield* transactions
           .join({ query: () => Promise.resolve({ rows: [] }) }, Effect.void)
           .pipe(Effect.catchDefect((cause) => Effect.succeed(String(cause))))
         assert.match(String(defect), /only a store on PostgreSQL/)

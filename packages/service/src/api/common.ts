@@ -88,7 +88,7 @@ export interface SendOptions extends RepeatOptions {
    * commit, and is sent after that. A refusal leaves the transaction usable. Until it ends others who
    * send from the same number wait, and so does what became of its messages; so send last and commit soon. Left idle for 5 seconds it is ended: PostgreSQL closes the connection, nothing was done,
    * and your next statement there fails. What cannot be joined (a pool, a client without a transaction, one
-   * that has failed) fails with `validation_failed`. `close` does not wait for it.
+   * that has failed or is read-only, one on another database) fails with `validation_failed`. `close` does not wait for it.
    */
   readonly transaction?: Transaction | undefined
 }

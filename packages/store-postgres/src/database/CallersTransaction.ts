@@ -11,7 +11,7 @@ import type { TransactionClient } from "@messaging-service/core/ports"
 import { Cause, Context, Effect, Exit, Semaphore } from "effect"
 import type { Values } from "./Fields.ts"
 import { sqlErrorOf, unavailable } from "./HostPool.ts"
-import { workChannel } from "./Schema.ts"
+import { qualifier, workChannel } from "./Schema.ts"
 import { asText } from "./TextValues.ts"
 
 /** A statement that a caller's transaction can hold says what its columns are. */
@@ -32,15 +32,36 @@ const boundIdle = `set_config(
   true
 )`
 
+/** Where a store keeps what it is told from others by. */
+export const identityPlace = "store-identity"
+
+/** By what a store is told from others: what it was given once, and its database, for a copy has the same mark. */
+export const identityWith = (mark: string): string =>
+  `${mark} || ' in ' || (
+    select d.oid
+    from pg_catalog.pg_database d
+    where d.datname = current_database()
+  )`
+
+/** The store that a caller's transaction must be on. */
+interface OwnStore {
+  readonly schema: string
+  readonly identity: string
+  /** The identity of the store that a statement meets. */
+  readonly met: string
+}
+
 export class Joined {
   readonly #client: TransactionClient
-  readonly #schema: string
-  /** A statement that failed: what was done since the savepoint is to be undone. */
-  failure: StoreUnavailable | null = null
+  readonly #store: OwnStore
+  /** Whether a statement has met the service's own store. */
+  #isOwn = false
+  /** What went wrong: what was done since the savepoint is to be undone. */
+  failure: StoreUnavailable | CannotJoin | null = null
 
-  constructor(client: TransactionClient, schema: string) {
+  constructor(client: TransactionClient, store: OwnStore) {
     this.#client = client
-    this.#schema = schema
+    this.#store = store
   }
 
   readonly ask = (operation: string, text: string, values: Array<string | null> = []) =>
@@ -48,7 +69,7 @@ export class Joined {
       try: () => this.#client.query(text, values),
       catch: (cause) => {
         const failure = unavailable(operation, sqlErrorOf(cause))
-        this.failure ??= failure
+        this.failure ??= blamed(failure, this.#isOwn)
         return failure
       },
     })
@@ -64,16 +85,24 @@ export class Joined {
     const { text, values } = asText(statement, parameters)
     const columns = Object.entries(answer)
     if (columns.length === 0) return Effect.as(this.ask(operation, text, values), [])
+    const met = this.#isOwn ? "" : `, ${this.#store.met} as met`
     const asked = `with answer as materialized (${text})
-select coalesce(json_agg(answer), '[]')::text as answer, ${boundIdle} as idle from answer`
-    return Effect.map(this.ask(operation, asked, values), ({ rows }) => {
-      const [row] = rows as ReadonlyArray<{ readonly answer: string }>
+select coalesce(json_agg(answer), '[]')::text as answer, ${boundIdle} as idle${met} from answer`
+    return Effect.flatMap(this.ask(operation, asked, values), ({ rows }) => {
+      const [row] = rows as ReadonlyArray<{ readonly answer: string; readonly met?: string }>
+      this.#isOwn ||= row?.met === this.#store.identity
+      if (!this.#isOwn) {
+        this.failure ??= elsewhere
+        return Effect.fail(new StoreUnavailable({ operation, cause: elsewhere }))
+      }
       const found = JSON.parse(row?.answer ?? "[]") as ReadonlyArray<Record<string, unknown>>
-      return found.map(
-        (one) =>
-          Object.fromEntries(
-            columns.map(([name, { kind }]) => [name, revived(kind.type, one[name])]),
-          ) as Row,
+      return Effect.succeed(
+        found.map(
+          (one) =>
+            Object.fromEntries(
+              columns.map(([name, { kind }]) => [name, revived(kind.type, one[name])]),
+            ) as Row,
+        ),
       )
     })
   }
@@ -83,7 +112,7 @@ select coalesce(json_agg(answer), '[]')::text as answer, ${boundIdle} as idle fr
     return Effect.asVoid(
       // Some clients cannot read a column of the type void.
       this.ask("notify", "select pg_notify($1::text, $2::text)::text as told", [
-        workChannel(this.#schema),
+        workChannel(this.#store.schema),
         payload,
       ]),
     )
@@ -143,7 +172,18 @@ const advice: Readonly<Record<string, string>> = {
   "25P02": "The transaction that was handed over has failed before: roll it back, and begin anew.",
   "40001":
     "The transaction that was handed over cannot be serialised with others: roll it back, and begin anew.",
+  "25006": "The transaction that was handed over is read-only: begin one that can write.",
+  "42501":
+    "The role of the transaction that was handed over lacks a grant: it needs those of the role that the service runs as.",
 }
+
+const elsewhere = new CannotJoin({
+  message:
+    "The transaction that was handed over does not see what this service keeps: it must be on the database that the service was opened with.",
+})
+
+/** What a transaction that sees another database, or another version there, fails with: no such table, schema, function, column. */
+const unseen: ReadonlyArray<string> = ["42P01", "3F000", "42883", "42703"]
 
 /**
  * The code of the server's error, which some libraries wrap in errors of their own; Prisma keeps it as
@@ -153,28 +193,31 @@ const codeOf = (error: unknown): string | undefined => {
   const { cause, code, driverAdapterError, meta, originalCode, reason } = (error ?? {}) as Readonly<
     Record<string, unknown>
   >
-  const known = [code, originalCode].find((one) => typeof one === "string" && one in advice)
+  const known = [code, originalCode].find(
+    (one) => typeof one === "string" && (one in advice || unseen.includes(one)),
+  )
   if (known !== undefined) return String(known)
   const within = reason ?? cause ?? driverAdapterError ?? meta
   return within === undefined ? undefined : codeOf(within)
 }
 
 /** A failure that the caller's transaction is the reason of is told as such. */
-const blamed = (failure: StoreUnavailable): StoreUnavailable | CannotJoin => {
-  const code = codeOf(failure.cause)
-  const message = code === undefined ? undefined : advice[code]
+const blamed = (failure: StoreUnavailable, isOwn: boolean): StoreUnavailable | CannotJoin => {
+  const code = codeOf(failure.cause) ?? ""
+  if (unseen.includes(code)) return isOwn ? failure : elsewhere
+  const message = advice[code]
   return message === undefined ? failure : new CannotJoin({ message })
 }
 
 /** Joins an effect to the transaction of that client. */
 const joinTransaction =
-  (schema: string) =>
+  (store: OwnStore) =>
   <A, E, R>(
     client: TransactionClient,
     effect: Effect.Effect<A, E, R>,
   ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R> =>
     Effect.suspend(() => {
-      const joined = new Joined(client, schema)
+      const joined = new Joined(client, store)
       const say = (text: string) => joined.ask("join", text)
       const undo = Effect.ignore(
         Effect.andThen(
@@ -184,7 +227,7 @@ const joinTransaction =
       )
       return Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          yield* Effect.mapError(say(`savepoint ${savepoint}`), blamed)
+          yield* Effect.mapError(say(`savepoint ${savepoint}`), (error) => joined.failure ?? error)
           const exit = yield* Effect.exit(
             restore(Effect.provideService(effect, JoinedTransaction, joined)),
           )
@@ -192,7 +235,7 @@ const joinTransaction =
             yield* say(`release savepoint ${savepoint}`)
             return yield* exit
           }
-          const failure = joined.failure === null ? null : blamed(joined.failure)
+          const { failure } = joined
           yield* undo
           return yield* failure !== null && (Exit.isSuccess(exit) || failure._tag === "CannotJoin")
             ? failure
@@ -204,11 +247,11 @@ const joinTransaction =
 const onlyFails = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.every((reason) => Cause.isFailReason(reason))
 
-export const callersTransactions = ({
-  joinable,
-  schema,
-}: {
-  readonly joinable: boolean
-  readonly schema: string
-}): typeof CallersTransactions.Service =>
-  joinable ? { join: joinTransaction(schema) } : CallersTransactions.none
+/** Those of a store on which there are such transactions. */
+export const callersTransactions = (
+  schema: string,
+  identity: string,
+): typeof CallersTransactions.Service => {
+  const mark = `(select value from service_secrets where name = '${identityPlace}')`
+  return { join: joinTransaction({ schema, identity, met: qualifier(schema)(identityWith(mark)) }) }
+}
