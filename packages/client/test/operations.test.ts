@@ -370,7 +370,7 @@ layer(Service.layer, { excludeTestServices: true })("every operation by its meth
       yield* Effect.promise(async () => {
         const document = await (read ??= documentOf(url))
         const ids = document.operations
-          .filter(({ surface }) => ["v2", "operator", "emulator"].includes(surface))
+          .filter(({ part }) => ["v2", "operator", "emulator"].includes(part))
           .map((operation) => operation.id)
         assert.sameMembers(ids, Object.keys(entries))
         for (const file of ["client.ts", "operator.ts"]) {

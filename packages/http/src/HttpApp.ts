@@ -1,5 +1,5 @@
 /**
- * The whole HTTP interface as one effect from a request to its answer. Which surface a request
+ * The whole HTTP interface as one effect from a request to its answer. Which part a request
  * belongs to follows from its path alone; what every answer has in common (request id, error object,
  * log line, what becomes of a fault) is settled here, once.
  */
@@ -24,20 +24,20 @@ import { docsRoutes } from "./open/docs.ts"
 import { healthRoutes } from "./open/health.ts"
 import { linkRoutes } from "./open/links.ts"
 import { metricsRoute } from "./open/metrics.ts"
-import { openSurface } from "./open/OpenRoute.ts"
+import { openHandler } from "./open/OpenRoute.ts"
 import type { OpenRoute } from "./open/OpenRoute.ts"
 import { apiDocument } from "./openapi/apiDocument.ts"
-import { operatorRoutes, operatorSurface } from "./operator/operatorSurface.ts"
+import { operatorRoutes, makeOperatorHandler } from "./operator/operatorHandler.ts"
 import { noAnswer, requestMeter } from "./requestMeter.ts"
 import { refusalReplyV1 } from "./v1/FailureV1.ts"
 import { routesV1 } from "./v1/routesV1.ts"
-import { surfaceV1 } from "./v1/surfaceV1.ts"
-import { routesV2, surfaceV2 } from "./v2/surfaceV2.ts"
+import { makeHandlerV1 } from "./v1/handlerV1.ts"
+import { routesV2, makeHandlerV2 } from "./v2/handlerV2.ts"
 
 /** A part of the interface, and where requests to it find their places. */
 interface Part {
   readonly prefix: string
-  readonly surface: Handler
+  readonly handler: Handler
   readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
   /** Words its refusals and faults; as the error object when left out. */
   readonly sayNo?: typeof refusalReply
@@ -46,7 +46,7 @@ interface Part {
 /** Paths outside every part: 404, which takes no place. */
 const nowhere: Part = {
   prefix: none,
-  surface: () => Effect.fail(refuse("not_found")),
+  handler: () => Effect.fail(refuse("not_found")),
   places: { take: () => true, giveBack: () => undefined },
 }
 
@@ -99,9 +99,9 @@ const openParts = (
   routes: ReadonlyArray<OpenRoute>,
   places: Part["places"],
 ): ReadonlyArray<Part> => {
-  const surface = openSurface(routes)
+  const handler = openHandler(routes)
   const prefixes = new Set(routes.map(({ path }) => path.split("/", 2).join("/")))
-  return [...prefixes].map((prefix) => ({ prefix, surface, places }))
+  return [...prefixes].map((prefix) => ({ prefix, handler, places }))
 }
 
 /** Health and metrics, which need no key. */
@@ -127,10 +127,10 @@ const allParts = Effect.gen(function* () {
   const parts: Array<Part> = []
   if (customers) {
     parts.push(
-      { prefix: "/api/v2", surface: yield* surfaceV2(v2, places), places },
+      { prefix: "/api/v2", handler: yield* makeHandlerV2(v2, places), places },
       {
         prefix: "/api/v1",
-        surface: yield* surfaceV1(v1, places),
+        handler: yield* makeHandlerV1(v1, places),
         places,
         sayNo: (incoming, refusal) => refusalReplyV1(incoming, refusal),
       },
@@ -140,7 +140,7 @@ const allParts = Effect.gen(function* () {
   if (operatorToken !== null) {
     parts.push({
       prefix: "/admin/v1",
-      surface: yield* operatorSurface(operator, operatorToken),
+      handler: yield* makeOperatorHandler(operator, operatorToken),
       places: makeRefusingPlaces(sharedResources.operatorRequests),
     })
   }
@@ -168,7 +168,7 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
     const started = performance.now()
     const incoming = receive(request, ids)
 
-    const { places, prefix, sayNo = refusalReply, surface } = partOf(parts, incoming.path)
+    const { handler, places, prefix, sayNo = refusalReply } = partOf(parts, incoming.path)
 
     const refused = (refusal: Refusal) =>
       Effect.map(publicUrl, (url) => response(incoming, sayNo(incoming, refusal, url)))
@@ -214,7 +214,7 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
     }
 
     const isLate = request.source instanceof Request && cameTooLate?.(request.source) === true
-    const work = () => (isLate ? Effect.fail(serviceBusy) : surface(incoming))
+    const work = () => (isLate ? Effect.fail(serviceBusy) : handler(incoming))
 
     return placed(places, work).pipe(
       // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.

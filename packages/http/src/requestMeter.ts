@@ -1,7 +1,7 @@
 /**
- * Counts requests and how long their answers took. The labels are a surface's prefix, a path of a
- * route table, a method and a status, never what a client made up: so there are only so many, and
- * each is made when it is first met.
+ * Counts requests and how long their answers took. The labels are the prefix of a part of the interface
+ * (`surface`), a path of a route table, a method and a status, never what a client made up: so there are
+ * only so many, and each is made when it is first met.
  */
 import { Effect, Metric } from "effect"
 import { none } from "./route/IncomingRequest.ts"
@@ -21,8 +21,8 @@ interface Route {
   readonly byStatus: Map<number, Metric.Counter<number>>
 }
 
-const routeOf = (surface: string, method: string, route: string): Route => {
-  const labels = { surface, method, route }
+const routeOf = (prefix: string, method: string, route: string): Route => {
+  const labels = { surface: prefix, method, route }
   return {
     labels,
     duration: Metric.histogram("messaging_http_request_duration_seconds", {
@@ -48,16 +48,16 @@ const counterOf = ({ labels }: Route, status: number) =>
 export const requestMeter = Effect.map(Effect.context<never>(), (context) => {
   const routes = new Map<string, Route>()
   return (
-    surface: string,
+    prefix: string,
     { request, route }: IncomingRequest,
     status: number,
     seconds: number,
   ): void => {
     const method = knownMethods.has(request.method) ? request.method : "other"
-    const key = `${surface} ${method} ${route}`
+    const key = `${prefix} ${method} ${route}`
     let found = routes.get(key)
     if (found === undefined) {
-      found = routeOf(surface, method, route)
+      found = routeOf(prefix, method, route)
       routes.set(key, found)
     }
     let counter = found.byStatus.get(status)

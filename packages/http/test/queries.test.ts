@@ -35,8 +35,8 @@ layer(layerService())("query parameters", (it) => {
       const document = (yield* socket.call({ path: "/openapi.json" })).body as Described
       let asked = 0
       for (const [path, operations] of Object.entries(document.paths)) {
-        const surface = ["/api/v2", "/admin/v1"].find((root) => path.startsWith(`${root}/`))
-        if (surface === undefined) continue
+        const prefix = ["/api/v2", "/admin/v1"].find((root) => path.startsWith(`${root}/`))
+        if (prefix === undefined) continue
         for (const [method, { requestBody }] of Object.entries(operations)) {
           const types = Object.keys(requestBody?.content ?? {})
           const body = types.includes("application/json")
@@ -47,7 +47,7 @@ layer(layerService())("query parameters", (it) => {
           const answer = yield* socket.call({
             method: method.toUpperCase(),
             path: `${path.replaceAll(/\{\w+\}/g, "999999")}?colour=red`,
-            token: surface === "/api/v2" ? token : operatorToken,
+            token: prefix === "/api/v2" ? token : operatorToken,
             ...body,
           })
           const refused = errorOf(answer)

@@ -79,13 +79,13 @@ export const postOverKept = (
           const onFresh = Effect.suspend(() =>
             Effect.flatMap(open(idle, target.origin, request.workspaceId, connect), (connection) =>
               Effect.callback<PostAnswer, EgressError>((answer) =>
-                new Exchange(idle, connection, post, lost, answer).start(),
+                new CallOnKeptConnection(idle, connection, post, lost, answer).start(),
               ),
             ),
           )
           const waiting = idle.take(target.origin)
           if (waiting === undefined) return resume(onFresh)
-          return new Exchange(idle, waiting, post, onFresh, resume).start()
+          return new CallOnKeptConnection(idle, waiting, post, onFresh, resume).start()
         }),
   )
 
@@ -198,7 +198,7 @@ type Answering = (answer: Effect.Effect<PostAnswer, EgressError>) => void
  * an answer whose content breaks off, is too long or does not end in time is an answer. What happens
  * `ifGone` is for the caller to say: the connection was lost before the call, and nothing was sent.
  */
-class Exchange implements Dispatcher.DispatchHandler {
+class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   readonly #idle: IdleConnections
   readonly #connection: Connection
   readonly #post: Post

@@ -19,7 +19,7 @@ import { reminderColumns, toReminder } from "./reminder/reminderRow.ts"
  * the total, which must be counted once and not for each row of the page.
  */
 const window = { limit: bigint, offset: bigint }
-const world = { ...window, workspaceId: bigint, mode: text }
+const ofOneMode = { ...window, workspaceId: bigint, mode: text }
 
 const withTotal = (ctes: string, count: string, columns: string, from: string): string => `
 with ${ctes}counted as materialized (
@@ -40,7 +40,7 @@ const listOf = (columns: string, from: string): string =>
   withTotal("", `select count(*) as total from ${from}`, columns, from)
 
 // Index messages_by_workspace.
-const ofWorld = "r.workspace_id = $workspaceId and r.mode = $mode"
+const inMode = "r.workspace_id = $workspaceId and r.mode = $mode"
 const inPeriod = "r.created_at >= $since and r.created_at < $until"
 const idAt = (moment: string) => `${messageIdAt.name}($workspaceId, $mode, ${moment})`
 
@@ -53,7 +53,7 @@ const endsOfPeriod = `ends as materialized (
 const countBetween = (first: string, last: string, also = ""): string => `(
     select count(*)
     from messages r
-    where ${ofWorld}${also}
+    where ${inMode}${also}
       and r.id >= ${first}
       and r.id < ${last}
   )`
@@ -78,7 +78,7 @@ const listMessages = withTotal(
   countMessages,
   messageColumns("r"),
   `messages r
-  where ${ofWorld}
+  where ${inMode}
     and ${inPeriod}
     and r.id >= (select ends.outer_first from ends)
     and r.id < (select ends.outer_last from ends)`,
@@ -117,11 +117,14 @@ type Totalled<Row> = Row & { readonly id: bigint | null; readonly total: bigint 
 const lists = {
   messages: statement(
     "version1Lists.messages",
-    given({ ...world, since: instant, until: instant }),
+    given({ ...ofOneMode, since: instant, until: instant }),
   )(listMessages),
-  allMedia: statement("version1Lists.media", given(world))(listMedia(false)),
-  mediaOfType: statement("version1Lists.media", given({ ...world, type: text }))(listMedia(true)),
-  reminders: statement("version1Lists.reminders", given(world))(listReminders),
+  allMedia: statement("version1Lists.media", given(ofOneMode))(listMedia(false)),
+  mediaOfType: statement(
+    "version1Lists.media",
+    given({ ...ofOneMode, type: text }),
+  )(listMedia(true)),
+  reminders: statement("version1Lists.reminders", given(ofOneMode))(listReminders),
   checkResults: statement(
     "version1Lists.checkResults",
     given({ ...window, id: bigint, status: text }),

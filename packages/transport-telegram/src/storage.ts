@@ -64,7 +64,7 @@ const writtenMillis = 12 * 60 * 60_000
  * Whether what is known of a person must be written: a large account sees the same people again and again,
  * and each time would be a write to the store.
  */
-const makeNews = () => {
+const makeWrittenPeers = () => {
   const written = new Map<number, { readonly as: string; readonly at: number }>()
   return {
     shouldReplace: ({
@@ -89,7 +89,7 @@ const makeNews = () => {
 }
 
 export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageProvider => {
-  const news = makeNews()
+  const writtenPeers = makeWrittenPeers()
   const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
   const peerById = async (id: string | null) =>
     id === null ? null : peerFrom(await read("peer", id))
@@ -121,7 +121,7 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
     },
     peers: {
       store: (peer) => {
-        if (!news.shouldReplace(peer)) return
+        if (!writtenPeers.shouldReplace(peer)) return
         const id = String(peer.id)
         const named = [...new Set(peer.usernames)].map((name) => ({
           type: "username",
@@ -146,7 +146,7 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
         return isFresh && peer.phone === phone ? peer : null
       },
       deleteAll: async () => {
-        news.clear()
+        writtenPeers.clear()
         for (const type of ["peer", "username", "phone"]) await clear(type)
       },
     },

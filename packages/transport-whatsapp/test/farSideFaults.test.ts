@@ -243,10 +243,10 @@ layer(layerOf({}))("a far side", (it) => {
       const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
       assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
       yield* untilStatus(number.id, "connected")
-      const news = told.flatMap((event) =>
+      const reasons = told.flatMap((event) =>
         event._tag === "ConnectionChanged" && event.numberId === number.id ? event.reason : [],
       )
-      assert.include(news, "banned")
+      assert.include(reasons, "banned")
     }),
   )
 

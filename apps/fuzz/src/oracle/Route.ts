@@ -1,10 +1,10 @@
 /** Where a request leads by the document alone. */
-import { surfaceOf } from "@messaging-service/testkit/openapi"
-import type { Operation, ServiceDocument, Surface } from "@messaging-service/testkit/openapi"
+import { apiPartOf } from "@messaging-service/testkit/openapi"
+import type { Operation, ServiceDocument, ApiPart } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 
 export interface Route {
-  readonly surface: Surface
+  readonly part: ApiPart
   /** Undefined: there is none at that address for that method. */
   readonly operation: Operation | undefined
   readonly isKnownPath: boolean
@@ -15,7 +15,7 @@ export const routeOf = (document: ServiceDocument, { method, target }: Shot): Ro
   const [path = ""] = target.split("?", 1)
   const methods = document.at(path)
   return {
-    surface: surfaceOf(path),
+    part: apiPartOf(path),
     operation: methods?.get(method === "HEAD" ? "GET" : method),
     isKnownPath: methods !== undefined,
     methods: [...(methods?.keys() ?? [])],

@@ -24,18 +24,18 @@ const entryOf = (code: string): Entry | undefined =>
 
 /** What is wrong with a refusal; nothing, when the answer is none. */
 export const judgeError = (
-  { operation, surface }: Route,
+  { operation, part }: Route,
   answer: WireAnswer,
 ): ReadonlyArray<Finding> => {
   const { body, headers, status } = answer
   if (status < 400) return []
-  const kind = `${operation?.id ?? surface} ${status}`
+  const kind = `${operation?.id ?? part} ${status}`
   const tooLong =
     body.length > maximumBytes
       ? [finding(`${kind}: a refusal of more than 64 KiB`, `${body.length} bytes`)]
       : []
   const isObject = (headerOf(headers, "content-type") ?? "").startsWith("application/json")
-  if (!isObject || surface === "v1" || body.length === 0) return tooLong
+  if (!isObject || part === "v1" || body.length === 0) return tooLong
   const error = errorOf(body)
   if (error === undefined) {
     // The health of a store that does not answer is no refusal.

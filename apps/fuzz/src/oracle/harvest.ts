@@ -110,7 +110,7 @@ export const harvest = (
 
 /** Version 1 fetches links while it answers and keeps what it fetched. */
 const holdsFile = ({ aim, body, headers }: Shot): boolean =>
-  aim.surface !== "open" &&
+  aim.part !== "open" &&
   body !== null &&
   (headers.some(([, value]) => /multipart/i.test(value)) || /url/.test(body.toString("latin1")))
 

@@ -54,7 +54,7 @@ export const judgeHeaders = (
   return rules
     .filter(([holds]) => !holds)
     .map(([, rule, detail = ""]) =>
-      finding(`${shot.raw === undefined ? shot.aim.surface : "raw"} ${status}: ${rule}`, detail),
+      finding(`${shot.raw === undefined ? shot.aim.part : "raw"} ${status}: ${rule}`, detail),
     )
 }
 
@@ -78,7 +78,7 @@ const isCountedKey = ({ credentials }: Shot): boolean =>
 /** Version 2 tells a valid key how many requests it has left, and nothing to others. */
 export const judgeRates = (
   shot: Shot,
-  { surface }: Route,
+  { part }: Route,
   { headers, status }: WireAnswer,
   code: string | undefined,
 ): ReadonlyArray<Finding> => {
@@ -86,12 +86,12 @@ export const judgeRates = (
   const shown = values.filter((value) => value !== undefined).length
   if (shown === 0) {
     const isDue =
-      surface === "v2" && isCountedKey(shot) && status !== 401 && !uncounted.has(code ?? "")
+      part === "v2" && isCountedKey(shot) && status !== 401 && !uncounted.has(code ?? "")
     // A count that failed is told by the fault itself.
     return isDue && status < 500 ? [finding(`v2 ${status}: no RateLimit headers`)] : []
   }
-  if (surface !== "v2" || shot.credentials === "none") {
-    return [finding(`${surface} ${status}: RateLimit headers without a key`)]
+  if (part !== "v2" || shot.credentials === "none") {
+    return [finding(`${part} ${status}: RateLimit headers without a key`)]
   }
   const [limit, remaining, reset] = values.map(Number)
   const isWell =

@@ -29,7 +29,7 @@ const ofParser = new Set([400, 408, 413, 414, 417, 431, 501])
 export const makeJudge = (document: ServiceDocument, checker: Checker): Judge => {
   const judgeBody = (shot: Shot, route: Route, answer: WireAnswer): ReadonlyArray<Finding> => {
     const { operation } = route
-    const name = operation?.id ?? `${route.surface}: no operation`
+    const name = operation?.id ?? `${route.part}: no operation`
     const kind = `${name} ${answer.status}`
     const response = responseOf(document, route, answer.status)
     if (response === undefined) return [finding(`${kind}: a status that is not documented`)]
@@ -62,7 +62,7 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
   /** What was taken must be what the document lets a client send. */
   const judgeTaken = (shot: Shot, { operation }: Route, answer: WireAnswer) => {
     const type = shot.headers.findLast(([name]) => name === "Content-Type")?.[1]
-    if (operation === undefined || operation.surface === "v1" || answer.status >= 300) return []
+    if (operation === undefined || operation.part === "v1" || answer.status >= 300) return []
     if (shot.body === null || shot.body.length === 0 || type !== "application/json") return []
     if (operation.bodies[type] === undefined) return []
     const value = parsed(shot.body.toString().replace(/^\ufeff/, ""))
@@ -75,8 +75,8 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
   }
 
   /** Version 2 takes each parameter once, and none that is not described. */
-  const judgeQuery = (shot: Shot, { operation, surface }: Route, { status }: WireAnswer) => {
-    if (operation === undefined || surface !== "v2" || status >= 300) return []
+  const judgeQuery = (shot: Shot, { operation, part }: Route, { status }: WireAnswer) => {
+    if (operation === undefined || part !== "v2" || status >= 300) return []
     const query = shot.target.split("?").slice(1).join("?")
     const given = [...new URLSearchParams(query).keys()]
     const described = operation.parameters.filter((each) => each.in === "query")
@@ -87,8 +87,8 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
 
   const words = wordsOfVersion1(document)
 
-  const judgeWords = ({ surface }: Route, { body, status }: WireAnswer) => {
-    const value = surface === "v1" && status >= 400 ? parsed(body.toString()) : undefined
+  const judgeWords = ({ part }: Route, { body, status }: WireAnswer) => {
+    const value = part === "v1" && status >= 400 ? parsed(body.toString()) : undefined
     const said = isJson(value) ? String(value["message"]) : undefined
     return said === undefined || words.length === 0 || words.includes(said)
       ? []
@@ -154,11 +154,11 @@ const wordsOfVersion1 = ({ source }: ServiceDocument): ReadonlyArray<unknown> =>
 /** Route, method and the service's own failures. */
 const judgeStatus = (
   shot: Shot,
-  { isKnownPath, methods, operation, surface }: Route,
+  { isKnownPath, methods, operation, part }: Route,
   { body, headers, status }: WireAnswer,
   isPage: boolean,
 ): ReadonlyArray<Finding> => {
-  const kind = `${operation?.id ?? surface} ${status}`
+  const kind = `${operation?.id ?? part} ${status}`
   if (status >= 500 && status !== 503 && !isPage) {
     return [finding(`${kind}: a fault of the service`, body.toString().slice(0, 200))]
   }
@@ -166,7 +166,7 @@ const judgeStatus = (
     return status === 404 ? [] : [finding(`${kind}: an unknown path is not 404`, shot.target)]
   }
   if (operation !== undefined) return []
-  if (surface === "v1") {
+  if (part === "v1") {
     return status === 400 ? [] : [finding(`${kind}: version 1, wrong method, not 400`, shot.method)]
   }
   if (status !== 405) return [finding(`${kind}: a wrong method is not 405`, shot.method)]
@@ -185,13 +185,13 @@ const judgeStatus = (
 /** The documented answer of that status, or the one that any address can give. */
 const responseOf = (
   document: ServiceDocument,
-  { operation, surface }: Route,
+  { operation, part }: Route,
   status: number,
 ): Response | undefined => {
   const documented = operation?.responses[String(status)]
   if (documented !== undefined) return documented
-  if (operation === undefined && surface === "v1") {
-    const failure = document.operations.find((each) => each.surface === "v1")?.responses["400"]
+  if (operation === undefined && part === "v1") {
+    const failure = document.operations.find((each) => each.part === "v1")?.responses["400"]
     if (failure === undefined || (status !== 404 && status !== 400)) return undefined
     return { ...failure, headers: [...failure.headers, "allow"] }
   }

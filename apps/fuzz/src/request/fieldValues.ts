@@ -86,7 +86,7 @@ const makers: Readonly<
   Record<string, (chance: Chance, inventory: Inventory, place: Place) => unknown>
 > = {
   phone: (chance, _world, { operation }) =>
-    operation.surface === "v1" ? phone(chance).slice(2) : phone(chance),
+    operation.part === "v1" ? phone(chance).slice(2) : phone(chance),
   country_code: () => "1",
   whatsapp_number: (chance) => phone(chance).slice(1),
   group: () => "Team",
@@ -151,7 +151,7 @@ export const fieldValue = (
   place: Place,
 ): { readonly value: unknown } | undefined => {
   const { name, operation } = place
-  const own = operation.surface === "operator" ? inventory.victim : inventory.ids
+  const own = operation.part === "operator" ? inventory.victim : inventory.ids
   if (linkNames.has(name)) return { value: links(chance, inventory.receiver) }
   if (name === "from" || name === "whatsapp_client") {
     return { value: sendingNumber(chance, inventory, own) }

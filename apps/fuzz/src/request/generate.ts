@@ -2,7 +2,7 @@
  * Makes the request of an index: a valid one for some operation, with nothing, one or a few things
  * changed. It depends on the seed, the index and the ids of the cell, and on no other request.
  */
-import type { Operation, ServiceDocument, Surface } from "@messaging-service/testkit/openapi"
+import type { Operation, ServiceDocument, ApiPart } from "@messaging-service/testkit/openapi"
 import { chanceOf } from "../Chance.ts"
 import type { Chance } from "../Chance.ts"
 import type { Inventory } from "../world/Inventory.ts"
@@ -27,7 +27,7 @@ export type Mood =
   /** Requests of both versions alone, with few keys: more than those may have. */
   | "hasty"
 
-const surfaceWeights = (mood: Mood): ReadonlyArray<readonly [number, Surface]> => {
+const partWeights = (mood: Mood): ReadonlyArray<readonly [number, ApiPart]> => {
   const others = mood === "hasty" ? 0 : 1
   return [
     [42, "v2"],
@@ -38,7 +38,7 @@ const surfaceWeights = (mood: Mood): ReadonlyArray<readonly [number, Surface]> =
   ]
 }
 
-/** Asked for more often than the others of their surface, since most rules are theirs. */
+/** Asked for more often than the others of their part, since most rules are theirs. */
 const weightOf = ({ id, method }: Operation): number => {
   // Both wait for all work of all cells.
   if (id === "settle" || id === "advanceClock") return 0.15
@@ -49,7 +49,7 @@ const weightOf = ({ id, method }: Operation): number => {
   return method === "GET" ? 1 : 2
 }
 
-const credentialsFor = (chance: Chance, { surface }: Operation, mood: Mood): Credentials => {
+const credentialsFor = (chance: Chance, { part }: Operation, mood: Mood): Credentials => {
   const isStrange = chance.is(mood === "intruding" ? 0.85 : 0.05)
   const isNone = chance.is(0.3)
   const ofV2 = chance.weighted<Credentials>([
@@ -64,10 +64,10 @@ const credentialsFor = (chance: Chance, { surface }: Operation, mood: Mood): Cre
     [1, "operator"],
   ])
   const isForeign = chance.is(0.02)
-  if (surface === "open") return "none"
+  if (part === "open") return "none"
   if (isStrange) return isNone ? "none" : "strange"
-  if (surface === "v2") return mood === "hasty" && ofV2 === "other" ? "live" : ofV2
-  if (surface === "v1") return isForeign ? "live" : "v1"
+  if (part === "v2") return mood === "hasty" && ofV2 === "other" ? "live" : ofV2
+  if (part === "v1") return isForeign ? "live" : "v1"
   return isForeign ? "live" : "operator"
 }
 
@@ -110,8 +110,8 @@ const isHarmless = ({ aim, body }: Shot): boolean => {
 /** The request of that index. */
 export const generate = ({ document, index, mood, seed, inventory }: Generating): Shot => {
   const chance = chanceOf(seed, index)
-  const surface = chance.weighted(surfaceWeights(mood))
-  const operations = document.operations.filter((each) => each.surface === surface)
+  const part = chance.weighted(partWeights(mood))
+  const operations = document.operations.filter((each) => each.part === part)
   const operation = chance.weighted(operations.map((each) => [weightOf(each), each] as const))
   const credentials = credentialsFor(chance, operation, mood)
   const count = chance.weighted([

@@ -82,7 +82,7 @@ const fitting = (sampling: Sampling, value: Json): Json => {
   if (credentials === "none") delete fixed["api_key"]
   else if (credentials !== "v1" && "api_key" in fixed) fixed["api_key"] = wrongKey
   if (!isFixed) return fixed
-  if (operation.surface === "v1") fitVersion1(sampling, fixed)
+  if (operation.part === "v1") fitVersion1(sampling, fixed)
   const recipients = [fixed["to"]].flat().filter(isJson)
   if (!("from" in fixed) || recipients.length === 0) return fixed
   const names = new Set(recipients.flatMap((to) => Object.keys(to)))
@@ -181,7 +181,7 @@ const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =
 
 /** Version 1 takes its key in the body too, which every body here has unless it comes with none. */
 const shown = ({ chance, credentials, operation, inventory }: Sampling): Shot["headers"] => {
-  const isInBody = operation.surface === "v1" && credentials === "v1" && operation.method === "POST"
+  const isInBody = operation.part === "v1" && credentials === "v1" && operation.method === "POST"
   const isLeftOut = isInBody && chance.is(0.5) && !operation.path.includes("/verification/")
   const headers = authorization(credentials, chance, inventory)
   return isLeftOut ? [] : headers

@@ -73,12 +73,12 @@ describe("the brute-force guard", () => {
   it.effect("counts version 1, version 2 and the operator API apart", () =>
     Effect.gen(function* () {
       const { admitOperator, admitV1, admitV2 } = yield* admission().service
-      const surfaces = [
+      const attempts = [
         Effect.flip(admitV2(bearer(unknown), address)),
         Effect.flip(admitOperator(bearer("wrong"), "right", address)),
         Effect.flip(admitV1({ clientId: 1, apiKey: "wrong", clientAddress: address })),
       ]
-      for (const attempt of surfaces) {
+      for (const attempt of attempts) {
         const codes = yield* Effect.forEach(Array.from({ length: 31 }), () => attempt)
         assert.deepStrictEqual(
           codes.map((refusal) => refusal._tag === "Refusal" && refusal.status),

@@ -7,7 +7,7 @@ import { clientRequestId, commonHeaders } from "../openapi/headers.ts"
 import type {
   Answer,
   Content,
-  DescribedSurface,
+  DescribedPart,
   Header,
   Heading,
   JsonObject,
@@ -38,8 +38,8 @@ export const openRoute = (path: string, entry: OpenEntry): OpenRoute => ({
   ...entry,
 })
 
-/** Serves the paths of that table. */
-export const openSurface = (routes: ReadonlyArray<OpenRoute>): Handler => {
+/** Answers requests for the paths of that table. */
+export const openHandler = (routes: ReadonlyArray<OpenRoute>): Handler => {
   const find = routeFinder(routes)
   return (incoming) =>
     Effect.flatMap(Effect.fromResult(find(incoming)), ({ parameter, route }) =>
@@ -85,7 +85,7 @@ const tags = [
 ]
 
 /** Those of them that are served here, in the document. */
-export const documentOpen = (routes: ReadonlyArray<OpenRoute>): DescribedSurface => ({
+export const documentOpen = (routes: ReadonlyArray<OpenRoute>): DescribedPart => ({
   name: "Open to all",
   tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
   security: {},

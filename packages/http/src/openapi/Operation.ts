@@ -1,6 +1,7 @@
 /**
  * What the OpenAPI document is made from: operations, each with all that can be asked and answered.
- * A surface makes them from its table of routes; only `openApi.ts` knows how OpenAPI writes them down.
+ * Each part of the interface makes them from its table of routes; only `openApi.ts` knows how OpenAPI
+ * writes them down.
  */
 import type { Schema } from "effect"
 import type { Route } from "../route/RouteTable.ts"
@@ -68,7 +69,7 @@ export interface Tag {
 }
 
 /** One part of the interface, as the document shows it. */
-export interface DescribedSurface {
+export interface DescribedPart {
   /** Heads the part's tags on the page. */
   readonly name: string
   readonly tags: ReadonlyArray<Tag>

@@ -1,4 +1,4 @@
-/** The service's own OpenAPI document: every surface that it serves. */
+/** The service's own OpenAPI document: every part that it serves. */
 import { documentOpen } from "../open/OpenRoute.ts"
 import type { OpenRoute } from "../open/OpenRoute.ts"
 import type { OperatorRoute } from "../operator/OperatorRoute.ts"
@@ -36,13 +36,13 @@ export interface Tables {
 /** The document of what this service serves, given the origin it is reached at. */
 export const apiDocument = ({ open, operator, v1, v2 }: Tables, publicUrl: string): JsonObject => {
   const [NotFound, MethodNotAllowed] = refusals(["not_found", "method_not_allowed"])
-  const surfaces = [documentV2(v2), documentV1(v1), documentOperator(operator), documentOpen(open)]
+  const parts = [documentV2(v2), documentV1(v1), documentOperator(operator), documentOpen(open)]
   return openApi({
     title: "Messaging Service",
     version: "2.0.0",
     description,
     publicUrl,
-    surfaces: surfaces.filter(({ operations }) => operations.length > 0),
+    parts: parts.filter(({ operations }) => operations.length > 0),
     calls: v2.length === 0 ? [] : webhookCalls,
     anywhere: { NotFound, MethodNotAllowed },
     schemas: errorSchemas,

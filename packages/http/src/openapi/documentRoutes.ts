@@ -16,7 +16,7 @@ import {
   replayed,
 } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
-import type { Content, DescribedSurface, Header, Heading, Operation } from "./Operation.ts"
+import type { Content, DescribedPart, Header, Heading, Operation } from "./Operation.ts"
 
 const aFile: Content = {
   "multipart/form-data": {
@@ -172,7 +172,7 @@ const tagsV2 = [
   { name: "Webhooks", description: "Endpoints that are told what became of messages." },
 ]
 
-export const documentV2 = (routes: ReadonlyArray<RouteV2>): DescribedSurface => ({
+export const documentV2 = (routes: ReadonlyArray<RouteV2>): DescribedPart => ({
   name: "Version 2",
   tags: tagsV2,
   security: {
@@ -222,7 +222,7 @@ const operatorTags = [
 ]
 
 /** With the emulator's tag where its controls are among the routes. */
-export const documentOperator = (routes: ReadonlyArray<OperatorRoute>): DescribedSurface => ({
+export const documentOperator = (routes: ReadonlyArray<OperatorRoute>): DescribedPart => ({
   name: "Operator API",
   tags: operatorTags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
   security: {

@@ -9,7 +9,7 @@ import type { RouteV1 } from "../v1/RouteV1.ts"
 import { examples } from "./examples.ts"
 import { clientRequestId, commonHeaders, header, noSniff, retryAfter } from "./headers.ts"
 import { jsonContent } from "./Operation.ts"
-import type { Answer, Content, DescribedSurface, JsonObject, Operation } from "./Operation.ts"
+import type { Answer, Content, DescribedPart, JsonObject, Operation } from "./Operation.ts"
 import { connectionCallbackCall, messageCallbackCall } from "./webhookCalls.ts"
 
 /** Sending, which alone can meet the daily limit of a number. */
@@ -218,7 +218,7 @@ const operation = (route: RouteV1): Operation => ({
   callbacks: callbacksOf(route),
 })
 
-export const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedSurface => ({
+export const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedPart => ({
   name: "Version 1",
   tags: [...new Set(routes.map(tagOf))].map((name) => ({
     name,

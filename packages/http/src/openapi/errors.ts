@@ -113,7 +113,7 @@ const exampleOf = (code: Code) => ({
   },
 })
 
-/** One answer for each status; `headers` are those that the surface adds to it. */
+/** One answer for each status; `headers` are those that the part of the interface adds to it. */
 export const refusals = (
   refused: ReadonlyArray<Refused>,
   headers: (status: number) => ReadonlyArray<Header> = () => [],

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from what the surfaces say of themselves. Effect makes one of an
- * `HttpApi` alone, which our tables of routes are not (see `RouteTable.ts`).
+ * The OpenAPI 3.1 document, made from what the parts of the interface say of themselves. Effect makes one
+ * of an `HttpApi` alone, which our tables of routes are not (see `RouteTable.ts`).
  */
 import { makeJsonSchemas } from "./jsonSchemas.ts"
 import type { Direction, JsonSchemas } from "./jsonSchemas.ts"
@@ -8,7 +8,7 @@ import type {
   Answer,
   Call,
   Content,
-  DescribedSurface,
+  DescribedPart,
   Header,
   JsonObject,
   Operation,
@@ -20,7 +20,7 @@ export interface OpenApiInput {
   readonly description: string
   /** Where the service is reached. */
   readonly publicUrl: string
-  readonly surfaces: ReadonlyArray<DescribedSurface>
+  readonly parts: ReadonlyArray<DescribedPart>
   readonly calls: ReadonlyArray<Call>
   /** Answers that any address can give, by name. */
   readonly anywhere: Readonly<Record<string, Answer | undefined>>
@@ -127,7 +127,7 @@ const queryParameters = (shared: Shared, { query }: Operation): ReadonlyArray<Js
 
 const groupOf = (name: string): string => name.replaceAll(/[^A-Za-z0-9]+/g, "")
 
-const operationJson = (shared: Shared, surface: string, operation: Operation): JsonObject => ({
+const operationJson = (shared: Shared, part: string, operation: Operation): JsonObject => ({
   operationId: operation.id,
   tags: [operation.tag],
   summary: operation.summary,
@@ -142,7 +142,7 @@ const operationJson = (shared: Shared, surface: string, operation: Operation): J
     required: operation.body.required,
     content: contentJson(shared, operation.body.content, "request"),
   },
-  responses: answersJson(shared, operation.answers, groupOf(surface)),
+  responses: answersJson(shared, operation.answers, groupOf(part)),
   callbacks:
     operation.callbacks &&
     // Without ids of their own: several operations are followed by the same call.
@@ -154,9 +154,9 @@ const operationJson = (shared: Shared, surface: string, operation: Operation): J
     ),
 })
 
-const pathsJson = (shared: Shared, surfaces: ReadonlyArray<DescribedSurface>): JsonObject => {
+const pathsJson = (shared: Shared, parts: ReadonlyArray<DescribedPart>): JsonObject => {
   const paths: Record<string, Record<string, JsonObject>> = {}
-  for (const { name, operations } of surfaces) {
+  for (const { name, operations } of parts) {
     for (const operation of operations) {
       paths[operation.path] ??= {}
       const item = paths[operation.path] ?? {}
@@ -199,7 +199,7 @@ export const openApi = (input: OpenApiInput): JsonObject => {
   for (const [name, answer] of Object.entries(input.anywhere)) {
     if (answer !== undefined) shared.responses.refer(name, answerJson(shared, answer))
   }
-  const paths = pathsJson(shared, input.surfaces)
+  const paths = pathsJson(shared, input.parts)
   const webhooks = Object.fromEntries(
     input.calls.map((call) => [
       call.name,
@@ -210,15 +210,15 @@ export const openApi = (input: OpenApiInput): JsonObject => {
     openapi: "3.1.1",
     info: { title: input.title, version: input.version, description: input.description },
     servers: [{ url: input.publicUrl }],
-    tags: input.surfaces.flatMap(({ tags }) => tags),
-    "x-tagGroups": input.surfaces.map(({ name, tags }) => ({
+    tags: input.parts.flatMap(({ tags }) => tags),
+    "x-tagGroups": input.parts.map(({ name, tags }) => ({
       name,
       tags: tags.map((tag) => tag.name),
     })),
     paths,
     webhooks,
     components: {
-      securitySchemes: Object.assign({}, ...input.surfaces.map(({ security }) => security)),
+      securitySchemes: Object.assign({}, ...input.parts.map(({ security }) => security)),
       schemas: { ...input.schemas, ...shared.schemas.components },
       responses: shared.responses.made,
       headers: shared.headers.made,

@@ -56,7 +56,7 @@ export const htmlReply = (
   return bytesReply("text/html; charset=utf-8", html, status)
 }
 
-/** What answers the requests of one surface: of everything under one prefix of paths. */
+/** What answers the requests of one part of the interface: of everything under one prefix of paths. */
 export type Handler = (
   incoming: IncomingRequest,
 ) => Effect.Effect<Reply, Refusal | StoreUnavailable>

@@ -145,7 +145,7 @@ layer(layerService())("the rate limit of a key", (it) => {
   )
 
   it.effect(
-    "a refused key or workspace, or another surface, is not counted and carries no RateLimit headers",
+    "a refused key or workspace, or another part of the interface, is not counted and carries no RateLimit headers",
     () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors

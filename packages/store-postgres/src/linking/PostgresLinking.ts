@@ -15,7 +15,11 @@ import { given, joined, part, single, statement } from "../database/Statement.ts
 import { numberColumns, toNumber } from "../number/numberRow.ts"
 import { isFree, isOwned, ownedColumns } from "../queue/lane.ts"
 import { fitsShare, sharesColumns } from "../queue/shares.ts"
-import { callbackNews, callConnection, callbackParameters } from "../webhook/queueDeliveries.ts"
+import {
+  callConnection,
+  callbackParameters,
+  markCallbackLanes,
+} from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
 import type { AttemptRow } from "./beginLinking.ts"
@@ -120,8 +124,8 @@ ${callConnection(
         and n.removed_at is null
         and $p_new_event_id is not null`,
 )},
-called_news as (
-  ${callbackNews}
+marked_callbacks as (
+  ${markCallbackLanes}
 )
 select shown.id
 from shown`

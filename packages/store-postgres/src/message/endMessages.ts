@@ -42,25 +42,25 @@ const eventColumns = columnsOf({
   body: { event_body: text((event) => event.body) },
 } satisfies FieldsOf<Omit<MessageEvent, "workspaceId" | "mode" | "messageId">>)
 
-/** What tells of a change. */
-const newsFields = {
+/** How a change is reported. */
+const reportFields = {
   event: within((change: Pick<MessageChange, "event">) => change.event, eventColumns),
   callback: within((change: Pick<MessageChange, "callback">) => change.callback, callbackColumns),
 } satisfies FieldsOf<Pick<MessageChange, "event" | "callback">>
 
-const newsColumns = columnsOf(newsFields)
+const reportColumns = columnsOf(reportFields)
 
 export const changeColumns = columnsOf({
   message: within((change: Pick<MessageChange, "message">) => change.message, endColumns),
   givesBack: { gives_back: boolean((change) => change.givesBack) },
-  ...newsFields,
+  ...reportFields,
 } satisfies FieldsOf<MessageChange>)
 
 /** What an `update messages m` sets from the changes `s`. */
 export const setEnd: string = listed(endColumns, (name) => `${name} = s.${name}`)
 
 /** What it returns of them, beside the message itself, for the parts of `announce`. */
-export const returnedNews: string = `${listed(newsColumns, (name) => `s.${name}`)}, s.place`
+export const returnedReports: string = `${listed(reportColumns, (name) => `s.${name}`)}, s.place`
 
 /** Parts of a `with`, after the part `ended`, which returns the messages that came to their end. */
 export const announce = `announced as (
@@ -154,7 +154,7 @@ export const endMessages = sqlFunction(
       returning
         m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
         m.allowance_taken and s.gives_back as allowance_back,
-        ${returnedNews}
+        ${returnedReports}
     ),
     ${announce}
     select
@@ -217,7 +217,7 @@ const refusedColumns = {
  */
 export const insertRefusedMessage = sqlFunction(
   "insert_refused_message",
-  joined(part("message", single(refusedColumns, "m_")), single(newsColumns, "p_")),
+  joined(part("message", single(refusedColumns, "m_")), single(reportColumns, "p_")),
   "table (queued boolean)",
 )`
   begin
@@ -238,7 +238,7 @@ export const insertRefusedMessage = sqlFunction(
     with ended as (
       select
         m_id as id, m_workspace_id as workspace_id, m_mode as mode, 1 as place,
-        ${listed(newsColumns, (name) => `p_${name} as ${name}`)}
+        ${listed(reportColumns, (name) => `p_${name} as ${name}`)}
     ),
     ${announce}
     select ${anyQueued};

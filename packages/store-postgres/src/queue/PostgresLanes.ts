@@ -100,20 +100,20 @@ from reminders r
 where r.next_run_at is not null
 order by r.next_run_at
 limit 1`,
-  // Indexes webhook_lanes_due, webhook_lanes_callbacks_due and callbacks_by_moment; lanes that have
-  // news are always due.
+  // Indexes webhook_lanes_due, webhook_lanes_callbacks_due and callbacks_by_moment; lanes that
+  // are marked are always due.
   deliveries: `
 select least(
   (
     select timestamptz 'epoch'
-    from webhook_news n
-    order by n.id
+    from webhook_news mark
+    order by mark.id
     limit 1
   ),
   (
     select timestamptz 'epoch'
-    from callback_news n
-    order by n.id
+    from callback_news mark
+    order by mark.id
     limit 1
   ),
   (

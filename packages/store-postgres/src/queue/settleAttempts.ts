@@ -17,7 +17,7 @@ import {
   changeColumns,
   endedIds,
   giveBackAllowance,
-  returnedNews,
+  returnedReports,
   setEnd,
 } from "../message/endMessages.ts"
 import type { EndedRow } from "../message/endMessages.ts"
@@ -101,7 +101,7 @@ export const settleAttempts = sqlFunction(
         and m.state = 'waiting'
       returning
         m.id, m.workspace_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
-        ${returnedNews}
+        ${returnedReports}
     ),
     ${announce}
     select

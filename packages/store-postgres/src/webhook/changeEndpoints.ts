@@ -1,7 +1,7 @@
 /**
  * What changes endpoints: making one, letting a stopped one run again, queueing one more delivery, and
  * stopping and removing, which end what is pending in the same commit. An event that is being written
- * meanwhile may still queue a delivery: the claim that reads its news drops it.
+ * meanwhile may still queue a delivery: the claim that takes its mark drops it.
  *
  * Locks: the claim, then the key, then the workspace, so that two of a workspace count one after the
  * other and none is missed by a revocation or a deletion; then the lanes by endpoint; then the

@@ -2,6 +2,10 @@
  * Queueing deliveries in the commit that they report: an event's to webhook endpoints, and a callback.
  * It only inserts, so that those who write for one target do not wait for one another; the claim
  * counts how many of a target go out at once.
+ *
+ * A lane that got a delivery is marked in `webhook_news`, that of a callback in `callback_news`; a claim
+ * takes the marks and looks at those lanes anew. The tables keep these names, because servers of the
+ * version before write to them.
  */
 import type { Callback } from "@messaging-service/core/ports"
 import { Effect } from "effect"
@@ -47,7 +51,7 @@ export const fanOut = `queued as (
       join webhook_endpoints e on ${isToldOf("e", "announced")}
       returning endpoint_id
     ),
-    told as (
+    marked as (
       insert into webhook_news (endpoint_id)
       select distinct queued.endpoint_id
       from queued
@@ -74,8 +78,8 @@ const laneOf = (workspace: string, target: string): string =>
 
 const columns = "endpoint_id, workspace_id, url, due_at, event_id, type, body"
 
-/** A part of a `with`, after the part `called`, that leaves news of what was written. */
-export const callbackNews = `insert into callback_news (lane_id, workspace_id)
+/** A part of a `with`, after the part `called`: marks the lanes that got a callback. */
+export const markCallbackLanes = `insert into callback_news (lane_id, workspace_id)
       select distinct called.endpoint_id, called.workspace_id
       from called`
 
@@ -101,8 +105,8 @@ export const writeCallbacks = `called as (
       order by ended.place
       returning endpoint_id, workspace_id
     ),
-    called_news as (
-      ${callbackNews}
+    marked_callbacks as (
+      ${markCallbackLanes}
     )`
 
 const connectionColumns = columnsOf({
@@ -149,7 +153,7 @@ export const report = (number: string, event: string): string => `with ${callCon
         and n.callback_url = p_${event}_url
         and n.removed_at is null`,
 )}
-      ${callbackNews};`
+      ${markCallbackLanes};`
 
 /**
  * Moves what the version before left in its table, and is due or no longer held, to where all other
@@ -188,5 +192,5 @@ export const takeOverCallbacks = sqlFunction("take_over_callbacks", "p_now times
       order by taken.id
       returning endpoint_id, workspace_id
     )
-    ${callbackNews};
+    ${markCallbackLanes};
   end`

@@ -6,10 +6,10 @@
  * for the other each delivery brings its own address, and the claim keeps to the workspace's share.
  *
  * A recorded attempt goes to the log, and its delivery ends or gets its next turn; endpoints to which
- * nothing gets through stop. Then the news is read, and the longest due of free lanes are taken, a few
+ * nothing gets through stop. Then marked lanes are looked at, and the longest due of free lanes are taken, a few
  * of each. What is in flight stands in the lane, so that a claim changes no delivery.
  *
- * Locks: the lanes of callbacks that are new, by id; the lanes of the results and of the news by id,
+ * Locks: the lanes of callbacks that are new, by id; the lanes of the results and those that are marked by id,
  * at once; then the endpoints that stop; then further lanes, without waiting for any.
  */
 import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core/ports"
@@ -69,8 +69,9 @@ const queryColumns = columnsOf({
   },
 } satisfies FieldsOf<DeliveryQuery>)
 
-const oldestNews = (table: string): string => `delete from ${table} n
-        where n.id in (
+/** Takes the oldest marks: 1,000 at a time, but for those that another claim is taking. */
+const takeMarks = (table: string): string => `delete from ${table} mark
+        where mark.id in (
           select oldest.id
           from ${table} oldest
           order by oldest.id
@@ -116,9 +117,9 @@ export const settleAndClaimDeliveries = sqlFunction(
 )`
   declare
     -- Endpoints that have got deliveries since the last claim looked.
-    v_news bigint[];
+    v_marked_endpoints bigint[];
     -- Lanes of callbacks that have.
-    v_callback_news bigint[];
+    v_marked_callbacks bigint[];
     -- Those of the results first, in their order, so that a lane finds its results by its place.
     v_lanes bigint[];
     -- Where the results of each lane end.
@@ -135,8 +136,8 @@ export const settleAndClaimDeliveries = sqlFunction(
       end if;
       if exists (select from callback_news) then
         with taken as (
-          ${oldestNews("callback_news")}
-          returning n.lane_id, n.workspace_id
+          ${takeMarks("callback_news")}
+          returning mark.lane_id, mark.workspace_id
         ),
         made as (
           insert into webhook_lanes (endpoint_id, workspace_id, delivered_since)
@@ -148,23 +149,23 @@ export const settleAndClaimDeliveries = sqlFunction(
           on conflict (endpoint_id) do nothing
         )
         select array_agg(distinct taken.lane_id)
-        into v_callback_news
+        into v_marked_callbacks
         from taken;
       end if;
       with taken as (
-        ${oldestNews("webhook_news")}
-        returning n.endpoint_id
+        ${takeMarks("webhook_news")}
+        returning mark.endpoint_id
       )
       select array_agg(distinct taken.endpoint_id)
-      into v_news
+      into v_marked_endpoints
       from taken;
     end if;
     v_lanes := p_lane;
-    if v_news is not null or v_callback_news is not null then
+    if v_marked_endpoints is not null or v_marked_callbacks is not null then
       v_lanes := v_lanes || array(
-        select news.id
-        from unnest(v_news || v_callback_news) news (id)
-        where news.id <> all (p_lane)
+        select marked.id
+        from unnest(v_marked_endpoints || v_marked_callbacks) marked (id)
+        where marked.id <> all (p_lane)
       );
     end if;
 
@@ -260,12 +261,12 @@ export const settleAndClaimDeliveries = sqlFunction(
       end if;
     end if;
 
-    if v_news is not null then
+    if v_marked_endpoints is not null then
       -- Written by a transaction that did not see the endpoint end.
       v_ended := array(
         select e.id
         from webhook_endpoints e
-        where e.id = any (v_news)
+        where e.id = any (v_marked_endpoints)
           and (e.disabled_reason is not null or e.removed_at is not null)
       );
       if cardinality(v_ended) > 0 then

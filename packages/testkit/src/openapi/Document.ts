@@ -50,13 +50,13 @@ export interface DocumentObject {
   readonly components: Readonly<Record<string, Readonly<Record<string, Json>>>>
 }
 
-export const surfaces = ["v2", "v1", "operator", "emulator", "open"] as const
-export type Surface = (typeof surfaces)[number]
+export const apiParts = ["v2", "v1", "operator", "emulator", "open"] as const
+export type ApiPart = (typeof apiParts)[number]
 
 /** One operation, with what it refers to in place. */
 export interface Operation {
   readonly id: string
-  readonly surface: Surface
+  readonly part: ApiPart
   readonly method: string
   readonly path: string
   readonly parameters: ReadonlyArray<ParameterObject>
@@ -95,7 +95,7 @@ export const headersOfHttp: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ])
 
-const prefixes: ReadonlyArray<readonly [string, Surface]> = [
+const prefixes: ReadonlyArray<readonly [string, ApiPart]> = [
   ["/api/v2", "v2"],
   ["/api/v1", "v1"],
   ["/admin/v1/simulator", "emulator"],
@@ -103,7 +103,7 @@ const prefixes: ReadonlyArray<readonly [string, Surface]> = [
 ]
 
 /** The part of the interface that a path belongs to. */
-export const surfaceOf = (path: string): Surface =>
+export const apiPartOf = (path: string): ApiPart =>
   prefixes.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1] ?? "open"
 
 /** The codes of the errors among an answer's content; none when that is no error object. */
@@ -139,7 +139,7 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
   const operations = Object.entries(source.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): Operation => ({
       id: operation.operationId,
-      surface: surfaceOf(path),
+      part: apiPartOf(path),
       method: method.toUpperCase(),
       path,
       parameters: operation.parameters.map(

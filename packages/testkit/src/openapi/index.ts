@@ -1,5 +1,5 @@
 /** The service's own description of its interface, and what is held against it. */
-export { codesOf, headersOfHttp, isJson, readDocument, surfaceOf } from "./Document.ts"
+export { codesOf, headersOfHttp, isJson, readDocument, apiPartOf } from "./Document.ts"
 export type {
   DocumentObject,
   Json,
@@ -8,7 +8,7 @@ export type {
   Response,
   ResponseObject,
   ServiceDocument,
-  Surface,
+  ApiPart,
 } from "./Document.ts"
 export { makeChecker } from "./checker.ts"
 export type { Check, Checker } from "./checker.ts"

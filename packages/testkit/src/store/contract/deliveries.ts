@@ -114,8 +114,8 @@ export const deliveries: Topic = (it) => {
         // It hears of what was written since, and settles nothing twice.
         const other = yield* anEndpoint(key)
         const event = yield* anEvent(number)
-        const news = yield* settleAndClaimDue(results, { perTarget: 5 })
-        assert.deepStrictEqual(eventsOf(news, other), [event.id])
+        const again = yield* settleAndClaimDue(results, { perTarget: 5 })
+        assert.deepStrictEqual(eventsOf(again, other), [event.id])
         assert.lengthOf(yield* logOf(endpoint), 2)
         assert.deepStrictEqual(yield* settleAndClaimDue([], { perTarget: 5 }), [])
       }),

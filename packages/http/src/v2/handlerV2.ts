@@ -49,8 +49,8 @@ const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState):
   headers["ratelimit-policy"] = ratePolicy
 }
 
-/** Version 2 over the core's services, in its order of checks (contract: Order of checks). */
-export const surfaceV2 = Effect.fnUntraced(function* (
+/** Answers requests of version 2, over the core's services (contract: Order of checks). */
+export const makeHandlerV2 = Effect.fnUntraced(function* (
   routes: ReadonlyArray<RouteV2>,
   places: RefusingPlaces<WorkspaceId>,
 ) {
@@ -69,7 +69,7 @@ export const surfaceV2 = Effect.fnUntraced(function* (
       ),
     )
 
-  const surface: Handler = Effect.fnUntraced(function* (incoming) {
+  const handler: Handler = Effect.fnUntraced(function* (incoming) {
     const { request, path } = incoming
 
     // Route
@@ -123,5 +123,5 @@ export const surfaceV2 = Effect.fnUntraced(function* (
     if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
     return { status, body: answer }
   }, Effect.scoped)
-  return surface
+  return handler
 })

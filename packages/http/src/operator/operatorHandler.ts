@@ -47,8 +47,8 @@ const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> =>
 
 const noUploads = new Error("No operation of the operator takes a file")
 
-/** The operator API behind that token, over the core's services. */
-export const operatorSurface = Effect.fnUntraced(function* (
+/** Answers requests of operators, who show that token, over the core's services. */
+export const makeOperatorHandler = Effect.fnUntraced(function* (
   routes: ReadonlyArray<OperatorRoute>,
   token: Redacted.Redacted,
 ) {
@@ -56,7 +56,7 @@ export const operatorSurface = Effect.fnUntraced(function* (
   const addressOf = clientAddressReader(yield* HttpOptions)
   const find = routeFinder(routes)
 
-  const surface: Handler = Effect.fnUntraced(function* (incoming) {
+  const handler: Handler = Effect.fnUntraced(function* (incoming) {
     const { request } = incoming
 
     // Route
@@ -78,5 +78,5 @@ export const operatorSurface = Effect.fnUntraced(function* (
     const body = yield* route.handler({ role, id, request: read.request })
     return { status: route.status ?? 200, body }
   })
-  return surface
+  return handler
 })

@@ -40,8 +40,8 @@ const credentialsOf = (
   return Result.succeed({ clientId, apiKey })
 }
 
-/** Version 1 over the core's services, in its order of checks (contract: Version 1: requests). */
-export const surfaceV1 = Effect.fnUntraced(function* (
+/** Answers requests of version 1, over the core's services (contract: Version 1: requests). */
+export const makeHandlerV1 = Effect.fnUntraced(function* (
   routes: ReadonlyArray<RouteV1>,
   places: RefusingPlaces<WorkspaceId>,
 ) {
@@ -89,7 +89,7 @@ export const surfaceV1 = Effect.fnUntraced(function* (
     return { status: 200, body: yield* route.handler({ caller, body, file, parameter }) }
   }, Effect.scoped)
 
-  const surface: Handler = (incoming) => {
+  const handler: Handler = (incoming) => {
     // Method
     const found = find(incoming)
     if (Result.isFailure(found)) return Effect.fail(found.failure)
@@ -102,5 +102,5 @@ export const surfaceV1 = Effect.fnUntraced(function* (
       }),
     )
   }
-  return surface
+  return handler
 })
