@@ -4,7 +4,7 @@
  */
 import { CallersTransactions } from "@messaging-service/core/ports"
 import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
-import { Effect } from "effect"
+import { Effect, Random } from "effect"
 import { callersTransactions, identityPlace, identityWith } from "./database/CallersTransaction.ts"
 import type { DatabaseService } from "./database/Database.ts"
 import { bigint, text } from "./database/Fields.ts"
@@ -46,9 +46,9 @@ export const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets
 })
 
 /** By what this store is told from others; the first process that starts on it gives it the mark. */
-const ownIdentity = statement("store.identity", given({ place: text }))`
+const ownIdentity = statement("store.identity", given({ place: text, mark: text }))`
 insert into service_secrets (name, value)
-values ($place, gen_random_uuid()::text)
+values ($place, $mark)
 on conflict (name) do update
 set name = excluded.name
 returning ${identityWith("value")} as identity`
@@ -56,9 +56,11 @@ returning ${identityWith("value")} as identity`
 /** A store of one process alone has no transactions of callers. */
 export const transactionsOn = (database: DatabaseService) =>
   database.joinable
-    ? Effect.map(ownIdentity.one<string>(database, { place: identityPlace }), (identity) =>
-        callersTransactions(database.schema, identity),
-      )
+    ? Effect.gen(function* () {
+        const mark = (yield* Random.next).toString(36).slice(2)
+        const identity = yield* ownIdentity.one<string>(database, { place: identityPlace, mark })
+        return callersTransactions(database.schema, identity)
+      })
     : Effect.succeed(CallersTransactions.none)
 
 const getSalt = statement("callback.salt", given({ workspaceId: bigint }))`
