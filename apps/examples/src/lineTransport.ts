@@ -162,7 +162,7 @@ export const layerLine = (port: number, settings: LiveSettings) =>
         keptKeys: {},
         connect: yield* makeConnect(port),
         remembersWiped: false,
-        saysGoodbye: ["logged_out"],
+        meansLoggedOut: ["logged_out"],
         // The far side answers by its end, which is waited for.
         logOut: (line: Line) =>
           Effect.as(

@@ -46,7 +46,7 @@ const dearer: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     "core/ports logTrouble": 34_000,
     "core/ports makeHold": 32_500,
     "core/ports makePlaces": 22_500,
-    "core/ports patiently": 32_000,
+    "core/ports retryUntilStoreAnswers": 32_000,
     "core/ports rarely": 25_000,
     "core/ports sleepInRealTime": 24_000,
   },
@@ -139,7 +139,7 @@ const isFunction = (value: unknown): boolean =>
   !Context.isKey(value) &&
   !Function.prototype.toString.call(value).startsWith("class ")
 
-/** Every function, with the entry point before it: `core/ports patiently`. */
+/** Every function, with the entry point before it: `core/ports retryUntilStoreAnswers`. */
 const functions = [...entryPoints].flatMap(([entryPoint, file]) =>
   forNodeAlone.includes(entryPoint)
     ? []

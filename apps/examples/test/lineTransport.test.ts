@@ -34,7 +34,7 @@ class Account {
   socket: Socket | null = null
   taking: Taking = "acknowledge"
   logins = 0
-  saidGoodbye = false
+  isLoggedOut = false
   readonly waiting = new Set<string>()
   readonly seen: Array<SeenCopy> = []
 
@@ -83,7 +83,7 @@ class Exchange {
       if (word.forget !== undefined) account.waiting.delete(word.forget)
       if (word.end !== undefined) this.#take(account, word.end, sent.get(word.end))
       if (word.logout === true) {
-        account.saidGoodbye = true
+        account.isLoggedOut = true
         account.say({ bye: "unknown secret" })
         socket.end()
       }
@@ -273,7 +273,7 @@ layer(layerWorld)("a number on a line of its own", (it) => {
     }),
   )
 
-  it.effect("says goodbye when it leaves, and nothing of it is kept", () =>
+  it.effect("logs out when it leaves, and nothing of it is kept", () =>
     Effect.gen(function* () {
       const exchange = yield* TheExchange
       const store = yield* SessionStore
@@ -282,7 +282,7 @@ layer(layerWorld)("a number on a line of its own", (it) => {
       yield* live.untilSo(
         Effect.map(Effect.orDie(store.credentials(id)), (secret) => secret === null),
       )
-      assert.isTrue(exchange.account(id).saidGoodbye)
+      assert.isTrue(exchange.account(id).isLoggedOut)
     }),
   )
 })

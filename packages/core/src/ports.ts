@@ -289,8 +289,8 @@ export type {
   ShardTable,
   WorkerId,
 } from "./transport/Shards.ts"
-export { makeHold, patiently } from "./transport/patience.ts"
-export type { Hold } from "./transport/patience.ts"
+export { makeHold, retryUntilStoreAnswers } from "./transport/retryUntilStoreAnswers.ts"
+export type { Hold } from "./transport/retryUntilStoreAnswers.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
 export type { Exchanged, KeptSession, KeyChange } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"

@@ -50,7 +50,7 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
     connect: yield* makeConnect(settings),
     // Any process may log an account in.
     remembersWiped: false,
-    saysGoodbye: ["logged_out", "replaced", "banned"],
+    meansLoggedOut: ["logged_out", "replaced", "banned"],
     logOut: ({ client }: OpenAccount) =>
       asked(() => client.call({ _: "auth.logOut" })).pipe(
         Effect.as(true),

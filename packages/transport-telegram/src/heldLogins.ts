@@ -4,7 +4,7 @@
  * up, was replaced, or is another process's. A hold lapses by itself, so that a process that died keeps
  * none of the others from going on.
  */
-import { patiently } from "@messaging-service/core/ports"
+import { retryUntilStoreAnswers } from "@messaging-service/core/ports"
 import type { Exchanged, KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
@@ -42,11 +42,11 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
     after: string | null,
     keys: ReadonlyArray<KeyChange> = [],
     phone: string | null = null,
-  ) => patiently(vault.exchange(numberId, before, after, keys, phone))
+  ) => retryUntilStoreAnswers(vault.exchange(numberId, before, after, keys, phone))
 
   return {
     keptOf: (numberId: NumberId): Effect.Effect<Kept> =>
-      Effect.map(patiently(storedText(vault, numberId)), (text) => ({
+      Effect.map(retryUntilStoreAnswers(storedText(vault, numberId)), (text) => ({
         text,
         credentials: text === null ? null : fromText(text),
       })),
@@ -68,7 +68,7 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
     goOn: (held: HeldLogin, written: LoginCredentials): Effect.Effect<boolean> => {
       const text = textOf(written)
       // What was written is known to be, also by the one that is interrupted meanwhile.
-      return patiently(
+      return retryUntilStoreAnswers(
         Effect.uninterruptible(
           Effect.map(vault.exchange(held.numberId, held.text, text, []), (done) => {
             const isWritten = done === true
@@ -115,7 +115,9 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
         asked.map(({ id }) => id),
       )
       return Effect.map(
-        patiently(Effect.catchTag(found, "CannotOpen", () => Effect.succeed(new Map()))),
+        retryUntilStoreAnswers(
+          Effect.catchTag(found, "CannotOpen", () => Effect.succeed(new Map())),
+        ),
         (kept) => asked.some(({ id, value }) => kept.get(id) === value),
       )
     },

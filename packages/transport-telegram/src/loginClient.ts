@@ -2,7 +2,7 @@
  * Connections of logins, which have their keys in memory: for a step, and to end what a login may have
  * left at the far side.
  */
-import { patiently } from "@messaging-service/core/ports"
+import { retryUntilStoreAnswers } from "@messaging-service/core/ports"
 import type {
   KeyChange,
   NumberId,
@@ -35,7 +35,7 @@ export const makeLoginClients = (
   const open = Effect.fnUntraced(function* (numberId: NumberId, begun: ReadonlyArray<KeyChange>) {
     const keys = keysInMemory(begun)
     if (application === null) return null
-    const proxy = yield* patiently(
+    const proxy = yield* retryUntilStoreAnswers(
       Effect.catchTag(proxies.of(numberId), "CannotOpen", () => Effect.succeed(proxyUnreadable)),
     )
     if (proxy === proxyUnreadable) return proxyUnreadable

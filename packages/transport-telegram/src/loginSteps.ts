@@ -113,7 +113,7 @@ const neverWrong = (view: TelegramLoginView, step: Step | "wrong"): Step =>
   step === "wrong" ? failedStep(view, "connection_lost") : step
 
 /** How long a question about the session may take, and one try to end it. */
-const goodbyeMillis = 5000
+const sessionMillis = 5000
 
 /**
  * How far the far side has let the connection in, whatever became of its answers: an account, or the
@@ -135,7 +135,7 @@ export const whoIs = (
         text === asksForPassword && view.state !== "password_needed" ? needsPassword(view) : null,
       ),
     ),
-    Effect.timeoutOrElse({ duration: goodbyeMillis, orElse: () => Effect.succeed(null) }),
+    Effect.timeoutOrElse({ duration: sessionMillis, orElse: () => Effect.succeed(null) }),
   )
 
 /**
@@ -291,5 +291,5 @@ export const endSession = (client: TelegramClient): Effect.Effect<boolean> =>
   asked(() => client.call({ _: "auth.logOut" })).pipe(
     Effect.as(true),
     Effect.catchTag("CallFailed", ({ code }) => Effect.succeed(code === 401)),
-    Effect.timeoutOrElse({ duration: goodbyeMillis, orElse: () => Effect.succeed(false) }),
+    Effect.timeoutOrElse({ duration: sessionMillis, orElse: () => Effect.succeed(false) }),
   )

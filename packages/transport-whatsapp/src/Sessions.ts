@@ -2,7 +2,11 @@
  * The connections of linked numbers. A device that was linked and that the core has not taken is logged
  * out again.
  */
-import { makeLiveNumbers, patiently, SessionVault } from "@messaging-service/core/ports"
+import {
+  makeLiveNumbers,
+  retryUntilStoreAnswers,
+  SessionVault,
+} from "@messaging-service/core/ports"
 import type { LiveNumbers, NumberId, NumberStatus } from "@messaging-service/core/ports"
 import { Context, Effect, Layer } from "effect"
 import { digitsOf } from "./addresses.ts"
@@ -64,7 +68,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     keptKeys,
     connect: yield* makeConnect(settings),
     remembersWiped: true,
-    saysGoodbye: [],
+    meansLoggedOut: [],
     logOut: logOutThere,
     instead: ({ leavingSince, numberId, status }, live) => {
       // The attempt at linking has it.
@@ -78,7 +82,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     ...numbers,
     listen: (take) => Effect.raceFirst(numbers.listen(take), sweepLeftFiles),
     unconfirmed: (numberId) =>
-      patiently(vault.credentials(numberId)).pipe(
+      retryUntilStoreAnswers(vault.credentials(numberId)).pipe(
         Effect.map((text) => {
           if (text === null) return null
           const credentials = fromText(text)

@@ -5,7 +5,7 @@
 import {
   logTrouble,
   NumberOwnership,
-  patiently,
+  retryUntilStoreAnswers,
   SentTexts,
   SessionVault,
   sleepInRealTime,
@@ -65,7 +65,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettin
    */
   const sentMessage = (numberId: NumberId, id: string) =>
     run(
-      patiently(
+      retryUntilStoreAnswers(
         Effect.gen(function* () {
           const text = yield* texts.of(numberId, id as TransportId)
           if (text !== null) return textContent(text)

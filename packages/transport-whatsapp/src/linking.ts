@@ -14,7 +14,7 @@ import {
   NumberStore,
   SessionVault,
   pairingCodeMillis,
-  patiently,
+  retryUntilStoreAnswers,
 } from "@messaging-service/core/ports"
 import type { LinkingEvent, LinkingRequest } from "@messaging-service/core/ports"
 import { Browsers } from "baileys"
@@ -145,7 +145,7 @@ export const layerLinking = (
         { auth, keys }: NewDevice,
         connection: Connection,
       ) {
-        const kept = patiently(
+        const kept = retryUntilStoreAnswers(
           Effect.suspend(() => vault.replace(numberId, credentialsText(auth.creds), keys())),
         )
         const isKept = yield* Effect.raceFirst(
@@ -162,7 +162,7 @@ export const layerLinking = (
         Effect.scoped(
           Effect.gen(function* () {
             const device = newDevice()
-            const proxy = yield* patiently(
+            const proxy = yield* retryUntilStoreAnswers(
               Effect.catchTag(proxies.of(request.numberId), "CannotOpen", () =>
                 Effect.succeed(proxyUnreadable),
               ),

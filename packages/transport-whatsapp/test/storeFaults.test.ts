@@ -202,7 +202,7 @@ layer(layerWorld)("a number that leaves while the far side is away", (it) => {
       yield* server.down
       yield* numbers.remove(kept.workspaceId, id, 0)
       yield* until(() => sessions.status(id)?.state === "waiting")
-      // Time for a look or two, which must not wipe what it takes to say goodbye.
+      // Time for a look or two, which must not wipe what it takes to log out.
       yield* until(() => (sessions.status(id)?.reconnects ?? 0) > 5)
       assert.isTrue(yield* hasCredentials(id))
       yield* server.up

@@ -13,15 +13,15 @@ import { keepsAway, triedAgain } from "../number/Breaker.ts"
 import type { ConnectionReport } from "../number/Connection.ts"
 import { NumberProxies } from "../number/Proxy.ts"
 import type { Platform } from "../number/SendingNumber.ts"
-import { makeGoodbyes } from "./goodbyes.ts"
-import type { Ends } from "./goodbyes.ts"
+import { makeEndingSessions } from "./endingSessions.ts"
+import type { Ends } from "./endingSessions.ts"
 import { makeKeeper, unreadable } from "./keepConnected.ts"
 import type { LiveTransport } from "./keepConnected.ts"
 import { newLiveNumber, settled, statusOf } from "./LiveNumber.ts"
 import type { ClosedReason, LiveConnection, LiveNumber, LiveStatus } from "./LiveNumber.ts"
 import { NumberOwnership } from "./NumberOwnership.ts"
 import type { NumberMoved } from "./NumberOwnership.ts"
-import { patiently } from "./patience.ts"
+import { retryUntilStoreAnswers } from "./retryUntilStoreAnswers.ts"
 import type { KeptSession } from "./SessionStore.ts"
 import { SessionVault } from "./SessionVault.ts"
 import type { Owned } from "./Shards.ts"
@@ -71,7 +71,7 @@ export interface LiveNumbers<Open extends LiveConnection> {
   /** Ends its connection if there is one, opens it anew, and gives how that went. Nothing is told of it. */
   connectQuietly(numberId: NumberId): Effect.Effect<Open | ClosedReason>
   /**
-   * Ends the number's connection before it gets another session. One that leaves says goodbye first, as
+   * Ends the number's connection before it gets another session. One that leaves is logged out first, as
    * far as the far side is there; `leaves`: that is so from now on.
    */
   makeRoom(numberId: NumberId, leaves: boolean): Effect.Effect<void, NumberMoved>
@@ -112,7 +112,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     const keeper = yield* makeKeeper(options, take)
 
     /** The work goes on when its caller is gone, so it takes this service's clock and not the caller's. */
-    const apart = <A, F>(work: Effect.Effect<A, F>) =>
+    const detached = <A, F>(work: Effect.Effect<A, F>) =>
       work.pipe(
         Effect.provideService(References.CurrentLogAnnotations, {}),
         Effect.provideContext(context),
@@ -121,7 +121,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     /** Begins to keep the number connected. `told`: whether the core is told of its status. */
     const start = Effect.fnUntraced(function* (numberId: NumberId, told: boolean) {
       const live = yield* newLiveNumber<Open>(numberId, told)
-      // Begun meanwhile: by a look at all numbers, by a send, or to say goodbye.
+      // Begun meanwhile: by a look at all numbers, by a send, or to log it out.
       const begun = held.get(numberId)
       if (begun !== undefined) return begun
       held.set(numberId, live)
@@ -135,7 +135,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       yield* FiberMap.run(
         fibers,
         numberId,
-        apart(
+        detached(
           Effect.tap(ownership.whileOwned(numberId, kept), (end) =>
             Option.isNone(end) ? forget : Effect.void,
           ),
@@ -155,17 +155,17 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       if (live !== undefined) giveUpWaiting(live)
     })
 
-    const goodbyes = yield* makeGoodbyes(options, {
+    const endingSessions = yield* makeEndingSessions(options, {
       find,
       start: (numberId) => start(numberId, false),
       release,
-      apart,
+      detached,
     })
 
     const releaseAll = Effect.suspend(() => {
       const all = [...held.values()]
       held.clear()
-      return goodbyes.stopAll.pipe(
+      return endingSessions.stopAll.pipe(
         Effect.andThen(FiberMap.clear(fibers)),
         Effect.andThen(Effect.sync(() => all.forEach(giveUpWaiting))),
       )
@@ -175,7 +175,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     const releaseOthers = Effect.suspend(() =>
       Effect.forEach(
         [...held.keys()].filter((numberId) => !ownership.owns(numberId)),
-        (numberId) => Effect.andThen(goodbyes.stop(numberId), release(numberId)),
+        (numberId) => Effect.andThen(endingSessions.stop(numberId), release(numberId)),
         { discard: true },
       ),
     )
@@ -207,11 +207,11 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       function* ({ numberId, pauseReason, proxy }: KeptSession) {
         const { logins } = options
         if (logins !== undefined) {
-          const kept = yield* goodbyes.inVault(numberId)
+          const kept = yield* endingSessions.inVault(numberId)
           if (kept === null) return
           if (kept !== "session") {
             const settles = logins.settle(numberId, kept.login, yield* Clock.currentTimeMillis)
-            if (settles !== null) yield* goodbyes.begin(numberId, settles)
+            if (settles !== null) yield* endingSessions.begin(numberId, settles)
             return
           }
         }
@@ -230,7 +230,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       const live = held.get(numberId)
       const instead = removed ? null : (options.instead?.(kept, live) ?? null)
       if (instead !== null) yield* instead
-      else if (removed || leavingSince !== null) yield* goodbyes.leave(numberId, leavingSince)
+      else if (removed || leavingSince !== null) yield* endingSessions.leave(numberId, leavingSince)
       else if (live === undefined) yield* begin(kept)
       else if (yield* beginsAnew(live, kept)) {
         yield* release(numberId)
@@ -296,7 +296,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
           const isOut = state === "disconnected" || (state === "waiting" && reason === "banned")
           return isOut ? reason : yield* settled(known)
         }
-        const kept = yield* Effect.result(goodbyes.inVault(numberId))
+        const kept = yield* Effect.result(endingSessions.inVault(numberId))
         if (kept._tag === "Failure") return "connection_lost"
         if (kept.success !== "session") return null
         return yield* settled(held.get(numberId) ?? (yield* start(numberId, true)))
@@ -310,7 +310,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       connectQuietly: Effect.fnUntraced(function* (numberId) {
         for (;;) {
           yield* release(numberId)
-          const isReadable = yield* patiently(vault.credentials(numberId)).pipe(
+          const isReadable = yield* retryUntilStoreAnswers(vault.credentials(numberId)).pipe(
             Effect.as(true),
             Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
           )
@@ -321,16 +321,18 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         }
       }),
       makeRoom: Effect.fnUntraced(function* (numberId, leaves) {
-        // A goodbye that is under way would wipe what the new session writes.
-        yield* goodbyes.stop(numberId)
+        // A log-out that is under way would wipe what the new session writes.
+        yield* endingSessions.stop(numberId)
         yield* release(numberId)
-        if (leaves) yield* patiently(vault.leave(numberId))
-        const kept = (yield* patiently(vault.list)).find((one) => one.numberId === numberId)
+        if (leaves) yield* retryUntilStoreAnswers(vault.leave(numberId))
+        const kept = (yield* retryUntilStoreAnswers(vault.list)).find(
+          (one) => one.numberId === numberId,
+        )
         if (kept === undefined || kept.leavingSince === null) return
-        yield* goodbyes.sayNow(numberId, kept.leavingSince)
+        yield* endingSessions.logOutNow(numberId, kept.leavingSince)
         yield* release(numberId)
       }),
-      logOut: (numberId) => goodbyes.leave(numberId, null),
+      logOut: (numberId) => endingSessions.leave(numberId, null),
       status: (numberId) => {
         const known = held.get(numberId)
         return known === undefined ? null : statusOf(known)

@@ -38,7 +38,7 @@ const patienceMillis = 2000
 const closingMillis = 1000
 
 /** The same of a worker that stops, for all shards that it had. */
-const goodbyeMillis = 3000
+const lastUseMillis = 3000
 
 /** What this process is called in what operators see. */
 export const WorkerName = /*#__PURE__*/ Context.Reference<string>("core/WorkerName", {
@@ -320,7 +320,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
 
   const leave = Effect.gen(function* () {
     yield* stopAll
-    yield* Effect.raceFirst(unused(uses.keys()), sleep(goodbyeMillis))
+    yield* Effect.raceFirst(unused(uses.keys()), sleep(lastUseMillis))
     const isUsed = [...uses.values()].some(({ count }) => count > 0)
     // What still uses a number ends with the process, and the shards are free when the lease is over.
     if (worker !== null && !isUsed) yield* inTime(leases.leave(worker))

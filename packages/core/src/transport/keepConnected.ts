@@ -12,7 +12,7 @@ import type { CannotOpen } from "../secret/Secrets.ts"
 import { changeStatus, closeConnection, reconnectPauseMillis } from "./LiveNumber.ts"
 import type { ClosedReason, LiveConnection, LiveNumber } from "./LiveNumber.ts"
 import { NumberOwnership } from "./NumberOwnership.ts"
-import { patiently } from "./patience.ts"
+import { retryUntilStoreAnswers } from "./retryUntilStoreAnswers.ts"
 import { SessionVault } from "./SessionVault.ts"
 import type { TakeEvent } from "./Transport.ts"
 
@@ -226,7 +226,8 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
     yield* tell(live, { status: "disconnected", phone: null, reason })
     live.isGivenUp = true
     // Here the store says that another worker has the number.
-    if (wipe) yield* patiently(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
+    if (wipe)
+      yield* retryUntilStoreAnswers(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
   })
 
   const wait = Effect.fnUntraced(function* (failures: number) {

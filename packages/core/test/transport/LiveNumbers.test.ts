@@ -196,7 +196,7 @@ it.effect("a connection is there at once only while it is open, this worker's, a
   }),
 )
 
-it.effect("a goodbye is kept while the far side is away, and said once when it is back", () =>
+it.effect("a log-out is kept while the far side is away, and made once when it is back", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -205,7 +205,7 @@ it.effect("a goodbye is kept while the far side is away, and said once when it i
       logOut: ({ numberId }) =>
         Effect.as(
           Effect.delay(
-            Effect.sync(() => world.goodbyes.push(numberId)),
+            Effect.sync(() => world.loggedOut.push(numberId)),
             "4 seconds",
           ),
           true,
@@ -218,20 +218,20 @@ it.effect("a goodbye is kept while the far side is away, and said once when it i
     assert.isTrue(world.credentials.has(one))
     // Since when it leaves is kept, also for another process.
     assert.isAtMost(world.kept.get(one)?.leavingSince ?? Infinity, 5 * second)
-    assert.deepStrictEqual(world.goodbyes, [])
+    assert.deepStrictEqual(world.loggedOut, [])
     // Nothing is sent over it and nothing is told of it meanwhile.
     assert.isNull(yield* numbers.open(one))
     assert.deepStrictEqual(yield* numbers.reports, [])
     assert.lengthOf(world.told, 1)
     world.away.far = false
     yield* TestClock.adjust("10 minutes")
-    assert.deepStrictEqual(world.goodbyes, [one])
+    assert.deepStrictEqual(world.loggedOut, [one])
     assert.isFalse(world.credentials.has(one))
     assert.strictEqual(world.open.size, 0)
   }),
 )
 
-it.effect("a session that could not say goodbye for 30 days is forgotten", () =>
+it.effect("a session that could not be logged out for 30 days is forgotten", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     // In five minutes it will be 30 days.
@@ -242,11 +242,11 @@ it.effect("a session that could not say goodbye for 30 days is forgotten", () =>
     assert.isTrue(world.credentials.has(one))
     yield* TestClock.adjust("2 minutes")
     assert.isFalse(world.credentials.has(one))
-    assert.deepStrictEqual(world.goodbyes, [])
+    assert.deepStrictEqual(world.loggedOut, [])
   }),
 )
 
-it.effect("a number that was given up and then leaves is connected once more to say goodbye", () =>
+it.effect("a number that was given up and then leaves is connected once more to log out", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     const [heard, refused] = [idOf(1), idOf(2)]
@@ -259,7 +259,7 @@ it.effect("a number that was given up and then leaves is connected once more to 
     yield* world.end(refused, { _tag: "Stop", reason: "replaced", wipe: false })
     for (const id of [heard, refused]) world.keep(id, { leavingSince: 0 })
     yield* TestClock.adjust("1 hour")
-    assert.deepStrictEqual(world.goodbyes, [heard])
+    assert.deepStrictEqual(world.loggedOut, [heard])
     assert.isFalse(world.credentials.has(heard))
     // Not in a loop.
     assert.lengthOf(world.begunOf(refused), 2)
@@ -267,7 +267,7 @@ it.effect("a number that was given up and then leaves is connected once more to 
   }),
 )
 
-it.effect("a far side that has ended the session itself needs no goodbye", () =>
+it.effect("a session that the far side has ended itself is not logged out", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -277,17 +277,17 @@ it.effect("a far side that has ended the session itself needs no goodbye", () =>
     world.keep(one, { leavingSince: 0 })
     yield* TestClock.adjust("4 seconds")
     assert.isFalse(world.credentials.has(one))
-    assert.deepStrictEqual(world.goodbyes, [])
+    assert.deepStrictEqual(world.loggedOut, [])
   }),
 )
 
-it.effect("a session makes room for another one only once it has said goodbye", () =>
+it.effect("a session makes room for another one only once it is logged out", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
     const { numbers } = yield* listening(world)
     yield* numbers.makeRoom(one, true)
-    assert.deepStrictEqual(world.goodbyes, [one])
+    assert.deepStrictEqual(world.loggedOut, [one])
     assert.strictEqual(world.open.size, 0)
     assert.isUndefined(numbers.find(one))
   }),
@@ -347,7 +347,7 @@ it.effect("a login is no session: it is not connected, and ended before it is wi
     isEnded = true
     yield* TestClock.adjust("4 seconds")
     assert.isFalse(world.credentials.has(leaving))
-    assert.deepStrictEqual(world.goodbyes, [])
+    assert.deepStrictEqual(world.loggedOut, [])
     assert.deepStrictEqual([...world.open], [one])
   }),
 )

@@ -68,7 +68,7 @@ export const aLiveWorld = () => {
   const proxies = new Map<NumberId, string>()
   const open = new Set<NumberId>()
   const trimmed: Array<string> = []
-  const goodbyes: Array<NumberId> = []
+  const loggedOut: Array<NumberId> = []
   const told: Array<TransportEvent> = []
   const counts = new Set<(keys: number) => void>()
   const away: Away = { far: false, store: false, owner: false }
@@ -157,7 +157,7 @@ export const aLiveWorld = () => {
   return {
     away,
     credentials,
-    goodbyes,
+    loggedOut,
     kept,
     /** Numbers whose connection is open. */
     open,
@@ -201,10 +201,10 @@ export const aLiveWorld = () => {
         keptKeys: { session: 100 },
         connect,
         remembersWiped: true,
-        saysGoodbye: ["logged_out"],
+        meansLoggedOut: ["logged_out"],
         logOut: ({ numberId }) =>
           Effect.sync(() => {
-            goodbyes.push(numberId)
+            loggedOut.push(numberId)
             return true
           }),
         ...options,

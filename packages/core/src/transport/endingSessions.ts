@@ -1,13 +1,13 @@
 /**
- * Sessions that are to go: their number was removed or logged out, or the core did not take it. Each stays
- * in the vault until the far side has heard of it, or for `leavingMillis`.
+ * Sessions that are to end: their number was removed or logged out, or the core did not take it. Each stays
+ * in the vault until it is logged out at the far side, or for `leavingMillis`.
  */
 import { Clock, Effect, FiberMap, Option } from "effect"
 import type { NumberId } from "../Ids.ts"
 import { settled } from "./LiveNumber.ts"
 import type { ClosedReason, LiveConnection, LiveNumber } from "./LiveNumber.ts"
 import type { NumberMoved } from "./NumberOwnership.ts"
-import { patiently } from "./patience.ts"
+import { retryUntilStoreAnswers } from "./retryUntilStoreAnswers.ts"
 import { SessionVault } from "./SessionVault.ts"
 
 /** Logins that go on or came to nothing, where the vault has some in place of sessions. */
@@ -27,26 +27,29 @@ export interface Logins {
 export interface Ends<Open extends LiveConnection> {
   /** Logs the session out at the far side; whether that has heard. It has 5 seconds. */
   readonly logOut: (connection: Open) => Effect.Effect<boolean>
-  /** The ends after which the far side knows the session no more: they are as good as a goodbye. */
-  readonly saysGoodbye: ReadonlyArray<ClosedReason>
+  /** The ends after which the far side knows the session no more, as if it had been logged out here. */
+  readonly meansLoggedOut: ReadonlyArray<ClosedReason>
   /** Left out where the vault has nothing but sessions. */
   readonly logins?: Logins
 }
 
-/** How long one try to say goodbye to the far side may take. */
-const goodbyeMillis = 5000
+/** How long one try to log a session out may take. */
+const logOutMillis = 5000
 
-/** How long a session that is to go is kept for the day that the far side is there again: 30 days. */
+/** How long a session that is to end is kept while the far side cannot be reached: 30 days. */
 const leavingMillis = 30 * 24 * 60 * 60_000
 
-/** `start` begins with a number, `release` ends that; `apart` frees work of the one that asked for it first. */
-export const makeGoodbyes = Effect.fnUntraced(function* <Open extends LiveConnection>(
-  { logOut, logins, saysGoodbye }: Ends<Open>,
+/**
+ * `start` connects a number, `release` ends that. `detached`: the work goes on when what began it has ended,
+ * with the clock of the service and without the log annotations of that caller.
+ */
+export const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnection>(
+  { logOut, logins, meansLoggedOut }: Ends<Open>,
   numbers: {
     readonly find: (numberId: NumberId) => LiveNumber<Open> | undefined
     readonly start: (numberId: NumberId) => Effect.Effect<LiveNumber<Open>>
     readonly release: (numberId: NumberId) => Effect.Effect<void>
-    readonly apart: <A>(work: Effect.Effect<A>) => Effect.Effect<A>
+    readonly detached: <A>(work: Effect.Effect<A>) => Effect.Effect<A>
   },
 ) {
   const vault = yield* SessionVault
@@ -60,14 +63,14 @@ export const makeGoodbyes = Effect.fnUntraced(function* <Open extends LiveConnec
     })
 
   const isKnownOver = ({ status: { reason } }: LiveNumber<Open>): boolean =>
-    reason !== null && saysGoodbye.includes(reason)
+    reason !== null && meansLoggedOut.includes(reason)
 
   /** Whether the far side knows the session no more. */
-  const isSaid = (reached: Open | ClosedReason): Effect.Effect<boolean> =>
+  const isLoggedOut = (reached: Open | ClosedReason): Effect.Effect<boolean> =>
     typeof reached === "string"
-      ? Effect.succeed(saysGoodbye.includes(reached))
+      ? Effect.succeed(meansLoggedOut.includes(reached))
       : Effect.map(
-          Effect.timeoutOption(logOut(reached), goodbyeMillis),
+          Effect.timeoutOption(logOut(reached), logOutMillis),
           Option.getOrElse(() => false),
         )
 
@@ -79,14 +82,14 @@ export const makeGoodbyes = Effect.fnUntraced(function* <Open extends LiveConnec
     const now = yield* Clock.currentTimeMillis
     if (!isOver && now - leavingSince < leavingMillis) return
     yield* numbers.release(numberId)
-    yield* patiently(vault.wipe(numberId))
+    yield* retryUntilStoreAnswers(vault.wipe(numberId))
     yield* Effect.logInfo(
       isOver ? "number logged out" : "number forgotten: the far side was away for too long",
     )
   })
 
-  /** One try to say goodbye. The connection for it stays, and is opened when the far side is back. */
-  const sayNow = Effect.fnUntraced(function* (numberId: NumberId, leavingSince: number) {
+  /** One try to log it out. The connection for that stays, and is opened when the far side is back. */
+  const logOutNow = Effect.fnUntraced(function* (numberId: NumberId, leavingSince: number) {
     const known = numbers.find(numberId)
     // What was given up is connected once more for it, and then not again.
     const isOut = known?.isGivenUp === true && !known.leaves && !isKnownOver(known)
@@ -94,40 +97,40 @@ export const makeGoodbyes = Effect.fnUntraced(function* <Open extends LiveConnec
     const live = numbers.find(numberId) ?? (yield* numbers.start(numberId))
     live.told = false
     live.leaves = true
-    const reached = yield* Effect.timeoutOption(settled(live), goodbyeMillis)
-    const isOver = Option.isSome(reached) && (yield* isSaid(reached.value))
+    const reached = yield* Effect.timeoutOption(settled(live), logOutMillis)
+    const isOver = Option.isSome(reached) && (yield* isLoggedOut(reached.value))
     yield* wipeAfter(numberId, leavingSince, isOver)
   })
 
-  /** Works on what is to go unless that goes on already. */
+  /** Begins to end a session, unless that goes on already. */
   const begin = (numberId: NumberId, work: Effect.Effect<void, NumberMoved>): Effect.Effect<void> =>
     work.pipe(
-      // It is said by the worker that has the number now.
+      // The number is another worker's by now, which logs it out.
       Effect.ignore,
       Effect.annotateLogs({ number: numberId }),
-      numbers.apart,
-      (said) => FiberMap.run(fibers, numberId, said, { onlyIfMissing: true }),
+      numbers.detached,
+      (ending) => FiberMap.run(fibers, numberId, ending, { onlyIfMissing: true }),
       Effect.asVoid,
     )
 
   return {
     inVault,
-    sayNow,
+    logOutNow,
     begin,
     /** From now on, or since then, the number's session leaves. */
     leave: (numberId: NumberId, leavingSince: number | null): Effect.Effect<void> =>
       begin(
         numberId,
         Effect.gen(function* () {
-          if (leavingSince === null) yield* patiently(vault.leave(numberId))
+          if (leavingSince === null) yield* retryUntilStoreAnswers(vault.leave(numberId))
           const since = leavingSince ?? (yield* Clock.currentTimeMillis)
           // A session that cannot be read is kept for as long as any other.
           const kept = inVault(numberId).pipe(
             Effect.catchTag("CannotOpen", () => Effect.succeed(null)),
           )
-          const known = logins === undefined ? null : yield* patiently(kept)
+          const known = logins === undefined ? null : yield* retryUntilStoreAnswers(kept)
           if (logins === undefined || known === null || known === "session") {
-            return yield* sayNow(numberId, since)
+            return yield* logOutNow(numberId, since)
           }
           return yield* wipeAfter(numberId, since, yield* logins.end(numberId, known.login))
         }),

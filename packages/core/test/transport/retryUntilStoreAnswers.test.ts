@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { CannotOpen } from "../../src/secret/Secrets.ts"
 import { NumberMoved } from "../../src/transport/NumberOwnership.ts"
-import { makeHold, patiently } from "../../src/transport/patience.ts"
+import { makeHold, retryUntilStoreAnswers } from "../../src/transport/retryUntilStoreAnswers.ts"
 import { one } from "./aLiveWorld.ts"
 
 /** A store that fails so often, and then answers. */
@@ -30,14 +30,17 @@ it.effect(
   () =>
     Effect.gen(function* () {
       const store = answersAfter(40)
-      const asking = yield* Effect.forkChild(patiently(store.work))
+      const asking = yield* Effect.forkChild(retryUntilStoreAnswers(store.work))
       yield* TestClock.adjust("9 seconds")
       assert.isUndefined(asking.pollUnsafe())
       yield* TestClock.adjust("1 second")
       assert.isDefined(asking.pollUnsafe())
       assert.strictEqual(store.asked(), 41)
       const sealed = Effect.fail(new CannotOpen())
-      const answers = Effect.all([Effect.flip(patiently(moved)), Effect.flip(patiently(sealed))])
+      const answers = Effect.all([
+        Effect.flip(retryUntilStoreAnswers(moved)),
+        Effect.flip(retryUntilStoreAnswers(sealed)),
+      ])
       const answer = yield* Effect.forkChild(answers)
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(

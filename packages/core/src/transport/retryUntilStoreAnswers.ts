@@ -16,7 +16,7 @@ const hasMoved = (error: unknown): error is NumberMoved => error instanceof Numb
  * Asks until the store answers. That a number moved is an answer, and so is that what it keeps cannot be
  * opened: asked again it would say the same.
  */
-export const patiently = <A, E>(
+export const retryUntilStoreAnswers = <A, E>(
   work: Effect.Effect<A, E>,
 ): Effect.Effect<A, Exclude<E, StoreUnavailable>> => {
   const isAnswer = (error: E): error is Exclude<E, StoreUnavailable> =>
