@@ -1,4 +1,7 @@
-/** The transport of `docs/writing-a-transport.md` keeps the contract, against a gateway on loopback. */
+/**
+ * The transport of `docs/writing-a-transport.md` keeps the contract of transports, against a gateway on
+ * loopback.
+ */
 import { assert, it } from "@effect/vitest"
 import * as Core from "@messaging-service/core"
 import { WhatsAppTransport } from "@messaging-service/core/ports"
@@ -40,7 +43,7 @@ class Gateway {
     return line
   }
 
-  /** The contract's suite says what each `Taking` means. */
+  /** The contract suite of transports says what each `Taking` means. */
   async answer(request: IncomingMessage, response: ServerResponse) {
     const [, number = "", id = ""] =
       /^\/numbers\/(\d+)\/messages\/(\w+)$/.exec(request.url ?? "") ?? []

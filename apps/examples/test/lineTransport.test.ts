@@ -1,4 +1,7 @@
-/** The transport with lines of `docs/writing-a-transport.md` keeps the contract, and its numbers connected. */
+/**
+ * The transport with lines of `docs/writing-a-transport.md` keeps the contract of transports, and its numbers
+ * connected.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Secrets, SecretsKey } from "@messaging-service/core"
 import {
@@ -50,7 +53,7 @@ interface Sent {
   readonly parts: Array<Buffer>
 }
 
-/** The far side: accounts by their secret. The contract's suite says what each `Taking` means. */
+/** The far side: accounts by their secret. The contract suite of transports says what each `Taking` means. */
 class Exchange {
   readonly accounts = new Map<string, Account>()
   readonly server = createServer((socket) => this.#hear(socket))

@@ -156,7 +156,7 @@ const stores = [
   },
 ]
 
-/** What the program prints: each step as the contract says it. */
+/** What the program prints: each step with the status that it leads to. */
 const wholeResult = ({ placed, restart, transactions }: (typeof stores)[number]["expected"]) => {
   const sent = ["Hello", ...placed, "Over HTTP", "The menu"]
   return {

@@ -5,8 +5,9 @@ import type { Code } from "../src/error/Catalogue.ts"
 import { problem, problemsOf, refuse, refuseAll } from "../src/error/Refusal.ts"
 
 /**
- * The contract's codes of keys, limits, messages, reminders, idempotency, cursors and webhooks, and the operator
- * API's of workspaces, keys, contacts, numbers, webhooks and the emulator, each with its status.
+ * The codes of keys, limits, messages, reminders, idempotency, cursors and webhooks (contract: Error codes),
+ * and the operator API's of workspaces, keys, contacts, numbers, webhooks and the emulator, each with its
+ * status.
  */
 const codes: Readonly<Record<string, number>> = {
   api_v2_not_enabled: 403,

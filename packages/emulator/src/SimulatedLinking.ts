@@ -1,8 +1,8 @@
 /**
  * How a simulated phone is linked. The codes come as the real ones do: the first QR code stands for
  * 60 s, five more for 20 s each, and then the connection has no further ones to give; a pairing code
- * stands for as long as it can be typed. That the phone takes a code is made by the emulator's scan,
- * which reports it to the core: here nothing ever is linked.
+ * stands for as long as it can be typed. That the phone takes a code is the work of the emulator's
+ * scan, which reports it to the core: this file links nothing.
  */
 import { Ids, NumberLinking, pairingCodeMillis } from "@messaging-service/core/ports"
 import type { LinkingEvent } from "@messaging-service/core/ports"

@@ -1,7 +1,7 @@
 /**
  * The port that keeps the other side of the simulated wire: how each phone behaves, which phones
  * exist, and what left. It lives in the store beside everything else, so that it outlives a killed
- * process and is one world for all workers (contract: Emulator controls).
+ * process and is shared by all workers (contract: Emulator controls).
  */
 import { isRegisteredInTestMode } from "@messaging-service/core/ports"
 import type {

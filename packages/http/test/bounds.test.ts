@@ -1,7 +1,7 @@
 /**
- * Every operation, asked with far more than an answer may repeat (sharedResources: formEntries,
- * jsonValues, refusalErrors, refusalBytes). The operations are those of the served document, so that a new one is
- * held to the same.
+ * Every operation, asked with far more than an answer may repeat (sharedResources: formEntries, jsonValues,
+ * refusalErrors, refusalBytes). The operations are those of the served document, so that a new one is held to
+ * the same.
  */
 import { assert, layer } from "@effect/vitest"
 import { maximumErrors } from "@messaging-service/core"
@@ -89,7 +89,7 @@ const bodies: Readonly<Record<string, (fields: ReadonlyArray<string>, first: str
 const withinBounds = (answer: Answer, what: string) => {
   if (answer.status < 300) return
   assert.isAtMost(Buffer.byteLength(answer.text), sharedResources.refusalBytes.whole, what)
-  // The HTML page of version 1's group sends is the contract's.
+  // Group sends of version 1 may answer with an HTML page of status 500 (contract: Version 1: sends).
   const page = answer.headers["content-type"]?.startsWith("text/html") === true
   if (!page) assert.isBelow(answer.status, 500, `${what}: ${answer.text.slice(0, 200)}`)
   for (const [name, value] of Object.entries(answer.headers)) {

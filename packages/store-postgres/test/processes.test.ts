@@ -1,5 +1,5 @@
 /**
- * Several processes at one database. The contract's races run within one process, whose calls are
+ * Several processes at one database. The races of the contract suite run within one process, whose calls are
  * coalesced; here every process has a pool of its own, and only the database is between them.
  */
 import { assert, layer } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /**
- * Comments that name a section of docs/contract.md or its chapters, as in `(contract: Quota)`, name one
- * that is there, and so do the links between the pages of docs.
+ * Comments that speak of the contract name a section of docs/contract.md or its chapters, as in
+ * `(contract: Quota)`, and one that is there; so do the links between the pages of docs.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -53,6 +53,29 @@ it.effect("every section of the contract that a comment names is there", () =>
     assert.isAtLeast(named.length, 150)
     assert.deepStrictEqual(
       named.filter(({ section }) => !sections.has(section)),
+      [],
+    )
+  }),
+)
+
+/** Comments whole: blocks, and lines that follow one another. */
+const commentsOf = ({ text }: File): ReadonlyArray<string> =>
+  [...text.matchAll(/\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+/gm)].map(([comment]) =>
+    unwrapped(comment),
+  )
+
+/** The contract of callers; what stores and transports are held to are suites of tests. */
+const mention =
+  /\bthe contract\b(?! suites?\b| of (?:all |every )?(?:stores?|transports?|sharing)\b)/i
+
+it.effect("every comment that speaks of the contract says which section", () =>
+  Effect.gen(function* () {
+    const comments = (yield* sources).flatMap((file) =>
+      commentsOf(file).map((comment) => ({ path: file.path, comment })),
+    )
+    assert.isAtLeast(comments.length, 1000)
+    assert.deepStrictEqual(
+      comments.filter(({ comment }) => mention.test(comment) && !/\(contract: /.test(comment)),
       [],
     )
   }),

@@ -10,7 +10,7 @@ import type { Candidate, Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
 import { storeOn } from "../Setup.ts"
 
-/** Messages on a page: the contract's default. */
+/** Messages on a page: as many as without `limit` (contract: Pages and cursors). */
 const limit = 50
 
 /** Calls come in such numbers that a pause of the machine is seen as what it is. */

@@ -1,6 +1,7 @@
 /**
- * Whether an answer is one that the document and the contract allow. The request's route is worked
- * out from the document alone, so that a route which the service takes for another one shows.
+ * Whether an answer is one that the OpenAPI document allows, and keeps the rules that such a document cannot
+ * tell (contract: Requests and answers). The request's route is worked out from the document alone, so that
+ * a route which the service takes for another one shows.
  */
 import { headersOfHttp, isJson } from "@messaging-service/testkit/openapi"
 import type { Checker, Response, ServiceDocument } from "@messaging-service/testkit/openapi"

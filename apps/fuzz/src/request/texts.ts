@@ -72,7 +72,7 @@ const shortTexts = [
   "javascript:alert(1)",
 ] as const
 
-/** Some length beyond a limit of the contract: names, links, keys, texts. */
+/** Some length beyond a limit (contract: Limits): names, links, keys, texts. */
 const lengths = [49, 50, 51, 100, 101, 255, 256, 500, 501, 2999, 3000, 3001, 20_000, 200_000]
 
 /** A text that may well be refused. */

@@ -11,7 +11,7 @@ import { startLiveWorkers } from "./LiveWorkers.ts"
 
 type LiveWorkers = Effect.Success<typeof startLiveWorkers>
 
-/** What is beyond a limit of the contract is the noise of a busy machine. Milliseconds. */
+/** A limit may be passed by that much: the noise of a busy machine. Milliseconds. */
 const noise = 3000
 
 const realClock = Clock.Clock.defaultValue()

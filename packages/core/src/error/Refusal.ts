@@ -1,6 +1,6 @@
 /**
- * A refusal: the contract's error as a value. Every rule refuses with one of these; adapters turn
- * it into their form of answer.
+ * A refusal: an error that callers are told of, as a value (contract: Errors). Every rule refuses with one of
+ * these; adapters turn it into their form of answer.
  */
 import { Data, Effect } from "effect"
 import { catalogue } from "./Catalogue.ts"

@@ -1,7 +1,7 @@
 /**
- * Events as a program hears them that runs the service: read from the outbox, so after the commit that
- * each one tells of, none passed over, in the order of their positions. What was told is not noted
- * anywhere: a listener goes on behind the position that it names.
+ * Events for a program that runs the service. Read from the outbox: after the commit, in order, none
+ * skipped. The service does not remember what a listener was told: a listener goes on after the position
+ * that it names.
  */
 import { Cause, Context, Effect, Exit, Latch, Layer } from "effect"
 import type { Scope } from "effect"

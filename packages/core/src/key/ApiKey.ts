@@ -8,7 +8,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Ids, KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { Mode, Workspace } from "../workspace/Workspace.ts"
 
-/** In the contract's order, which is also the order of every answer. */
+/** In the order of every answer (contract: Scopes). */
 export const scopes = [
   "messages:send",
   "messages:read",

@@ -1,6 +1,6 @@
 /**
  * The media directory: files that customers upload once and send by their id (contract: Media). The
- * plan's storage is shared by both worlds of a workspace, because the bytes of test files take room
+ * plan's storage is shared by both modes of a workspace, because the bytes of test files take room
  * like any others. And the sweep of all media files.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"

@@ -1,8 +1,7 @@
 /**
  * Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
- * egress into a spooled file (contract: Media links). What cannot be had fails the message; a disk
- * that does not do its part now puts it off, for what it holds is still there: also one that breaks off
- * while the transport reads from it.
+ * egress into a spooled file (contract: Media links). What cannot be had fails the message. A disk
+ * error, also in the middle of reading, postpones the message.
  */
 import { Context, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"

@@ -1,7 +1,7 @@
 /**
  * What a content is, and which endings fit it. The first bytes decide; where a format has none that
- * tell it apart, the ending of the file's name does, and only then: text that is called `.png` is
- * not a picture for that (contract: Media).
+ * tell it apart, the ending of the file's name does, and only then: a text named `.png` is still not a
+ * picture (contract: Media).
  *
  * An SVG is such text, and scripts may stand in it. Its MIME type is told, but to every transport and
  * in the media directory it is a file, and it is served as no picture. The transports show four kinds

@@ -51,8 +51,8 @@ export class Messages extends Context.Service<
   Messages,
   {
     /**
-     * Accepts one message. Every rule of the command is checked here. Fails with the codes that the
-     * contract lists for POST /messages and those of idempotency; a refused send stores nothing,
+     * Accepts one message. Every rule of the command is checked here. Fails with the codes of its
+     * section (contract: Sending a message) and those of idempotency; a refused send stores nothing,
      * unless its terms say so.
      */
     send(

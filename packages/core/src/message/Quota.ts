@@ -18,7 +18,7 @@ export interface QuotaLimit {
   readonly windowMillis: number
 }
 
-/** The contract's fair use: 1,000 messages per number in 24 hours. */
+/** Fair use (contract: Quota): 1,000 messages per number in 24 hours. */
 export const dailyQuota: QuotaLimit = { messages: 1000, windowMillis: 24 * 60 * 60 * 1000 }
 
 /** Whether a message counts: live ones do, unless they were refused or have given back what they took. */

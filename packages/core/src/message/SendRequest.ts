@@ -1,6 +1,7 @@
 /**
- * POST /messages and POST /messages/batch: from unknown input to a request or the contract's errors
- * with their fields. What depends on the clock or on stored state is decided in `accept.ts`.
+ * POST /messages and POST /messages/batch: from unknown input to a request, or to its problems with their
+ * fields (contract: Sending a message, Sending a batch). What depends on the clock or on stored state is
+ * decided in `accept.ts`.
  */
 import { Result, Schema } from "effect"
 import { problem } from "../error/Refusal.ts"

@@ -1,6 +1,6 @@
 /**
- * What a send may bring with it for which a body of version 2 has no field (contract: Version 1:
- * sends). The plain terms are version 2's own ways.
+ * What a send of version 1 may ask for and one of version 2 cannot (contract: Version 1: sends).
+ * `plainTerms`: a version 2 send, which has none of these.
  */
 import { Effect } from "effect"
 import type { CallbackUrl } from "../callback/CallbackUrls.ts"

@@ -21,9 +21,9 @@ export interface NumberCount {
 
 /** Live messages and live numbers; moments in epoch milliseconds. */
 export interface Figures {
-  /** Those of which `statusAt` says so, those in the hands of a transport included. */
+  /** Messages whose status is `queued` (`statusAt`), those being sent included. */
   readonly queued: number
-  /** The same. The sum of both is `countAtMost` when there are more. */
+  /** Messages whose status is `scheduled`. The sum of both is `countAtMost` when there are more. */
   readonly scheduled: number
   /**
    * When the first message fell or falls due that waits, has not expired, and whose number is not

@@ -60,6 +60,6 @@ export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boole
 /** What tells numbers apart. */
 type Identity = Pick<SendingNumber, "mode" | "phone" | "platform">
 
-/** Whether both are the same phone or account, in the same world. */
+/** Whether both are the same phone or account, in the same mode. */
 export const isSameNumber = (one: Identity, other: Identity): boolean =>
   one.phone === other.phone && one.platform === other.platform && one.mode === other.mode

@@ -1,7 +1,7 @@
 /**
- * Phone numbers in E.164: `+`, country calling code, subscriber number. A number is held against the list of assigned
- * calling codes and no further: national numbering plans change faster than any copy of them, and the contract's own
- * test numbers belong to none.
+ * Phone numbers in E.164: `+`, country calling code, subscriber number. A number is held against the list of
+ * assigned calling codes and no further: national numbering plans change faster than any copy of them, and
+ * numbers reserved for tests belong to none.
  */
 import type { Brand } from "effect"
 import type { Described } from "../request/Described.ts"
@@ -10,8 +10,8 @@ import type { Described } from "../request/Described.ts"
 export type Phone = string & Brand.Brand<"Phone">
 
 /**
- * The phone that a text stands for, once its spaces and dashes are taken out; `undefined` for what the contract calls
- * `invalid_phone`. No country code is ever guessed: a leading 0 is none.
+ * The phone that a text stands for, once its spaces and dashes are taken out; `undefined` for what is refused
+ * as `invalid_phone` (contract: Recipients). No country code is ever guessed: a leading 0 is none.
  */
 export const parsePhone = (text: string): Phone | undefined => {
   // First the spelling, so that of a long text no more than 17 runs are taken out.
@@ -39,8 +39,8 @@ const isPhone = (text: string): text is Phone =>
   callingCodes.has(text.slice(1, 4))
 
 /**
- * The assigned calling codes, of countries and of none (satellite, freephone, …). A copy, because the metadata of
- * `libphonenumber-js` weighs 80 KB and says much more; a test holds the copy against it.
+ * The assigned calling codes, of countries and of none (satellite, freephone, …). A copy, because the
+ * metadata of `libphonenumber-js` weighs 80 KB and says much more; a test holds the copy against it.
  */
 export const callingCodes: ReadonlySet<string> = new Set(
   `

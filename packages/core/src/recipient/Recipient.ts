@@ -7,7 +7,7 @@ import type { ContactId } from "../Ids.ts"
 import { codePointLength } from "../request/text.ts"
 import type { Phone } from "./Phone.ts"
 
-/** What a request names: exactly one key of the contract's `to`. */
+/** What a request names: exactly one key of `to` (contract: Recipients). */
 export type RequestedRecipient =
   | { readonly kind: "phone"; readonly phone: Phone }
   | { readonly kind: "group"; readonly group: string }
@@ -92,8 +92,8 @@ export interface Username {
 }
 
 /**
- * Reads a username; `undefined` for what the contract calls `invalid_username`. A bare name is not accepted, nor is an
- * invite link, which leads to a chat and to no user. Host and scheme of a link compare without case.
+ * Reads a username; `undefined` for what is refused as `invalid_username`. A bare name is not accepted, nor
+ * is an invite link, which leads to a chat and to no user. Host and scheme of a link compare without case.
  */
 export const parseUsername = (text: string): Username | undefined => {
   const id = idForm.exec(text)?.[1]

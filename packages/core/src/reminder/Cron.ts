@@ -1,22 +1,24 @@
 /**
- * When a reminder runs, as its five fields write it: minute, hour, day of month, month, day of week. The fields are read
- * here, because `cron-parser` takes more than the contract (six fields, `@daily`, `L`, `?`, `5/15`) and less (a list that
- * names a value twice). Which days match is its work, asked in UTC, where every day has 24 hours. What becomes of the
- * times of those days where a zone's clocks change is decided in `Schedule.ts`.
+ * When a reminder runs, as its five fields write it: minute, hour, day of month, month, day of week
+ * (contract: Schedules). The fields are read here, because `cron-parser` takes some that the contract refuses
+ * (six fields, `@daily`, `L`, `?`, `5/15`) and refuses some that it takes (a list that names a value twice).
+ * Which days match is the work of that library, asked in UTC, where every day has 24 hours. What becomes of
+ * the times of those days where a zone's clocks change is decided in `Schedule.ts`.
  */
 import { CronDate, CronExpressionParser } from "cron-parser"
 import { Result } from "effect"
 
 /**
- * A pattern that runs at some time. Wall times are what a clock on the wall shows, in milliseconds counted as if that
- * clock were in UTC.
+ * A pattern that runs at some time. Wall times are what a clock on the wall shows, in milliseconds counted as
+ * if that clock were in UTC.
  */
 export interface Cron {
   /** As it was given. */
   readonly text: string
   /**
-   * Whether the pattern is hourly or more frequent: its hour field names all 24 hours, as `*` and `0-23` do. A pattern that
-   * leaves out an hour (`2`, `9-17`, a star with a step of 2) names fixed times, however many in an hour.
+   * Whether the pattern is hourly or more frequent: its hour field names all 24 hours, as `*` and `0-23` do.
+   * A pattern that leaves out an hour (`2`, `9-17`, a star with a step of 2) names fixed times, however many
+   * in an hour.
    */
   readonly everyHour: boolean
   /** The first wall time of the pattern later than `wall`; `undefined` past the year 9999. */
@@ -27,9 +29,10 @@ export interface Cron {
 export type CronProblem = "too_long" | "not_five_fields" | FieldName | "never_runs"
 
 /**
- * Reads a pattern: five fields with one space between them, each a list of `*`, `3` and `1-5`, the star and the range also
- * with a step (`1-30/5`), months and days of the week also by name in any case, Sunday as 0 or 7. With day of month and
- * day of week both given (anything but a bare `*`) either one fires. Fails with what the contract calls `invalid_cron`.
+ * Reads a pattern: five fields with one space between them, each a list of `*`, `3` and `1-5`, the star and
+ * the range also with a step (`1-30/5`), months and days of the week also by name in any case, Sunday as 0 or
+ * 7. With day of month and day of week both given (anything but a bare `*`) either one fires. What it fails
+ * with is refused as `invalid_cron`.
  */
 export const parseCron = (text: string): Result.Result<Cron, CronProblem> => {
   if (text.length > longestText) return Result.fail("too_long")

@@ -141,7 +141,7 @@ export interface DueReminder {
   readonly reminder: Reminder
   /** Its `nextRunAt`. */
   readonly dueAt: number
-  /** That its latest message was to leave from; null before the first. */
+  /** The number that its latest message was planned for; null before the first. */
   readonly previousNumberId: NumberId | null
   /** As it stands, deleted or not. */
   readonly workspace: Workspace

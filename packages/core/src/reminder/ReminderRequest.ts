@@ -1,6 +1,7 @@
 /**
  * What is asked of reminders, as bodies, queries and commands say it: from unknown input to the
- * reminder or the change, or the contract's errors with their fields; then the decision on it, as far
+ * reminder or the change, or its problems with their fields (contract: Making a reminder, Changing a
+ * reminder); then the decision on it, as far
  * as it depends on stored state: plan, number, contact, media, in this order. Pure.
  */
 import { Result, Schema } from "effect"

@@ -41,7 +41,8 @@ export class Reminders extends Context.Service<
   Reminders,
   {
     /**
-     * POST /reminders. Fails with the codes that the contract lists for it and those of idempotency.
+     * POST /reminders. Fails with the codes of its section (contract: Making a reminder) and those of
+     * idempotency.
      */
     create(
       caller: Caller,

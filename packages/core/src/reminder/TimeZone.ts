@@ -1,11 +1,11 @@
 /**
- * The time zones that a reminder may name, and what their clocks show. `Intl` alone does not settle the names: it takes
- * abbreviations (`PST`) and bare offsets too, and it answers with the name that it prefers itself. So the names are the
- * tz database's own.
+ * The time zones that a reminder may name, and what their clocks show. `Intl` alone does not settle the
+ * names: it takes abbreviations (`PST`) and bare offsets too, and it answers with the name that it prefers
+ * itself. So the names are the tz database's own.
  *
- * How far the clocks of a zone are from UTC `Intl` knows for one moment at a time and takes a microsecond to say, so what
- * it said is kept: for each zone asked about, the periods between clock changes, a quarter of a year at a time. They are
- * facts of the tz database, the same whenever they are asked.
+ * How far the clocks of a zone are from UTC `Intl` knows for one moment at a time and takes a microsecond to
+ * say, so what it said is kept: for each zone asked about, the periods between clock changes, a quarter of a
+ * year at a time. They are facts of the tz database, the same whenever they are asked.
  */
 import { Result } from "effect"
 import type { Brand } from "effect"
@@ -16,8 +16,8 @@ import { zoneNames } from "./zoneNames.ts"
 export type TimeZone = string & Brand.Brand<"TimeZone">
 
 /**
- * The zone of that name, compared without case; a link stays the link. `undefined` for what the contract calls
- * `invalid_timezone`, and for a name that is younger than the time zones of the runtime.
+ * The zone of that name, compared without case; a link stays the link. `undefined` for what is refused as
+ * `invalid_timezone`; a name that is younger than the time zones of the runtime is refused too.
  */
 export const parseTimeZone = (text: string): TimeZone | undefined => {
   // Lower case makes an ASCII letter of some that are none.
@@ -26,8 +26,9 @@ export const parseTimeZone = (text: string): TimeZone | undefined => {
 }
 
 /**
- * A moment (epoch milliseconds) as the clocks of a zone show it, with their offset: `YYYY-MM-DDTHH:MM:SS±HH:MM`, whole
- * seconds, truncated. For moments between the years 0 and 9999 of that zone.
+ * A moment (epoch milliseconds) as the clocks of a zone show it, with their offset:
+ * `YYYY-MM-DDTHH:MM:SS±HH:MM`, whole seconds, truncated. For moments between the years 0 and 9999 of that
+ * zone.
  */
 export const formatInZone = (millis: number, timezone: TimeZone): string => {
   // Before 1972 some offsets had seconds, which the format has no room for.
@@ -39,8 +40,8 @@ export const formatInZone = (millis: number, timezone: TimeZone): string => {
 }
 
 /**
- * The first moment (epoch milliseconds) at which the clocks of a zone show a time, which is given as the moment at which
- * UTC shows it. A time that a clock change skips means the first moment after it.
+ * The first moment (epoch milliseconds) at which the clocks of a zone show a time, which is given as the
+ * moment at which UTC shows it. A time that a clock change skips means the first moment after it.
  */
 export const momentInZone = (shown: number, timezone: TimeZone): number => {
   // No clock is a day ahead of UTC, so that the time is still to come in this period.

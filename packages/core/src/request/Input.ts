@@ -1,7 +1,7 @@
 /**
- * From unknown input to a value or the contract's problems. Schemas say what a request looks like;
- * a check or a parser in them that stands for a code of the catalogue names that code as its
- * message, and every other failure is `validation_failed` with the schema's own words.
+ * From unknown input to a value, or to the problems that the answer tells (contract: Errors). Schemas say
+ * what a request looks like; a check or a parser in them that stands for a code of the catalogue names that
+ * code as its message, and every other failure is `validation_failed` with the schema's own words.
  */
 import { Effect, Result, Schema, SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
 import { catalogue } from "../error/Catalogue.ts"
@@ -217,7 +217,7 @@ interface Rules {
 
 /**
  * A decoder for the fields of a body, reporting the problems in the order of the schema's fields,
- * which is that of the contract's field table, and unknown fields last.
+ * which is that of the operation's field table, and unknown fields last (contract: JSON and text).
  */
 export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,

@@ -1,6 +1,9 @@
-/** How texts are measured, as the contract counts them. Loads nothing, so that an import of it costs nothing else. */
+/**
+ * How texts are measured (contract: JSON and text). Loads nothing, so that an import of it costs nothing
+ * else.
+ */
 
-/** The length of a text as the contract counts it: in code points. A surrogate pair counts once, a lone surrogate too. */
+/** The length of a text in code points. A surrogate pair counts once, a lone surrogate too. */
 export const codePointLength = (text: string): number => {
   let pairs = 0
   for (let at = 0; at < text.length - 1; at++) {
@@ -10,8 +13,9 @@ export const codePointLength = (text: string): number => {
 }
 
 /**
- * Whether a text is empty or consists of characters with the Unicode property White_Space alone. That is neither what
- * `\s` matches nor what `trim` removes: both take U+FEFF, which has not the property, and miss U+0085, which has it.
+ * Whether a text is empty or consists of characters with the Unicode property White_Space alone. That is
+ * neither what `\s` matches nor what `trim` removes: both take U+FEFF, which has not the property, and miss
+ * U+0085, which has it.
  */
 export const isBlank = (text: string): boolean => !/\P{White_Space}/u.test(text)
 

@@ -1,6 +1,7 @@
 /**
- * Times at the edge of the service: what requests may write and how responses write them. A request may be more
- * precise than a millisecond, and comparisons use all of it, so an instant keeps the digits that a number cannot hold.
+ * Times at the edge of the service: what requests may write and how responses write them. A request may be
+ * more precise than a millisecond, and comparisons use all of it, so an instant keeps the digits that a
+ * number cannot hold.
  */
 
 /** A moment between the years 0 and 9999 UTC. */
@@ -12,9 +13,9 @@ export interface Instant {
 }
 
 /**
- * Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]](Z|±HH:MM|±HHMM)`; `undefined` for what the contract calls
- * `invalid_datetime`. Days, hours and leap seconds that no clock of this service shows do not exist, and neither does a
- * moment whose UTC year would need a fifth digit or a sign.
+ * Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]](Z|±HH:MM|±HHMM)`; `undefined` for what is refused as
+ * `invalid_datetime` (contract: JSON and text). Days, hours and leap seconds that no clock of this service
+ * shows do not exist, and neither does a moment whose UTC year would need a fifth digit or a sign.
  */
 export const parseInstant = (text: string): Instant | undefined => {
   const match = shape.exec(text)
@@ -50,8 +51,8 @@ export const compareInstants = (a: Instant, b: Instant): -1 | 0 | 1 => {
 }
 
 /**
- * Epoch milliseconds as responses show them: `YYYY-MM-DDTHH:MM:SSZ`, truncated to whole seconds. For the moments that an
- * `Instant` can hold.
+ * Epoch milliseconds as responses show them: `YYYY-MM-DDTHH:MM:SSZ`, truncated to whole seconds. For the
+ * moments that an `Instant` can hold.
  */
 export const formatInstant = (millis: number): string => {
   const seconds = Math.floor(millis / 1000)

@@ -13,7 +13,7 @@ import type { Mode } from "../workspace/Workspace.ts"
  */
 export const endpointLimit = 5
 
-/** The events an endpoint can subscribe to, in the contract's order. */
+/** The events an endpoint can subscribe to, in the order of answers (contract: Webhook endpoints). */
 export const webhookEventTypes = [
   "message.sent",
   "message.failed",

@@ -8,7 +8,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
 
-/** Test and live are two worlds of one workspace (contract: Test mode). */
+/** What keys of one mode make, those of the other do not see (contract: Test mode). */
 export type Mode = "live" | "test"
 
 export interface Plan {

@@ -22,7 +22,7 @@ const triggers = [
   "read_tick",
 ] as const satisfies ReadonlyArray<Trigger>
 
-/** The contract's table; what is not in it does not happen. */
+/** Every change of status that there is (contract: Message status). */
 const table: ReadonlyArray<
   readonly [
     from: MessageState,

@@ -33,7 +33,7 @@ export const receiving = (
   return { posts, egress }
 }
 
-/** Whether the post is signed with that secret, as the contract says. */
+/** Whether the post is signed with that secret (contract: Signatures). */
 export const isSignedWith = (secret: string, { body, headers }: Post): boolean => {
   const mac = createHmac("sha256", secret).update(`${headers["service-timestamp"]}.${body}`)
   return headers["service-signature"] === `v1=${mac.digest("hex")}`

@@ -1,7 +1,7 @@
 /**
  * A multipart form with at most one file in it. Its file goes from the socket to core's `MediaFiles`
- * as it comes and is never held in memory whole; its fields are, up to a limit. What is there too
- * much is read as well and thrown away, so that a client which sends first and listens afterwards
+ * as it comes and is never held in memory whole; its fields are, up to a limit. What exceeds the
+ * limit is read as well and thrown away, so that a client which sends first and listens afterwards
  * hears what was wrong.
  */
 import { StoreUnavailable } from "@messaging-service/core"

@@ -1,9 +1,9 @@
 /**
- * Reads a JSON body the way the contract wants it: RFC 8259 and nothing else, strict UTF-8, and none of the texts that
- * two readers could understand differently (a key given twice, half a surrogate pair) or that a database would not
- * keep (NUL). `JSON.parse` can report neither, so this is a parser of its own: one pass over the decoded text,
- * no exceptions. How long a body may be is for its receiver to say; how many values it may hold is said here, since
- * values cost many times what their bytes do.
+ * Reads a JSON body strictly (contract: JSON and text): RFC 8259 and nothing else, strict UTF-8, and none of
+ * the texts that two readers could understand differently (a key given twice, half a surrogate pair) or that
+ * a database would not keep (NUL). `JSON.parse` can report neither, so this is a parser of its own: one pass
+ * over the decoded text, no exceptions. How long a body may be is for its receiver to say; how many values it
+ * may hold is said here, since values cost many times what their bytes do.
  */
 import { sharedResources } from "@messaging-service/core/ports"
 import { Result } from "effect"
@@ -27,10 +27,11 @@ const mostValues = sharedResources.jsonValues.whole
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
 /**
- * The value that a body holds. A byte order mark in front is skipped. Fails with `invalid_json` for bytes that are not
- * UTF-8, anything outside the grammar, arrays and objects nested deeper than 32 levels (the outermost is level 1), a
- * duplicate key, and a string with a lone surrogate or a NUL. Fails with `request_too_large` in front of the first
- * member beyond `jsonValues` of all arrays and objects together, and reads nothing behind it.
+ * The value that a body holds. A byte order mark in front is skipped. Fails with `invalid_json` for bytes
+ * that are not UTF-8, anything outside the grammar, arrays and objects nested deeper than 32 levels (the
+ * outermost is level 1), a duplicate key, and a string with a lone surrogate or a NUL. Fails with
+ * `request_too_large` in front of the first member beyond `jsonValues` of all arrays and objects together,
+ * and reads nothing behind it.
  */
 export const parseStrictJson = (bytes: Uint8Array): Result.Result<JsonValue, UnreadableJson> => {
   const decoded = Result.try({

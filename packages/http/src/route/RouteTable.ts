@@ -3,9 +3,9 @@
  * segments and ids in braces (`/messages/{id}`); a literal wins over an id, so that
  * `/messages/batch` is never taken for a message.
  *
- * Effect's router answers another method on a known path with 404, where the contract wants 405 with
- * `Allow`. Its `HttpApi` checks the credentials and then reads the whole request, where the contract
- * wants rate limit, scope and `Idempotency-Key` in between. So the table, the finding and the
+ * Effect's router answers another method on a known path with 404, where it has to be 405 with
+ * `Allow`. Its `HttpApi` checks the credentials and then reads the whole request, where rate limit, scope
+ * and `Idempotency-Key` come in between (contract: Order of checks). So the table, the finding and the
  * pipelines are our own.
  */
 import { refuse } from "@messaging-service/core"

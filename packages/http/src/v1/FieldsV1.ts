@@ -1,7 +1,7 @@
 /**
  * The fields of version 1 requests. A table of them says what an operation takes, for the reader and
  * for the document, and reads it as version 1 does: numbers may come as strings of digits, empty
- * text counts as not given, and so does text that is none (an object, a list, true); fields that are
+ * text counts as not given, and so does a value that is not text (an object, a list, true); fields that are
  * not in the table are ignored.
  */
 import { Result } from "effect"

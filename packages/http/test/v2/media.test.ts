@@ -41,7 +41,7 @@ layer(layerService())("the media directory", (it) => {
       yield* remove(token, last.id)
       const tooBig = errorOf(yield* post(token, [aPart({ bytes: Buffer.alloc(401) })]))
       assert.deepStrictEqual([tooBig["used"], tooBig["limit"]], [600, 1000])
-      // The plan's storage is shared by both worlds of the workspace.
+      // The plan's storage is shared by both modes of the workspace.
       const test = yield* aKey(workspace, { mode: "test" })
       yield* upload(test.key, { bytes: Buffer.alloc(400) })
       assert.strictEqual(errorOf(yield* post(token, [aPart()])).code, "storage_full")

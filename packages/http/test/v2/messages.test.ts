@@ -221,7 +221,7 @@ layer(layerService())("a key limited to some numbers", (it) => {
 })
 
 layer(layerService())("a test key", (it) => {
-  it.effect("sends nothing, from a logged-out number too, and sees only its own world", () =>
+  it.effect("sends nothing, from a logged-out number too, and sees only its own mode", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender({ number: { status: "disconnected" } })
       const { key: test } = yield* aKey(workspace, { mode: "test" })

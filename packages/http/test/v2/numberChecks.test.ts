@@ -261,7 +261,7 @@ layer(layerService())("number checks", (it) => {
     }),
   )
 
-  it.effect("a check of another world, workspace, number or scope is not there", () =>
+  it.effect("a check of another mode, workspace, number or scope is not there", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender()
       const other = yield* aNumber(workspace)

@@ -102,7 +102,10 @@ export const makeListening = (
       const tell = telling(types, handler)
       const handle = {}
       const listening = Deferred.makeUnsafe<void>()
-      /** Done once it listens, or the store did not answer: calls tell by themselves whether it does. */
+      /**
+       * Done once it listens, or once the store failed to answer for the first time. Other calls wait for
+       * this and no longer: whether the store answers they find out by themselves.
+       */
       const looked = Deferred.makeUnsafe<void>()
       const fiber = fork(
         Effect.gen(function* () {

@@ -271,7 +271,7 @@ export const holdsUntil = (
         else ${pausedUntil}
       end`
 
-/** What comes after an endless pause does not come by itself. */
+/** The moment, or null where it lies after an endless pause and so never comes by itself. */
 const ifEver = (moment: string): string => `nullif(${moment}, 'infinity')`
 
 /** The core's `nextDueAfter`, for each change. */

@@ -1,5 +1,5 @@
 /**
- * The contract that every store is held to: one suite over the storage ports. A store's own tests
+ * The contract of stores, which each is held to: one suite over the storage ports. A store's own tests
  * call `storeContract` with a layer of an empty store; every test makes its own workspaces in it.
  */
 import { beforeAll, describe, layer } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /**
- * The contract that every transport is held to: it tells the truth about each attempt. Accepted
+ * The contract of transports, which each is held to: it tells the truth about each attempt. Accepted
  * means that the far side said so; Refused that nothing was or will be shown, and why; Unknown that
  * it cannot be known; NotConnected that nothing was sent. A transport's own tests call
  * `transportContract` with a layer of the transport and of its far side; every test takes a number

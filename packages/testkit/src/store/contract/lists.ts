@@ -102,7 +102,7 @@ export const lists: Topic = (it) => {
     }),
   )
 
-  it.effect("the two modes are two worlds", () =>
+  it.effect("each mode lists only its own", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const live = yield* aMessage(number)

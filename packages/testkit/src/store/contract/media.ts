@@ -96,7 +96,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("a deletion frees the file's room at once; it happens once, in its own world", () =>
+  it.effect("a deletion frees the file's room at once; it happens once, in its own mode", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const workspace = yield* aWorkspace()

@@ -92,7 +92,7 @@ export const numberChecks: Topic = (it) => {
       }),
   )
 
-  it.effect("checks are listed newest first, each world and each restriction for itself", () =>
+  it.effect("checks are listed newest first, each mode and each restriction for itself", () =>
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       const { number, workspace } = yield* aStage()
