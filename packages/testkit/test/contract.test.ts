@@ -64,7 +64,7 @@ const commentsOf = ({ text }: File): ReadonlyArray<string> =>
     unwrapped(comment),
   )
 
-/** The contract of callers; what stores and transports are held to are suites of tests. */
+/** Speaks of `docs/contract.md`, and not of a suite of tests that stores or transports are held to. */
 const mention =
   /\bthe contract\b(?! suites?\b| of (?:all |every )?(?:stores?|transports?|sharing)\b)/i
 
