@@ -6,6 +6,7 @@
 import { Cause, Context, Effect, Exit, Latch, Layer } from "effect"
 import type { Scope } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { sleep } from "../time/RealTime.ts"
 import { Outbox } from "./Outbox.ts"
@@ -115,6 +116,12 @@ export class EventFeed extends Context.Service<
           Effect.annotateLogs(effect, { event: event.eventId, position: event.id }),
       )
 
+      /** Null where the store does not tell, be it for a bug or since it was cut off elsewhere. */
+      const read = (position: number) =>
+        Effect.catchCause(outbox.read(position, batch), (cause) =>
+          Effect.as(logTrouble("events are read later", cause), null),
+        )
+
       const follow = (
         after: number,
         listener: (event: OutboxEvent) => Effect.Effect<void, unknown>,
@@ -128,14 +135,15 @@ export class EventFeed extends Context.Service<
               poll === null ? sleeper.await : Effect.raceFirst(sleeper.await, sleep(pollMillis))
             const round = Effect.gen(function* () {
               yield* sleeper.close
-              const events = yield* outbox.read(position, batch)
+              const events = yield* read(position)
+              if (events === null) return yield* sleep(storePauseMillis)
               if (events.length === 0) return yield* woken
               for (const event of events) {
                 yield* tell(event, listener)
                 position = event.id
                 dealtWith(event)
               }
-            }).pipe(Effect.catchTag("StoreUnavailable", () => sleep(storePauseMillis)))
+            })
             return yield* Effect.forever(round)
           }),
         )

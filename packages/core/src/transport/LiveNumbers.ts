@@ -6,7 +6,6 @@
  */
 import { Clock, Deferred, Effect, FiberMap, Latch, Option, Redacted, References } from "effect"
 import type { Scope } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
 import { keepsAway, triedAgain } from "../number/Breaker.ts"
@@ -247,9 +246,8 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
           { discard: true },
         ),
       ),
-      Effect.catch((error: StoreUnavailable) =>
-        logTrouble(`numbers of ${platform} are read later`, error),
-      ),
+      // Also a bug, and what was cut off elsewhere: with this loop all others of the worker would end.
+      Effect.catchCause((cause) => logTrouble(`numbers of ${platform} are read later`, cause)),
     )
 
     const keepAll = Effect.gen(function* () {

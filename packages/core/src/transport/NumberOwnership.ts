@@ -298,8 +298,9 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* showHeld
     return taken.length < sharing.take.length
   }).pipe(
-    Effect.catch((error) =>
-      Effect.as(logTrouble("shards of numbers are looked at again later", error), false),
+    // Also a bug, and what was cut off elsewhere: with this loop all others of the worker would end.
+    Effect.catchCause((cause) =>
+      Effect.as(logTrouble("shards of numbers are looked at again later", cause), false),
     ),
   )
 

@@ -57,9 +57,7 @@ const takeTransportEvents = Effect.gen(function* () {
     (event._tag === "Tick"
       ? tick(event)
       : stored(numbers.connectionChanged(event.numberId, event.status, event.phone, event.reason))
-    ).pipe(
-      Effect.catchDefect((defect) => Effect.logError("an event of a transport was lost", defect)),
-    )
+    ).pipe(Effect.catchCause((cause) => Effect.logError("an event of a transport was lost", cause)))
 
   const transports = [yield* WhatsAppTransport, yield* TelegramTransport]
   return Effect.forEach(transports, ({ listen }) => listen(take), {

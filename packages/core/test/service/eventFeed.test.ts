@@ -100,15 +100,14 @@ describe("a listener", () => {
   )
 
   it.effect(
-    "misses nothing while the store does not answer, and ends when it is interrupted",
+    "misses nothing of what its store does not tell, and ends when it is interrupted",
     () => {
-      const trouble = { away: false }
+      const away = new StoreUnavailable({ operation: "Outbox.read", cause: "away" })
+      let breaking: Effect.Effect<never, StoreUnavailable> | null = null
       const store = storeWithin((asked, effect) =>
         Effect.andThen(
-          Effect.suspend(() =>
-            trouble.away && asked === "Outbox.read"
-              ? Effect.fail(new StoreUnavailable({ operation: asked, cause: "away" }))
-              : Effect.void,
+          Effect.suspend((): Effect.Effect<void, StoreUnavailable> =>
+            asked === "Outbox.read" && breaking !== null ? breaking : Effect.void,
           ),
           effect,
         ),
@@ -118,17 +117,20 @@ describe("a listener", () => {
           const { follow } = yield* EventFeed
           const { heard, listener } = aListener()
           const following = yield* Effect.forkScoped(follow(0, listener))
-          trouble.away = true
-          const ids = yield* cancelled(1)
-          yield* TestClock.adjust(2 * second)
-          assert.deepStrictEqual(heard, [])
-          trouble.away = false
-          yield* pass(2 * second)
-          assert.deepStrictEqual(heard, ids)
+          const all: Array<MessageId> = []
+          for (breaking of [Effect.fail(away), Effect.die(new Error("a bug")), Effect.interrupt]) {
+            const before = [...all]
+            all.push(...(yield* cancelled(1)))
+            yield* TestClock.adjust(2 * second)
+            assert.deepStrictEqual(heard, before)
+            breaking = null
+            yield* pass(2 * second)
+            assert.deepStrictEqual(heard, all)
+          }
           yield* Fiber.interrupt(following)
           yield* cancelled(1)
           yield* pass(second)
-          assert.deepStrictEqual(heard, ids)
+          assert.deepStrictEqual(heard, all)
         }),
         { store },
       )

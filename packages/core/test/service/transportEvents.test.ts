@@ -156,4 +156,34 @@ describe("what a transport reports by itself", () => {
       )
     }),
   )
+
+  it.effect("what breaks or is cut off while it is stored ends no worker", () =>
+    Effect.gen(function* () {
+      const { layer, report } = yield* reporting
+      let breaking: Effect.Effect<never> | null = null
+      const store = storeWithin((operation, effect) =>
+        Effect.suspend(() =>
+          operation === "MessageStore.tick" && breaking !== null ? breaking : effect,
+        ),
+      )
+      yield* inAService(
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          const message = yield* send(key)
+          yield* settled
+          const { transportId } = yield* stored(message)
+          for (breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
+            yield* report({ _tag: "Tick", transportId, status: "delivered" })
+            yield* settled
+          }
+          breaking = null
+          yield* report({ _tag: "Tick", transportId, status: "read" })
+          const next = yield* send(key)
+          yield* settled
+          assert.deepStrictEqual(yield* statuses(key, [message, next]), ["read", "sent"])
+        }),
+        { transport: layer, store },
+      )
+    }),
+  )
 })

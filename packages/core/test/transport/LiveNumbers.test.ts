@@ -71,6 +71,23 @@ it.effect("a listener that ends closes all connections, and the next one opens t
   }),
 )
 
+it.effect("a look at all numbers that breaks, or is cut off, is made again", () =>
+  Effect.gen(function* () {
+    for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
+      const world = aLiveWorld()
+      world.keep(idOf(1))
+      yield* listening(world)
+      world.away.store = breaking
+      yield* TestClock.adjust("10 seconds")
+      world.away.store = false
+      world.keep(idOf(2))
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(connectedOf(world.told), [1, 2].map(idOf))
+      assert.strictEqual(world.open.size, 2)
+    }
+  }),
+)
+
 it.effect(
   "a number that is released while it is listened to is closed there, and told of no more",
   () =>

@@ -1,6 +1,6 @@
 /** Sharing numbers with other workers, on a store that answers as the test says. */
 import { assert, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { ShardLeases, shardCount } from "../../src/transport/Shards.ts"
@@ -52,5 +52,42 @@ it.effect("a shard that is free and cannot be taken is tried a few times a secon
     isLocked = false
     yield* TestClock.adjust("1 second")
     assert.isTrue(ownership.owns(idOf(2)))
+  }),
+)
+
+it.effect("a question about shards that breaks, or is cut off, ends no worker", () =>
+  Effect.gen(function* () {
+    let answer: Effect.Effect<never> | null = null
+    const leases = Layer.mock(ShardLeases, {
+      join: () => Effect.succeed(me),
+      beat: () =>
+        answer ??
+        Effect.succeed({
+          workers: [{ id: me, most: 1000, beat: 1 }],
+          shards: Array.from({ length: shardCount }, () => ({
+            workerId: me,
+            term: 1,
+            linked: 0,
+            linking: 0,
+          })),
+        }),
+      leave: () => Effect.void,
+    })
+    const ownership = yield* Effect.provide(NumberOwnership, [
+      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
+    ])
+    const holding = yield* Effect.forkScoped(ownership.hold)
+    yield* TestClock.adjust("1 second")
+    assert.isTrue(ownership.owns(one))
+    for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
+      answer = breaking
+      yield* TestClock.adjust("10 seconds")
+      assert.isFalse(ownership.owns(one))
+      answer = null
+      yield* TestClock.adjust("10 seconds")
+      assert.isTrue(ownership.owns(one))
+    }
+    yield* Fiber.interrupt(holding)
+    assert.isFalse(ownership.owns(one))
   }),
 )

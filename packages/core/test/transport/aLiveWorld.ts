@@ -54,8 +54,8 @@ interface FarConnection extends LiveConnection {
 interface Away {
   /** The far side opens no connection. */
   far: boolean
-  /** The store does not answer. */
-  store: boolean
+  /** The store does not answer; or what it is asked breaks so. */
+  store: boolean | Effect.Effect<never>
   /** This worker has no number. */
   owner: boolean
 }
@@ -77,11 +77,12 @@ export const aLiveWorld = () => {
 
   /** What the store answers, if it does. */
   const answer = <A>(what: () => A) =>
-    Effect.suspend(() =>
-      away.store
+    Effect.suspend((): Effect.Effect<A, StoreUnavailable> => {
+      if (away.store === false) return Effect.sync(what)
+      return away.store === true
         ? Effect.fail(new StoreUnavailable({ operation: "sessions", cause: "away" }))
-        : Effect.sync(what),
-    )
+        : away.store
+    })
   const endsOf = (numberId: NumberId) => {
     const known = ends.get(numberId)
     if (known !== undefined) return Effect.succeed(known)
