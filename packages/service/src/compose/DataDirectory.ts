@@ -101,33 +101,46 @@ export const passingDirectory = (
     (made) => Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
   )
 
+/** Those that this process holds, without links: the lock does not tell which process has it. */
+const heldHere = new Set<string>()
+
 /**
- * Holds the directory against other processes until the scope closes; fails when another one holds
- * it. The embedded database has no protection of its own: two processes would ruin it.
+ * Holds the directory against other processes, and other services of this one, until the scope closes;
+ * fails when it is held. The embedded database has no protection of its own: two processes would ruin it.
  *
  * SQLite serves only for its lock, which is one of the operating system. It goes with the process,
  * however that ends, so that nothing stale can be in the way of a restart; it is not fooled by
  * process ids that are used again; and containers that share a directory see it too.
  */
 export const holdAlone = (directory: string): Effect.Effect<void, CannotStart, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.tryPromise({
-      try: async () => {
-        // Loaded here alone: Node 22 calls it experimental each time that it is loaded.
-        const { DatabaseSync } = await import("node:sqlite")
-        const lock = new DatabaseSync(join(directory, "lock"))
-        lock.exec("pragma locking_mode = exclusive; begin exclusive")
-        return lock
-      },
-      catch: (cause) =>
-        new CannotStart({
-          message: isBusy(cause)
-            ? `DATA_DIR is in use by another process: ${directory}`
-            : `DATA_DIR cannot be locked: ${briefly(cause)}`,
+  Effect.gen(function* () {
+    const place = yield* onDisk(unlockable, () => realpath(directory))
+    yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: async () => {
+          // Loaded here alone: Node 22 calls it experimental each time that it is loaded.
+          const { DatabaseSync } = await import("node:sqlite")
+          const lock = new DatabaseSync(join(directory, "lock"))
+          lock.exec("pragma locking_mode = exclusive; begin exclusive")
+          heldHere.add(place)
+          return lock
+        },
+        catch: (cause) =>
+          new CannotStart({
+            message: isBusy(cause)
+              ? `DATA_DIR is in use by ${heldHere.has(place) ? "another service of this process" : "another process"}: ${directory}`
+              : `${unlockable}: ${briefly(cause)}`,
+          }),
+      }),
+      (lock) =>
+        Effect.sync(() => {
+          heldHere.delete(place)
+          lock.close()
         }),
-    }),
-    (lock) => Effect.sync(() => lock.close()),
-  ).pipe(Effect.asVoid)
+    )
+  })
+
+const unlockable = "DATA_DIR cannot be locked"
 
 /** SQLite's code for a lock that another process holds. */
 const busy = 5

@@ -161,14 +161,23 @@ describe("the data directory", () => {
     }),
   )
 
-  it.effect("is held by one at a time, and free again when that one is done", () =>
+  it.effect("is held by one at a time, which is told, and free again when that one is done", () =>
     Effect.gen(function* () {
-      const directory = yield* processes.temporaryDirectory
+      const above = yield* processes.temporaryDirectory
+      const directory = join(above, "data")
+      const link = join(above, "link")
+      yield* Effect.promise(() => mkdir(directory))
+      yield* Effect.promise(() => symlink(directory, link))
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* holdAlone(directory)
-          const { message } = yield* Effect.flip(Effect.scoped(holdAlone(directory)))
-          assert.match(message, /^DATA_DIR is in use by another process/)
+          for (const path of [directory, link]) {
+            const { message } = yield* Effect.flip(Effect.scoped(holdAlone(path)))
+            assert.strictEqual(
+              message,
+              `DATA_DIR is in use by another service of this process: ${path}`,
+            )
+          }
         }),
       )
       yield* Effect.scoped(holdAlone(directory))
