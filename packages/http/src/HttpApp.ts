@@ -161,7 +161,8 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
   const ids = yield* Ids
   const meter = yield* requestMeter
   const options = yield* HttpOptions
-  const { cameTooLate } = options
+  const { cameTooLate, cutOff } = options
+  const ended = cutOff === undefined ? null : Effect.andThen(cutOff, Effect.fail(serviceBusy))
   const publicUrl = publicUrlOf(options)
 
   const answer = (request: HttpServerRequest) => {
@@ -214,7 +215,10 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
     }
 
     const isLate = request.source instanceof Request && cameTooLate?.(request.source) === true
-    const work = () => (isLate ? Effect.fail(serviceBusy) : handler(incoming))
+    const work = () => {
+      if (isLate) return Effect.fail(serviceBusy)
+      return ended === null ? handler(incoming) : Effect.raceFirst(handler(incoming), ended)
+    }
 
     return placed(places, work).pipe(
       // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.

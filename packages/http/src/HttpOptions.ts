@@ -29,6 +29,8 @@ export interface HttpSettings {
   readonly clientAddress?: (request: Request) => string
   /** Whether a web-standard request came after the service was closed: it is answered 503. */
   readonly cameTooLate?: (request: Request) => boolean
+  /** Returns once requests that are still under way are to be ended: they are answered 503 then. */
+  readonly cutOff?: Effect.Effect<void>
 }
 
 export class HttpOptions extends Context.Service<HttpOptions, HttpSettings>()("http/HttpOptions") {}

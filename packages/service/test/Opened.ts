@@ -7,6 +7,7 @@ import { isShared, openService } from "../src/compose/index.ts"
 import type { ComposedService, ComposedSettings } from "../src/compose/index.ts"
 import { layerLogging } from "../src/door/logging.ts"
 import { makeMessaging } from "../src/door/makeMessaging.ts"
+import { layerTelemetry } from "../src/door/telemetry.ts"
 import { publicUrlOf, settingsOf } from "../src/door/settings.ts"
 import { MessagingError, open } from "../src/index.ts"
 import type { Api, MessageEvent, Messaging, OpenOptions, Workspace } from "../src/index.ts"
@@ -26,14 +27,17 @@ const composed = async (
   altered: (context: Context.Context<ComposedService>) => Context.Context<ComposedService>,
 ) => {
   const scope = Scope.makeUnsafe()
-  const { context, shared } = await Effect.runPromise(
+  const { context, shared, stopMillis } = await Effect.runPromise(
     Effect.gen(function* () {
       const settings = chosen(yield* settingsOf(options))
-      const watching = yield* Layer.build(layerLogging(options))
+      const watching = yield* Layer.build(
+        Layer.merge(layerLogging(options), layerTelemetry(options)),
+      )
       const service = yield* Effect.provideContext(openService(settings, ""), watching)
       return {
         context: Context.merge(altered(service), watching),
         shared: isShared(settings.store),
+        stopMillis: settings.stopMillis ?? 0,
       }
     }).pipe(Scope.provide(scope)),
   )
@@ -42,7 +46,7 @@ const composed = async (
       context,
       scope,
       publicUrl: publicUrlOf(options),
-      stopMillis: 1000,
+      stopMillis,
       isShared: shared,
     }),
   )

@@ -185,14 +185,14 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the front d
         const doors = await Promise.all(opening)
         await freeze()
         // Each has statements under way, of which no answer will come.
-        const underWay = doors.map(({ api }) => Promise.allSettled([api.messages.list().page()]))
+        const underWay = doors.map(({ api }) => failure(api.messages.list().page()))
         const drains = doors.map(({ messaging }) => messaging.drain({ atMostMillis: 100 }))
         for (const { finished, sent } of await Promise.all(drains)) {
           assert.deepStrictEqual([finished, sent], [false, 0])
         }
         await Promise.all(doors.map(({ messaging }) => messaging.close()))
+        for (const call of underWay) assert.strictEqual((await call).code, "closed")
         await thaw()
-        await Promise.all(underWay)
       }),
     ),
   )

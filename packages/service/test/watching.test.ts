@@ -3,6 +3,7 @@ import { createServer } from "node:http"
 import { pino } from "pino"
 import { assert, it, onTestFinished } from "vitest"
 import type { MessagingLogger } from "../src/index.ts"
+import { openTest } from "../src/testing/index.ts"
 import { aShop, opened, phone } from "./Opened.ts"
 
 /** What a collector was sent, by path. */
@@ -50,6 +51,52 @@ it("spans and metrics reach an OpenTelemetry collector by the time that it is cl
   // Neither says what a message says, nor to whom.
   assert.notInclude(traces + metrics, "Not for others")
   assert.notInclude(traces + metrics, phone.slice(1))
+})
+
+it("each service of a process counts its own, in drains, at /metrics and at its collector", async () => {
+  const services = await Promise.all(
+    [1, 5].map(async (messages) => {
+      const { received, url } = await aCollector()
+      const messaging = await opened({ worker: false, telemetry: { otlp: url } })
+      const { api } = await aShop(messaging)
+      const to = Array.from({ length: messages }, () => ({ phone }))
+      await api.messages.sendBatch({ to, text: "Hello" })
+      return { messages, messaging, received }
+    }),
+  )
+  const drained = await Promise.all(services.map(({ messaging }) => messaging.drain()))
+  assert.deepStrictEqual(
+    drained.map(({ sent }) => sent),
+    [1, 5],
+  )
+  for (const { messages, messaging, received } of services) {
+    const scraped = await messaging.handler(new Request("http://host/metrics"))
+    assert.include(
+      await scraped.text(),
+      `messaging_messages_ended_total{mode="live",status="sent"} ${messages}\n`,
+    )
+    await messaging.close()
+    const exported = [...received.entries()].find(([path]) => path.startsWith("/v1/metrics"))
+    const accepted = /"messaging_messages_accepted_total".*?"asDouble":(\d+)/.exec(
+      exported?.[1] ?? "",
+    )
+    assert.strictEqual(accepted?.[1], String(messages))
+  }
+})
+
+it("services for tests, opened side by side, count apart too", async () => {
+  const tests = await Promise.all([openTest(), openTest()])
+  await tests[0].api.messages.send({ to: { phone }, text: "Hello" })
+  const counts = await Promise.all(
+    tests.map(async (t) => {
+      const scraped = await t.messaging.handler(new Request("http://host/metrics"))
+      const [, count] =
+        /_ended_total\{mode="live",status="sent"\} (\d+)/.exec(await scraped.text()) ?? []
+      await t.close()
+      return count
+    }),
+  )
+  assert.deepStrictEqual(counts, ["1", "0"])
 })
 
 it("a logger of the host's is given text and fields, and pino the fields first", async () => {

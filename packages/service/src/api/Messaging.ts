@@ -114,7 +114,7 @@ export interface DrainOptions {
   readonly atMostMillis?: number | undefined
 }
 
-/** What a drain did. */
+/** What this service did while it drained. What its worker, its calls and other drains of it did meanwhile counts too; what other services did does not. */
 export interface Drained {
   /** Messages that left. */
   readonly sent: number
@@ -179,7 +179,9 @@ export interface Messaging {
   /**
    * Ends the service. It takes no more calls (they fail with `closed`), waits at most `shutdownMillis` for
    * what is under way (requests too) and until listeners have heard of it, and lets go of everything.
-   * A PostgreSQL that does not answer holds it up for 3 seconds more at most. What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
+   * What takes longer is broken off: a call fails with `closed`, and may have been done all the same; a
+   * request is answered 503 `service_unavailable`; sources of uploads and bodies are cancelled; a drain
+   * resolves with `finished: false`. A PostgreSQL that does not answer holds it up for 3 seconds more at most. What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
    */
   readonly close: () => Promise<void>
 }

@@ -3,8 +3,8 @@
  * that fail with one error.
  */
 import type { Caller, Failure } from "@messaging-service/core"
-import { Effect, Exit, Latch } from "effect"
-import type { Context } from "effect"
+import { Cause, Effect, Exit, Latch } from "effect"
+import type { Context, Fiber } from "effect"
 import type { CannotStart, ComposedService } from "../compose/index.ts"
 import { closed, errorOf } from "./failure.ts"
 
@@ -27,45 +27,64 @@ export interface Calling {
 /** Makes a part of the interface for a caller. */
 export type CallerApi<Part> = (calling: Calling) => Part
 
-/** Of an effect that is known to end well, or badly, without a rejection in between. */
-const settledAs = <A>(exit: Exit.Exit<A, Failure | CannotStart>): A => {
-  if (Exit.isSuccess(exit)) return exit.value
-  throw errorOf(exit.cause)
-}
+/** A promise of how it ends, which is never rejected. */
+const exitOf = <A, E>(fiber: Fiber.Fiber<A, E>): Promise<Exit.Exit<A, E>> =>
+  new Promise((resolve) => void fiber.addObserver(resolve))
 
 /** `after` runs after each call, and its answer waits for it. */
 export const makeCalls = (
   context: Context.Context<ComposedService>,
   after: () => Promise<void> = () => Promise.resolve(),
 ) => {
-  const runExit = Effect.runPromiseExitWith(context)
+  const runFork = Effect.runForkWith(context)
   const idle = Latch.makeUnsafe(true)
+  const cutOff = Latch.makeUnsafe(false)
+  const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
+  /** Of each call that is under way, what settles its promise in its place. */
+  const underWay = new Set<() => void>()
   /** What later calls wait for, such as a listener that is to hear of them. */
-  let before: Promise<unknown> = Promise.resolve()
-  let underWay = 0
+  let before: Promise<unknown> | null = null
   let isClosed = false
 
-  const counted = async <A>(call: () => Promise<A>): Promise<A> => {
-    underWay++
-    idle.closeUnsafe()
-    return call().finally(() => {
-      if (--underWay === 0) idle.openUnsafe()
+  const counted = <A>(call: () => Promise<A>, abandoned: () => A): Promise<A> =>
+    new Promise((resolve, reject) => {
+      const abandon = () => resolve(abandoned())
+      underWay.add(abandon)
+      idle.closeUnsafe()
+      const ended = call().finally(() => {
+        underWay.delete(abandon)
+        if (underWay.size === 0) idle.openUnsafe()
+      })
+      ended.then(resolve, reject)
     })
-  }
 
   const run: Run = async (effect) => {
     if (isClosed) throw closed()
-    const exit = await counted(async () => {
-      await before
-      return runExit(effect)
-    })
+    const earlier = before
+    const fiber = runFork(
+      earlier === null
+        ? effect
+        : Effect.andThen(
+            Effect.promise(() => earlier),
+            effect,
+          ),
+    )
+    fibers.add(fiber)
+    fiber.addObserver(() => fibers.delete(fiber))
+    const exit = await counted(() => exitOf(fiber), Exit.interrupt)
     await after()
-    return settledAs(exit)
+    if (Exit.isSuccess(exit)) return exit.value
+    // What releases its resources may fail beside that.
+    if (cutOff.isOpen() && exit.cause.reasons.some(Cause.isInterruptReason)) throw closed()
+    throw errorOf(exit.cause)
   }
 
   return {
     run,
-    /** Counts a call that is made in another way as one that is under way. */
+    /**
+     * Counts a call that is made in another way as one that is under way. It may end by itself once
+     * `cutOff` returns; after that `abandoned` answers in its place.
+     */
     counted,
     /** Lets later calls wait for it, however it ends. */
     holdUp: (until: Promise<unknown>) => {
@@ -78,5 +97,16 @@ export const makeCalls = (
     isClosed: () => isClosed,
     /** Returns once no call is under way. */
     ended: idle.await,
+    /** Ends what is under way: promises fail with `closed`, unless what they are of is done by now. */
+    interrupt: Effect.sync(() => {
+      cutOff.openUnsafe()
+      for (const fiber of fibers) fiber.interruptUnsafe()
+    }),
+    /** Returns once what is under way has been interrupted. */
+    cutOff: cutOff.await,
+    /** Settles the promises of calls that do not end although they were interrupted. */
+    abandon: Effect.sync(() => {
+      for (const abandon of underWay) abandon()
+    }),
   }
 }

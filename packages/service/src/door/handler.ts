@@ -14,11 +14,26 @@ const unmounted = (): Response =>
     { status: 404 },
   )
 
+/** The answer to a request that was under way when the service closed, and cannot be ended. */
+export const closedAnswer = (): Response =>
+  Response.json(
+    { error: { code: "service_unavailable", message: "The messaging service is closed." } },
+    { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" } },
+  )
+
+/** What a handler is told of the service behind it. */
+interface Served {
+  readonly publicUrl: string
+  readonly isClosed: () => boolean
+  /** Returns once requests that are under way are to be ended. */
+  readonly cutOff: Effect.Effect<void>
+}
+
 /** Loads the interface with the first request, so that a program without one never does. */
 export const makeHandler = (
   context: Context.Context<ComposedService>,
   options: HandlerOptions,
-  { isClosed, publicUrl }: { readonly isClosed: () => boolean; readonly publicUrl: string },
+  { cutOff, isClosed, publicUrl }: Served,
 ): ((request: Request) => Promise<Response>) => {
   const base = basePathOf(options)
   const addressOf = options.clientAddress
@@ -36,6 +51,7 @@ export const makeHandler = (
         emulator: null,
         publicUrl,
         cameTooLate: (request) => late.has(request),
+        cutOff,
         trustProxy: options.trustProxy ?? false,
         clientAddress: (request) => addresses.get(request) ?? "",
       }),

@@ -2,7 +2,7 @@
 import { Admission, Caller, Workspaces, roles, scopes } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
 import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"
 import type { OpenOptions } from "../api/options.ts"
@@ -13,10 +13,10 @@ import { idOf } from "./asking.ts"
 import { makeCalls } from "./Calls.ts"
 import { makeListening } from "./events.ts"
 import { closed, errorOfRefusal } from "./failure.ts"
-import { makeHandler } from "./handler.ts"
+import { closedAnswer, makeHandler } from "./handler.ts"
 import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
 import { startsWorker } from "./settings.ts"
-import { exitWithin, giveBackMillis, startWork } from "./work.ts"
+import { cutOffMillis, exitWithin, startWork } from "./work.ts"
 import { operatorApi, workspacesApi } from "./workspaces.ts"
 
 /** How long a shared store may take to let go: one that is frozen never answers. */
@@ -78,23 +78,24 @@ export const makeMessaging = (
     const handler = makeHandler(context, options.http ?? {}, {
       publicUrl,
       isClosed: calls.isClosed,
+      cutOff: calls.cutOff,
     })
-
-    /** Calls and attempts that are under way end, and listeners hear of them. */
-    const ending = Effect.all([calls.ended, work.stop], {
-      concurrency: "unbounded",
-      discard: true,
-    }).pipe(Effect.andThen(Effect.ignore(caughtUp)))
 
     const lettingGo = Effect.andThen(
       Scope.close(listeners, Exit.void),
       Scope.close(scope, Exit.void),
     )
 
-    const close = Effect.andThen(
-      exitWithin(stopMillis + giveBackMillis, ending),
-      isShared ? Effect.asVoid(exitWithin(letGoMillis, lettingGo)) : lettingGo,
-    )
+    const close = Effect.gen(function* () {
+      const stopped = Fiber.await(yield* Effect.forkDetach(work.stop))
+      const ended = Effect.all([calls.ended, stopped], { concurrency: "unbounded", discard: true })
+      // Calls and attempts that are under way end, and listeners hear of them.
+      yield* exitWithin(stopMillis, Effect.andThen(ended, Effect.ignore(caughtUp)))
+      yield* calls.interrupt
+      yield* exitWithin(cutOffMillis, ended)
+      yield* calls.abandon
+      yield* isShared ? exitWithin(letGoMillis, lettingGo) : lettingGo
+    })
 
     let closing: Promise<void> | undefined
 
@@ -140,7 +141,7 @@ export const makeMessaging = (
         return on(type, handle, listening)
       },
       drain: (wanted) => run(work.drain(wanted)),
-      handler: (request) => calls.counted(() => handler(request)),
+      handler: (request) => calls.counted(() => handler(request), closedAnswer),
       close: () => {
         calls.refuseLater()
         return (closing ??= Effect.runPromiseWith(context)(close))

@@ -39,6 +39,13 @@ const bytesOf = (
 ): Stream.Stream<Uint8Array, ContentFailed> | undefined => {
   if (content instanceof Uint8Array) return Stream.succeed(content)
   const source = content instanceof Blob ? content.stream() : content
+  // Its iterator waits for what was asked for last, and would keep a silent stream from being cancelled.
+  if (source instanceof ReadableStream) {
+    return Stream.fromReadableStream({
+      evaluate: () => source as ReadableStream<Uint8Array>,
+      onError: (cause) => new ContentFailed({ cause }),
+    })
+  }
   return typeof source === "object" && source !== null && Symbol.asyncIterator in source
     ? Stream.fromAsyncIterable(
         source as AsyncIterable<Uint8Array>,

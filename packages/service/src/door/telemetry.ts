@@ -1,5 +1,5 @@
-/** Spans and metrics of the service, sent to an OpenTelemetry collector. */
-import { Effect, Layer } from "effect"
+/** Spans and metrics of the service, its own, sent to an OpenTelemetry collector. */
+import { Effect, Layer, Metric } from "effect"
 import type { OpenOptions, TelemetryOptions } from "../api/options.ts"
 
 /** Loaded where it is wanted. */
@@ -21,6 +21,15 @@ const exporting = async ({ headers, otlp, serviceName }: TelemetryOptions) => {
   ).pipe(Layer.provide(serialization.layerJson), Layer.provide(client.layer))
 }
 
-/** Nothing, unless a collector is named. What is left is sent when the layer closes. */
-export const layerTelemetry = ({ telemetry }: OpenOptions) =>
-  telemetry === undefined ? Layer.empty : Layer.unwrap(Effect.promise(() => exporting(telemetry)))
+/** Counters of one service alone: others of the process, and the program itself, count apart. */
+const layerRegistry = Layer.sync(Metric.MetricRegistry, () => new Map())
+
+/**
+ * Where the service counts; it is sent nowhere unless a collector is named. What is left is sent when the
+ * layer closes.
+ */
+export const layerTelemetry = ({ telemetry }: Pick<OpenOptions, "telemetry">): Layer.Layer<never> =>
+  (telemetry === undefined
+    ? Layer.empty
+    : Layer.unwrap(Effect.promise(() => exporting(telemetry)))
+  ).pipe(Layer.provideMerge(layerRegistry))

@@ -2,7 +2,7 @@
 import { Settled, Worker, counted } from "@messaging-service/core"
 import type { Failure, StoreUnavailable } from "@messaging-service/core"
 import { RealTime, sleepInRealTime } from "@messaging-service/core/ports"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Latch } from "effect"
 import type { DrainOptions, Drained } from "../api/Messaging.ts"
 import type { CannotStart, ComposedService } from "../compose/index.ts"
 import { fields, millis, refusalOf } from "./rules.ts"
@@ -12,8 +12,8 @@ const drainMillis = 20_000
 
 const drainOptions = fields<DrainOptions>({ atMostMillis: millis })
 
-/** What the worker may take longer than it waits, to give back what did not end. */
-export const giveBackMillis = 1000
+/** How long what overran may take to end once it is interrupted: its database may be frozen. */
+export const cutOffMillis = 1000
 
 /** Its exit, or null where it takes longer than so long in real time: then it goes on beside what follows. */
 export const exitWithin = <A, E, R>(atMost: number, effect: Effect.Effect<A, E, R>) =>
@@ -43,20 +43,23 @@ export const startWork = (
     const context = yield* Effect.context<ComposedService>()
     const start = () => Effect.runForkWith(context)(run)
     const { settled } = yield* Settled
+    /** Open once the loops are told to end for good, and once they have ended. */
+    const stopping = Latch.makeUnsafe(false)
+    const stopped = Latch.makeUnsafe(false)
     /** The fiber of the loops, and how many need it. */
     let loops: Fiber.Fiber<never> | null = running ? start() : null
     let needed = running ? 1 : 0
 
     const need = Effect.sync(() => {
       needed++
-      loops ??= start()
+      if (!stopping.isOpen()) loops ??= start()
     })
     const needNoMore = Effect.suspend(() => {
       if (--needed > 0 || loops === null) return Effect.void
       const ending = loops
       loops = null
       // A store that does not answer must not hold up the drain.
-      return exitWithin(stopMillis + giveBackMillis, Fiber.interrupt(ending))
+      return exitWithin(stopMillis + cutOffMillis, Fiber.interrupt(ending))
     })
 
     const drain = (options: DrainOptions | undefined) =>
@@ -66,13 +69,16 @@ export const startWork = (
         const { stopwatch } = yield* RealTime
         const since = yield* stopwatch
         const atMostMillis = options?.atMostMillis ?? drainMillis
-        /** Null once the time is over. */
+        const left = Effect.suspend(() => sleepInRealTime(Math.max(0, atMostMillis - since())))
+        const over = Effect.as(Effect.raceFirst(left, stopped.await), null)
+        /** Null once the time is over, or the service closes. */
         const inTime = <A, E>(effect: Effect.Effect<A, E, ComposedService>) =>
           Effect.gen(function* () {
-            const fiber = yield* Effect.forkDetach(effect)
-            const left = Effect.suspend(() => sleepInRealTime(Math.max(0, atMostMillis - since())))
-            const exit = yield* Effect.raceFirst(Fiber.await(fiber), Effect.as(left, null))
-            fiber.interruptUnsafe()
+            const exit = yield* Effect.acquireUseRelease(
+              Effect.forkDetach(effect),
+              (fiber) => Effect.raceFirst(Fiber.await(fiber), over),
+              (fiber) => Effect.sync(() => fiber.interruptUnsafe()),
+            )
             return exit === null ? null : { found: yield* exit }
           })
         const before = yield* counted
@@ -102,10 +108,10 @@ export const startWork = (
     return {
       drain,
       stop: Effect.suspend(() => {
+        stopping.openUnsafe()
         const ending = loops
         loops = null
-        needed = 0
-        return ending === null ? Effect.void : Fiber.interrupt(ending)
+        return Effect.andThen(ending === null ? Effect.void : Fiber.interrupt(ending), stopped.open)
       }),
     }
   })

@@ -1,0 +1,341 @@
+/** Closing a service: what is under way then, whatever it is, and what becomes of it. */
+import { Connections, Settled } from "@messaging-service/core"
+import { RealTime } from "@messaging-service/core/ports"
+import { Clock, Context, Effect, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { assert, describe, it } from "vitest"
+import type { Messaging } from "../src/index.ts"
+import { aShop, all, failure, first, opened, openedWithPhones, phone } from "./Opened.ts"
+
+/** A promise, and what resolves it. */
+const aSignal = () => {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+/** Once a phone has a message. */
+const inHands = async (context: Context.Context<Settled>) => {
+  const { look } = Context.get(context, Settled)
+  while ((await Effect.runPromiseWith(context)(look)).inHands.length === 0)
+    await new Promise(setImmediate)
+}
+
+const never = new Promise<never>(() => undefined)
+
+describe("closing lets what is under way end", () => {
+  it("waits for a phone that does not answer no longer than it was told, and the message waits", async () => {
+    const { messaging, phones } = await openedWithPhones({ shutdownMillis: 50 })
+    const { api } = await aShop(messaging)
+    const [number] = await api.numbers.list()
+    await Effect.runPromise(phones.setBehaviour(number?.id as never, { send: "hang" }))
+    const heard = first(1)
+    messaging.on("message.sent", heard.handler)
+    await api.messages.send({ to: { phone }, text: "Hello" })
+    await messaging.close()
+    assert.deepStrictEqual(heard.heard, [])
+  })
+
+  it("lets a call that is under way end", async () => {
+    const messaging = await opened({ worker: false })
+    const { api } = await aShop(messaging)
+    const sending = api.messages.send({ to: { phone }, text: "Hello" })
+    await messaging.close()
+    assert.strictEqual((await sending).status, "queued")
+    assert.strictEqual((await failure(messaging.drain())).code, "closed")
+  })
+
+  it("lets a request that is under way end, and answers later ones with 503", async () => {
+    const messaging = await opened({ worker: false, http: { basePath: "/messaging" } })
+    const { shop } = await aShop(messaging)
+    const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+    const ask = (path: string, more: RequestInit & { readonly duplex?: "half" } = {}) =>
+      messaging.handler(new Request(`http://host/messaging${path}`, { headers, ...more }))
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const told: Array<string> = []
+    const sending = ask("/api/v2/messages", { method: "POST", body: readable, duplex: "half" })
+    const closing = messaging.close().then(() => told.push("closed"))
+    const body = writable.getWriter()
+    await body.write(new TextEncoder().encode(JSON.stringify({ to: { phone }, text: "Hello" })))
+    // It has been read as far as it came.
+    await body.ready
+    assert.deepStrictEqual(told, [])
+    await body.close()
+    await closing
+    assert.strictEqual((await sending).status, 202)
+    for (const path of ["/api/v2/me", "/health/ready", "/media/x"]) {
+      const answer = await ask(path)
+      assert.deepStrictEqual(
+        [answer.status, answer.headers.get("retry-after"), answer.headers.get("cache-control")],
+        [503, "1", "no-store"],
+      )
+      assert.match(answer.headers.get("x-request-id") ?? "", /^req_/)
+      const { error } = (await answer.json()) as { readonly error: { readonly code: string } }
+      assert.strictEqual(error.code, "service_unavailable")
+    }
+    assert.strictEqual((await messaging.handler(new Request("http://host/else"))).status, 404)
+  })
+
+  it("a handler that was never asked before answers with 503 too", async () => {
+    const messaging = await opened({ worker: false })
+    await messaging.close()
+    const answer = await messaging.handler(new Request("http://host/api/v2/me"))
+    assert.strictEqual(answer.status, 503)
+  })
+})
+
+/** Content of a file or a request; `begun` when it is first asked for, `letGo` when nothing more is wanted of it. */
+const contents = {
+  "an iterator that never ends": (begun: () => void, letGo: () => void) =>
+    (async function* () {
+      try {
+        for (;;) {
+          begun()
+          await new Promise(setImmediate)
+          yield new TextEncoder().encode(" ")
+        }
+      } finally {
+        letGo()
+      }
+    })(),
+  "an iterator that says nothing": (begun: () => void, letGo: () => void) => ({
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        begun()
+        return never
+      },
+      return: () => {
+        letGo()
+        return never
+      },
+    }),
+  }),
+  "a stream that never ends": (begun: () => void, letGo: () => void) =>
+    new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        begun()
+        await new Promise(setImmediate)
+        controller.enqueue(new TextEncoder().encode(" "))
+      },
+      cancel: letGo,
+    }),
+  "a stream that says nothing": (begun: () => void, letGo: () => void) =>
+    new ReadableStream<Uint8Array>({
+      pull: () => {
+        begun()
+        return never
+      },
+      cancel: () => {
+        letGo()
+        return never
+      },
+    }),
+}
+
+describe("what is under way for longer than closing waits", () => {
+  for (const [name, content] of Object.entries(contents)) {
+    it(`of uploads, from ${name}, fails with closed, and its source is let go`, async () => {
+      const messaging = await opened({ worker: false, shutdownMillis: 50 })
+      const { api } = await aShop(messaging)
+      const begun = aSignal()
+      const letGo = aSignal()
+      const uploading = failure(
+        api.media.upload({
+          fileName: "a.bin",
+          content: content(begun.resolve, letGo.resolve) as AsyncIterable<Uint8Array>,
+        }),
+      )
+      await begun.promise
+      await messaging.close()
+      assert.strictEqual((await uploading).code, "closed")
+      await letGo.promise
+    })
+  }
+
+  for (const type of ["application/json", "multipart/form-data; boundary=b"]) {
+    for (const basePath of ["/", "/messaging"]) {
+      for (const name of ["a stream that never ends", "a stream that says nothing"] as const) {
+        it(`of requests below ${basePath}, ${type} from ${name}, is answered 503, and its body is cancelled`, async () => {
+          const messaging = await opened({ worker: false, shutdownMillis: 50, http: { basePath } })
+          const { shop } = await aShop(messaging)
+          const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+          const begun = aSignal()
+          const letGo = aSignal()
+          const path = type === "application/json" ? "messages" : "media"
+          const init: RequestInit & { readonly duplex: "half" } = {
+            method: "POST",
+            body: contents[name](begun.resolve, letGo.resolve),
+            duplex: "half",
+            headers: { authorization: `Bearer ${key}`, "content-type": type },
+          }
+          const asking = messaging.handler(
+            new Request(`http://host${basePath === "/" ? "" : basePath}/api/v2/${path}`, init),
+          )
+          await begun.promise
+          await messaging.close()
+          const answer = await asking
+          assert.deepStrictEqual([answer.status, answer.headers.get("retry-after")], [503, "1"])
+          const { error } = (await answer.json()) as { readonly error: { readonly code: string } }
+          assert.strictEqual(error.code, "service_unavailable")
+          await letGo.promise
+        })
+      }
+    }
+  }
+
+  it("of calls and requests, although it cannot be interrupted, fails and is answered alike", async () => {
+    const begun = aSignal()
+    const { messaging } = await openedWithPhones({ worker: false, shutdownMillis: 50 }, (context) =>
+      Context.add(context, Connections, {
+        ...Context.get(context, Connections),
+        list: () =>
+          Effect.uninterruptible(Effect.andThen(Effect.sync(begun.resolve), Effect.never)),
+      }),
+    )
+    const { api, shop } = await aShop(messaging)
+    const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+    const listing = failure(api.numbers.list())
+    const asking = messaging.handler(
+      new Request("http://host/api/v2/numbers", { headers: { authorization: `Bearer ${key}` } }),
+    )
+    await begun.promise
+    await messaging.close()
+    assert.strictEqual((await listing).code, "closed")
+    const answer = await asking
+    assert.deepStrictEqual([answer.status, answer.headers.get("retry-after")], [503, "1"])
+  })
+
+  it("of cancels, of a message that a phone has, fails with closed", async () => {
+    const { context, messaging, phones } = await openedWithPhones({ shutdownMillis: 50 })
+    const { api } = await aShop(messaging)
+    const [number] = await api.numbers.list()
+    await Effect.runPromise(phones.setBehaviour(number?.id as never, { send: "hang" }))
+    const { id } = await api.messages.send({ to: { phone }, text: "Hello" })
+    await inHands(context)
+    const cancelling = failure(api.messages.cancel(id))
+    await messaging.close()
+    assert.strictEqual((await cancelling).code, "closed")
+  })
+
+  it("of loops over a list, and of a linking, ends with closed", async () => {
+    const messaging = await opened({ worker: false, shutdownMillis: 50 })
+    const { api } = await aShop(messaging)
+    await api.messages.sendBatch({ to: [{ phone }, { phone }], text: "Hello" })
+    const messages = api.messages.list({ limit: 1 })[Symbol.asyncIterator]()
+    const linking = api.numbers.link()[Symbol.asyncIterator]()
+    assert.strictEqual((await messages.next()).done, false)
+    assert.strictEqual((await linking.next()).value?.status, "connecting")
+    const ended = failure(linking.next())
+    await messaging.close()
+    assert.strictEqual((await ended).code, "closed")
+    assert.strictEqual((await failure(messages.next())).code, "closed")
+  })
+})
+
+it("a drain that is under way when the service closes says that it did not finish", async () => {
+  const { messaging } = await openedWithPhones({ worker: false }, (context) =>
+    Context.add(context, Settled, { ...Context.get(context, Settled), settled: Effect.never }),
+  )
+  const { api } = await aShop(messaging)
+  const heard = first(1)
+  messaging.on("message.sent", heard.handler)
+  await api.messages.send({ to: { phone }, text: "Hello" })
+  const draining = messaging.drain()
+  await heard.all
+  await messaging.close()
+  const { finished, nextDueAt, sent } = await draining
+  assert.deepStrictEqual(
+    { finished, nextDueAt, sent },
+    { finished: false, nextDueAt: null, sent: 1 },
+  )
+})
+
+describe("closing is no later than it was told", () => {
+  const shutdownMillis = 1000
+
+  /** What it steps on by, and what is lost in steps until all of it has been noticed. */
+  const stepMillis = 5
+  const noticedMillis = 100
+
+  /** A service whose time the test moves on, real time with it. */
+  const aServiceInTestTime = async () => {
+    const time = await Effect.runPromise(
+      Layer.build(TestClock.layer()).pipe(Scope.provide(Scope.makeUnsafe())),
+    )
+    const { messaging } = await openedWithPhones({ shutdownMillis }, (context) =>
+      Context.merge(context, time).pipe(
+        Context.add(RealTime, {
+          sleep: Effect.sleep,
+          stopwatch: Effect.succeed(() => 0),
+          untilLeap: Effect.never,
+        }),
+      ),
+    )
+    const run = Effect.runPromiseWith(time)
+    /** How long it takes to close, in milliseconds. */
+    const close = async () => {
+      let isClosed = false
+      const began = await run(Clock.currentTimeMillis)
+      void messaging.close().finally(() => {
+        isClosed = true
+      })
+      for (;;) {
+        await new Promise(setImmediate)
+        if (isClosed) return (await run(Clock.currentTimeMillis)) - began
+        await run(TestClock.adjust(stepMillis))
+      }
+    }
+    return { messaging, close }
+  }
+
+  const hangs: Readonly<Record<string, (messaging: Messaging) => Promise<void>>> = {
+    "a listener": async (messaging) => {
+      const { api } = await aShop(messaging)
+      const begun = aSignal()
+      messaging.on("message.sent", () => {
+        begun.resolve()
+        return never
+      })
+      await api.messages.send({ to: { phone }, text: "Hello" })
+      await begun.promise
+    },
+    "the source of an upload": async (messaging) => {
+      const { api } = await aShop(messaging)
+      const begun = aSignal()
+      const content = contents["an iterator that says nothing"](begun.resolve, () => undefined)
+      failure(api.media.upload({ fileName: "a.bin", content })).catch(() => undefined)
+      await begun.promise
+    },
+  }
+  for (const [name, hang] of Object.entries(hangs)) {
+    it(`where ${name} never ends`, async () => {
+      const { close, messaging } = await aServiceInTestTime()
+      await hang(messaging)
+      const millis = await close()
+      assert.isAtLeast(millis, shutdownMillis)
+      assert.isAtMost(millis, shutdownMillis + noticedMillis)
+    })
+  }
+
+  it("and at once where nothing is under way", async () => {
+    const { close, messaging } = await aServiceInTestTime()
+    await aShop(messaging)
+    assert.isAtMost(await close(), noticedMillis)
+  })
+})
+
+it("a listener may close the service that tells it", async () => {
+  const messaging = await opened({ shutdownMillis: 50 })
+  const { api } = await aShop(messaging)
+  const closed = aSignal()
+  messaging.on("message.sent", async () => {
+    await messaging.close()
+    closed.resolve()
+  })
+  await api.messages.send({ to: { phone }, text: "Hello" })
+  await closed.promise
+  assert.strictEqual((await failure(all(api.messages.list()))).code, "closed")
+})
