@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { check } from "../src/measuring/checks.ts"
-import { CheckFailed } from "../src/measuring/CheckFailed.ts"
+import { CheckFailed } from "../src/measuring/checks.ts"
 import type { Candidate } from "../src/measuring/Comparison.ts"
 import { figuresOf, measure, median } from "../src/measuring/rounds.ts"
 

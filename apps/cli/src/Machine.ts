@@ -1,4 +1,5 @@
 /** What a command has of the machine it runs on: a test gives it another one. */
+import { usageError } from "./ending.ts"
 
 export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -22,4 +23,10 @@ export interface Machine {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   /** Milliseconds since 1970. */
   readonly now: () => number
+}
+
+/** What was given on standard input, without the end of its last line; a terminal, which would wait without a word, is a usage error. */
+export const inputOf = async ({ input }: Machine, what: string): Promise<string> => {
+  if (input === null) throw usageError(`give ${what} on standard input, from a pipe or a file`)
+  return (await input()).replace(/\r?\n$/, "")
 }

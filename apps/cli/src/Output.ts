@@ -34,6 +34,9 @@ const printable = (text: string): string =>
     each === "\n" || each === "\t" ? " " : `\\u{${each.charCodeAt(0).toString(16)}}`,
   )
 
+/** The name of a field as people read it. */
+const labelOf = (name: string): string => name.replaceAll("_", " ")
+
 /** A value as people read it. */
 const shown = (value: unknown): string => {
   if (value === null || value === undefined || value === "") return "-"
@@ -43,7 +46,7 @@ const shown = (value: unknown): string => {
   if (typeof value !== "object") return String(value)
   return Object.entries(value)
     .filter(([, inner]) => inner !== null)
-    .map(([name, inner]) => `${name} ${shown(inner)}`)
+    .map(([name, inner]) => `${labelOf(name)} ${shown(inner)}`)
     .join(", ")
 }
 
@@ -85,7 +88,7 @@ export const makeOutput = (machine: Machine, json: boolean): Output => {
         columns === undefined
           ? Object.entries(item)
           : columns.map(([name, of]) => [name, of(item)] as const)
-      print(table(pairs.map(([name, value]) => [name, shown(value)])))
+      print(table(pairs.map(([name, value]) => [labelOf(name), shown(value)])))
     },
     all: async (items, columns, most = Number.POSITIVE_INFINITY) => {
       const heading = columns.map(([name]) => name.toUpperCase())

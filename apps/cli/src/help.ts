@@ -73,6 +73,6 @@ export const help = (commands: ReadonlyArray<Command>, first?: string): string =
   const codes = Object.values(endings).map(([code, meaning]) => [String(code), meaning] as const)
   return `messaging COMMAND [options]
 ${section("Commands", rows)}${section("Options of every command", rowsOf(common))}${section("Exit codes", codes)}
-"messaging COMMAND --help" tells more of a command.
+"messaging help COMMAND" and "messaging COMMAND --help" tell more of a command.
 `
 }

@@ -62,6 +62,11 @@ export const findCommand = (
     const taken = (common as TakenRecord)[word.replace(/^--/, "")]
     if (taken?.kind === "value") lead.push(line[++at] ?? "")
   }
+  // `help send` asks what `send --help` does.
+  if (line[at] === "help") {
+    lead.push("--help")
+    at++
+  }
   for (const length of [2, 1]) {
     const words = line.slice(at, at + length).join(" ")
     const command = commands.find((each) => each.words === words)

@@ -14,8 +14,11 @@ import type { Machine } from "./Machine.ts"
 export const run = async (line: ReadonlyArray<string>, machine: Machine): Promise<number> => {
   // Also errors are JSON then, wrong options included.
   const json = line.includes("--json")
-  const tell = ({ ending, ...told }: Told): number => {
-    machine.remark(json ? `${JSON.stringify({ error: told })}\n` : `messaging: ${told.message}\n`)
+  const tell = ({ ending, line: shown, ...told }: Told): number => {
+    const { message } = told
+    machine.remark(
+      json ? `${JSON.stringify({ error: told })}\n` : `messaging: ${shown ?? message}\n`,
+    )
     return exitCode(ending)
   }
   const code = await obey(line, machine).then(
@@ -33,7 +36,7 @@ export const run = async (line: ReadonlyArray<string>, machine: Machine): Promis
 const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void> => {
   const { command, rest, words } = findCommand(line, commands)
   if (command === undefined) {
-    const first = words.find((word) => !isHelp(word))
+    const [first] = words
     const isGroup =
       first === undefined || commands.some((each) => each.words.startsWith(`${first} `))
     if (isGroup && (rest.length === 0 || rest.some(isHelp))) {
@@ -85,7 +88,7 @@ const made = <A>(make: () => A): A => {
   }
 }
 
-const isHelp = (word: string): boolean => word === "--help" || word === "-h" || word === "help"
+const isHelp = (word: string): boolean => word === "--help" || word === "-h"
 
 const connection = ({ retries, timeout, url }: CommonOptions, { env, fetch, signal }: Machine) => ({
   fetch,
@@ -124,6 +127,8 @@ const messageOf = (error: unknown): string =>
 interface Told {
   readonly ending: Ending
   readonly message: string
+  /** For people, where it says more than the message: what are fields for programs. */
+  readonly line?: string
   readonly code?: string
   readonly field?: string | null
   readonly request_id?: string | null
@@ -132,11 +137,12 @@ interface Told {
 const failureOf = (error: unknown): Told => {
   if (error instanceof Ended) return { ending: error.ending, message: error.message }
   if (error instanceof MessagingError) {
-    const { code, details, field, message, requestId } = error
+    const { code, details, field, message, requestId, text } = error
     const cause = error.cause instanceof Error ? `: ${rootOf(error.cause)}` : ""
     return {
       ending: endingOf(error),
-      message: `${message}${cause}`,
+      message: `${text}${cause}`,
+      line: `${message}${cause}`,
       code,
       field,
       ...details,

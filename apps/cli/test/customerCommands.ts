@@ -83,8 +83,13 @@ export const customerCommands: Entries = {
     assert.strictEqual((await scene.json("cancel", [id]))[0]?.["status"], "cancelled")
     const again = await scene.messaging(["cancel", String(id), "--json"])
     assert.strictEqual(again.code, 3)
-    const { error } = JSON.parse(again.remarks) as { readonly error: unknown }
+    const { error } = JSON.parse(again.remarks) as {
+      readonly error: Readonly<Record<"code" | "message" | "request_id" | "status", string>>
+    }
     assert.deepInclude(error, { code: "not_cancellable", status: "cancelled" })
+    // What has a field of its own is not in the message too.
+    assert.match(error.request_id, /^req_/)
+    assert.notMatch(error.message, /not_cancellable|req_/)
   },
   tail: async (scene) => {
     const { messaging, operator } = scene

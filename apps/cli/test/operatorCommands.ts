@@ -144,11 +144,17 @@ export const operatorCommands: Entries = {
     assert.deepStrictEqual(await json("numbers remove", [number, "--workspace", workspace]), [
       { id: number, deleted: true },
     ]),
-  "numbers connection": async ({ json, number, workspace }) =>
-    assert.deepInclude((await json("numbers connection", [number, "--workspace", workspace]))[0], {
+  "numbers connection": async ({ json, number, text, workspace }) => {
+    const place = [number, "--workspace", workspace]
+    assert.deepInclude((await json("numbers connection", place))[0], {
       state: "connected",
       waiting: 0,
-    }),
+    })
+    // Labels for people are words.
+    const labels = await text("numbers connection", place)
+    assert.match(labels, /^paused until +-$/m)
+    assert.notMatch(labels, /[a-z]_[a-z]/)
+  },
   "numbers pause": async ({ json, number, workspace }) =>
     assert.deepInclude(
       (

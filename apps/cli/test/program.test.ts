@@ -196,7 +196,10 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       const { code, output } = await messaging([...words.split(" "), "--help"])
       assert.strictEqual(code, 0)
       for (const name of Object.keys(options)) assert.include(output, `--${name}`)
+      assert.deepInclude(await messaging(["help", ...words.split(" ")]), { code, output })
     }
+    assert.deepInclude(await messaging(["--json", "help", "keys"]), group)
+    assert.strictEqual((await messaging(["help", "nothing"])).code, 2)
   })
 
   test("prints nothing of others that a terminal would take for a command", async ({ url }) => {

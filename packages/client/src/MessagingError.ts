@@ -42,6 +42,8 @@ export class MessagingError extends Error {
   override readonly name = "MessagingError"
   /** Stable: branch on it. */
   readonly code: ErrorCode | ClientErrorCode
+  /** `message` without what stands behind it in brackets: code, field and request id. */
+  readonly text: string
   /** The HTTP status; null when there was no answer, or when the client itself refused the call. */
   readonly status: number | null
   /** The field concerned, such as `to.phone` or `schedule.cron`. */
@@ -66,6 +68,7 @@ export class MessagingError extends Error {
     ]
     super(`${failure.text} (${about.join(", ")})`, { cause: failure.cause })
     this.code = failure.code
+    this.text = failure.text
     this.status = failure.status
     this.field = field
     this.details = failure.details ?? {}

@@ -1,6 +1,6 @@
 /**
  * The types of version 2 and of the operator API. Made from the OpenAPI document by
- * `scripts/apiTypes.ts`, with openapi-typescript: change the document's schemas instead.
+ * `test/apiTypes.ts`, with openapi-typescript: change the document's schemas instead.
  */
 export interface paths {
     readonly "/api/v2/me": {

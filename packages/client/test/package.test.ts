@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
 import { gzipSync } from "node:zlib"
 import { rolldown } from "rolldown"
-import { apiTypes, typesFile } from "../scripts/apiTypes.ts"
+import { apiTypes, typesFile } from "./apiTypes.ts"
 import { Service } from "./Service.ts"
 
 /** Gzipped bytes of a program that imports that, and every module that it would load from elsewhere. */

@@ -29,7 +29,7 @@ const filesOf = (...patterns: ReadonlyArray<string>) =>
 const headingsOf = ({ text }: File): ReadonlyArray<string> =>
   [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading)
 
-const sources = filesOf("packages/*/{src,test,scripts}/**/*.ts", "apps/*/{src,test}/**/*.ts")
+const sources = filesOf("packages/*/{src,test}/**/*.ts", "apps/*/{src,test}/**/*.ts")
 const chapters = filesOf("docs/contract.md", "docs/contract/*.md")
 const pages = filesOf("*.md", "docs/**/*.md", "apps/*/*.md", "packages/*/*.md")
 

@@ -11,7 +11,7 @@ import { access, constants, mkdtemp, readdir, rm, writeFile } from "node:fs/prom
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
 import type { Pool } from "pg"
-import { CheckFailed } from "../measuring/CheckFailed.ts"
+import { CheckFailed } from "../measuring/checks.ts"
 import { openPool } from "./BenchDatabase.ts"
 
 /** A fixed text, or for each repetition a random integer, both ends included. */

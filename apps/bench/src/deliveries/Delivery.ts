@@ -1,6 +1,6 @@
 /** Something that delivers the same events to the same endpoints. */
 import type { Effect } from "effect"
-import type { CheckFailed } from "../measuring/CheckFailed.ts"
+import type { CheckFailed } from "../measuring/checks.ts"
 
 export interface Delivery {
   readonly name: string

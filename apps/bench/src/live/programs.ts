@@ -2,7 +2,7 @@
 import { Deferred, Effect } from "effect"
 import { fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { CheckFailed } from "../measuring/CheckFailed.ts"
+import { CheckFailed } from "../measuring/checks.ts"
 
 /** What the measured programs are given before they begin. */
 const measuring = ["--expose-gc", "--import", import.meta.resolve("./measured.ts")]

@@ -4,7 +4,7 @@
  */
 import type { Effect, Scope } from "effect"
 import type { Setup } from "../Setup.ts"
-import type { CheckFailed } from "./CheckFailed.ts"
+import type { CheckFailed } from "./checks.ts"
 
 /** Whether more of it is better (a rate) or less (a time); of what is counted, the name says what. */
 export type Unit = "per second" | "ms" | "µs" | "kB" | "counted"

@@ -1,7 +1,9 @@
 /** What is checked of a run before its figure counts. */
-import { Effect } from "effect"
+import { Data, Effect } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
-import { CheckFailed } from "./CheckFailed.ts"
+
+/** The figure of a run did not come from the work it stands for. */
+export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly message: string }> {}
 
 export const check = (what: string, found: number, expected: number) =>
   found === expected

@@ -4,7 +4,7 @@
  * not count, where figures are looked at. Ratios are taken inside a round, where candidates met the same machine.
  */
 import { Effect } from "effect"
-import type { CheckFailed } from "./CheckFailed.ts"
+import type { CheckFailed } from "./checks.ts"
 import type { Comparison, Limit, RatioClaim, FigureClaim, Unit } from "./Comparison.ts"
 
 export interface MeasuredRatio extends RatioClaim {

@@ -1,6 +1,6 @@
 /** Something that dispatches what waits in the messages' table. */
 import type { Effect } from "effect"
-import type { CheckFailed } from "../measuring/CheckFailed.ts"
+import type { CheckFailed } from "../measuring/checks.ts"
 
 export interface Queue {
   readonly name: string

@@ -2,7 +2,7 @@
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
-import { CheckFailed } from "../measuring/CheckFailed.ts"
+import { CheckFailed } from "../measuring/checks.ts"
 
 const inHand = "select count(*) from lanes where lease_until is not null"
 

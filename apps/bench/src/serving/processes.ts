@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { CheckFailed } from "../measuring/CheckFailed.ts"
+import { CheckFailed } from "../measuring/checks.ts"
 import type { LoadOrder, LoadReport } from "./LoadOrder.ts"
 import type { ReceiverOrder, ReceiverReport } from "./ReceiverOrder.ts"
 

@@ -12,7 +12,7 @@ import { any, choice, command, count, flag, id, many, maybe, text, time } from "
 import type { Tools, Value } from "../Command.ts"
 import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
-import { inputOf } from "./input.ts"
+import { inputOf } from "../Machine.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter } from "./polling.ts"
 

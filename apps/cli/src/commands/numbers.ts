@@ -14,7 +14,7 @@ import {
 } from "../Command.ts"
 import { Ended, interruptible } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
-import { inputOf } from "./input.ts"
+import { inputOf } from "../Machine.ts"
 import { follow } from "./polling.ts"
 
 const columns = [

@@ -4,7 +4,7 @@ import { command, id, maybe, once, text, workspace } from "../Command.ts"
 import { Ended, interruptible } from "../ending.ts"
 import type { Output } from "../Output.ts"
 import { qrCodeOf } from "../qrCode.ts"
-import { inputOf } from "./input.ts"
+import { inputOf } from "../Machine.ts"
 import { follow } from "./polling.ts"
 
 const columns = [

@@ -1,6 +1,6 @@
 /**
- * The names of the tz database, zones and links alike, in its own spelling. Made by `scripts/zoneNames.ts`; the
- * database is in the public domain.
+ * The names of the tz database, zones and links alike, in its own spelling. Made by
+ * `test/reminder/makeZoneNames.ts`; the database is in the public domain.
  */
 export const zoneNames: ReadonlyArray<string> = `
 Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Asmara Africa/Asmera

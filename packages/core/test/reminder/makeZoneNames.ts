@@ -1,7 +1,7 @@
 /**
  * Writes `src/reminder/zoneNames.ts` from a compact source of the tz database:
  *
- *     node scripts/zoneNames.ts tzdata.zi
+ *     node test/reminder/makeZoneNames.ts tzdata.zi
  *
  * `tzdata.zi` comes with every release and with most systems, beside their compiled zones.
  */
@@ -28,10 +28,10 @@ const lines = names.reduce<ReadonlyArray<string>>((filled, name) => {
 }, [])
 
 writeFileSync(
-  resolve(import.meta.dirname, "../src/reminder/zoneNames.ts"),
+  resolve(import.meta.dirname, "../../src/reminder/zoneNames.ts"),
   `/**
- * The names of the tz database, zones and links alike, in its own spelling. Made by \`scripts/zoneNames.ts\`; the
- * database is in the public domain.
+ * The names of the tz database, zones and links alike, in its own spelling. Made by
+ * \`test/reminder/makeZoneNames.ts\`; the database is in the public domain.
  */
 export const zoneNames: ReadonlyArray<string> = \`
 ${lines.join("\n")}

@@ -2,7 +2,7 @@
  * Writes `src/openapi.ts`, the types of version 2 and of the operator API, from the OpenAPI document
  * that a service gives out:
  *
- *     node scripts/apiTypes.ts
+ *     node test/apiTypes.ts
  */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { DocumentObject, Json } from "@messaging-service/testkit/openapi"
@@ -11,7 +11,7 @@ import { writeFileSync } from "node:fs"
 import { resolve } from "node:path"
 import openapiTS, { astToString } from "openapi-typescript"
 import ts from "typescript"
-import { Service } from "../test/Service.ts"
+import { Service } from "./Service.ts"
 
 /** Where the types are kept. */
 export const typesFile = resolve(import.meta.dirname, "../src/openapi.ts")
@@ -172,7 +172,7 @@ export const apiTypes = async (url: string): Promise<string> => {
   })
   return `/**
  * The types of version 2 and of the operator API. Made from the OpenAPI document by
- * \`scripts/apiTypes.ts\`, with openapi-typescript: change the document's schemas instead.
+ * \`test/apiTypes.ts\`, with openapi-typescript: change the document's schemas instead.
  */
 ${astToString(withNames(types))}`
 }
