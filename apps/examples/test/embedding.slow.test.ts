@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const printed: Readonly<Record<string, RegExp>> = {
   "firstMessage.ts": /^Your order has left\. sent\n$/,
   "restart.ts": /^sent\n$/,
-  "transaction.ts": /^Order 2 is placed\. sent\n$/,
+  "transaction.ts": /^Order 1 is refused: invalid_phone\nOrders: 2\nOrder 2 is placed\. sent\n$/,
   "errors.ts": /^422 to\.phone to\.phone: [^\n]+\n$/,
   "events.ts": /^message\.sent \nmessage\.failed group_not_found\n2\n$/,
   "cronJob.ts": /^1 true true\n$/,
