@@ -110,7 +110,7 @@ export { described, describedKeys } from "./request/Described.ts"
 export { canonicalJson } from "./request/canonicalJson.ts"
 export { fingerprint, parseIdempotencyKey } from "./request/Idempotency.ts"
 export type { IdempotencyKey, Repeatable } from "./request/Idempotency.ts"
-export { decoded, inputDecoder, parsed, textBetween } from "./request/Input.ts"
+export { bodyRule, decoded, inputDecoder, parsed, textBetween } from "./request/Input.ts"
 export { isBlank } from "./request/text.ts"
 export type { CursorPage, JsonPage } from "./request/Page.ts"
 export {

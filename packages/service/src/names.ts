@@ -64,8 +64,8 @@ export const bodyOf = <Command>(given: unknown): Command => renamed(given, snake
 /** The path of a field, such as `to[3].contactId`. */
 export const shownField = (field: string): string => camelName(field)
 
-/** A text for developers with its fields in the front door's spelling. */
+/** A text for developers with its fields in the front door's spelling; values stand in quotes, and stay. */
 export const shownText = (text: string): string =>
-  text.replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) =>
-    Object.hasOwn(catalogue, name) ? name : camelName(name),
+  text.replaceAll(/"[^"]*"|\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) =>
+    name.startsWith('"') || Object.hasOwn(catalogue, name) ? name : camelName(name),
   )

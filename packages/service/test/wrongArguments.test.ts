@@ -1,5 +1,8 @@
 /** Wrong arguments and options of calls are refused at once, and the field is named. */
+import { catalogue, refuse } from "@messaging-service/core"
+import type { Code } from "@messaging-service/core"
 import { assert, it } from "vitest"
+import { errorOfRefusal } from "../src/door/failure.ts"
 import { MessagingError } from "../src/index.ts"
 import { aShop, failure, opened, phone } from "./Opened.ts"
 
@@ -99,5 +102,90 @@ it("an idempotency key that is no text is refused: made one, null would be the k
     const options = { idempotencyKey } as never
     const error = await failure(api.messages.send({ to: { phone }, text: "Hello" }, options))
     assert.deepStrictEqual([error.code, error.field], ["invalid_idempotency_key", "idempotencyKey"])
+  }
+})
+
+/** What no call of a program can meet. */
+const ofRequestsAlone: ReadonlyArray<Code> = [
+  "not_found",
+  "method_not_allowed",
+  "invalid_json",
+  "unsupported_content_type",
+  "request_too_large",
+  "missing_operator_token",
+  "invalid_operator_token",
+  "clock_not_adjustable",
+  // Its own rule says what a key is.
+  "invalid_idempotency_key",
+]
+
+it("no text speaks of requests, headers or variables to a program that makes calls", () => {
+  const codes = (Object.keys(catalogue) as ReadonlyArray<Code>).filter(
+    (code) => !ofRequestsAlone.includes(code),
+  )
+  for (const code of codes) {
+    assert.notMatch(
+      errorOfRefusal(refuse(code)).message,
+      /[Rr]equest|header|body|Idempotency-Key|Retry-After|Authorization|this address|[A-Z]{3,}_/,
+      code,
+    )
+  }
+})
+
+it("what is wrong with an idempotency key names the option", async () => {
+  const messaging = await opened({ worker: false })
+  const { api } = await aShop(messaging)
+  const options = { idempotencyKey: "order 1" }
+  await api.messages.send({ to: { phone }, text: "One" }, options)
+  const reused = await failure(api.messages.send({ to: { phone }, text: "Two" }, options))
+  assert.deepStrictEqual(
+    [reused.code, reused.field, reused.message],
+    [
+      "idempotency_key_reused",
+      "idempotencyKey",
+      "idempotencyKey: was used within 24 hours for another command",
+    ],
+  )
+  const running = errorOfRefusal(refuse("idempotency_in_progress"))
+  assert.strictEqual(running.field, "idempotencyKey")
+})
+
+it("a caller without a scope is told which, whether it has a key or not", async () => {
+  const messaging = await opened({ worker: false })
+  const { shop } = await aShop(messaging)
+  const api = messaging.as(shop, { scopes: ["messages:read"] })
+  const error = await failure(api.messages.send({ to: { phone }, text: "No" }))
+  assert.deepStrictEqual(
+    [error.code, error.message, error.details],
+    [
+      "missing_scope",
+      "This caller lacks the scope messages:send.",
+      { requiredScope: "messages:send" },
+    ],
+  )
+})
+
+it("a value of another kind, or none of those that there are, is told what is accepted", async () => {
+  const messaging = await opened({ worker: false })
+  const { api } = await aShop(messaging)
+  const to = { phone }
+  const wrong: ReadonlyArray<readonly [string | null, RegExp, Promise<unknown>]> = [
+    [
+      "from",
+      /^from: must be a whole number or null$/,
+      api.messages.send({ to, text: "x", from: "1" } as never),
+    ],
+    [
+      "events[0]",
+      /^events\[0\]: must be "message\.\w+", .* or "[\w.]+"$/,
+      api.webhooks.create({ url: "https://a.example/x", events: ["nope"] } as never),
+    ],
+    ["to", /^to: must be an object$/, api.messages.send({ to: "x", text: "x" } as never)],
+    [null, /^The command must be an object\.$/, api.messages.send(null as never)],
+  ]
+  for (const [field, message, call] of wrong) {
+    const error = await failure(call)
+    assert.deepStrictEqual([error.code, error.field], ["validation_failed", field])
+    assert.match(error.message, message)
   }
 })

@@ -12,6 +12,7 @@ import { parseInstant } from "../time/Instant.ts"
 import type { Described } from "./Described.ts"
 import { boundedBy } from "./bounded.ts"
 import type { ListBounds } from "./bounded.ts"
+import { taken } from "./taken.ts"
 import { codePointLength } from "./text.ts"
 
 /** An issue that stands for a code of the catalogue. */
@@ -119,10 +120,6 @@ interface Found extends Problem {
   readonly unknown: boolean
 }
 
-/** Whether a union lists values, beside null, and not only types. */
-const namesValues = (ast: SchemaAST.AST): boolean =>
-  SchemaAST.isUnion(ast) ? ast.types.some(namesValues) : SchemaAST.isLiteral(ast)
-
 const collect = (
   issue: SchemaIssue.Issue,
   path: ReadonlyArray<PropertyKey>,
@@ -151,7 +148,7 @@ const collect = (
       // Of a union such as "or null", the member that the value was meant for tells most.
       const telling = issue.issues.filter((inner) => inner._tag !== "InvalidType")
       return telling.length === 0
-        ? add(namesValues(issue.ast) ? "is not one of the accepted values" : "has the wrong type")
+        ? add(taken(issue.ast))
         : telling.forEach((inner) => collect(inner, path, into))
     }
     case "MissingKey":
@@ -159,7 +156,7 @@ const collect = (
     case "UnexpectedKey":
       return add("is not a known field", true)
     case "InvalidType":
-      return add("has the wrong type")
+      return add(taken(issue.ast))
     case "InvalidValue":
     case "Forbidden":
       return add(issue.annotations?.message ?? "is not an accepted value")
@@ -207,6 +204,9 @@ const fieldNames = (ast: SchemaAST.AST, prefix = ""): ReadonlyArray<string> => {
   })
 }
 
+/** What is said of input that is no object; of a command of a program it is said in other words. */
+export const bodyRule = "The body must be a JSON object."
+
 /** What the schema of an input does not say. */
 interface Rules {
   /** Rules that read several fields of the raw input; they run whether or not the fields decoded. */
@@ -249,9 +249,7 @@ export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices:
   }
   return (given: unknown): Result.Result<S["Type"], Refusal> => {
     if (typeof given !== "object" || given === null || Array.isArray(given)) {
-      return Result.fail(
-        refuseAll(problem("validation_failed", null, "The body must be a JSON object."), []),
-      )
+      return Result.fail(refuseAll(problem("validation_failed", null, bodyRule), []))
     }
     const { input, problems } = bounded(given as Readonly<Record<string, unknown>>)
     const result = decode(input)

@@ -91,9 +91,7 @@ describe("inputDecoder", () => {
   it.effect("everything else is validation_failed, in words that say what is wrong", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(told({}), [["validation_failed", "name", "is required"]])
-      assert.deepStrictEqual(told({ name: 5 }), [
-        ["validation_failed", "name", "has the wrong type"],
-      ])
+      assert.deepStrictEqual(told({ name: 5 }), [["validation_failed", "name", "must be a text"]])
       assert.deepStrictEqual(told({ name: "" }), [
         ["validation_failed", "name", "must have 1 to 3 characters"],
       ])
@@ -101,20 +99,31 @@ describe("inputDecoder", () => {
         ["validation_failed", "other", "is not a known field"],
       ])
       assert.deepStrictEqual(told({ name: "a", inner: { kind: "huge" } }), [
-        ["validation_failed", "inner.kind", "is not one of the accepted values"],
+        ["validation_failed", "inner.kind", 'must be "small" or "large"'],
       ])
       for (const inner of [5, []]) {
         assert.deepStrictEqual(told({ name: "a", inner }), [
-          ["validation_failed", "inner", "has the wrong type"],
+          ["validation_failed", "inner", "must be an object or null"],
         ])
       }
+      for (const list of [5, null]) {
+        assert.deepStrictEqual(told({ name: "a", list }), [
+          ["validation_failed", "list", "must be a list"],
+        ])
+      }
+      assert.deepStrictEqual(told({ name: "a", inner: { size: "1" } }), [
+        ["validation_failed", "inner.size", "must be a whole number"],
+      ])
+      assert.deepStrictEqual(told({ name: "a", when: 5 }), [
+        ["validation_failed", "when", "must be a text or null"],
+      ])
       for (const count of [-1, 10, 1.5, 1e300, 2 ** 53]) {
         assert.deepStrictEqual(told({ name: "a", count }), [
           ["validation_failed", "count", "must be a whole number from 0 to 9"],
         ])
       }
       assert.deepStrictEqual(told({ name: "a", count: "5" }), [
-        ["validation_failed", "count", "has the wrong type"],
+        ["validation_failed", "count", "must be a whole number from 0 to 9 or null"],
       ])
     }),
   )

@@ -64,11 +64,15 @@ export interface RepeatOptions {
 
 /**
  * A transaction that you have opened on the database that the service keeps everything in, and will
- * commit or roll back. A client of `pg` is one; for others one function does, which runs a statement with
- * values for `$1`, `$2` …, such as
- * `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }` for postgres.js; make it
- * once for each transaction, for by it several sends wait for one another. `docs/embedding.md` of the
- * repository has those for Drizzle, Kysely and Prisma.
+ * commit or roll back. A client of `pg` is one. For other libraries one function is enough, which runs a
+ * statement with values for `$1`, `$2` … and gives its rows; make it once for each transaction, for by it
+ * several sends wait for one another:
+ *
+ * - postgres.js: `{ query: async (text, values) => ({ rows: await tx.unsafe(text, values) }) }`
+ * - Kysely: `{ query: (text, values) => tx.executeQuery(CompiledQuery.raw(text, values)) }`
+ * - Prisma: `{ query: async (text, values) => ({ rows: await tx.$queryRawUnsafe(text, ...values) }) }`
+ * - Drizzle: `tx.execute(sql.join(parts))`, where `parts` are those of `text.split(/\$(\d+)/)`: each first
+ *   one as `sql.raw(part)`, each second one as `sql.param(values[Number(part) - 1])`
  */
 export interface Transaction {
   /** Runs one statement in it. */

@@ -12,7 +12,7 @@ import { join } from "node:path"
 import type { CannotStart } from "./CannotStart.ts"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
 import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
-import { optionalPackage } from "./optionalPackage.ts"
+import { embeddedDatabase, optionalPackage } from "./optionalPackage.ts"
 
 /** The modules of each kind of store, where what they keep is `Kept`. */
 interface StoreModules<Kept> {
@@ -44,7 +44,7 @@ const embedded = <Kept>(modules: StoreModules<Kept>, directory: string | null) =
     if (directory === null) return yield* Effect.die(new Error("a database without a directory"))
     yield* optionalPackage(
       "@electric-sql/pglite",
-      "the embedded database",
+      embeddedDatabase,
       () => import("@electric-sql/pglite"),
     )
     yield* holdAlone(directory)

@@ -2,6 +2,9 @@
 import { Data, Effect } from "effect"
 import { CannotStart } from "./CannotStart.ts"
 
+/** The choice that has a package of its own and no variable that names it. */
+export const embeddedDatabase = "the embedded database"
+
 /** Codes of Node for a module that is not there. */
 const missing = ["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]
 

@@ -1,7 +1,8 @@
 /** A package that is chosen and not installed is missed in one line; any other fault stays what it is. */
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
-import { optionalPackage } from "../../src/compose/optionalPackage.ts"
+import { embeddedDatabase, optionalPackage } from "../../src/compose/optionalPackage.ts"
+import { errorOf } from "../../src/door/failure.ts"
 
 const load = (fault: Error) =>
   optionalPackage("@scope/birds", "transport=birds", () => Promise.reject(fault))
@@ -19,6 +20,16 @@ it.effect("says what to install", () =>
       message,
       "transport=birds needs the package @scope/birds, which is not installed: npm install @scope/birds",
     )
+  }),
+)
+
+it.effect("names the option of `open` that chose the embedded database", () =>
+  Effect.gen(function* () {
+    const name = "@electric-sql/pglite"
+    const loading = optionalPackage(name, embeddedDatabase, () => Promise.reject(missing(name)))
+    const { code, field, message } = errorOf(Cause.fail(yield* Effect.flip(loading)))
+    assert.deepStrictEqual([code, field], ["cannot_start", "store.embedded"])
+    assert.match(message, /^store\.embedded needs the package @electric-sql\/pglite,/)
   }),
 )
 

@@ -9,7 +9,8 @@ const advice: Readonly<Record<string, string>> = {
   "28P01": "check the user and the password",
   "28000": "check the user, and what the server's pg_hba.conf lets it do",
   "3D000": "create the database, or check its name",
-  "42501": "grant the role what docs/postgresql.md lists, or let another one run the migrations",
+  "42501":
+    "grant the role usage on the schema and its sequences, and select, insert, update and delete on its tables; what is missing there is made by a role that may create it",
   "53300": "the server has no connection left: lower maxConnections, or raise its max_connections",
   "57P03": "the server is starting up or shutting down",
   ECONNREFUSED: "no server listens there",
