@@ -3,7 +3,7 @@
  * queues, calls and ids, the types their methods speak of (records, ids, facts), and the rules that
  * stores run. A program that calls the service takes the types of records from here too.
  */
-export { callbackTypes, connectionCallback } from "./callback/Callback.ts"
+export { callbackTypes, connectionCallback, isReportedTo } from "./callback/Callback.ts"
 export type {
   Callback,
   CallbackAttempt,
@@ -42,7 +42,7 @@ export type {
   WebhookId,
   WorkspaceId,
 } from "./Ids.ts"
-export { KeyStore, keyLimit, keyRefusal } from "./key/ApiKey.ts"
+export { KeyStore, holdsAllKeys, isCounted, keyLimit, keyRefusal } from "./key/ApiKey.ts"
 export type {
   AdmitQuery,
   AdmitV1Query,
@@ -60,6 +60,16 @@ export type { CallerScope } from "./key/Caller.ts"
 export { addressGroup } from "./key/WrongKeys.ts"
 export { sharedResources } from "./limit/sharedResources.ts"
 export type { SharedResource } from "./limit/sharedResources.ts"
+export {
+  fileStates,
+  fitsRoom,
+  isFileEnded,
+  isUnneeded,
+  roomOf,
+  sweptTo,
+  unusedSinceAfter,
+} from "./media/FileState.ts"
+export type { AttachmentStanding, FileState } from "./media/FileState.ts"
 export { MediaStore } from "./media/Media.ts"
 export type {
   BrokenMediaGuard,
@@ -113,6 +123,7 @@ export {
   countsInQuota,
   dailyQuota,
   fitsByBound,
+  fitsExactly,
   fullUntil,
   isInBound,
   quotaVerdict,
@@ -133,6 +144,7 @@ export {
   triedAgain,
 } from "./number/Breaker.ts"
 export type { Pause, PauseReason, Pauses, Strikes } from "./number/Breaker.ts"
+export { changedTo } from "./number/Connection.ts"
 export type {
   ConnectionFacts,
   ConnectionReport,
@@ -141,10 +153,15 @@ export type {
 } from "./number/Connection.ts"
 export {
   LinkingStore,
+  canBeLinked,
+  hasEnded,
   hasPhone,
+  holdsAllNumbers,
   linkingMillis,
+  linksItself,
   nothingShown,
   pairingCodeMillis,
+  phoneWithStatus,
   phoneWithoutLink,
 } from "./number/Linking.ts"
 export type {
@@ -163,7 +180,14 @@ export { QrImages } from "./number/QrLinks.ts"
 export { NumberStore } from "./number/NumberStore.ts"
 export type { NumberChange, NumberSettings, SealedProxy } from "./number/NumberStore.ts"
 export { NumberProxies } from "./number/Proxy.ts"
-export { isSameNumber, isSeenBy, modesSeenBy, platforms } from "./number/SendingNumber.ts"
+export {
+  connectionReasons,
+  isSameNumber,
+  isSeenBy,
+  modesSeenBy,
+  numberStatuses,
+  platforms,
+} from "./number/SendingNumber.ts"
 export type {
   ConnectionReason,
   NumberStatus,
@@ -173,6 +197,8 @@ export type {
 export {
   NumberCheckStore,
   canBeAsked,
+  checkAfter,
+  checkResultStatuses,
   isAskedBy,
   isRegisteredInTestMode,
 } from "./numberCheck/NumberCheck.ts"
@@ -194,6 +220,7 @@ export {
   holdsUntil,
   isClaimable,
   isInHands,
+  isInWindow,
   isLeased,
   limitedUntil,
   mayBeHandedOut,
@@ -216,7 +243,7 @@ export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkSta
 export type { Phone } from "./recipient/Phone.ts"
 export { recipientName } from "./recipient/Recipient.ts"
 export type { Recipient, Target } from "./recipient/Recipient.ts"
-export { ReminderStore, contentOf } from "./reminder/Reminder.ts"
+export { ReminderStore, contentOf, isRunForgotten } from "./reminder/Reminder.ts"
 export type {
   DueReminder,
   LastRun,
@@ -306,7 +333,17 @@ export type {
 } from "./transport/Transport.ts"
 export { Version1ListStore } from "./Version1Lists.ts"
 export type { OffsetPage, OffsetQuery, Period } from "./Version1Lists.ts"
-export { endpointLimit, isToldOf, webhookEventTypes } from "./webhook/WebhookEndpoint.ts"
+export {
+  canBeRedelivered,
+  deliveredSinceAfter,
+  disabledReasons,
+  endpointLimit,
+  holdsAllEndpoints,
+  isRunning,
+  isSilent,
+  isToldOf,
+  webhookEventTypes,
+} from "./webhook/WebhookEndpoint.ts"
 export type {
   DeliveryAttempt,
   DeliveryError,

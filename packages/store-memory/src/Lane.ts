@@ -3,10 +3,12 @@
  * number's quota, decided by the core from the planned times that this store has sorted.
  */
 import {
+  changedTo,
   countExactly,
   countsInQuota,
   endOf,
   fitsByBound,
+  fitsExactly,
   fullUntil,
   holdsUntil,
   isClaimable,
@@ -122,10 +124,8 @@ export const setStatus = (
   now: number,
   reason: ConnectionReason | null = null,
 ): void => {
-  const isSame = lane.number.status === change.status
+  lane.changed = changedTo(lane, change.status, reason, now)
   lane.number = { ...lane.number, ...change }
-  if (!isSame || (lane.changed === null && reason !== null)) lane.changed = { at: now, reason }
-  else if (lane.changed !== null && reason !== null) lane.changed = { ...lane.changed, reason }
 }
 
 /** Until when the first message is held back, by that pause too; what is in flight was interrupted by then. */
@@ -306,8 +306,8 @@ const count = (lane: Lane, planned: PlannedQuota): ExactQuota =>
 /** Counts, and remembers until when the number is full if the new messages find no room. */
 export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number): ExactQuota => {
   const exact = count(lane, planned)
-  const { messages, windowMillis } = planned.limit
-  if (exact.planned + planned.count > messages) {
+  if (!fitsExactly(exact, planned)) {
+    const { windowMillis } = planned.limit
     lane.fullUntil = fullUntil(plannedAfter(lane, now - windowMillis), now, planned.limit)
   }
   return exact

@@ -2,7 +2,16 @@
  * `DeliveryQueue` and `CallbackSalts` in memory; before them what happens to deliveries whichever port
  * asks: to those of a target, a webhook endpoint or an origin of callbacks, and to an endpoint.
  */
-import { givePlaces, isLeased, isToldOf, takeInRounds } from "@messaging-service/core/ports"
+import {
+  deliveredSinceAfter,
+  givePlaces,
+  isLeased,
+  isReportedTo,
+  isRunning,
+  isSilent,
+  isToldOf,
+  takeInRounds,
+} from "@messaging-service/core/ports"
 import type {
   Callback,
   CallbackSalts,
@@ -109,9 +118,6 @@ export const openEndpoint = (
   return row
 }
 
-export const isRunning = ({ endpoint, removed }: EndpointRow): boolean =>
-  !removed && endpoint.disabledReason === null
-
 /** The endpoint as the port shows it. */
 export const shown = ({ endpoint, log }: EndpointRow): WebhookEndpoint => ({
   ...endpoint,
@@ -177,7 +183,7 @@ export const call = (tables: Tables, callback: Callback | null): void => {
 
 /** Queues the callback of a number's connection, if the number still reports there. */
 export const report = (tables: Tables, lane: Lane, callback: Callback | null): void => {
-  if (!lane.removed && callback?.url === lane.callbackUrl) call(tables, callback)
+  if (callback !== null && isReportedTo(lane, callback)) call(tables, callback)
 }
 
 /** The lane is forgotten, once nothing is to be delivered on it. */
@@ -286,8 +292,8 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
     delivery.lastAttempt = logged
     lane.pending.add(delivery)
   }
-  if (lane.kind === "webhook" && result.error === null) {
-    lane.deliveredSince = Math.max(lane.deliveredSince, result.attemptedAt)
+  if (lane.kind === "webhook") {
+    lane.deliveredSince = deliveredSinceAfter(lane.deliveredSince, [result])
   }
   reschedule(tables, lane)
   if (lane.kind === "callback") forgetEmpty(tables, lane)
@@ -297,7 +303,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
 const stopSilent = (tables: Tables, result: DeliveryResult): void => {
   const lane = laneOf(tables, result)
   const since = result.stopUnlessDeliveredSince
-  if (lane?.kind === "webhook" && since !== null && lane.deliveredSince <= since) {
+  if (lane?.kind === "webhook" && since !== null && isSilent(lane.deliveredSince, since)) {
     stop(tables, lane, "delivery_failures")
   }
 }

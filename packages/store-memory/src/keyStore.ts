@@ -1,5 +1,11 @@
 /** `KeyStore` in memory. */
-import { countRequest, dayMillis, keyRefusal, minuteMillis } from "@messaging-service/core/ports"
+import {
+  countRequest,
+  dayMillis,
+  holdsAllKeys,
+  isCounted,
+  minuteMillis,
+} from "@messaging-service/core/ports"
 import type {
   AdmitQuery,
   AdmitV1Query,
@@ -15,7 +21,7 @@ const hashKey = (version: number, hash: string) => `${version} ${hash}`
 /** Counts the request in both windows and notes its time and address, if it is to be counted. */
 const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCount | null => {
   const { key } = row
-  if (!owner.admits.v2 || keyRefusal(key, query.now) !== undefined) return null
+  if (!isCounted(owner.admits.v2, key, null, query.now)) return null
   row.minute = countRequest(row.minute, query.minuteStart, minuteMillis)
   row.day = countRequest(row.day, query.dayStart, dayMillis)
   row.key = { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
@@ -24,8 +30,7 @@ const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCoun
 
 /** As `count`, in the minute that the workspace's keys share. */
 const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number | null => {
-  if (!owner.admits.v1 || keyRefusal(row.key, query.now) !== undefined) return null
-  if (query.workspaceId !== null && query.workspaceId !== owner.workspace.id) return null
+  if (!isCounted(owner.admits.v1, row.key, query.workspaceId, query.now)) return null
   owner.minuteV1 = countRequest(owner.minuteV1, query.minuteStart, minuteMillis)
   row.key = { ...row.key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
   return owner.minuteV1.count
@@ -53,10 +58,8 @@ export const keyStore = (tables: Tables): Steps<typeof KeyStore.Service> => ({
   insert: ({ hash, ...given }, limit) => {
     const owner = tables.workspaces.get(given.workspaceId)
     if (owner === undefined) return null
-    const holds = owner.keys.filter(
-      ({ key }) => key.version === given.version && key.revokedAt === null,
-    )
-    if (holds.length >= limit) return null
+    const keys = owner.keys.map(({ key }) => key)
+    if (holdsAllKeys(keys, given.version, limit)) return null
     const row = tables.keys.insert((id): KeyRow => ({
       key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
       hash,

@@ -1,9 +1,12 @@
 /** `LinkingStore` in memory. The few numbers that are being connected are looked through each time. */
 import {
+  canBeLinked,
+  hasEnded,
   hasPhone,
+  holdsAllNumbers,
   isCrowded,
-  isLeased,
   isOwned,
+  linksItself,
   phoneWithoutLink,
   takeShares,
 } from "@messaging-service/core/ports"
@@ -69,7 +72,7 @@ const rowsWhere = (
 ): ReadonlyArray<LinkingRow> =>
   [...tables.linkings.values()].filter(isWanted).toSorted(byEnd).slice(0, limit)
 
-const attemptOf = (tables: Tables, { number }: Lane): LinkingAttempt | null =>
+export const attemptOf = (tables: Tables, { number }: Lane): LinkingAttempt | null =>
   tables.linkings.get(number.id)?.attempt ?? null
 
 /** Whether another number of the workspace has that phone. */
@@ -79,7 +82,7 @@ export const isAnothers = (tables: Tables, { number, workspace }: Lane, phone: s
   )
 
 /** What the number is left with when its attempt comes to nothing. */
-export const keptPhone = (tables: Tables, lane: Lane): string | null =>
+const keptPhone = (tables: Tables, lane: Lane): string | null =>
   phoneWithoutLink(lane.number, attemptOf(tables, lane))
 
 /** The attempt ends, and its number is as the link left it. */
@@ -120,8 +123,7 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     if (isLost(tables, claim)) return broken("idempotency")
     const owner = workspaceOf(tables, number.workspaceId)
     if (owner === undefined) return broken("number")
-    const held = owner.lanes.filter(({ removed }) => !removed).length
-    if (limit !== null && held >= limit) return broken("limit")
+    if (holdsAllNumbers(owner.lanes, limit)) return broken("limit")
     const connecting = { ...number, status: "connecting" } as const
     const lane = openLane(tables, owner, connecting, attempt.pacing)
     owner.lanes.push(lane)
@@ -144,14 +146,8 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
   get: (numberId) => tables.linkings.get(numberId)?.attempt ?? null,
 
   claim: ({ leaseUntil, limit, now, owned, ...shares }) => {
-    const free = rowsWhere(
-      tables,
-      Infinity,
-      ({ attempt, leaseUntil: until }) =>
-        attempt.mode === "live" &&
-        attempt.endsAt > now &&
-        !isLeased(until, now) &&
-        isOwned(attempt.numberId, owned),
+    const free = rowsWhere(tables, Infinity, ({ attempt, leaseUntil: until }) =>
+      canBeLinked(attempt, until, owned, now),
     ).flatMap((row) => {
       const workspaceId = workspaceOfAttempt(tables, row)
       return workspaceId === undefined ? [] : { row, workspaceId }
@@ -185,7 +181,7 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
 
   taken: (id, now) => {
     const row = rowOf(tables, id)
-    if (row === undefined || row.attempt.endsAt <= now) return false
+    if (row === undefined || hasEnded(row.attempt, now)) return false
     row.attempt = { ...row.attempt, linking: true }
     return true
   },
@@ -193,7 +189,7 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
   linked: (id, phone, now, reports = null) => {
     const row = rowOf(tables, id)
     const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
-    if (row === undefined || lane === undefined || row.attempt.endsAt <= now) return null
+    if (row === undefined || lane === undefined || hasEnded(row.attempt, now)) return null
     if (!isAnothers(tables, lane, phone)) {
       report(tables, lane, reports?.connected ?? null)
       return end(tables, lane, { status: "connected", phone }, now)
@@ -215,12 +211,8 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
   },
 
   lapsed: (now, limit) =>
-    rowsWhere(tables, limit, ({ attempt }) => attempt.endsAt <= now).map((row) => row.attempt),
+    rowsWhere(tables, limit, ({ attempt }) => hasEnded(attempt, now)).map((row) => row.attempt),
 
   dueTest: (now, limit) =>
-    rowsWhere(
-      tables,
-      limit,
-      ({ attempt }) => attempt.linksAt !== null && attempt.linksAt <= now && attempt.endsAt > now,
-    ).map((row) => row.attempt),
+    rowsWhere(tables, limit, ({ attempt }) => linksItself(attempt, now)).map((row) => row.attempt),
 })

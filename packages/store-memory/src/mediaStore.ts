@@ -1,5 +1,14 @@
 /** `MediaStore` in memory: the records; their content is kept by `MediaFiles`. */
+import {
+  fitsRoom,
+  isFileEnded,
+  isUnneeded,
+  roomOf,
+  sweptTo,
+  unusedSinceAfter,
+} from "@messaging-service/core/ports"
 import type {
+  FileState,
   MediaFile,
   MediaId,
   MediaStore,
@@ -12,7 +21,7 @@ import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
-import type { MediaRow, Tables } from "./tables.ts"
+import type { MediaRow, Tables, WorkspaceRow } from "./tables.ts"
 
 const keptRow = (
   tables: Tables,
@@ -33,8 +42,11 @@ export const keptFile = (
   id: MediaId,
 ): MediaFile | null => keptRow(tables, workspaceId, mode, id)?.file ?? null
 
-/** Where it is counted what files in such a state take of their workspace's room. */
-const roomOf = (state: MediaRow["state"]) => (state === "attached" ? "attachedBytes" : "mediaBytes")
+/** What a file takes of its workspace's room is counted there, or no more. */
+const count = (owner: WorkspaceRow | undefined, state: FileState, bytes: number): void => {
+  const room = roomOf(state)
+  if (owner !== undefined && room !== null) owner.takenBytes[room] += bytes
+}
 
 /** A file comes in, if its workspace has room for it. */
 const takeRoom = (
@@ -45,8 +57,8 @@ const takeRoom = (
 ): Reservation | Effect.Effect<never> => {
   const owner = tables.workspaces.get(file.workspaceId)
   if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
-  const used = owner[roomOf(state)]
-  if (used + file.size > limitBytes) return { _tag: "Full", used }
+  const used = owner.takenBytes[state === "attached" ? "attachments" : "directory"]
+  if (!fitsRoom(used, file.size, limitBytes)) return { _tag: "Full", used }
   const row = tables.media.insert((id): MediaRow => ({
     file: { ...file, id },
     state,
@@ -55,40 +67,35 @@ const takeRoom = (
     forgotten: false,
   }))
   if (state === "reserved") owner.media.push(row)
-  owner[roomOf(state)] += file.size
+  count(owner, state, file.size)
   return { _tag: "Reserved", id: row.file.id }
 }
 
 /** Ends a file's time; its room is free again, its bytes are left over. */
 const end = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
-  const owner = tables.workspaces.get(row.file.workspaceId)
-  if (owner !== undefined) owner[roomOf(row.state)] -= row.file.size
+  count(tables.workspaces.get(row.file.workspaceId), row.state, -row.file.size)
   row.state = state
 }
 
 const endOld = (tables: Tables, row: MediaRow, reservedBefore: number) => {
-  if (row.state === "reserved" && row.file.createdAt < reservedBefore) {
-    end(tables, row, "discarded")
-  }
-  const owner = tables.workspaces.get(row.file.workspaceId)
-  if (row.state === "kept" && owner !== undefined && owner.workspace.deletedAt !== null) {
-    end(tables, row, "deleted")
-  }
+  const { createdAt, workspaceId } = row.file
+  const isOfDeleted = workspaceOf(tables, workspaceId) === undefined
+  const state = sweptTo({ state: row.state, createdAt, isOfDeleted }, reservedBefore)
+  if (state !== null) end(tables, row, state)
 }
 
-const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedSince: number) => {
+const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedBy: number) => {
   const { id, workspaceId } = row.file
   const messages = tables.messagesByAttachment.get(id) ?? []
   const isUsed = messages.some(({ message }) => message.state === "waiting")
-  row.unusedSince = isUsed ? null : (row.unusedSince ?? now)
-  const isUnneeded = row.unusedSince !== null && row.unusedSince <= unusedSince
-  if (isUnneeded || workspaceOf(tables, workspaceId) === undefined) {
+  const isOfDeleted = workspaceOf(tables, workspaceId) === undefined
+  const standing = { unusedSince: row.unusedSince, isUsed, isOfDeleted }
+  row.unusedSince = unusedSinceAfter(standing, now)
+  if (isUnneeded(standing, unusedBy)) {
     end(tables, row, "deleted")
     tables.messagesByAttachment.delete(id)
   }
 }
-
-const isEnded = ({ state }: MediaRow): boolean => state === "deleted" || state === "discarded"
 
 export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => ({
   reserve: (file, limitBytes) => takeRoom(tables, file, limitBytes, "reserved"),
@@ -150,7 +157,7 @@ export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => 
   leftovers: ({ limit, reservedBefore }) => {
     for (const row of tables.media.rows) endOld(tables, row, reservedBefore)
     return tables.media.rows
-      .filter((row) => isEnded(row) && row.hasBytes)
+      .filter((row) => isFileEnded(row.state) && row.hasBytes)
       .slice(0, limit)
       .map(({ file }) => ({ id: file.id, storageKey: file.storageKey }))
   },
@@ -158,13 +165,13 @@ export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => 
   removed: (ids) => {
     for (const id of ids) {
       const row = tables.media.get(id)
-      if (row !== undefined && isEnded(row)) row.hasBytes = false
+      if (row !== undefined && isFileEnded(row.state)) row.hasBytes = false
     }
   },
 
   forget: (createdBefore) => {
     for (const row of tables.media.rows) {
-      if (isEnded(row) && !row.hasBytes && row.file.createdAt < createdBefore) {
+      if (isFileEnded(row.state) && !row.hasBytes && row.file.createdAt < createdBefore) {
         row.forgotten = true
       }
     }

@@ -1,7 +1,8 @@
 /** `NumberCheckStore` in memory. */
-import { canBeAsked, isAskedBy, takeShares } from "@messaging-service/core/ports"
+import { canBeAsked, checkAfter, isAskedBy, takeShares } from "@messaging-service/core/ports"
 import type {
   CheckClaimQuery,
+  CheckResultStatus,
   CheckSettlement,
   ClaimedCheck,
   CallerScope,
@@ -70,28 +71,17 @@ const answer = (
   now: number,
 ) => {
   const statusOf = new Map(answers.map(({ phone, status }) => [phone, status]))
-  const { check } = row
-  let { checked, notRegistered, registered } = check
+  const answered: Array<CheckResultStatus> = []
   row.results = row.results.map((result) => {
     const status = result.status === "pending" ? statusOf.get(result.phone) : undefined
     if (status === undefined) return result
-    checked++
-    if (status === "registered") registered++
-    if (status === "not_registered") notRegistered++
+    answered.push(status)
     return { ...result, status, checkedAt: now }
   })
-  const isComplete = checked === check.total
-  row.check = {
-    ...check,
-    checked,
-    registered,
-    notRegistered,
-    status: isComplete ? "completed" : check.status,
-    completedAt: isComplete ? now : null,
-  }
+  row.check = { ...row.check, ...checkAfter(row.check, answered, now) }
   row.nextDue = now
   row.tries = 0
-  if (isComplete) tables.openChecks.delete(row)
+  if (row.check.status === "completed") tables.openChecks.delete(row)
 }
 
 export const numberCheckStore = (tables: Tables): Steps<typeof NumberCheckStore.Service> => ({

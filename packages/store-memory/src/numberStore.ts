@@ -1,11 +1,11 @@
 /** `NumberStore` in memory. */
-import { changedPacing } from "@messaging-service/core/ports"
+import { changedPacing, isInWindow, phoneWithStatus } from "@messaging-service/core/ports"
 import type { NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
 import { closeLane, firstToLeave, limitsOf, openLane, setStatus, turnWithNumber } from "./Lane.ts"
 import { controlLane } from "./laneQueue.ts"
-import { keptPhone } from "./linkingStore.ts"
+import { attemptOf } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 import type { Tables } from "./tables.ts"
@@ -55,10 +55,10 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
   setStatus: (id, status, phone, now, callback = null, reason = null) => {
     const lane = laneOf(tables, id)
     if (lane === undefined) return null
-    const kept = status === "disconnected" ? keptPhone(tables, lane) : lane.number.phone
+    const given = phoneWithStatus(lane.number, attemptOf(tables, lane), status, phone ?? null)
     if (status !== "connecting") tables.linkings.delete(id)
     if (lane.number.status !== status) report(tables, lane, callback)
-    setStatus(lane, { status, phone: phone ?? kept }, now, reason)
+    setStatus(lane, { status, phone: given }, now, reason)
     turnWithNumber(tables, lane, now)
     return lane.number
   },
@@ -68,13 +68,12 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
     if (lane === undefined) return null
     const first = firstToLeave(lane, now)
     const { changed, control, inFlight, number, report: reported, restsUntil, sentTimes } = lane
-    const since = now - sendCap.windowMillis
     return {
       number,
       changed,
       report: reported,
       waiting: [...lane.waiting].filter((row) => row !== inFlight?.row).length,
-      sent: sentTimes.filter((time) => time > since && time <= now).length,
+      sent: sentTimes.filter((time) => isInWindow(time, now, sendCap.windowMillis)).length,
       lastSentAt: sentTimes.at(-1) ?? null,
       pause: control.pauses.first,
       isSending: inFlight !== null,

@@ -1,5 +1,5 @@
 /** `ReminderStore` in memory. */
-import { contentOf } from "@messaging-service/core/ports"
+import { contentOf, isRunForgotten } from "@messaging-service/core/ports"
 import type {
   LoggedRun,
   Reminder,
@@ -134,8 +134,12 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
 
   forget: (before) => {
     for (const row of tables.reminders.rows) {
-      const latest = row.removedAt === null ? row.runs.at(-1) : undefined
-      row.runs = row.runs.filter((run) => run.ranAt >= before || run === latest)
+      const latest = row.runs.at(-1)
+      const removed = row.removedAt !== null
+      row.runs = row.runs.filter(
+        (run) =>
+          !isRunForgotten({ ranAt: run.ranAt, isLatest: run === latest }, { removed }, before),
+      )
       if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
     }
   },

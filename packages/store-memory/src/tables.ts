@@ -9,6 +9,7 @@ import type {
   ContactId,
   DeliveryAttempt,
   EventId,
+  FileState,
   KeyId,
   LaneControl,
   LinkingAttempt,
@@ -62,10 +63,8 @@ export interface WorkspaceRow {
   readonly endpoints: Array<EndpointRow>
   /** Of both modes, whatever their state. */
   readonly media: Array<MediaRow>
-  /** What its files take, reserved room included. */
-  mediaBytes: number
-  /** What attachments take, which that does not count. */
-  attachedBytes: number
+  /** What files take of each room. */
+  readonly takenBytes: Record<"directory" | "attachments", number>
   /** Of both modes, oldest first, deleted ones included. */
   readonly reminders: Array<ReminderRow>
 }
@@ -84,11 +83,7 @@ export interface ReminderRow {
 
 export interface MediaRow {
   readonly file: MediaFile
-  /**
-   * A file that was given up before it was in the directory, or before a message had it, is
-   * `discarded`.
-   */
-  state: "reserved" | "kept" | "attached" | "deleted" | "discarded"
+  state: FileState
   /** Since when no message waits for an attachment, as far as the sweep has seen. */
   unusedSince: number | null
   /** Whether there may be bytes. */

@@ -1,4 +1,5 @@
 /** `WebhookStore` in memory. */
+import { canBeRedelivered, holdsAllEndpoints, isRunning } from "@messaging-service/core/ports"
 import type {
   CallbackAttempt,
   CallbackType,
@@ -13,7 +14,6 @@ import type {
 import {
   drop,
   endpointIn,
-  isRunning,
   openEndpoint,
   queue,
   removeEndpoint,
@@ -26,8 +26,6 @@ import type { Steps } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, Tables } from "./tables.ts"
 
-const running = (owner: WorkspaceRow): number => owner.endpoints.filter(isRunning).length
-
 /** An event that was attempted at an endpoint of the same workspace and mode; a ping: at this one. */
 const attempted = (
   owner: WorkspaceRow,
@@ -35,9 +33,8 @@ const attempted = (
   eventId: EventId,
 ): FrozenEvent | undefined => {
   for (const other of owner.endpoints) {
-    if (other.endpoint.mode !== row.endpoint.mode) continue
     const event = other.log.find((logged) => logged.event.id === eventId)?.event
-    if (event !== undefined && (event.type !== "ping" || other === row)) return event
+    if (event !== undefined && canBeRedelivered(event.type, other, row.endpoint)) return event
   }
   return undefined
 }
@@ -51,7 +48,9 @@ export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service>
       return { _tag: "Broken", guard: "key" }
     }
     const owner = workspaceOf(tables, given.workspaceId)
-    if (owner === undefined || running(owner) >= limit) return { _tag: "Broken", guard: "limit" }
+    if (owner === undefined || holdsAllEndpoints(owner.endpoints, limit)) {
+      return { _tag: "Broken", guard: "limit" }
+    }
     const row = openEndpoint(tables, owner, given)
     finishClaim(tables, idempotency, [row.endpoint.id])
     return { _tag: "Inserted", endpoint: shown(row) }
@@ -90,7 +89,7 @@ export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service>
     const owner = workspaceOf(tables, scope.workspaceId)
     if (row === undefined || owner === undefined) return null
     if (isRunning(row)) return shown(row)
-    if (running(owner) >= limit) return "limit"
+    if (holdsAllEndpoints(owner.endpoints, limit)) return "limit"
     row.endpoint = { ...row.endpoint, disabledReason: null }
     row.deliveredSince = now
     return shown(row)

@@ -67,7 +67,9 @@ const holders: Readonly<
     ),
   deliveries: (tables, now) =>
     [...tables.callbackLanes.values()].flatMap(({ inFlight, workspaceId }) =>
-      [...inFlight.values()].flatMap(({ leaseUntil }) => (leaseUntil > now ? workspaceId : [])),
+      [...inFlight.values()].flatMap(({ leaseUntil }) =>
+        isLeased(leaseUntil, now) ? workspaceId : [],
+      ),
     ),
   number_checks: (tables, now) =>
     Array.from(tables.openChecks).flatMap(({ check, leaseUntil }) =>

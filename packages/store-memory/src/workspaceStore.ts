@@ -24,8 +24,7 @@ const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
     callbackLanes: new Map(),
     callbackLog: [],
     media: [],
-    mediaBytes: 0,
-    attachedBytes: 0,
+    takenBytes: { directory: 0, attachments: 0 },
     reminders: [],
   }))
 

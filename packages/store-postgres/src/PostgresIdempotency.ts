@@ -36,6 +36,13 @@ export const claimParameters = single(
   within(({ claim }: { readonly claim: IdempotencyClaim | null }) => claim, claimColumns),
 )
 
+/** The core's `isClaimVoid` and `isRecordVoid`. */
+export const isClaimVoid = (claim: string, now: string): string =>
+  `${claim}.claimed_at <= ${now} - interval '${claimKeptMillis} milliseconds'`
+
+export const isRecordVoid = (record: string, now: string): string =>
+  `${record}.created_at <= ${now} - interval '${answerKeptMillis} milliseconds'`
+
 /** Claims a key for a request; null when it is claimed, else what stands in the way. */
 export const claimKey = sqlFunction(
   "claim_idempotency_key",
@@ -52,7 +59,7 @@ export const claimKey = sqlFunction(
       token = excluded.token,
       claimed_at = excluded.claimed_at
     where held.token = excluded.token
-      or held.claimed_at <= p_now - interval '${claimKeptMillis} milliseconds';
+      or ${isClaimVoid("held", "p_now")};
     if not found then
       return json_build_object('_tag', 'InProgress');
     end if;
@@ -62,7 +69,7 @@ export const claimKey = sqlFunction(
     from idempotency_records r
     where r.key_id = p_claim_key_id
       and r.key = p_claim_key
-      and r.created_at > p_now - interval '${answerKeptMillis} milliseconds';
+      and not (${isRecordVoid("r", "p_now")});
     if not found then
       return null;
     end if;
@@ -142,13 +149,13 @@ where c.key_id = $p_claim_key_id
   and c.token = $p_claim_token`
 
 // Index idempotency_records_by_age.
-const forgetRecords = statement("idempotency.forgetRecords", given({ before: instant }))`
-delete from idempotency_records
-where created_at <= $before`
+const forgetRecords = statement("idempotency.forgetRecords", given({ now: instant }))`
+delete from idempotency_records r
+where ${isRecordVoid("r", "$now")}`
 
-const forgetClaims = statement("idempotency.forgetClaims", given({ before: instant }))`
-delete from idempotency_claims
-where claimed_at <= $before`
+const forgetClaims = statement("idempotency.forgetClaims", given({ now: instant }))`
+delete from idempotency_claims c
+where ${isClaimVoid("c", "$now")}`
 
 export const idempotencyStore = (database: DatabaseService): typeof IdempotencyStore.Service => ({
   claim: (claim, now) =>
@@ -158,8 +165,5 @@ export const idempotencyStore = (database: DatabaseService): typeof IdempotencyS
     ),
   release: (claim) => releaseClaim.run(database, claim),
   forgetVoid: (now) =>
-    Effect.andThen(
-      forgetRecords.run(database, { before: now - answerKeptMillis }),
-      forgetClaims.run(database, { before: now - claimKeptMillis }),
-    ),
+    Effect.andThen(forgetRecords.run(database, { now }), forgetClaims.run(database, { now })),
 })

@@ -6,10 +6,13 @@ import { layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Layer } from "effect"
 import { layerDatabase } from "./rules/compare.ts"
+import { endpointRules } from "./rules/endpoints.ts"
+import { fileRules } from "./rules/files.ts"
 import { keyRules } from "./rules/keys.ts"
 import { laneRules } from "./rules/lanes.ts"
 import { messageRules } from "./rules/messages.ts"
 import { nextDueRules } from "./rules/nextDue.ts"
+import { numberRules } from "./rules/numbers.ts"
 import { shareRules } from "./rules/shares.ts"
 
 layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
@@ -21,4 +24,7 @@ layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
   laneRules(it)
   nextDueRules(it)
   shareRules(it)
+  numberRules(it)
+  endpointRules(it)
+  fileRules(it)
 })

@@ -1,5 +1,9 @@
-/** docs/rules.md lists every rule with its homes; this suite holds the list to the sources. */
+/**
+ * docs/rules.md lists every rule with its homes; this suite holds the list to the sources, and the sources
+ * to the list: what a store runs, repeats or compares by itself is a rule that the list has.
+ */
 import { assert, it } from "@effect/vitest"
+import * as ports from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -116,6 +120,15 @@ const onceInSql: ReadonlyArray<readonly [what: string, words: RegExp, home: stri
   ["messages of limited plans", /plan_messages_remaining is /, "workspace/workspaceRow.ts"],
   ["shares of workspaces", /array_position\([^,]*workspaces/, "queue/shares.ts"],
   ["subscriptions", /\.type = any/, "webhook/queueDeliveries.ts"],
+  ["which endpoints run", /disabled_reason is (not )?null/, "webhook/queueDeliveries.ts"],
+  ["when an attempt at linking ends", /ends_at (<|>)/, "linking/endLinking.ts"],
+  [
+    "the room of files",
+    /p_limit_bytes\b.*(<|>)|(<|>)=? *\S*limit_?[bB]ytes/,
+    "media/incomingFiles.ts",
+  ],
+  ["which files have ended", /'deleted', 'discarded'\)/, "media/PostgresMedia.ts"],
+  ["when a check is complete", /'completed' else/, "numberCheck/claimChecks.ts"],
 ]
 
 it.effect.each(onceInSql)("%s: one file of SQL says it", ([, words, home]) =>
@@ -131,6 +144,93 @@ it.effect.each(onceInSql)("%s: one file of SQL says it", ([, words, home]) =>
         ),
     )
     assert.deepStrictEqual(found, [home])
+  }),
+)
+
+/** The files of a store, by their names below its `src`; migrations aside, which are never changed. */
+const sourcesOf = (store: string): ReadonlyArray<readonly [file: string, code: string]> => {
+  const folder = resolve(root, `packages/${store}/src`)
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.startsWith("migrations"))
+    .map((file) => [file, readFileSync(resolve(folder, file), "utf8")])
+}
+
+const namedRules = new Set(rules.flatMap(({ core }) => core.flatMap((home) => home.names)))
+
+/** Functions of the core that the memory store calls and that decide nothing. */
+const decideNothing = new Set(["contentOf"])
+
+it.effect("every function of the core that the memory store runs is in the table", () =>
+  Effect.sync(() => {
+    const functions = new Set(
+      Object.entries(ports).flatMap(([name, one]) =>
+        typeof one === "function" && /^[a-z]/.test(name) ? name : [],
+      ),
+    )
+    const run = sourcesOf("store-memory").flatMap(([file, code]) =>
+      importedFrom(code, "@messaging-service/core/ports").flatMap((name) =>
+        functions.has(name) && !decideNothing.has(name) ? { file, name } : [],
+      ),
+    )
+    assert.isAbove(run.length, 50)
+    for (const { file, name } of run) assert.isTrue(namedRules.has(name), `${file}: ${name}`)
+  }),
+)
+
+it.effect("every rule of the core that SQL says it repeats is in the table", () =>
+  Effect.sync(() => {
+    const repeated = sourcesOf("store-postgres").flatMap(([file, code]) =>
+      [...code.matchAll(/\/\*\*(?:(?!\*\/)[^])*?\bcore's ((?:`\w+`(?:, | and )?)+)/g)].flatMap(
+        ([, names = ""]) => [...names.matchAll(/\w+(?=`)/g)].map(([name]) => ({ file, name })),
+      ),
+    )
+    assert.isAbove(repeated.length, 40)
+    for (const { file, name } of repeated) assert.isTrue(namedRules.has(name), `${file}: ${name}`)
+  }),
+)
+
+/** What stores compare by themselves, since it is what they are asked for and no rule. */
+const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
+  ["what is due", /^([\w.]*dueAt|at|paused) (<=|>) ([\w.]*\.)?now$/],
+  ["the same in SQL", /(due|due_at|next_run_at|\.due_at\)) (<=|>) (\$|p_)now$/],
+  ["where it stands in order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
+  ["the period of a list", /created(At|_at) (>=|<) (filter\.|\$)?(since|until)$/],
+  ["how long something is kept", /(At|_at) (<|>=) \$?(before|\w+Before)$/],
+  ["how much is asked for", /length >= (query\.)?limit$|p_limit (<=|>) (0|p_per_workspace)$/],
+]
+
+const momentOrLimit =
+  /(^|[.$_a-z)])(now|before|since|until|limit|limit_bytes|limitBytes)$|[a-z](At|Until|Since|Before)$/
+
+it.effect.each(["store-memory", "store-postgres"])(
+  "%s compares moments and limits only where it runs a rule, or as it was asked",
+  (store) =>
+    Effect.sync(() => {
+      const found = sourcesOf(store).flatMap(([file, code]) => {
+        // These know nothing of what they hold.
+        if (file === "collections.ts" || file.startsWith("database/")) return []
+        const compared = code
+          .replaceAll(/^ *(\/\*|\*|\/\/|--).*$/gm, "")
+          .matchAll(/([\w.$)]+) (?:<=|>=|<|>) ([\w.(]+|\$\w+)/g)
+        return [...compared].flatMap(([text, left = "", right = ""]) =>
+          (momentOrLimit.test(left) || momentOrLimit.test(right)) &&
+          !asked.some(([, words]) => words.test(text))
+            ? `${file}: ${text}`
+            : [],
+        )
+      })
+      assert.deepStrictEqual(found, [])
+    }),
+)
+
+it.effect("a file that makes comparisons of moments for SQL is the home of a rule", () =>
+  Effect.sync(() => {
+    const homes = new Set(rules.flatMap(({ sql }) => sql.flatMap(({ files }) => files)))
+    const making = sourcesOf("store-postgres").flatMap(([file, code]) =>
+      /_(at|until|since) (<=|>=|<|>) \$\{/.test(code) ? file : [],
+    )
+    assert.isAbove(making.length, 5)
+    for (const file of making) assert.isTrue(homes.has(file), file)
   }),
 )
 

@@ -50,6 +50,12 @@ export interface CallbackAttempt extends DeliveryAttempt<CallbackType> {
   readonly url: string
 }
 
+/** Whether a number's connection is still reported to the address of that callback. */
+export const isReportedTo = (
+  number: { readonly callbackUrl: string | null; readonly removed: boolean },
+  { url }: Pick<Callback, "url">,
+): boolean => !number.removed && number.callbackUrl === url
+
 const isReported = (state: MessageState): state is keyof typeof statusNames =>
   Object.hasOwn(statusNames, state)
 

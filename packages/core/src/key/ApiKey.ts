@@ -57,6 +57,14 @@ export const bearerToken = (authorization: string | undefined): string | undefin
 /** Non-revoked keys of one version that a workspace may hold; expired ones count. */
 export const keyLimit = 10
 
+/** Whether a workspace with these keys holds as many of that version as it may. */
+export const holdsAllKeys = (
+  keys: ReadonlyArray<Pick<ApiKey, "version" | "revokedAt">>,
+  version: ApiKey["version"],
+  limit: number,
+): boolean =>
+  keys.filter((key) => key.version === version && key.revokedAt === null).length >= limit
+
 /** Why a key can no longer be used, if so; one that is both is said to be revoked. */
 export const keyRefusal = (
   { expiresAt, revokedAt }: Pick<ApiKey, "expiresAt" | "revokedAt">,
@@ -65,6 +73,18 @@ export const keyRefusal = (
   if (revokedAt !== null) return "api_key_revoked"
   return expiresAt !== null && expiresAt <= now ? "api_key_expired" : undefined
 }
+
+/**
+ * Whether a request counts against the limits of its key's version: its workspace `admits` it, the key
+ * can be used, and a workspace that the request names (version 1; null: none) is the key's own.
+ */
+export const isCounted = (
+  admits: boolean,
+  key: Pick<ApiKey, "expiresAt" | "revokedAt" | "workspaceId">,
+  named: WorkspaceId | null,
+  now: number,
+): boolean =>
+  admits && keyRefusal(key, now) === undefined && (named === null || named === key.workspaceId)
 
 /** Whether the key may use the number. */
 export const mayUse = (key: Pick<ApiKey, "numberIds">, number: NumberId): boolean =>

@@ -103,6 +103,7 @@ export interface Capacity {
 /** The workspaces of which no more may be taken: all of them once no place is left. */
 export type Crowded = ReadonlyArray<WorkspaceId> | "all"
 
+/** Those of which no more may be taken, of what is held of each. */
 export const crowdedOf = (
   held: ReadonlyMap<WorkspaceId, number>,
   { share, whole }: Capacity,

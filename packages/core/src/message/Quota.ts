@@ -69,7 +69,7 @@ export type QuotaVerdict =
 export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVerdict => {
   if (planned.count > planned.limit.messages) return { _tag: "Full", roomAt: null }
   if (facts.exact !== null) {
-    return facts.exact.planned + planned.count <= planned.limit.messages
+    return fitsExactly(facts.exact, planned)
       ? { _tag: "Fits" }
       : { _tag: "Full", roomAt: facts.exact.roomAt }
   }
@@ -78,6 +78,12 @@ export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVer
   }
   return { _tag: "Fits" }
 }
+
+/** Whether the new messages fit beside what the fullest window holds. */
+export const fitsExactly = (
+  exact: Pick<ExactQuota, "planned">,
+  { count, limit }: Pick<PlannedQuota, "count" | "limit">,
+): boolean => exact.planned + count <= limit.messages
 
 /** Whether the bound alone tells that there is room, so that nothing need be counted. */
 export const fitsByBound = (

@@ -65,6 +65,22 @@ export interface Connection {
   readonly sent24h: number
 }
 
+/**
+ * Since when a number has its status, and why, once it has got `status`: the status that it has already
+ * says at most why.
+ */
+export const changedTo = (
+  before: Pick<ConnectionFacts, "changed"> & { readonly number: Pick<SendingNumber, "status"> },
+  status: SendingNumber["status"],
+  reason: ConnectionReason | null,
+  now: number,
+): ConnectionFacts["changed"] => {
+  const { changed, number } = before
+  if (number.status !== status) return { at: now, reason }
+  if (reason === null) return changed
+  return { at: changed?.at ?? now, reason }
+}
+
 /** How often a process says again how its connections stand, and after how long it is taken for dead. */
 const reportMillis = 10_000
 const reportLastsMillis = 45_000

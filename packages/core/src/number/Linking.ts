@@ -10,10 +10,12 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Ids, LinkingId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Held.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import { isLeased } from "../queue/Lane.ts"
+import { isOwned } from "../transport/Shards.ts"
 import type { Owned } from "../transport/Shards.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 import type { Pacing } from "./Pacing.ts"
-import type { ConnectionReason, LoginMethod, SendingNumber } from "./SendingNumber.ts"
+import type { ConnectionReason, LoginMethod, NumberStatus, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
 export const linkingMillis = 10 * 60 * 1000
@@ -68,6 +70,34 @@ export interface LinkingAttempt extends LinkingView {
   readonly linksAt: number | null
 }
 
+/** Whether a workspace with these numbers holds as many as it may: removed ones do not count. */
+export const holdsAllNumbers = (
+  numbers: ReadonlyArray<{ readonly removed: boolean }>,
+  limit: number | null,
+): boolean => limit !== null && numbers.filter(({ removed }) => !removed).length >= limit
+
+/** Whether an attempt has ended: its time is up, whatever became of it. */
+export const hasEnded = ({ endsAt }: Pick<LinkingAttempt, "endsAt">, now: number): boolean =>
+  endsAt <= now
+
+/** Whether a test number's attempt is to link itself now. */
+export const linksItself = (
+  attempt: Pick<LinkingAttempt, "linksAt" | "endsAt">,
+  now: number,
+): boolean => attempt.linksAt !== null && attempt.linksAt <= now && !hasEnded(attempt, now)
+
+/** Whether a worker may take an attempt up, which another one holds until `leaseUntil`. */
+export const canBeLinked = (
+  attempt: Pick<LinkingAttempt, "mode" | "endsAt" | "numberId">,
+  leaseUntil: number | null,
+  owned: Owned,
+  now: number,
+): boolean =>
+  attempt.mode === "live" &&
+  !hasEnded(attempt, now) &&
+  !isLeased(leaseUntil, now) &&
+  isOwned(attempt.numberId, owned)
+
 /** The phone that a number has when its attempt, if there is one, comes to nothing. */
 export const phoneWithoutLink = (
   { phone }: Pick<SendingNumber, "phone">,
@@ -76,6 +106,18 @@ export const phoneWithoutLink = (
   const replaced = attempt?.replaced ?? null
   return replaced === null ? phone : replaced.phone
 }
+
+/**
+ * The phone of a number that gets this status, and that phone unless it is null. A number that drops out
+ * has the phone again that its attempt has replaced.
+ */
+export const phoneWithStatus = (
+  number: Pick<SendingNumber, "phone">,
+  attempt: Pick<LinkingAttempt, "replaced"> | null,
+  status: NumberStatus,
+  phone: string | null,
+): string | null =>
+  phone ?? (status === "disconnected" ? phoneWithoutLink(number, attempt) : number.phone)
 
 /**
  * Whether another number, with its attempt, has the phone that one was linked to. A phone that an

@@ -71,6 +71,30 @@ export interface NumberCheckResult {
   readonly checkedAt: number | null
 }
 
+/** What answers change of a check. */
+export type CheckProgress = Pick<
+  NumberCheck,
+  "status" | "checked" | "registered" | "notRegistered" | "completedAt"
+>
+
+/** A check once so many of its results have got these statuses: the last of them completes it. */
+export const checkAfter = (
+  check: CheckProgress & Pick<NumberCheck, "total">,
+  answered: ReadonlyArray<CheckResultStatus>,
+  now: number,
+): CheckProgress => {
+  const countOf = (status: CheckResultStatus) => answered.filter((one) => one === status).length
+  const checked = check.checked + answered.length
+  const isComplete = checked === check.total
+  return {
+    checked,
+    registered: check.registered + countOf("registered"),
+    notRegistered: check.notRegistered + countOf("not_registered"),
+    status: isComplete ? "completed" : check.status,
+    completedAt: isComplete ? now : null,
+  }
+}
+
 /** How long a check and its results can be looked at once it is completed. */
 export const checksKeptMillis = 30 * 24 * 60 * 60 * 1000
 

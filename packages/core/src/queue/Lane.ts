@@ -75,6 +75,10 @@ export const holdsUntil = (
   return until === null || first.expiresAt === null ? until : Math.min(until, first.expiresAt)
 }
 
+/** Whether a moment is in the window that ends now. */
+export const isInWindow = (moment: number, now: number, windowMillis: number): boolean =>
+  moment > now - windowMillis && moment <= now
+
 /** How many of ascending times are not later than a moment. */
 const countUntil = (times: ReadonlyArray<number>, moment: number): number => {
   let [low, high] = [0, times.length]
@@ -97,7 +101,7 @@ export const cappedUntil = (
 ): number | null => {
   const before = countUntil(times, now) - messages
   const lastThatFits = before < 0 ? undefined : times[before]
-  return lastThatFits === undefined || lastThatFits <= now - windowMillis
+  return lastThatFits === undefined || !isInWindow(lastThatFits, now, windowMillis)
     ? null
     : lastThatFits + windowMillis
 }

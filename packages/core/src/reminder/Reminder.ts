@@ -56,6 +56,16 @@ export const contentOf = (content: ReminderContent): ReminderContent => ({
   timezone: content.timezone,
 })
 
+/**
+ * Whether a line of the log from before `before` is dropped: a reminder that was not deleted goes on
+ * showing its latest run.
+ */
+export const isRunForgotten = (
+  run: { readonly ranAt: number; readonly isLatest: boolean },
+  reminder: { readonly removed: boolean },
+  before: number,
+): boolean => run.ranAt < before && (!run.isLatest || reminder.removed)
+
 export interface Reminder extends ReminderContent {
   readonly id: ReminderId
   readonly workspaceId: WorkspaceId

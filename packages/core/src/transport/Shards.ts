@@ -22,6 +22,7 @@ export type Owned = "all" | { readonly of: number; readonly shards: ReadonlyArra
 
 export const ownsNone: Owned = { of: shardCount, shards: [] }
 
+/** The shard of a number, of so many that there are. */
 export const shardOf = (numberId: NumberId, of: number = shardCount): Shard =>
   (numberId % of) as Shard
 

@@ -13,6 +13,7 @@ import { Ids } from "../Ids.ts"
 import type { EventId, WorkspaceId } from "../Ids.ts"
 import type { ClaimedDelivery, DeliveryResult, TargetKind } from "../queue/DeliveryQueue.ts"
 import { HmacSha256, SigningSecrets, signature, webhookUserAgent } from "./signature.ts"
+import { silenceMillis } from "./WebhookEndpoint.ts"
 import type { DeliveryError } from "./WebhookEndpoint.ts"
 
 const second = 1000
@@ -39,9 +40,6 @@ const callbackDelaysMillis: ReadonlyArray<number> = [10 * second, minute, 4 * mi
 
 /** The share by which chance may lengthen a delay, so that failures of one moment spread. */
 const jitterShare = 0.05
-
-/** An endpoint to which nothing was delivered for this long stops. */
-const silenceMillis = 120 * hour
 
 export interface FailedAttempt {
   /** From 1. */

@@ -71,6 +71,61 @@ export const isToldOf = (
   endpoint.mode === event.mode &&
   endpoint.events.includes(event.type)
 
+/** An endpoint, and whether it was removed. */
+export interface EndpointStanding {
+  readonly endpoint: Pick<WebhookEndpoint, "disabledReason">
+  readonly removed: boolean
+}
+
+/** Whether an endpoint runs: it was neither stopped nor removed. */
+export const isRunning = ({ endpoint, removed }: EndpointStanding): boolean =>
+  !removed && endpoint.disabledReason === null
+
+/** Whether as many endpoints of a workspace run as may: those that are stopped or removed do not count. */
+export const holdsAllEndpoints = (
+  endpoints: ReadonlyArray<EndpointStanding>,
+  limit: number,
+): boolean => endpoints.filter(isRunning).length >= limit
+
+/** Where an event was attempted: an endpoint of the workspace. */
+interface AttemptedAt {
+  readonly endpoint: Pick<WebhookEndpoint, "id" | "mode">
+  readonly removed: boolean
+}
+
+/**
+ * Whether an event that was attempted `there` can be delivered `here` once more: it is of the same mode,
+ * the endpoint was not removed, and a ping goes to its own endpoint alone (contract: Deliveries).
+ */
+export const canBeRedelivered = (
+  type: string,
+  there: AttemptedAt,
+  here: Pick<WebhookEndpoint, "id" | "mode">,
+): boolean =>
+  !there.removed &&
+  there.endpoint.mode === here.mode &&
+  (type !== "ping" || there.endpoint.id === here.id)
+
+/** An endpoint to which nothing was delivered for this long stops. */
+export const silenceMillis = 120 * 60 * 60 * 1000
+
+/**
+ * When something was last delivered to an endpoint, by these attempts too; `deliveredSince` is that
+ * moment before them, or when the endpoint was made or resumed if that was later.
+ */
+export const deliveredSinceAfter = (
+  deliveredSince: number,
+  attempts: ReadonlyArray<Pick<DeliveryAttempt, "attemptedAt" | "error">>,
+): number =>
+  attempts.reduce(
+    (latest, { attemptedAt, error }) => (error === null ? Math.max(latest, attemptedAt) : latest),
+    deliveredSince,
+  )
+
+/** Whether an endpoint stops: since the moment that a used-up delivery names nothing was delivered to it. */
+export const isSilent = (deliveredSince: number, stopUnlessDeliveredSince: number): boolean =>
+  deliveredSince <= stopUnlessDeliveredSince
+
 export interface WebhookEndpoint {
   readonly id: WebhookId
   readonly workspaceId: WorkspaceId

@@ -6,8 +6,9 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer } from "../database/Fields.ts"
 import { given, joined, single, sqlFunction, statement, taking } from "../database/Statement.ts"
 import { stopEndpoints } from "../webhook/changeEndpoints.ts"
+import { isRunning } from "../webhook/queueDeliveries.ts"
 import { admit, admitV1 } from "./admitRequests.ts"
-import { keyColumns, newColumns, toKey } from "./keyRow.ts"
+import { holdsAllKeys, keyColumns, newColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 
 // Index api_keys_by_workspace. The workspace's row is locked: two inserts count one after the other.
@@ -22,13 +23,7 @@ const made = single(newColumns)
 const insertKey = statement("key.insert", joined(made, given({ limit: integer })))`
 insert into api_keys (${made.names})
 select ${made.placeholders}
-where $limit > (
-  select count(*)
-  from api_keys k
-  where k.workspace_id = $workspace_id
-    and k.version = $version
-    and k.revoked_at is null
-)
+where not ${holdsAllKeys("$workspace_id", "$version", "$limit")}
 returning *, null::timestamptz as last_used_at, null::text as last_used_ip`
 
 const listKeys = statement("key.list", given({ workspaceId: bigint }))`
@@ -64,8 +59,7 @@ export const revokeKey = sqlFunction(
           select e.id
           from webhook_endpoints e
           where e.key_id = p_id
-            and e.disabled_reason is null
-            and e.removed_at is null
+            and ${isRunning("e")}
         ),
         'key_revoked'
       );

@@ -10,7 +10,7 @@ import type { FieldsOf } from "../database/Fields.ts"
 import { each, given, joined, part, sqlFunction, statement } from "../database/Statement.ts"
 import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import { countRequests, isUsable, keyColumns, keyResult, toKey } from "./keyRow.ts"
+import { countRequests, isCounted, keyColumns, keyResult, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 
 /** Counts p_count requests. Locks: the row of each key's windows, in the order of the keys' hashes. */
@@ -37,8 +37,7 @@ export const admitRequests = sqlFunction(
       )
       select (found.key).id, p_minute_start, p_count, p_day_start, p_count, p_now, p_address
       from found
-      where (found.workspace).admits
-        and ${isUsable("(found.key)", "p_now")}
+      where ${isCounted("(found.workspace).admits", "(found.key)", "p_now")}
       on conflict (key_id) do update
       set ${countRequests("minute")},
         ${countRequests("day")},
@@ -157,9 +156,7 @@ with asked as (
 ),
 found as materialized (
   select asked.place, asked.now, asked.address, k as key, w as workspace,
-    w.admits_v1
-      and ${isUsable("k", "asked.now")}
-      and coalesce(asked.workspace_id = w.id, true) as counts
+    ${isCounted("w.admits_v1", "k", "asked.now", "asked.workspace_id")} as counts
   from asked
   join api_keys k on k.hash = asked.hash and k.version = 1
   join workspaces w on w.id = k.workspace_id

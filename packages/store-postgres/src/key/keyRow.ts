@@ -54,6 +54,22 @@ export const keyColumns = (key: string, windows: string): string =>
 export const isUsable = (key: string, now: string): string =>
   `(${key}.revoked_at is null and (${key}.expires_at is null or ${key}.expires_at > ${now}))`
 
+/** The core's `isCounted`; without a workspace that requests may name there is none to compare. */
+export const isCounted = (admits: string, key: string, now: string, named?: string): string =>
+  `(${admits} and ${isUsable(key, now)}${
+    named === undefined ? "" : ` and coalesce(${named} = ${key}.workspace_id, true)`
+  })`
+
+/** The core's `holdsAllKeys`, of a workspace whose row is locked. Index api_keys_by_workspace. */
+export const holdsAllKeys = (workspace: string, version: string, limit: string): string =>
+  `(${limit} <= (
+  select count(*)
+  from api_keys k
+  where k.workspace_id = ${workspace}
+    and k.version = ${version}
+    and k.revoked_at is null
+))`
+
 /** The same as the result of a function. */
 export const keyResult: string = declared({ ...columns, ...useColumns })
 

@@ -18,12 +18,28 @@ import { fitsShare, sharesColumns } from "../queue/shares.ts"
 import {
   callConnection,
   callbackParameters,
+  isReportedTo,
   markCallbackLanes,
 } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
 import type { AttemptRow } from "./beginLinking.ts"
-import { finish, giveUp } from "./endLinking.ts"
+import { finish, giveUp, hasEnded } from "./endLinking.ts"
+
+/** The core's `canBeLinked`. */
+export const canBeLinked = (
+  attempt: string,
+  now: string,
+  owned: Parameters<typeof isOwned>[1],
+): string => `${attempt}.mode = 'live'
+    and not ${hasEnded(attempt, now)}
+    and ${isFree(attempt, now)}
+    and ${isOwned(`${attempt}.number_id`, owned)}`
+
+/** The core's `linksItself`; null where it never does. */
+export const linksItself = (attempt: string, now: string): string =>
+  `${attempt}.links_at <= ${now}
+  and not ${hasEnded(attempt, now)}`
 
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
 const getNumber = statement("linking.number", given({ id: bigint }))`
@@ -55,10 +71,7 @@ with due as (
   from linking_attempts a
   join numbers n on n.id = a.number_id
   where a.due_at <= $now
-    and a.mode = 'live'
-    and a.ends_at > $now
-    and ${isFree("a", "$now")}
-    and ${isOwned("a.number_id", { of: "$p_of::bigint", shards: "$p_shards::bigint[]" })}
+    and ${canBeLinked("a", "$now", { of: "$p_of::bigint", shards: "$p_shards::bigint[]" })}
 ),
 free as (
   select a.number_id
@@ -120,8 +133,7 @@ ${callConnection(
   `from before
       join numbers n on n.id = before.number_id
       where before.qr_text is distinct from $qr_text
-        and n.callback_url = $p_new_url
-        and n.removed_at is null
+        and ${isReportedTo("n", "$p_new_url")}
         and $p_new_event_id is not null`,
 )},
 marked_callbacks as (
@@ -134,14 +146,14 @@ const takeAttempt = statement("linking.taken", given({ id: text, now: instant })
 update linking_attempts a
 set linking = true
 where a.id = $id
-  and a.ends_at > $now
+  and not ${hasEnded("a", "$now")}
 returning a.id`
 
 // Index linking_attempts_ending.
 const lapsedAttempts = statement("linking.lapsed", given({ now: instant, limit: integer }))`
 select ${attemptColumns}
 from linking_attempts a
-where a.ends_at <= $now
+where ${hasEnded("a", "$now")}
 order by a.ends_at, a.number_id
 limit $limit`
 
@@ -150,8 +162,7 @@ const dueTestAttempts = statement("linking.dueTest", given({ now: instant, limit
 select ${attemptColumns}
 from linking_attempts a
 where a.due_at <= $now
-  and a.links_at <= $now
-  and a.ends_at > $now
+  and ${linksItself("a", "$now")}
 order by a.due_at, a.number_id
 limit $limit`
 

@@ -106,6 +106,14 @@ const insertAttempt = (number: string, phoneBefore: string) => `insert into link
     values (${number}, ${phoneBefore}, ${listed(newColumns, (name) => `a_${name}`)});
     ${finishesClaim(`array[${number}]`, "a_requested_at")};`
 
+/** The core's `holdsAllNumbers`; null without a limit. Index numbers_by_workspace. */
+export const holdsAllNumbers = (workspace: string, limit: string): string => `${limit} <= (
+      select count(*)
+      from numbers n
+      where n.workspace_id = ${workspace}
+        and n.removed_at is null
+    )`
+
 const newNumberColumns = without(numberTable, "id", "status")
 
 /** The new number's id, or the guard that did not hold. Without a limit the workspace may hold any number. */
@@ -132,13 +140,8 @@ export const addLinking = sqlFunction(
       return;
     end if;
 
-    -- Index numbers_by_workspace. A later statement than the lock: it sees all that went before.
-    if p_limit <= (
-      select count(*)
-      from numbers n
-      where n.workspace_id = n_workspace_id
-        and n.removed_at is null
-    ) then
+    -- A later statement than the lock: it sees all that went before.
+    if ${holdsAllNumbers("n_workspace_id", "p_limit")} then
       return query select null::bigint, 'limit';
       return;
     end if;

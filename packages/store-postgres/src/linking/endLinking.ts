@@ -27,6 +27,21 @@ export const phoneWithoutLink = (number: string, before: string): string => `cas
         else nullif(${before}, '')
       end`
 
+/** The core's `phoneWithStatus`. */
+export const phoneWithStatus = (
+  number: string,
+  before: string,
+  status: string,
+  phone: string,
+): string => `case
+        when ${phone} is not null then ${phone}
+        when ${status} = 'disconnected' then ${phoneWithoutLink(number, before)}
+        else ${number}.phone
+      end`
+
+/** The core's `hasEnded`. */
+export const hasEnded = (attempt: string, now: string): string => `${attempt}.ends_at <= ${now}`
+
 /** The core's `hasPhone`; null where the other number has none. */
 export const hasPhone = (other: string, before: string, linked: string, phone: string): string =>
   `${other}.id <> ${linked}.id
@@ -63,7 +78,7 @@ export const finishLinking = sqlFunction(
 
     delete from linking_attempts a
     where a.id = p_attempt
-      and a.ends_at > p_now
+      and not ${hasEnded("a", "p_now")}
     returning a.phone_before
     into v_before;
     if not found then

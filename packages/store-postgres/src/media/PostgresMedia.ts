@@ -89,6 +89,39 @@ where m.id = $id
   )
 returning m.id`
 
+/** Whether the file's workspace was deleted. */
+export const isOfDeleted = (file: string): string => `exists (
+        select
+        from workspaces w
+        where w.id = ${file}.workspace_id
+          and w.deleted_at is not null
+      )`
+
+/** Whether a message waits for an attachment. */
+export const isUsed = (file: string): string => `exists (
+        select
+        from messages waiting
+        where waiting.attachment_id = ${file}.id
+          and waiting.state = 'waiting'
+      )`
+
+/** What is known of an attachment, by `used` and `gone`, as `isUsed` and `isOfDeleted` tell. */
+type Held = string
+
+/** The core's `unusedSinceAfter`. */
+export const unusedSinceAfter = (file: string, held: Held, now: string): string =>
+  `case when ${held}.used then null else coalesce(${file}.unused_since, ${now}) end`
+
+/** The core's `isUnneeded`. */
+export const isUnneeded = (file: string, held: Held, unusedBy: string): string =>
+  `(${held}.gone or (not ${held}.used and coalesce(${file}.unused_since <= ${unusedBy}, false)))`
+
+/** Whether a sweep changes what is known of an attachment; of all others nothing is written. */
+export const isSwept = (file: string, held: Held, unusedBy: string): string => `(
+      ${isUnneeded(file, held, unusedBy)}
+      or ${held}.used = (${file}.unused_since is not null)
+    )`
+
 /**
  * The records of attachments: files in a state of their own, which neither the directory nor the
  * count of its room knows. Only this sweep touches one that a message has.
@@ -104,38 +137,35 @@ with seen as materialized (
   select
     m.id,
     held.used,
-    held.gone or (not held.used and coalesce(m.unused_since <= $unusedSince, false)) as ended
+    ${isUnneeded("m", "held", "$unusedSince")} as ended
   from media_files m
   cross join lateral (
-    select
-      exists (
-        select
-        from messages waiting
-        where waiting.attachment_id = m.id
-          and waiting.state = 'waiting'
-      ) as used,
-      exists (
-        select
-        from workspaces w
-        where w.id = m.workspace_id
-          and w.deleted_at is not null
-      ) as gone
+    select ${isUsed("m")} as used, ${isOfDeleted("m")} as gone
   ) held
   where m.state = 'attached'
-    and (
-      held.gone
-      or (held.used and m.unused_since is not null)
-      or (not held.used and (m.unused_since is null or m.unused_since <= $unusedSince))
-    )
+    and ${isSwept("m", "held", "$unusedSince")}
   order by m.id
   for no key update of m skip locked
 )
 update media_files m
-set unused_since = case when seen.used then null else coalesce(m.unused_since, $now) end,
+set unused_since = ${unusedSinceAfter("m", "seen", "$now")},
   state = case when seen.ended then 'deleted' else m.state end
 from seen
 where m.id = seen.id
   and m.state = 'attached'`
+
+/** In the words of the index `media_files_reserved`. */
+const isGivenUp = (file: string, reservedBefore: string): string =>
+  `${file}.state = 'reserved' and ${file}.created_at < ${reservedBefore}`
+
+/** The core's `sweptTo`; null while the file stays as it is. */
+export const sweptTo = (file: string, reservedBefore: string): string => `case
+          when ${isGivenUp(file, reservedBefore)} then 'discarded'
+          when ${file}.state = 'kept' and ${isOfDeleted(file)} then 'deleted'
+        end`
+
+/** The core's `isFileEnded`, in the words of the indexes `media_files_left_over` and `media_files_remembered`. */
+export const isFileEnded = (file: string): string => `${file}.state in ('deleted', 'discarded')`
 
 /**
  * What the sweep of the media directory finds: files whose bytes are left over, after old
@@ -156,12 +186,10 @@ export const leftOverFiles = sqlFunction(
       select m.id
       from media_files m
       where m.id in (
-        -- Index media_files_reserved.
         (
           select r.id
           from media_files r
-          where r.state = 'reserved'
-            and r.created_at < p_reserved_before
+          where ${isGivenUp("r", "p_reserved_before")}
           limit p_limit
         )
         union all
@@ -186,18 +214,7 @@ export const leftOverFiles = sqlFunction(
       select m.id
       from media_files m
       where m.id = any (v_ended)
-        and (
-          (m.state = 'reserved' and m.created_at < p_reserved_before)
-          or (
-            m.state = 'kept'
-            and exists (
-              select
-              from workspaces w
-              where w.id = m.workspace_id
-                and w.deleted_at is not null
-            )
-          )
-        )
+        and ${sweptTo("m", "p_reserved_before")} is not null
     );
 
     if cardinality(v_ended) > 0 then
@@ -209,7 +226,7 @@ export const leftOverFiles = sqlFunction(
 
       with ended as (
         update media_files m
-        set state = case m.state when 'reserved' then 'discarded' else 'deleted' end
+        set state = ${sweptTo("m", "p_reserved_before")}
         where m.id = any (v_ended)
         returning m.workspace_id, m.size
       )
@@ -227,7 +244,7 @@ export const leftOverFiles = sqlFunction(
     return query
     select m.id, m.storage_key
     from media_files m
-    where m.state in ('deleted', 'discarded')
+    where ${isFileEnded("m")}
       and m.has_bytes
     order by m.id
     limit p_limit;
@@ -244,13 +261,13 @@ const bytesRemoved = statement("media.removed", given({ ids: bigints }))`
 update media_files m
 set has_bytes = false
 where m.id = any ($ids)
-  and m.state in ('deleted', 'discarded')`
+  and ${isFileEnded("m")}`
 
 // Index media_files_remembered.
 const forgetFiles = statement("media.forget", given({ createdBefore: instant }))`
 delete from media_files m
 where m.created_at < $createdBefore
-  and m.state in ('deleted', 'discarded')
+  and ${isFileEnded("m")}
   and not m.has_bytes`
 
 export const mediaStore = (database: DatabaseService): typeof MediaStore.Service => ({

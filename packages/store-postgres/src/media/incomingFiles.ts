@@ -50,6 +50,18 @@ export const toReservation = ([row]: ReadonlyArray<ReservationRow>): Reservation
     ? { _tag: "Full", used: Number(row?.used ?? 0) }
     : { _tag: "Reserved", id: Number(row.id) as MediaId }
 
+/** The core's `fitsRoom`. */
+export const fitsRoom = (used: string, size: string, limitBytes: string): string =>
+  `${used} + ${size} <= ${limitBytes}`
+
+/** What the files of a workspace take that have the core's `roomOf` attachments. Index media_files_attached_bytes. */
+export const attachedBytes = (workspace: string): string => `(
+      select coalesce(sum(m.size), 0)::bigint
+      from media_files m
+      where m.workspace_id = ${workspace}
+        and m.state = 'attached'
+    )`
+
 /** How files come in: the state that they take, how what is used is found, and how it is kept. */
 interface Way {
   readonly state: "reserved" | "attached"
@@ -76,7 +88,7 @@ const takeRoom = (name: string, { findUsed, keepUsed, state }: Way) =>
     where u.workspace_id = p_workspace_id
     for no key update;
     ${findUsed}
-    if v_used + p_size <= p_limit_bytes then
+    if ${fitsRoom("v_used", "p_size", "p_limit_bytes")} then
       ${keepUsed}
       insert into media_files (state, ${listed(columns)})
       values ('${state}', ${listed(columns, (column) => `p_${column}`)})
@@ -102,12 +114,8 @@ export const reserve = call("media.reserve", reserveFile)
 export const attachFile = takeRoom("attach_media_file", {
   state: "attached",
   findUsed: `
-    -- A later statement, now that it is locked. Index media_files_attached_bytes.
-    select coalesce(sum(m.size), 0)::bigint
-    into v_used
-    from media_files m
-    where m.workspace_id = p_workspace_id
-      and m.state = 'attached';
+    -- A later statement, now that it is locked.
+    v_used := ${attachedBytes("p_workspace_id")};
 `,
   keepUsed: "",
 })

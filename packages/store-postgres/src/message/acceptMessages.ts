@@ -8,98 +8,18 @@
  * before both; a request that waits for a claim holds no lane. A caller's transaction, which stays open,
  * takes no more than a key share of each, and notes of them before, the plan's first (see `arrivals.ts`).
  */
-import type {
-  Acceptance,
-  AcceptanceOutcome,
-  BrokenGuard,
-  MessageId,
-  NewMessage,
-} from "@messaging-service/core/ports"
+import type { Acceptance, AcceptanceOutcome } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { lockPatience } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  bigints,
-  boolean,
-  columnsOf,
-  instant,
-  integer,
-  integers,
-  listed,
-  selected,
-  text,
-  within,
-  without,
-} from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import {
-  each,
-  joinableCall,
-  joined,
-  kept,
-  part,
-  single,
-  sqlFunction,
-} from "../database/Statement.ts"
-import type { Parameters } from "../database/Statement.ts"
+import { bigints, listed, selected, text } from "../database/Fields.ts"
+import { joinableCall, kept, sqlFunction } from "../database/Statement.ts"
 import { nextDueAfter } from "../queue/lane.ts"
-import { claimColumns } from "../PostgresIdempotency.ts"
 import { messagesRemaining } from "../workspace/workspaceRow.ts"
+import { acceptParameters, batchOf, messageColumns, toOutcome } from "./acceptBatch.ts"
+import type { OutcomeRow } from "./acceptBatch.ts"
 import { noteLane, notePlan, untilCommit } from "./arrivals.ts"
-import { acceptedColumns } from "./messageRow.ts"
-import { countPlanned, fitsByBound, isKnownFull, quotaFullUntil } from "./quota.ts"
-
-/** What a batch of acceptances is told, and their messages, in the same order. */
-export interface Batch {
-  /** Ordered by number. */
-  readonly acceptances: ReadonlyArray<Acceptance>
-  readonly messages: ReadonlyArray<NewMessage>
-  /** How long it may wait for a row, in milliseconds; null in a caller's transaction, which says so itself. */
-  readonly patience: number | null
-}
-
-const acceptanceColumns = columnsOf({
-  now: { p_now: instant((one) => one.now) },
-  workspaceId: { p_workspace: bigint((one) => one.workspaceId) },
-  numberId: { p_number: bigint((one) => one.numberId) },
-  mode: { p_live: boolean((one) => one.mode === "live") },
-  messages: {
-    p_count: integer((one) => one.messages.length),
-    p_due_at: instant((one) => one.messages[0]?.dueAt ?? null),
-  },
-  allowance: { p_allowance: integer((one) => one.allowance) },
-  quota: {
-    p_quota_at: instant(({ quota }) => quota?.plannedAt ?? null),
-    p_quota_count: integer(({ quota }) => quota?.count ?? null),
-    p_quota_limit: integer(({ quota }) => quota?.limit.messages ?? null),
-    p_quota_window_millis: bigint(({ quota }) => quota?.limit.windowMillis ?? null),
-  },
-  idempotency: within((one: Pick<Acceptance, "idempotency">) => one.idempotency, claimColumns),
-} satisfies FieldsOf<Acceptance>)
-
-/** The rest of a message its acceptance says. */
-const messageColumns = without(acceptedColumns, "workspace_id", "number_id", "mode")
-
-export const acceptParameters: Parameters<Batch> = joined(
-  part("acceptances", each(acceptanceColumns)),
-  single({
-    m_acceptance: integers(({ acceptances }: Pick<Batch, "acceptances">) =>
-      acceptances.flatMap(({ messages }, index) => messages.map(() => index + 1)),
-    ),
-  }),
-  part("messages", each(messageColumns, "m_")),
-  single({ p_patience: integer(({ patience }: Pick<Batch, "patience">) => patience) }),
-)
-
-export const batchOf = (
-  acceptances: ReadonlyArray<Acceptance>,
-  patience: number | null,
-): Batch => ({
-  acceptances,
-  messages: acceptances.flatMap(({ messages }) => messages),
-  patience,
-})
+import { countPlanned, fitsByBound, fitsExactly, isKnownFull, quotaFullUntil } from "./quota.ts"
 
 const lanesOf = `select l
         from lanes l
@@ -272,7 +192,7 @@ export const acceptMessages = sqlFunction(
           v_bound := v_bound + v_pending_count[k];
         end loop;
         v_lane_changed := true;
-        if v_planned + p_quota_count[i] > p_quota_limit[i] then
+        if not ${fitsExactly("v_planned", "p_quota_count[i]", "p_quota_limit[i]")} then
           v_guards[i] := 'quota';
           v_lane.quota_bound := v_bound;
           -- What is full now stays full until a message leaves the window. With messages that are
@@ -404,15 +324,5 @@ export const accept = (database: DatabaseService) => (acceptances: ReadonlyArray
   })
 }
 
-export interface OutcomeRow<Guard = BrokenGuard> {
-  readonly guard: BrokenGuard | Guard | null
-  readonly ids: ReadonlyArray<bigint> | null
-}
-
 const numberAt = (acceptances: ReadonlyArray<Acceptance>, index: number): number =>
   acceptances[index]?.numberId ?? 0
-
-export const toOutcome = <Guard = BrokenGuard>({ guard, ids }: OutcomeRow<Guard>) =>
-  guard === null
-    ? ({ _tag: "Accepted", ids: (ids ?? []).map((id) => Number(id) as MessageId) } as const)
-    : ({ _tag: "Broken", guard } as const)

@@ -31,7 +31,7 @@ import { numberFields } from "../number/numberRow.ts"
 import { claimKey } from "../PostgresIdempotency.ts"
 import { planFields } from "../workspace/workspaceRow.ts"
 import { takenOfPlan } from "./arrivals.ts"
-import { countPlanned, quotaFullUntil, quotaRoomAt } from "./quota.ts"
+import { countPlanned, fitsExactly, quotaFullUntil, quotaRoomAt } from "./quota.ts"
 
 const numberFacts = (number: string, lane: string, exact = "null"): string => `json_build_object(
   'number', ${jsonOf(numberFields, number)},
@@ -135,7 +135,7 @@ export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "j
       into v_planned
       from ${countPlanned.name}(v_counted, v_planned_at, v_planned_at, v_window, '{}', '{}') c;
       v_room_at := v_planned_at;
-      if v_planned + v_count > v_limit then
+      if not ${fitsExactly("v_planned", "v_count", "v_limit")} then
         v_room_at := ${quotaRoomAt.name}(v_counted, v_planned_at, v_count, v_limit, v_window);
         -- Remembered to spare the next sender a count, but not while the lane is locked: waiting
         -- for the lock would cost more. Nor in a caller's transaction, which would keep it locked.
@@ -171,7 +171,7 @@ export const loadAcceptance = sqlFunction("load_acceptance", "p_query jsonb", "j
           `json_build_object(
             'planned', c.planned,
             'roomAt', ${epochMillis(`case
-              when c.planned + v_count <= v_limit then v_planned_at
+              when ${fitsExactly("c.planned", "v_count", "v_limit")} then v_planned_at
               else ${quotaRoomAt.name}(n.id, v_planned_at, v_count, v_limit, v_window)
             end`)}
           )`,

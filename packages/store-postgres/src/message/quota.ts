@@ -72,6 +72,10 @@ export const countPlanned = sqlFunction(
     return next;
   end`
 
+/** The core's `fitsExactly`. */
+export const fitsExactly = (planned: string, count: string, limit: string): string =>
+  `(${planned} + ${count} <= ${limit})`
+
 /**
  * The earliest planned time from p_at on at which there is room for p_count messages; null when
  * there is none, because p_count is over the limit. The core's `countExactly` says why: so many in a

@@ -20,7 +20,7 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { phoneWithoutLink } from "../linking/endLinking.ts"
+import { phoneWithStatus } from "../linking/endLinking.ts"
 import { control } from "../queue/controlLane.ts"
 import {
   inHands,
@@ -33,7 +33,7 @@ import {
 } from "../queue/lane.ts"
 import { callbackParameters, report } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { readConnection, reportConnections } from "./connections.ts"
+import { changedTo, readConnection, reportConnections } from "./connections.ts"
 import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
 import type { NumberRow } from "./numberRow.ts"
 
@@ -154,6 +154,8 @@ from numbers n
 where n.id = $id
   and n.removed_at is null`
 
+const changed = changedTo("n", { status: "p_status", reason: "p_reason", now: "p_now" })
+
 /**
  * A number connects, is being connected or drops out, its lane with it, and the address that its
  * connection is reported to is told. The lane's next due moment is kept while it rests and nothing of it
@@ -198,19 +200,9 @@ export const setNumberStatus = sqlFunction(
     return query
     update numbers n
     set status = p_status,
-      status_since = case
-        when n.status <> p_status or n.status_since is null and p_reason is not null then p_now
-        else n.status_since
-      end,
-      status_reason = case
-        when n.status <> p_status then p_reason
-        else coalesce(p_reason, n.status_reason)
-      end,
-      phone = case
-        when p_phone is not null then p_phone
-        when p_status = 'disconnected' then ${phoneWithoutLink("n", "v_before")}
-        else n.phone
-      end
+      status_since = ${changed.status_since},
+      status_reason = ${changed.status_reason},
+      phone = ${phoneWithStatus("n", "v_before", "p_status", "p_phone")}
     where n.id = p_number
       and n.removed_at is null
     returning n.*;

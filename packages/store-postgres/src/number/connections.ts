@@ -11,9 +11,25 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, listed, millis, selected, text } from "../database/Fields.ts"
 import type { RowOf } from "../database/Fields.ts"
 import { each, given, joined, part, statement } from "../database/Statement.ts"
-import { firstToLeave, limitedUntil, sendsCappedUntil } from "../queue/lane.ts"
+import { firstToLeave, isInWindow, limitedUntil, sendsCappedUntil } from "../queue/lane.ts"
 import { numberColumns, toNumber } from "./numberRow.ts"
 import type { NumberRow } from "./numberRow.ts"
+
+/** The core's `changedTo`: since when a number has its status, and why. */
+export const changedTo = (
+  number: string,
+  { now, reason, status }: Readonly<Record<"status" | "reason" | "now", string>>,
+) => ({
+  status_since: `case
+        when ${number}.status <> ${status} or ${number}.status_since is null and ${reason} is not null
+        then ${now}
+        else ${number}.status_since
+      end`,
+  status_reason: `case
+        when ${number}.status <> ${status} then ${reason}
+        else coalesce(${reason}, ${number}.status_reason)
+      end`,
+})
 
 /** What a process reports. */
 const columns = {
@@ -90,8 +106,7 @@ cross join lateral (
   from messages m
   where m.number_id = n.id
     and m.mode = 'live'
-    and m.sent_at > $now - width.length
-    and m.sent_at <= $now
+    and ${isInWindow("m.sent_at", "$now", "width.length")}
 ) sent
 left join messages head on head.id = ${firstToLeave("id", "l", "$now")}
 left join connection_reports r on r.number_id = n.id

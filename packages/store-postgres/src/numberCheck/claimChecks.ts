@@ -32,6 +32,33 @@ export const isAskedBy = (
   or ${isOwned(`${check}.number_id`, owned)}
 )`
 
+/** How many results `answered` there are, and of which kinds: as `checkAfter` counts them. */
+export const countAnswers = (answered: string): string => `count(*),
+      count(*) filter (where ${answered}.status = 'registered'),
+      count(*) filter (where ${answered}.status = 'not_registered')`
+
+/** The core's `checkAfter`: what each column is once so many results were answered. */
+export const checkAfter = (
+  check: string,
+  counts: Readonly<Record<"checked" | "registered" | "notRegistered", string>>,
+  now: string,
+) => {
+  const checked = `${check}.checked + ${counts.checked}`
+  return {
+    checked,
+    registered: `${check}.registered + ${counts.registered}`,
+    not_registered: `${check}.not_registered + ${counts.notRegistered}`,
+    status: `case when ${checked} = ${check}.total then 'completed' else ${check}.status end`,
+    completed_at: `case when ${checked} = ${check}.total then ${now} end`,
+  }
+}
+
+const answeredCheck = checkAfter(
+  "c",
+  { checked: "v_checked", registered: "v_registered", notRegistered: "v_not_registered" },
+  "p_now",
+)
+
 const claimParameters = single(
   columnsOf({
     now: { p_now: instant((query) => query.now) },
@@ -166,19 +193,14 @@ export const answerCheck = sqlFunction(
         and r.phone = answer.phone
       returning r.status
     )
-    select
-      count(*),
-      count(*) filter (where answered.status = 'registered'),
-      count(*) filter (where answered.status = 'not_registered')
+    select ${countAnswers("answered")}
     into v_checked, v_registered, v_not_registered
     from answered;
 
     update number_checks c
-    set checked = c.checked + v_checked,
-      registered = c.registered + v_registered,
-      not_registered = c.not_registered + v_not_registered,
-      status = case when c.checked + v_checked = c.total then 'completed' else c.status end,
-      completed_at = case when c.checked + v_checked = c.total then p_now end,
+    set ${Object.entries(answeredCheck)
+      .map(([column, value]) => `${column} = ${value}`)
+      .join(",\n      ")},
       next_due = case when c.checked + v_checked < c.total then p_now end,
       lease_until = null,
       tries = 0

@@ -177,15 +177,16 @@ const nextDue = Record.map(
 )
 
 /**
- * The workspaces that hold so many of the leases; null, which is all, where no place is left. The cast
- * makes one list of it, where `all` would take a mere subquery for rows of lists.
+ * The core's `crowdedOf`, of a row for each lease that a workspace holds; null, which is all, where no
+ * place is left. The cast makes one list of it, where `all` would take a mere subquery for rows of lists.
  */
-const crowdedAmong = (holders: string, work: SharedWork): string => {
-  const place = shared.indexOf(work) + 1
-  return `((
+export const crowdedOf = (
+  holders: string,
+  { most, whole }: Readonly<Record<"most" | "whole", string>>,
+): string => `((
     select case
-      when coalesce(sum(held.leases), 0) < $whole[${place}]
-        then coalesce(array_agg(held.workspace_id) filter (where held.leases >= $most[${place}]), '{}')
+      when coalesce(sum(held.leases), 0) < ${whole}
+        then coalesce(array_agg(held.workspace_id) filter (where held.leases >= ${most}), '{}')
     end
     from (
       select holder.workspace_id, count(*) as leases
@@ -193,6 +194,10 @@ const crowdedAmong = (holders: string, work: SharedWork): string => {
       group by holder.workspace_id
     ) held
   )::bigint[])`
+
+const crowdedAmong = (holders: string, work: SharedWork): string => {
+  const place = shared.indexOf(work) + 1
+  return crowdedOf(holders, { most: `$most[${place}]`, whole: `$whole[${place}]` })
 }
 
 const counted = nextDueBeside(
@@ -219,9 +224,9 @@ const counted = nextDueBeside(
       `
         select l.workspace_id
         from webhook_lanes l
-        cross join lateral unnest(l.held_until) held (until)
+        cross join lateral unnest(l.held_until) held (lease_until)
         where l.workspace_id is not null
-          and held.until > $now
+          and ${isLeased("held", "$now")}
       `,
       "deliveries",
     ),

@@ -37,6 +37,7 @@ import {
   nextDueAfter,
   ownedFields,
   ownedParameters,
+  pausedUntil,
   sendsCappedUntil,
   sentInWindow,
   toPacing,
@@ -131,7 +132,7 @@ export const claimLanes = sqlFunction(
       select
         lane.number_id, lane.next_due, lane.lease_until is not null as interrupted,
         lane.sent_bound, lane.sent_count, lane.pacing,
-        case when lane.removed_at is null and held.until > p_now then held.until end
+        case when lane.removed_at is null then ${pausedUntil("held.until", "p_now")} end
           as paused_until,
         case
           when lane.lease_until is not null then lane.head_id

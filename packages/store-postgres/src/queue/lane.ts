@@ -104,6 +104,11 @@ export const firstToLeave = (
     ${firstWaiting(column, lane, { now })}
   )`
 
+/** The core's `isInWindow`. */
+export const isInWindow = (moment: string, now: string, window: string): string =>
+  `${moment} > ${now} - ${window}
+          and ${moment} <= ${now}`
+
 /** How many messages the lane has sent in the window that ends now. */
 export const sentInWindow = (lane: string, now: string, window: string): string => `
         -- Index messages_sent.
@@ -111,8 +116,7 @@ export const sentInWindow = (lane: string, now: string, window: string): string 
         from messages m
         where m.number_id = ${lane}.number_id
           and m.mode = 'live'
-          and m.sent_at > ${now} - ${window}
-          and m.sent_at <= ${now}`
+          and ${isInWindow("m.sent_at", now, window)}`
 
 /** Where the present moment stands, and what fits into which window. */
 interface Limit {
@@ -127,8 +131,7 @@ export const sendsCappedUntil = (lane: string, { fits, now, window }: Limit): st
         from messages past
         where past.number_id = ${lane}.number_id
           and past.mode = 'live'
-          and past.sent_at > ${now} - ${window}
-          and past.sent_at <= ${now}
+          and ${isInWindow("past.sent_at", now, window)}
         order by past.sent_at desc
         offset ${fits} - 1
         limit 1
@@ -139,8 +142,7 @@ const contactsCappedUntil = (lane: string, { fits, now, window }: Limit): string
         select past.first_sent_at + ${window}
         from lane_recipients past
         where past.number_id = ${lane}.number_id
-          and past.first_sent_at > ${now} - ${window}
-          and past.first_sent_at <= ${now}
+          and ${isInWindow("past.first_sent_at", now, window)}
         order by past.first_sent_at desc
         offset ${fits} - 1
         limit 1
@@ -247,6 +249,10 @@ export const pausesAfter = (lane: string, reason: string, until: string): string
         ) p`
 }
 
+/** The core's `pausedUntil`, of the moment at which a pause ends. */
+export const pausedUntil = (until: string, now: string): string =>
+  `case when ${until} > ${now} then ${until} end`
+
 /** The pauses of these lanes once another one came. */
 export const setPauses = (lane: string, reason: string, until: string): string =>
   `(${pauseColumns}) = (${pausesAfter(lane, reason, until)})`
@@ -254,7 +260,7 @@ export const setPauses = (lane: string, reason: string, until: string): string =
 /** The core's `holdsUntil`; what is in flight was interrupted by then. */
 export const holdsUntil = (
   lane: string,
-  pausedUntil: string,
+  paused: string,
   {
     mayHaveLeft = `(${lane}.lease_until is not null or ${lane}.interruptions > 0)`,
     opened = isOpen(lane),
@@ -263,12 +269,12 @@ export const holdsUntil = (
         when ${mayHaveLeft} then (
           select least(hold.until, head.expires_at)
           from (
-            values (case when ${opened} then ${pausedUntil} else 'infinity'::timestamptz end)
+            values (case when ${opened} then ${paused} else 'infinity'::timestamptz end)
           ) hold (until)
           left join messages head on head.id = ${lane}.head_id
           where hold.until is not null
         )
-        else ${pausedUntil}
+        else ${paused}
       end`
 
 /** The moment, or null where it lies after an endless pause and so never comes by itself. */
@@ -353,9 +359,12 @@ export const nextDueAfter = {
       end`,
 }
 
+/** The core's `shardOf`. */
+export const shardOf = (number: string, of: string): string => `${number} % ${of}`
+
 /** The core's `isOwned`; `of` is null for all numbers. */
 export const isOwned = (number: string, { of, shards }: SqlOwned): string =>
-  `(${of} is null or ${number} % ${of} = any (${shards}))`
+  `(${of} is null or ${shardOf(number, of)} = any (${shards}))`
 
 interface SqlOwned {
   readonly of: string

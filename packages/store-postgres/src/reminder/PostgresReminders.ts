@@ -27,8 +27,9 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
-import { acceptMessages, acceptParameters, batchOf, toOutcome } from "../message/acceptMessages.ts"
-import type { OutcomeRow } from "../message/acceptMessages.ts"
+import { acceptParameters, batchOf, toOutcome } from "../message/acceptBatch.ts"
+import type { OutcomeRow } from "../message/acceptBatch.ts"
+import { acceptMessages } from "../message/acceptMessages.ts"
 import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
 import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
@@ -221,28 +222,30 @@ from reminder_runs l
 where l.reminder_id = $id
   and ${newestFirst("l")}`
 
+/** The core's `isRunForgotten`. Index reminder_runs_by_reminder. */
+export const isRunForgotten = (line: string, before: string): string => `${line}.ran_at < ${before}
+    and (
+      exists (
+        select
+        from reminder_runs n
+        where n.reminder_id = ${line}.reminder_id
+          and n.id > ${line}.id
+      )
+      or not exists (
+        select
+        from reminders r
+        where r.id = ${line}.reminder_id
+          and r.removed_at is null
+      )
+    )`
+
 // Index reminder_runs_by_age.
 const forgetRuns = statement("reminder.forgetRuns", given({ before: instant, limit: integer }))`
 delete from reminder_runs l
 where l.id in (
   select o.id
   from reminder_runs o
-  where o.ran_at < $before
-    -- A reminder goes on showing its latest run. Index reminder_runs_by_reminder.
-    and (
-      exists (
-        select
-        from reminder_runs n
-        where n.reminder_id = o.reminder_id
-          and n.id > o.id
-      )
-      or not exists (
-        select
-        from reminders r
-        where r.id = o.reminder_id
-          and r.removed_at is null
-      )
-    )
+  where ${isRunForgotten("o", "$before")}
   order by o.ran_at
   limit $limit
 )

@@ -12,6 +12,7 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, integer, text } from "../database/Fields.ts"
 import { each, given, joined, part, statement } from "../database/Statement.ts"
+import { shardOf } from "../queue/lane.ts"
 
 const joinAs = statement("shards.join", given({ name: text, most: bigint }))`
 insert into workers (name, most, beat)
@@ -36,11 +37,11 @@ select
   array(select coalesce(s.worker_id, 0) from number_shards s order by s.shard) as holders,
   array(select s.term from number_shards s order by s.shard) as terms,
   array(
-    select s.number_id % $count
+    select ${shardOf("s.number_id", "$count")}
     from sessions s
   ) as linked,
   array(
-    select a.number_id % $count
+    select ${shardOf("a.number_id", "$count")}
     from linking_attempts a
     where a.mode = 'live'
       and not exists (

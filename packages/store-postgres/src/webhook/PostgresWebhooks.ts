@@ -31,6 +31,7 @@ import {
   removeEndpoints,
   resumeEndpoint,
 } from "./changeEndpoints.ts"
+import { isRunning } from "./queueDeliveries.ts"
 
 const attemptFields = {
   id: { id: bigint((attempt) => attempt.id) },
@@ -115,7 +116,7 @@ const listEndpoints = statement("webhook.list", given({ ...scope, stopped: boole
 select ${endpointColumns("e")}
 from webhook_endpoints e
 where ${inScope}
-  and ($stopped or e.disabled_reason is null)
+  and ($stopped or ${isRunning("e")})
 order by e.id`
 
 const rotateSecret = statement(

@@ -12,6 +12,7 @@ import { bigint, columnsOf, instant, integer, listed, text, texts } from "../dat
 import type { FieldsOf } from "../database/Fields.ts"
 import { joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
 import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
+import { isRunning } from "./queueDeliveries.ts"
 
 /** What is written of a new endpoint. */
 export const newFields = {
@@ -28,14 +29,24 @@ export const newFields = {
 
 const newColumns = columnsOf(newFields)
 
-/** Whether so many endpoints of the workspace run, whose row is locked. */
-const isFull = (workspace: string): string => `p_limit <= (
+/** The core's `holdsAllEndpoints`, of a workspace whose row is locked. */
+export const holdsAllEndpoints = (workspace: string, limit: string): string => `${limit} <= (
       select count(*)
       from webhook_endpoints e
       where e.workspace_id = ${workspace}
-        and e.disabled_reason is null
-        and e.removed_at is null
+        and ${isRunning("e")}
     )`
+
+/** The core's `deliveredSinceAfter` and `isSilent`, of a lane and when it was last delivered to. */
+export const deliveredSinceAfter = (lane: string, deliveredAt: string): string =>
+  `greatest(${lane}.delivered_since, ${deliveredAt})`
+
+export const isSilent = (deliveredSince: string, stopUnlessDeliveredSince: string): string =>
+  `${deliveredSince} <= ${stopUnlessDeliveredSince}`
+
+/** When the latest of attempts was delivered, as far as their leases hold; null when none was. */
+export const lastDeliveredAt = (attempt: string): string =>
+  `max(${attempt}.attempted_at) filter (where ${attempt}.delivery_id > 0 and ${attempt}.error is null)`
 
 /** The endpoint's id, or which guard broke. */
 export const insertEndpoint = sqlFunction(
@@ -68,7 +79,7 @@ export const insertEndpoint = sqlFunction(
     where w.id = p_workspace_id
       and w.deleted_at is null
     for no key update;
-    if not found or ${isFull("p_workspace_id")} then
+    if not found or ${holdsAllEndpoints("p_workspace_id", "p_limit")} then
       return query select 'limit', v_id;
       return;
     end if;
@@ -81,6 +92,12 @@ export const insertEndpoint = sqlFunction(
     ${finishesClaim("array[v_id]", "p_created_at")};
     return query select null, v_id;
   end`
+
+/** The core's `canBeRedelivered`. */
+export const canBeRedelivered = (attempt: string, there: string, here: string): string =>
+  `${there}.removed_at is null
+      and ${there}.mode = ${here}.mode
+      and (${attempt}.type <> 'ping' or ${there}.id = ${here}.id)`
 
 const ofEndpoint = { workspaceId: bigint, mode: text, id: bigint }
 
@@ -98,7 +115,7 @@ const lockEndpoint = sqlFunction(
 
     return coalesce(
       (
-        select case when e.disabled_reason is null then 'running' else 'stopped' end
+        select case when ${isRunning("e")} then 'running' else 'stopped' end
         from webhook_endpoints e
         where e.id = p_id
           and e.workspace_id = p_workspace_id
@@ -133,7 +150,7 @@ export const resumeEndpoint = sqlFunction(
     if v_state <> 'stopped' then
       return v_state;
     end if;
-    if ${isFull("p_workspace_id")} then
+    if ${holdsAllEndpoints("p_workspace_id", "p_limit")} then
       return 'limit';
     end if;
 
@@ -189,10 +206,10 @@ export const redeliverEvent = sqlFunction(
     join webhook_endpoints here on here.id = p_id
     where a.event_id = p_event_id
       and there.workspace_id = p_workspace_id
-      and there.mode = here.mode
-      and there.removed_at is null
+      and ${canBeRedelivered("a", "there", "here")}
+      -- A ping has brought its own.
       and (
-        (a.body is not null and there.id = here.id)
+        a.body is not null
         or exists (
           select
           from outbox o
@@ -293,7 +310,7 @@ export const stopEndpoints = sqlFunction(
   declare
     v_ended bigint[];
   begin
-    ${endThem("disabled_reason = p_reason", "e.disabled_reason is null and e.removed_at is null")}
+    ${endThem("disabled_reason = p_reason", isRunning("e"))}
   end`
 
 /** Removes them; their log goes when it is old enough. Returns how many there were. */

@@ -4,6 +4,7 @@
  * and of all workspaces together no more than asked for.
  */
 import { sqlFunction } from "../database/Statement.ts"
+import { isLeased } from "../queue/lane.ts"
 import { heldOf, shareVariables, takeInShares } from "../queue/shares.ts"
 
 /**
@@ -94,8 +95,8 @@ export const callbackPlaces = sqlFunction(
       from webhook_lanes l
       cross join lateral (
         select coalesce(array_agg(held.id), '{}') as ids
-        from unnest(l.held_ids, l.held_until) held (id, until)
-        where held.until > p_now
+        from unnest(l.held_ids, l.held_until) held (id, lease_until)
+        where ${isLeased("held", "p_now")}
           and held.id <> all (p_settled)
       ) live
       cross join lateral (

@@ -31,12 +31,15 @@ export class DeliveriesQueued {
     )
 }
 
+/** The core's `isRunning`. Index `webhook_endpoints_running` holds these endpoints alone. */
+export const isRunning = (endpoint: string): string =>
+  `(${endpoint}.disabled_reason is null and ${endpoint}.removed_at is null)`
+
 /** The core's `isToldOf`, of an endpoint that is not removed. */
 export const isToldOf = (endpoint: string, event: string): string =>
   `${endpoint}.workspace_id = ${event}.workspace_id
         and ${endpoint}.mode = ${event}.mode
-        and ${endpoint}.disabled_reason is null
-        and ${endpoint}.removed_at is null
+        and ${isRunning(endpoint)}
         and ${event}.type = any (${endpoint}.events)`
 
 /**
@@ -142,6 +145,10 @@ export const callConnection = (value: (name: string) => string, from: string): s
     )`
 }
 
+/** The core's `isReportedTo`. */
+export const isReportedTo = (number: string, url: string): string =>
+  `(${number}.callback_url = ${url} and ${number}.removed_at is null)`
+
 /**
  * A statement that writes the callback of these parameters, if there is one and the number still
  * reports there. The number's lane is locked.
@@ -150,8 +157,7 @@ export const report = (number: string, event: string): string => `with ${callCon
   (name) => `p_${event}_${name}`,
   `from numbers n
       where n.id = ${number}
-        and n.callback_url = p_${event}_url
-        and n.removed_at is null`,
+        and ${isReportedTo("n", `p_${event}_url`)}`,
 )}
       ${markCallbackLanes};`
 

@@ -12,14 +12,21 @@
  * Locks: the lanes of callbacks that are new, by id; the lanes of the results and those that are marked by id,
  * at once; then the endpoints that stop; then further lanes, without waiting for any.
  */
+import { deliveredSinceAfter } from "@messaging-service/core/ports"
 import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core/ports"
 import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { each, joined, on, part, single, sqlFunction } from "../database/Statement.ts"
+import { isLeased } from "../queue/lane.ts"
 import { sharesColumns } from "../queue/shares.ts"
-import { stopEndpoints } from "./changeEndpoints.ts"
+import {
+  deliveredSinceAfter as deliveredSinceAfterSql,
+  isSilent,
+  lastDeliveredAt,
+  stopEndpoints,
+} from "./changeEndpoints.ts"
 import { callbackPlaces, dueCallbackLanes, inRounds, placesOfLane } from "./claimShares.ts"
-import { takeOverCallbacks } from "./queueDeliveries.ts"
+import { isRunning, takeOverCallbacks } from "./queueDeliveries.ts"
 
 /** The results of a lane; those that are settled together come lane by lane. */
 export interface LaneResults {
@@ -28,12 +35,10 @@ export interface LaneResults {
 }
 
 /** When the latest of them was delivered; null when none was. */
-const deliveredAt = ({ results }: LaneResults): number | null =>
-  results.reduce<number | null>(
-    (latest, { attemptedAt, error }) =>
-      error === null && attemptedAt > (latest ?? -Infinity) ? attemptedAt : latest,
-    null,
-  )
+const deliveredAt = ({ results }: LaneResults): number | null => {
+  const latest = deliveredSinceAfter(-Infinity, results)
+  return latest === -Infinity ? null : latest
+}
 
 const resultColumns = columnsOf({
   id: { p_delivery: bigint((result) => result.id) },
@@ -229,7 +234,7 @@ export const settleAndClaimDeliveries = sqlFunction(
       -- What was delivered at a lease that does not hold is not known to be delivered.
       if 0 = any (v_settled) then
         p_delivered_at := array(
-          select max(r.attempted_at) filter (where r.delivery_id > 0 and r.error is null)
+          select ${lastDeliveredAt("r")}
           from unnest(p_results, v_ends) with ordinality lane (results, ends, place)
           cross join lateral unnest(
             v_settled[lane.ends - lane.results + 1:lane.ends],
@@ -253,7 +258,7 @@ export const settleAndClaimDeliveries = sqlFunction(
             p_stop_since[lane.ends - lane.results + 1:lane.ends]
           ) r (delivery_id, since)
           where r.delivery_id > 0
-            and greatest(l.delivered_since, lane.delivered_at) <= r.since
+            and ${isSilent(deliveredSinceAfterSql("l", "lane.delivered_at"), "r.since")}
         );
         if cardinality(v_ended) > 0 then
           perform ${stopEndpoints.name}(v_ended, 'delivery_failures');
@@ -267,7 +272,7 @@ export const settleAndClaimDeliveries = sqlFunction(
         select e.id
         from webhook_endpoints e
         where e.id = any (v_marked_endpoints)
-          and (e.disabled_reason is not null or e.removed_at is not null)
+          and not ${isRunning("e")}
       );
       if cardinality(v_ended) > 0 then
         delete from webhook_deliveries d
@@ -315,10 +320,10 @@ export const settleAndClaimDeliveries = sqlFunction(
         select
           coalesce(array_agg(held.id), '{}') as ids,
           coalesce(array_agg(held.lease), '{}') as leases,
-          coalesce(array_agg(held.until), '{}') as until,
-          min(held.until) as first_until
-        from unnest(l.held_ids, l.held_leases, l.held_until) held (id, lease, until)
-        where held.until > p_now
+          coalesce(array_agg(held.lease_until), '{}') as until,
+          min(held.lease_until) as first_until
+        from unnest(l.held_ids, l.held_leases, l.held_until) held (id, lease, lease_until)
+        where ${isLeased("held", "p_now")}
           and (
             turned.ends is null
             or held.id <> all (v_settled[turned.ends - turned.results + 1:turned.ends])
@@ -346,7 +351,7 @@ export const settleAndClaimDeliveries = sqlFunction(
     moved as (
       update webhook_lanes l
       set lease = l.lease + 1,
-        delivered_since = greatest(l.delivered_since, lane.delivered_at),
+        delivered_since = ${deliveredSinceAfterSql("l", "lane.delivered_at")},
         held_ids = lane.ids || lane.ahead[:lane.places],
         held_leases = lane.leases || array_fill(l.lease + 1, array[lane.places]),
         held_until = lane.until || array_fill(p_lease_until, array[lane.places]),

@@ -7,49 +7,42 @@ import {
   countRequest,
   coversMessages,
   dayMillis,
-  hasPhone,
+  holdsAllKeys,
+  isCounted,
+  isClaimVoid,
   isLimited,
+  isRecordVoid,
   keyRefusal,
   messagesRemaining,
   minuteMillis,
-  phoneWithoutLink,
   unlimitedPlan,
 } from "@messaging-service/core/ports"
 import type {
+  ApiKey,
   IdempotencyRecord,
-  NumberId,
   Plan,
   RequestWindow,
+  WorkspaceId,
 } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { isUsable } from "../../src/key/keyRow.ts"
-import { countedWindow } from "../../src/key/keyRow.ts"
 import {
-  hasPhone as hasPhoneSql,
-  phoneWithoutLink as phoneWithoutLinkSql,
-} from "../../src/linking/endLinking.ts"
-import { claimKey } from "../../src/PostgresIdempotency.ts"
+  countedWindow,
+  holdsAllKeys as holdsAllKeysSql,
+  isCounted as isCountedSql,
+  isUsable,
+} from "../../src/key/keyRow.ts"
+import {
+  claimKey,
+  isClaimVoid as isClaimVoidSql,
+  isRecordVoid as isRecordVoidSql,
+} from "../../src/PostgresIdempotency.ts"
 import {
   isLimited as isLimitedSql,
   messagesRemaining as remainingSql,
 } from "../../src/workspace/workspaceRow.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
-
-/** A number and its attempt, as rows have them and as the core does. */
-const aNumberBeingLinked = Effect.gen(function* () {
-  const phone = yield* draw.maybe(draw.from(["1", "2"]))
-  const before = yield* draw.maybe(draw.from(["", "1", "2"]))
-  const id = (yield* draw.from([1, 2])) as NumberId
-  const platform = yield* draw.from(["whatsapp", "telegram"] as const)
-  const mode = yield* draw.from(["live", "test"] as const)
-  return {
-    row: { id, phone, platform, mode },
-    before,
-    attempt: before === null ? null : { replaced: { phone: before === "" ? null : before } },
-  }
-})
 
 export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a key can be used", () =>
@@ -71,28 +64,86 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
     }),
   )
 
-  it.effect("what phone a number has without its link", () =>
-    compare("phone without link", {
-      rows: { n: "numbers", q: "(before text)" },
-      sql: phoneWithoutLinkSql("n", "q.before"),
-      draw: Effect.map(aNumberBeingLinked, ({ attempt, before, row }) => ({
-        facts: { n: row, q: { before } },
-        core: phoneWithoutLink(row, attempt),
-      })),
+  it.effect("whether a workspace holds as many keys as it may", () =>
+    compare("limits of keys", {
+      rows: { q: "(workspace bigint, version integer, most integer)" },
+      tables: ["api_keys"],
+      sql: holdsAllKeysSql("q.workspace", "q.version", "q.most"),
+      draw: Effect.gen(function* () {
+        const keys = yield* Effect.replicateEffect(
+          Effect.all({
+            workspaceId: draw.from([1, 2]),
+            version: draw.from([1, 2] as const),
+            expiresAt: draw.maybe(draw.time),
+            revokedAt: draw.maybe(draw.time),
+          }),
+          yield* draw.below(9),
+        )
+        const [version, most] = [yield* draw.from([1, 2] as const), 1 + (yield* draw.below(3))]
+        return {
+          facts: {
+            q: { workspace: 1, version, most },
+            api_keys: keys.map((key) => ({
+              workspace_id: key.workspaceId,
+              version: key.version,
+              expires_at: iso(key.expiresAt),
+              revoked_at: iso(key.revokedAt),
+            })),
+          },
+          core: holdsAllKeys(
+            keys.filter(({ workspaceId }) => workspaceId === 1),
+            version,
+            most,
+          ),
+        }
+      }),
     }),
   )
 
-  it.effect("whether another number has the phone that one was linked to", () =>
-    compare("phones that are had", {
-      rows: { other: "numbers", n: "numbers", q: "(before text, phone text)" },
-      sql: `coalesce(${hasPhoneSql("other", "q.before", "n", "q.phone")}, false)`,
+  it.effect("whether a request counts against the limits of its key", () =>
+    compare("counted requests", {
+      rows: { k: "api_keys", q: "(admits boolean, named bigint, now timestamptz)" },
+      sql: `array[
+        ${isCountedSql("q.admits", "k", "q.now", "q.named")}, ${isCountedSql("q.admits", "k", "q.now")}
+      ]`,
       draw: Effect.gen(function* () {
-        const other = yield* aNumberBeingLinked
-        const linked = yield* aNumberBeingLinked
-        const phone = yield* draw.from(["1", "2"])
+        const key: Pick<ApiKey, "workspaceId" | "expiresAt" | "revokedAt"> = {
+          workspaceId: (yield* draw.from([1, 2])) as WorkspaceId,
+          expiresAt: yield* draw.maybe(draw.time),
+          revokedAt: yield* draw.maybe(draw.time),
+        }
+        const admits = yield* draw.from([true, true, false])
+        const named = (yield* draw.maybe(draw.from([1, 2]))) as WorkspaceId | null
+        const now = yield* draw.time
         return {
-          facts: { other: other.row, n: linked.row, q: { before: other.before, phone } },
-          core: hasPhone(other.row, other.attempt, linked.row, phone),
+          facts: {
+            k: {
+              workspace_id: key.workspaceId,
+              expires_at: iso(key.expiresAt),
+              revoked_at: iso(key.revokedAt),
+            },
+            q: { admits, named, now: iso(now) },
+          },
+          core: [isCounted(admits, key, named, now), isCounted(admits, key, null, now)],
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether a claim or a record of an idempotency key is void", () =>
+    compare("void claims", {
+      rows: { c: "idempotency_claims", r: "idempotency_records", q: "(now timestamptz)" },
+      sql: `array[${isClaimVoidSql("c", "q.now")}, ${isRecordVoidSql("r", "q.now")}]`,
+      draw: Effect.gen(function* () {
+        const [claimedAt, createdAt] = [yield* draw.time, yield* draw.time]
+        const now = (yield* draw.time) + (yield* draw.from([0, claimKeptMillis, answerKeptMillis]))
+        return {
+          facts: {
+            c: { claimed_at: iso(claimedAt) },
+            r: { created_at: iso(createdAt) },
+            q: { now: iso(now) },
+          },
+          core: [isClaimVoid(claimedAt, now), isRecordVoid(createdAt, now)],
         }
       }),
     }),

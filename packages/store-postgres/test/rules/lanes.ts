@@ -2,16 +2,21 @@
 import type { Vitest } from "@effect/vitest"
 import {
   canBeAsked,
+  checkAfter,
+  checkResultStatuses,
   isAskedBy,
   isClaimable,
   isInHands,
+  isInWindow,
   isOwned,
   limitedUntil,
   mayBeHandedOut,
   modesSeenBy,
   noPauses,
+  pausedUntil,
   pausesAfter,
   recipientName,
+  shardOf,
 } from "@messaging-service/core/ports"
 import type { NumberId, Owned, Pause, Phone, Recipient } from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
@@ -19,6 +24,8 @@ import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import {
   canBeAsked as canBeAskedSql,
+  checkAfter as checkAfterSql,
+  countAnswers,
   isAskedBy as isAskedBySql,
 } from "../../src/numberCheck/claimChecks.ts"
 import * as sql from "../../src/queue/lane.ts"
@@ -31,14 +38,15 @@ export const aStanding = Effect.gen(function* () {
   return { connected, removed, row: { connected, removed_at: iso(removed ? noon : null) } }
 })
 
-const aNumberId = Effect.map(draw.below(4), (id) => (id + 1) as NumberId)
+export const aNumberId = Effect.map(draw.below(4), (id) => (id + 1) as NumberId)
 
-const someShards = Effect.gen(function* (): Effect.gen.Return<Exclude<Owned, "all">> {
+export const someShards = Effect.gen(function* (): Effect.gen.Return<Exclude<Owned, "all">> {
   const of = 1 + (yield* draw.below(3))
   return { of, shards: yield* Effect.replicateEffect(draw.below(of), yield* draw.below(3)) }
 })
 
-const sqlOwned = (owned: Owned) => (owned === "all" ? {} : { parts: owned.of, owned: owned.shards })
+export const sqlOwned = (owned: Owned) =>
+  owned === "all" ? {} : { parts: owned.of, owned: owned.shards }
 
 export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a message is in the hands of a transport", () =>
@@ -98,16 +106,64 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     }),
   )
 
+  it.effect("which moments are in a window, and until when a pause lasts", () =>
+    compare("windows", {
+      rows: { l: "lanes", q: "(at timestamptz, now timestamptz, width interval)" },
+      sql: `json_build_array(
+        ${sql.isInWindow("q.at", "q.now", "q.width")},
+        ${moment(`nullif(${sql.pausedUntil("l.paused_until", "q.now")}, 'infinity')`)},
+        ${sql.pausedUntil("l.paused_until", "q.now")} is null
+      )`,
+      draw: Effect.gen(function* () {
+        const [at, now, width] = [yield* draw.time, yield* draw.time, 1 + (yield* draw.below(4))]
+        const until = yield* draw.maybe(draw.time)
+        const paused = pausedUntil({ until, reason: "paused" }, now)
+        return {
+          facts: {
+            l: { paused_until: iso(until) ?? "infinity" },
+            q: { at: iso(at), now: iso(now), width: `${width} milliseconds` },
+          },
+          core: [isInWindow(at, now, width), paused === Infinity ? null : paused, paused === null],
+        }
+      }),
+    }),
+  )
+
+  it.effect("how a recipient is named", () =>
+    compare("names of recipients", {
+      rows: { m: "messages" },
+      sql: sql.recipientName("m"),
+      draw: Effect.gen(function* () {
+        const to = yield* draw.from<Recipient>([
+          { kind: "phone", phone: "recipient 0" as Phone, contactId: null },
+          { kind: "group", group: "recipient 9" },
+        ])
+        return {
+          facts: {
+            m: {
+              to_phone: to.kind === "phone" ? to.phone : null,
+              to_name: to.kind === "group" ? to.group : null,
+            },
+          },
+          core: recipientName(to),
+        }
+      }),
+    }),
+  )
+
   it.effect("which numbers a worker has", () =>
     compare("numbers of a worker", {
       rows: { l: "lanes", q: "(parts bigint, owned bigint[])" },
-      sql: sql.isOwned("l.number_id", { of: "q.parts", shards: "q.owned" }),
+      sql: `json_build_array(
+        ${sql.isOwned("l.number_id", { of: "q.parts", shards: "q.owned" })},
+        ${sql.shardOf("l.number_id", "3")}
+      )`,
       draw: Effect.gen(function* () {
         const numberId = yield* aNumberId
         const owned = (yield* draw.maybe(someShards)) ?? "all"
         return {
           facts: { l: { number_id: numberId }, q: sqlOwned(owned) },
-          core: isOwned(numberId, owned),
+          core: [isOwned(numberId, owned), shardOf(numberId, 3)],
         }
       }),
     }),
@@ -129,6 +185,55 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
       }),
     }),
   )
+
+  it.effect("what of a number check answers change, and what completes it", () => {
+    const counts = {
+      checked: "n.checked",
+      registered: "n.registered",
+      notRegistered: "n.not_registered",
+    }
+    const after = checkAfterSql("c", counts, "q.now")
+    return compare("answers of checks", {
+      rows: { c: "number_checks", q: "(now timestamptz, answers text[])" },
+      sql: `(
+        select json_build_object(
+          'checked', ${after.checked}, 'registered', ${after.registered},
+          'notRegistered', ${after.not_registered}, 'status', ${after.status},
+          'completedAt', ${moment(after.completed_at)}
+        )
+        from (select ${countAnswers("given")} from unnest(q.answers) given (status))
+          n (checked, registered, not_registered)
+      )`,
+      draw: Effect.gen(function* () {
+        const answers = yield* Effect.replicateEffect(
+          draw.from(checkResultStatuses.filter((status) => status !== "pending")),
+          yield* draw.below(4),
+        )
+        const before = {
+          total: 4 + (yield* draw.below(3)),
+          checked: yield* draw.below(4),
+          registered: yield* draw.below(3),
+          notRegistered: yield* draw.below(3),
+          status: yield* draw.from(["pending", "processing"] as const),
+          completedAt: null,
+        }
+        const now = yield* draw.time
+        return {
+          facts: {
+            c: {
+              total: before.total,
+              checked: before.checked,
+              registered: before.registered,
+              not_registered: before.notRegistered,
+              status: before.status,
+            },
+            q: { now: iso(now), answers },
+          },
+          core: checkAfter(before, answers, now),
+        }
+      }),
+    })
+  })
 
   it.effect("when the limits of a lane let its first message leave", () =>
     compare("limits", {

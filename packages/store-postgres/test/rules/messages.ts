@@ -4,6 +4,7 @@ import {
   countExactly,
   countsInQuota,
   fitsByBound,
+  fitsExactly,
   fullUntil,
   hasExpired,
   isInBound,
@@ -21,6 +22,7 @@ import {
   counting,
   countPlanned,
   fitsByBound as fitsByBoundSql,
+  fitsExactly as fitsExactlySql,
   isKnownFull,
   quotaFullUntil,
   quotaRoomAt,
@@ -80,22 +82,28 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
 
   it.effect("what is known of a quota without a count", () =>
     compare("known quota", {
-      rows: { l: "lanes", q: "(at timestamptz, count integer, most integer)" },
+      rows: { l: "lanes", q: "(at timestamptz, count integer, most integer, planned integer)" },
       sql: `json_build_array(
         coalesce(${isKnownFull("l", "q.at")}, false),
-        ${fitsByBoundSql("l", "q.count", "q.most")}
+        ${fitsByBoundSql("l", "q.count", "q.most")},
+        ${fitsExactlySql("q.planned", "q.count", "q.most")}
       )`,
       draw: Effect.gen(function* () {
         const [plannedAt, fullUntil] = [yield* draw.time, yield* draw.maybe(draw.time)]
         const [bound, count] = [yield* draw.below(9), 1 + (yield* draw.below(3))]
         const facts = { bound, fullUntil, exact: null }
         const planned = { plannedAt, count, limit: { messages: 5, windowMillis: 5 } }
+        const exact = { planned: yield* draw.below(9) }
         return {
           facts: {
             l: { quota_full_until: iso(fullUntil), quota_bound: bound },
-            q: { at: iso(plannedAt), count, most: 5 },
+            q: { at: iso(plannedAt), count, most: 5, planned: exact.planned },
           },
-          core: [quotaVerdict(facts, planned)._tag === "Full", fitsByBound(facts, planned)],
+          core: [
+            quotaVerdict(facts, planned)._tag === "Full",
+            fitsByBound(facts, planned),
+            fitsExactly(exact, planned),
+          ],
         }
       }),
     }),

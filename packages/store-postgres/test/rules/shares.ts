@@ -1,7 +1,9 @@
 /** What a claim takes of each workspace, how long a lease lasts, and whom an event is delivered to. */
 import type { Vitest } from "@effect/vitest"
 import {
+  crowdedOf,
   givePlaces,
+  heldBy,
   isLeased,
   isToldOf,
   modesSeenBy,
@@ -15,6 +17,7 @@ import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { claimLanes } from "../../src/queue/claimLanes.ts"
 import * as sql from "../../src/queue/lane.ts"
+import { crowdedOf as crowdedOfSql } from "../../src/queue/PostgresLanes.ts"
 import { fitsShare } from "../../src/queue/shares.ts"
 import { isToldOf as isToldOfSql } from "../../src/webhook/queueDeliveries.ts"
 import { callbackPlaces, inRounds, placesOfLane } from "../../src/webhook/claimShares.ts"
@@ -179,6 +182,32 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
         q.now, q.lanes, '{}', q.per_lane, q.most, q.p_per_workspace, q.p_workspaces, q.p_held
       )`,
       draw: somePlaces,
+    }),
+  )
+
+  it.effect("of which workspaces no more may be taken", () =>
+    compare("crowded workspaces", {
+      rows: { q: "(most integer, whole integer)" },
+      tables: ["lanes"],
+      sql: `(
+        select case
+          when crowded.list is null then '"all"'
+          else to_json(array(select one from unnest(crowded.list) one order by 1))
+        end
+        from (select ${crowdedOfSql("select l.workspace_id from lanes l", {
+          most: "q.most",
+          whole: "q.whole",
+        })}) crowded (list)
+      )`,
+      draw: Effect.gen(function* () {
+        const holders = yield* Effect.replicateEffect(aWorkspaceId, yield* draw.below(9))
+        const [most, whole] = [1 + (yield* draw.below(3)), 1 + (yield* draw.below(9))]
+        const crowded = crowdedOf(heldBy(holders), { whole, share: { most } })
+        return {
+          facts: { q: { most, whole }, lanes: holders.map((id) => ({ workspace_id: id })) },
+          core: crowded === "all" ? crowded : crowded.toSorted((a, b) => a - b),
+        }
+      }),
     }),
   )
 

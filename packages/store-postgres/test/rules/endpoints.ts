@@ -1,0 +1,163 @@
+/** The rules of endpoints and callbacks: which of them run, how many may, and which are not called any more. */
+import type { Vitest } from "@effect/vitest"
+import {
+  canBeRedelivered,
+  deliveredSinceAfter,
+  disabledReasons,
+  holdsAllEndpoints,
+  isReportedTo,
+  isRunning,
+  isSilent,
+  modesSeenBy,
+} from "@messaging-service/core/ports"
+import type { WebhookId } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { PgConnection } from "@effect/sql-pg"
+import {
+  canBeRedelivered as canBeRedeliveredSql,
+  deliveredSinceAfter as deliveredSinceAfterSql,
+  holdsAllEndpoints as holdsAllEndpointsSql,
+  isSilent as isSilentSql,
+  lastDeliveredAt,
+} from "../../src/webhook/changeEndpoints.ts"
+import {
+  isReportedTo as isReportedToSql,
+  isRunning as isRunningSql,
+} from "../../src/webhook/queueDeliveries.ts"
+import { compare, draw, iso, moment } from "./compare.ts"
+
+/** An endpoint as its row has it and as the core does. */
+const anEndpoint = Effect.gen(function* () {
+  const disabledReason = yield* draw.maybe(draw.from(disabledReasons))
+  const removedAt = yield* draw.maybe(draw.time)
+  return {
+    row: { disabled_reason: disabledReason, removed_at: iso(removedAt) },
+    standing: { endpoint: { disabledReason }, removed: removedAt !== null },
+  }
+})
+
+export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
+  it.effect("whether an endpoint runs", () =>
+    compare("running endpoints", {
+      rows: { e: "webhook_endpoints" },
+      sql: isRunningSql("e"),
+      draw: Effect.map(anEndpoint, ({ row, standing }) => ({
+        facts: { e: row },
+        core: isRunning(standing),
+      })),
+    }),
+  )
+
+  it.effect("whether as many endpoints of a workspace run as may", () =>
+    compare("limits of endpoints", {
+      rows: { q: "(workspace bigint, most integer)" },
+      tables: ["webhook_endpoints"],
+      sql: holdsAllEndpointsSql("q.workspace", "q.most"),
+      draw: Effect.gen(function* () {
+        const endpoints = yield* Effect.replicateEffect(
+          Effect.all({ workspaceId: draw.from([1, 2]), endpoint: anEndpoint }),
+          yield* draw.below(12),
+        )
+        const most = 1 + (yield* draw.below(3))
+        const own = endpoints.filter(({ workspaceId }) => workspaceId === 1)
+        return {
+          facts: {
+            q: { workspace: 1, most },
+            webhook_endpoints: endpoints.map(({ endpoint, workspaceId }) => ({
+              ...endpoint.row,
+              workspace_id: workspaceId,
+            })),
+          },
+          core: holdsAllEndpoints(
+            own.map(({ endpoint }) => endpoint.standing),
+            most,
+          ),
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether an event can be delivered once more", () =>
+    compare("redeliveries", {
+      rows: { a: "webhook_attempts", there: "webhook_endpoints", here: "webhook_endpoints" },
+      sql: canBeRedeliveredSql("a", "there", "here"),
+      draw: Effect.gen(function* () {
+        const anEnd = Effect.all({
+          id: Effect.map(draw.from([1, 2]), (id) => id as WebhookId),
+          mode: draw.from(modesSeenBy("test")),
+        })
+        const [there, here] = [yield* anEnd, yield* anEnd]
+        const removedAt = yield* draw.maybe(draw.time)
+        const type = yield* draw.from(["ping", "message.sent"])
+        return {
+          facts: { a: { type }, there: { ...there, removed_at: iso(removedAt) }, here },
+          core: canBeRedelivered(type, { endpoint: there, removed: removedAt !== null }, here),
+        }
+      }),
+    }),
+  )
+
+  it.effect("when an endpoint was last delivered to, and whether it stops", () => {
+    const delivered = deliveredSinceAfterSql("l", "d.at")
+    return compare("silent endpoints", {
+      rows: {
+        l: "webhook_lanes",
+        q: "(since timestamptz, ids bigint[], times timestamptz[], errors text[])",
+      },
+      sql: `(
+        select json_build_array(${moment(delivered)}, ${isSilentSql(delivered, "q.since")})
+        from (
+          select ${lastDeliveredAt("r")}
+          from unnest(q.ids, q.times, q.errors) r (delivery_id, attempted_at, error)
+        ) d (at)
+      )`,
+      draw: Effect.gen(function* () {
+        const attempts = yield* Effect.replicateEffect(
+          Effect.all({
+            attemptedAt: draw.time,
+            error: draw.from([null, "timeout", "dns"] as const),
+            isHeld: draw.from([true, true, false]),
+          }),
+          yield* draw.below(4),
+        )
+        const [before, since] = [yield* draw.time, yield* draw.time]
+        const after = deliveredSinceAfter(
+          before,
+          attempts.filter(({ isHeld }) => isHeld),
+        )
+        return {
+          facts: {
+            l: { delivered_since: iso(before) },
+            q: {
+              since: iso(since),
+              // 0 where the attempt's lease holds no more.
+              ids: attempts.map(({ isHeld }, place) => (isHeld ? place + 1 : 0)),
+              times: attempts.map(({ attemptedAt }) => iso(attemptedAt)),
+              errors: attempts.map(({ error }) => error),
+            },
+          },
+          core: [after, isSilent(after, since)],
+        }
+      }),
+    })
+  })
+
+  it.effect("whether a number's connection is reported to an address", () =>
+    compare("reported connections", {
+      rows: { n: "numbers", q: "(url text)" },
+      sql: `coalesce(${isReportedToSql("n", "q.url")}, false)`,
+      draw: Effect.gen(function* () {
+        const callbackUrl = yield* draw.maybe(draw.from(["https://a.test/", "https://b.test/"]))
+        const removedAt = yield* draw.maybe(draw.time)
+        const url = yield* draw.from(["https://a.test/", "https://b.test/"])
+        return {
+          facts: {
+            n: { callback_url: callbackUrl, removed_at: iso(removedAt) },
+            q: { url },
+          },
+          core: isReportedTo({ callbackUrl, removed: removedAt !== null }, { url }),
+        }
+      }),
+    }),
+  )
+}

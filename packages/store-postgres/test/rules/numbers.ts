@@ -1,0 +1,189 @@
+/** The rules of numbers: how many there may be, attempts at linking them, their phone and their status. */
+import type { Vitest } from "@effect/vitest"
+import {
+  canBeLinked,
+  changedTo,
+  connectionReasons,
+  hasEnded,
+  hasPhone,
+  holdsAllNumbers,
+  linksItself,
+  numberStatuses,
+  phoneWithStatus,
+  phoneWithoutLink,
+} from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { PgConnection } from "@effect/sql-pg"
+import { holdsAllNumbers as holdsAllNumbersSql } from "../../src/linking/beginLinking.ts"
+import {
+  hasEnded as hasEndedSql,
+  hasPhone as hasPhoneSql,
+  phoneWithStatus as phoneWithStatusSql,
+  phoneWithoutLink as phoneWithoutLinkSql,
+} from "../../src/linking/endLinking.ts"
+import {
+  canBeLinked as canBeLinkedSql,
+  linksItself as linksItselfSql,
+} from "../../src/linking/PostgresLinking.ts"
+import { changedTo as changedToSql } from "../../src/number/connections.ts"
+import { compare, draw, iso, moment } from "./compare.ts"
+import { aNumberId, someShards, sqlOwned } from "./lanes.ts"
+
+/** A number and its attempt, as rows have them and as the core does. */
+const aNumberBeingLinked = Effect.gen(function* () {
+  const phone = yield* draw.maybe(draw.from(["1", "2"]))
+  const before = yield* draw.maybe(draw.from(["", "1", "2"]))
+  const id = (yield* draw.from([1, 2])) as NumberId
+  const platform = yield* draw.from(["whatsapp", "telegram"] as const)
+  const mode = yield* draw.from(["live", "test"] as const)
+  return {
+    row: { id, phone, platform, mode },
+    before,
+    attempt: before === null ? null : { replaced: { phone: before === "" ? null : before } },
+  }
+})
+
+export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
+  it.effect("what phone a number has without its link", () =>
+    compare("phone without link", {
+      rows: { n: "numbers", q: "(before text)" },
+      sql: phoneWithoutLinkSql("n", "q.before"),
+      draw: Effect.map(aNumberBeingLinked, ({ attempt, before, row }) => ({
+        facts: { n: row, q: { before } },
+        core: phoneWithoutLink(row, attempt),
+      })),
+    }),
+  )
+
+  it.effect("whether another number has the phone that one was linked to", () =>
+    compare("phones that are had", {
+      rows: { other: "numbers", n: "numbers", q: "(before text, phone text)" },
+      sql: `coalesce(${hasPhoneSql("other", "q.before", "n", "q.phone")}, false)`,
+      draw: Effect.gen(function* () {
+        const other = yield* aNumberBeingLinked
+        const linked = yield* aNumberBeingLinked
+        const phone = yield* draw.from(["1", "2"])
+        return {
+          facts: { other: other.row, n: linked.row, q: { before: other.before, phone } },
+          core: hasPhone(other.row, other.attempt, linked.row, phone),
+        }
+      }),
+    }),
+  )
+
+  it.effect("what phone a number has with another status", () =>
+    compare("phone with status", {
+      rows: { n: "numbers", q: "(before text, status text, phone text)" },
+      sql: phoneWithStatusSql("n", "q.before", "q.status", "q.phone"),
+      draw: Effect.gen(function* () {
+        const { attempt, before, row } = yield* aNumberBeingLinked
+        const status = yield* draw.from(numberStatuses)
+        const phone = yield* draw.maybe(draw.from(["1", "2"]))
+        return {
+          facts: { n: row, q: { before, status, phone } },
+          core: phoneWithStatus(row, attempt, status, phone),
+        }
+      }),
+    }),
+  )
+
+  it.effect("since when a number has its status, and why", () => {
+    const sql = changedToSql("n", { status: "q.status", reason: "q.reason", now: "q.now" })
+    return compare("statuses of numbers", {
+      rows: { n: "numbers", q: "(status text, reason text, now timestamptz)" },
+      sql: `json_build_array(${moment(sql.status_since)}, ${sql.status_reason})`,
+      draw: Effect.gen(function* () {
+        const aReason = draw.maybe(draw.from(connectionReasons.slice(0, 3)))
+        const at = yield* draw.maybe(draw.time)
+        const changed = at === null ? null : { at, reason: yield* aReason }
+        const number = { status: yield* draw.from(numberStatuses) }
+        const [status, reason, now] = [
+          yield* draw.from(numberStatuses),
+          yield* aReason,
+          yield* draw.time,
+        ]
+        const after = changedTo({ changed, number }, status, reason, now)
+        return {
+          facts: {
+            n: {
+              status: number.status,
+              status_since: iso(at),
+              status_reason: changed?.reason ?? null,
+            },
+            q: { status, reason, now: iso(now) },
+          },
+          core: [after?.at ?? null, after?.reason ?? null],
+        }
+      }),
+    })
+  })
+
+  it.effect("whether a workspace holds as many numbers as it may", () =>
+    compare("limits of numbers", {
+      rows: { q: "(workspace bigint, most integer)" },
+      tables: ["numbers"],
+      sql: `coalesce(${holdsAllNumbersSql("q.workspace", "q.most")}, false)`,
+      draw: Effect.gen(function* () {
+        const numbers = yield* Effect.replicateEffect(
+          Effect.all({ workspaceId: draw.from([1, 2]), removedAt: draw.maybe(draw.time) }),
+          yield* draw.below(9),
+        )
+        const most = yield* draw.maybe(draw.below(4))
+        const own = numbers.filter(({ workspaceId }) => workspaceId === 1)
+        return {
+          facts: {
+            q: { workspace: 1, most },
+            numbers: numbers.map(({ removedAt, workspaceId }) => ({
+              workspace_id: workspaceId,
+              removed_at: iso(removedAt),
+            })),
+          },
+          core: holdsAllNumbers(
+            own.map(({ removedAt }) => ({ removed: removedAt !== null })),
+            most,
+          ),
+        }
+      }),
+    }),
+  )
+
+  it.effect("when an attempt at linking ends, links itself, and may be taken up", () =>
+    compare("attempts at linking", {
+      rows: { a: "linking_attempts", q: "(now timestamptz, parts bigint, owned bigint[])" },
+      sql: `array[
+        ${hasEndedSql("a", "q.now")},
+        coalesce(${linksItselfSql("a", "q.now")}, false),
+        ${canBeLinkedSql("a", "q.now", { of: "q.parts", shards: "q.owned" })}
+      ]`,
+      draw: Effect.gen(function* () {
+        const attempt = {
+          numberId: yield* aNumberId,
+          mode: yield* draw.from(["live", "live", "test"] as const),
+          linksAt: yield* draw.maybe(draw.time),
+          endsAt: yield* draw.time,
+        }
+        const leaseUntil = yield* draw.maybe(draw.time)
+        const owned = (yield* draw.maybe(someShards)) ?? "all"
+        const now = yield* draw.time
+        return {
+          facts: {
+            a: {
+              number_id: attempt.numberId,
+              mode: attempt.mode,
+              links_at: iso(attempt.linksAt),
+              ends_at: iso(attempt.endsAt),
+              lease_until: iso(leaseUntil),
+            },
+            q: { now: iso(now), ...sqlOwned(owned) },
+          },
+          core: [
+            hasEnded(attempt, now),
+            linksItself(attempt, now),
+            canBeLinked(attempt, leaseUntil, owned, now),
+          ],
+        }
+      }),
+    }),
+  )
+}
