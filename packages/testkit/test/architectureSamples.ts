@@ -33,6 +33,9 @@ const underTheService = [
 ]
 const outside = ["client", "verify-webhook", "whatsapp-server", "telegram-server"]
 
+const linesOf = (count: number): string =>
+  Array.from({ length: count }, (_, place) => `export const line${place} = ${place}`).join("\n")
+
 export const breaches: ReadonlyArray<Breach> = [
   ...[
     "effect/http",
@@ -255,9 +258,20 @@ export const breaches: ReadonlyArray<Breach> = [
     source: `import { layer } from "@effect/vitest"\nlayer(Layer.empty)((it) => it.effect("", () => Effect.void))`,
     rule: namedLayers,
   },
+  {
+    does: "a file of more than 400 lines",
+    room: "packages/http/test",
+    source: linesOf(401),
+    rule: "eslint(max-lines)",
+  },
 ]
 
 export const permitted: ReadonlyArray<Sample> = [
+  {
+    does: "a file of 400 lines",
+    room: "packages/http/test",
+    source: linesOf(400),
+  },
   {
     does: "a program that does something when it is loaded",
     room: "apps/server/src",

@@ -169,3 +169,29 @@ layer(layerSharedWorld)("a worker that shares its numbers with others", (it) => 
     }),
   )
 })
+
+layer(layerWorldWith({ keepAliveMillis: 50 }))("a session that ended without a word", (it) => {
+  it.effect("is found out by the next sign of life that is asked for", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      yield* server.revoke(account.digits)
+      yield* toldOf(account.id, "disconnected")
+    }),
+  )
+})
+
+layer(layerWorldWith({ lostMillis: 50 }))("an account that stays away", (it) => {
+  it.effect("counts as disconnected after a time, and is connected once it is back", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const account = yield* anAccount
+      yield* server.down
+      yield* toldOf(account.id, "disconnected")
+      assert.deepInclude(told.at(-1), { reason: "connection_lost" })
+      yield* server.up
+      yield* toldOf(account.id, "connected")
+    }),
+  )
+})

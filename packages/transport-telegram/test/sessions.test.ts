@@ -17,7 +17,6 @@ import {
   layerServer,
   layerStores,
   layerWorld,
-  layerWorldWith,
   logIn,
   sendNow,
   toldOf,
@@ -382,32 +381,6 @@ layer(Layer.merge(layerStores, layerServer))("an account that was connected befo
         vault.write(account.id, null, [{ type: "state", id: "updates_pts", value: "AA==" }]),
       )
       yield* toldOf(account.id, "connected").pipe(Effect.provide(Layer.fresh(layerAdapter())))
-    }),
-  )
-})
-
-layer(layerWorldWith({ keepAliveMillis: 50 }))("a session that ended without a word", (it) => {
-  it.effect("is found out by the next sign of life that is asked for", () =>
-    Effect.gen(function* () {
-      const server = yield* TelegramServer
-      const account = yield* anAccount
-      yield* server.revoke(account.digits)
-      yield* toldOf(account.id, "disconnected")
-    }),
-  )
-})
-
-layer(layerWorldWith({ lostMillis: 50 }))("an account that stays away", (it) => {
-  it.effect("counts as disconnected after a time, and is connected once it is back", () =>
-    Effect.gen(function* () {
-      const server = yield* TelegramServer
-      const told = yield* Told
-      const account = yield* anAccount
-      yield* server.down
-      yield* toldOf(account.id, "disconnected")
-      assert.deepInclude(told.at(-1), { reason: "connection_lost" })
-      yield* server.up
-      yield* toldOf(account.id, "connected")
     }),
   )
 })

@@ -4,6 +4,7 @@
  */
 import { Clock, Deferred, Effect, Layer, Option, Queue, Redacted } from "effect"
 import type { Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import type { NumberId } from "../../src/Ids.ts"
 import { NumberProxies } from "../../src/number/Proxy.ts"
@@ -20,6 +21,7 @@ import type { TransportEvent } from "../../src/transport/Transport.ts"
 
 export const second = 1000
 export const minute = 60 * second
+export const day = 24 * 60 * minute
 
 export const idOf = (place: number) => place as NumberId
 
@@ -212,3 +214,15 @@ export const aLiveWorld = () => {
       }).pipe(Effect.provide(services)),
   }
 }
+
+/** A transport that is listened to. */
+export const listening = (
+  world: ReturnType<typeof aLiveWorld>,
+  options: Parameters<typeof world.numbers>[0] = {},
+) =>
+  Effect.gen(function* () {
+    const numbers = yield* world.numbers(options)
+    const listener = yield* Effect.forkScoped(numbers.listen(world.takeAll))
+    yield* TestClock.adjust("1 second")
+    return { numbers, listener }
+  })
