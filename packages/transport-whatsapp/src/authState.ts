@@ -136,19 +136,24 @@ export const openDevice = (
     const latest = latestKeys((type, ids) =>
       aloud(() => run(hold.read(vault.keys(numberId, type, ids)))),
     )
-    const write = (credentials: string | null, changes: ReadonlyArray<KeyChange>): Promise<void> =>
-      aloud(() => run(hold.write(vault.write(numberId, credentials, changes))))
+    /** A write that has to wait says what the credentials are by then: it may come behind a later one. */
+    const write = (withCredentials: boolean, changes: ReadonlyArray<KeyChange>): Promise<void> => {
+      const once = Effect.suspend(() =>
+        vault.write(numberId, withCredentials ? toText(creds) : null, changes),
+      )
+      return aloud(() => run(hold.write(once)))
+    }
     return {
       auth: {
         creds,
         keys: keyStore(latest.read, async (changes) => {
           // The credentials say which pre-keys were made: after a crash none is made again under its id.
           const counts = changes.some(({ type }) => type === "pre-key")
-          await write(counts ? toText(creds) : null, changes)
+          await write(counts, changes)
           latest.written(changes)
         }),
       },
-      saveCredentials: () => write(toText(creds), []),
+      saveCredentials: () => write(true, []),
       letGo: hold.letGo,
     }
   })

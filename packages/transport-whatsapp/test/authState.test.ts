@@ -4,6 +4,7 @@ import { NumberMoved, StoreUnavailable } from "@messaging-service/core/ports"
 import type { NumberId, SessionVault } from "@messaging-service/core/ports"
 import { Curve, initAuthCreds } from "baileys"
 import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 import { credentialsText, fromText, openDevice } from "../src/authState.ts"
 
 it.effect("pre-keys are kept in one commit with the credentials that count them", () =>
@@ -78,6 +79,40 @@ it.effect("a write for a number that another worker has by now holds up what com
     device?.letGo()
     assert.strictEqual(yield* write, "went on")
     assert.strictEqual(written, 2)
+  }),
+)
+
+it.effect("credentials that had to wait are written as they stand by then, not as they were", () =>
+  Effect.gen(function* () {
+    const numberId = 1 as NumberId
+    const written: Array<string | null> = []
+    let isInDoubt = true
+    const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
+      credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
+      write: (_, credentials) =>
+        Effect.suspend(() =>
+          isInDoubt
+            ? Effect.fail(new NumberMoved({ numberId }))
+            : Effect.sync(() => void written.push(credentials)),
+        ),
+    }
+    const run = Effect.runPromiseWith(yield* Effect.context<never>())
+    const device = yield* openDevice(
+      vault as typeof SessionVault.Service,
+      numberId,
+      run,
+      () => true,
+    )
+    if (device === null) return assert.fail("it is not linked")
+    const { creds, keys } = device.auth
+    const saving = yield* Effect.forkChild(Effect.promise(device.saveCredentials))
+    yield* aTurn
+    isInDoubt = false
+    creds.nextPreKeyId = 31
+    yield* Effect.promise(async () => keys.set({ "pre-key": { 30: Curve.generateKeyPair() } }))
+    yield* TestClock.adjust("1 second")
+    yield* Fiber.join(saving)
+    assert.deepStrictEqual(written, [credentialsText(creds), credentialsText(creds)])
   }),
 )
 
