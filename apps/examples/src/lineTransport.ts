@@ -138,7 +138,7 @@ const sendOver = (line: Line, { media, text, to, transportId: id }: OutgoingMess
       Effect.as(Deferred.await(line.over), { _tag: "Unknown" } as const),
     )
   }).pipe(
-    Effect.catch(() => Effect.succeed(soon)),
+    Effect.orElseSucceed(() => soon),
     // Leaves nothing behind when it is interrupted, or the file breaks off.
     Effect.ensuring(
       Effect.sync(() => {

@@ -182,7 +182,7 @@ export const sharesNumbers = (name: string, layerFarSide: Layer.Layer<FarSide>):
         yield* processes.waitUntil(
           "all three have a share",
           Effect.map(
-            Effect.all([frozen, cut, healthy].map((worker) => figure(worker, "shards_held"))),
+            Effect.forEach([frozen, cut, healthy], (worker) => figure(worker, "shards_held")),
             (shares) => (shares.every((shards) => shards >= 85) ? true : undefined),
           ),
         )

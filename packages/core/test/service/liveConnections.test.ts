@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { ConnectedFromTheStart, NumberOperations, Numbers } from "../../src/index.ts"
 import type { ConnectionReport } from "../../src/ports.ts"
 import {
@@ -61,6 +61,6 @@ describe("the connection of a live number", () => {
         }),
         { transport },
       )
-    }).pipe(Effect.provide(Layer.succeed(ConnectedFromTheStart, false))),
+    }).pipe(Effect.provideService(ConnectedFromTheStart, false)),
   )
 })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber } from "effect"
 import { Numbers } from "../../src/index.ts"
 import { liveWhatsAppPacing, StartingPacing } from "../../src/number/Pacing.ts"
 import { behave, cancel, copies, send, sendBatch, status, statuses } from "./Operations.ts"
@@ -191,10 +191,6 @@ describe("the pacing of a number", () => {
           newRecipientsPerDay: 50,
         })
       }),
-    ).pipe(
-      Effect.provide(
-        Layer.succeed(StartingPacing, { whatsapp: liveWhatsAppPacing, telegram: null }),
-      ),
-    ),
+    ).pipe(Effect.provideService(StartingPacing, { whatsapp: liveWhatsAppPacing, telegram: null })),
   )
 })
