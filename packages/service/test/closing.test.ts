@@ -3,6 +3,7 @@ import { Connections, Settled } from "@messaging-service/core"
 import { RealTime } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { Readable } from "node:stream"
 import { assert, describe, it } from "vitest"
 import type { Messaging } from "../src/index.ts"
 import { aShop, all, failure, first, opened, openedWithPhones, phone } from "./Opened.ts"
@@ -135,8 +136,20 @@ const contents = {
     }),
 }
 
+const uploaded = {
+  ...contents,
+  "a Node stream that says nothing": (begun: () => void, letGo: () => void) =>
+    new Readable({
+      read: begun,
+      destroy: (error, callback) => {
+        letGo()
+        callback(error)
+      },
+    }),
+}
+
 describe("what is under way for longer than closing waits", () => {
-  for (const [name, content] of Object.entries(contents)) {
+  for (const [name, content] of Object.entries(uploaded)) {
     it(`of uploads, from ${name}, fails with closed, and its source is let go`, async () => {
       const messaging = await opened({ worker: false, shutdownMillis: 50 })
       const { api } = await aShop(messaging)
@@ -319,6 +332,22 @@ describe("closing is no later than it was told", () => {
       assert.isAtMost(millis, shutdownMillis + noticedMillis)
     })
   }
+
+  it("and at once where a listener fails because it calls the service", async () => {
+    const { close, messaging } = await aServiceInTestTime()
+    const { api } = await aShop(messaging)
+    const begun = aSignal()
+    messaging.on("message.sent", async () => {
+      for (;;) {
+        await api.account()
+        begun.resolve()
+        await new Promise(setImmediate)
+      }
+    })
+    await api.messages.send({ to: { phone }, text: "Hello" })
+    await begun.promise
+    assert.isAtMost(await close(), noticedMillis)
+  })
 
   it("and at once where nothing is under way", async () => {
     const { close, messaging } = await aServiceInTestTime()

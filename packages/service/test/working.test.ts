@@ -61,6 +61,23 @@ describe("events", () => {
     )
   })
 
+  it("of which one is being told do not keep a listener from being stopped, in its handler too", async () => {
+    const messaging = await opened()
+    const { api } = await aShop(messaging)
+    const heard: Array<string> = []
+    await new Promise<void>((resolve, reject) => {
+      const { stop } = messaging.on("message.sent", async ({ message }) => {
+        heard.push(message.text ?? "")
+        await stop().then(resolve, reject)
+      })
+      api.messages.sendBatch({ to: [{ phone }, { phone }], text: "Hello" }).catch(reject)
+    })
+    const all = first(2)
+    await messaging.on("message.sent", all.handler, { after: 0 }).ready
+    await all.all
+    assert.deepStrictEqual(heard, ["Hello"])
+  })
+
   it("are not told to a listener that was stopped", async () => {
     const messaging = await opened({ worker: false })
     const { api } = await aShop(messaging)

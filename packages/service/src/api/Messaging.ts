@@ -104,7 +104,7 @@ export interface ListenOptions {
 export interface Subscription {
   /** Resolves once it listens. Calls of this service made after `on` wait for that by themselves. */
   readonly ready: Promise<void>
-  /** Stops it; resolves once no handler of it runs any more. Fails with nothing of its own. */
+  /** Stops it: once this resolves its handler is told nothing more. One that is running goes on to its end. Fails with nothing of its own. */
   readonly stop: () => Promise<void>
 }
 

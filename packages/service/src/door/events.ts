@@ -8,6 +8,8 @@ import type { Scope } from "effect"
 import type { ListenOptions, Messaging, MessageEvent } from "../api/Messaging.ts"
 import type { MessageEventType } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
+import { MessagingError } from "../MessagingError.ts"
+import type { makeCalls } from "./Calls.ts"
 import { errorOfRefusal } from "./failure.ts"
 import { messageOfEvent } from "./records.ts"
 import { fields, isFunction, must, refusalOf } from "./rules.ts"
@@ -75,17 +77,26 @@ interface Listening {
   readonly caughtUp: Effect.Effect<void, StoreUnavailable>
 }
 
+/** A handler that calls the service while that closes fails each time that it is told. */
+const isRefused = (cause: unknown): boolean =>
+  cause instanceof MessagingError && cause.code === "closed"
+
 /** Makes `on`. `holdUp` lets calls wait for what they are to be heard by. */
-export const makeListening = (
-  holdUp: (until: Promise<unknown>) => void,
-): Effect.Effect<Listening, never, ComposedService | Scope.Scope> =>
+export const makeListening = ({
+  holdUp,
+  isClosed,
+}: Pick<ReturnType<typeof makeCalls>, "holdUp" | "isClosed">): Effect.Effect<
+  Listening,
+  never,
+  ComposedService | Scope.Scope
+> =>
   Effect.gen(function* () {
     const { end, follow } = yield* EventFeed
     const fork = yield* FiberSet.makeRuntime<ComposedService>()
     const context = yield* Effect.context<ComposedService>()
     const runPromise = Effect.runPromiseWith(context)
 
-    /** How far each listener has come. */
+    /** How far each listener has come that can hear more. */
     const positions = new Map<object, number>()
 
     const caughtUp = Effect.gen(function* () {
@@ -99,8 +110,13 @@ export const makeListening = (
       const wrong = wrongArgument(types, handler, options)
       if (wrong !== undefined) throw errorOfRefusal(wrong)
       const after = options?.after
-      const tell = telling(types, handler)
       const handle = {}
+      const tell = (event: OutboxEvent) =>
+        Effect.tapError(telling(types, handler)(event), ({ cause }) =>
+          Effect.sync(() => {
+            if (isClosed() && isRefused(cause)) positions.delete(handle)
+          }),
+        )
       const listening = Deferred.makeUnsafe<void>()
       /**
        * Done once it listens, or once the store failed to answer for the first time. Other calls wait for

@@ -68,7 +68,7 @@ export const makeMessaging = (
     const calls = makeCalls(context, afterCall)
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
-    const { caughtUp, on } = yield* makeListening(calls.holdUp).pipe(Scope.provide(listeners))
+    const { caughtUp, on } = yield* makeListening(calls).pipe(Scope.provide(listeners))
     const isSimulated = (options.transport ?? "simulated") === "simulated"
     const work = yield* startWork(
       startsWorker(options),

@@ -47,11 +47,19 @@ const bytesOf = (
     })
   }
   return typeof source === "object" && source !== null && Symbol.asyncIterator in source
-    ? Stream.fromAsyncIterable(
-        source as AsyncIterable<Uint8Array>,
-        (cause) => new ContentFailed({ cause }),
+    ? Stream.ensuring(
+        Stream.fromAsyncIterable(
+          source as AsyncIterable<Uint8Array>,
+          (cause) => new ContentFailed({ cause }),
+        ),
+        Effect.ignore(Effect.try(() => destroy(source))),
       )
     : undefined
+}
+
+/** Ends a stream of Node that says nothing: its iterator ends only after what it was asked for last. */
+const destroy = (source: object): void => {
+  if ("destroy" in source && typeof source.destroy === "function") source.destroy()
 }
 
 const spoolFailure =
