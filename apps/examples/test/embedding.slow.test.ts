@@ -20,6 +20,7 @@ const printed: Readonly<Record<string, RegExp>> = {
   "events.ts": /^message\.sent \nmessage\.failed group_not_found\n2\n$/,
   "cronJob.ts": /^1 true true\n$/,
   "mounted.ts": /^200 shop\n$/,
+  "express.ts": /^202 my own page\n$/,
 }
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(

@@ -1,9 +1,11 @@
-/** Every way of mounting answers as the service does, over real sockets, beside the server's own. */
+/**
+ * Every way of mounting answers as the service does, over real sockets, beside the server's own. That with
+ * Express is a program of the page on embedding, which is run where those are.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { bareNode } from "../src/bareNode.ts"
 import type { Mounted } from "../src/mounted.ts"
-import { withExpress } from "../src/withExpress.ts"
 import { withFastify } from "../src/withFastify.ts"
 import { withHono } from "../src/withHono.ts"
 import { withNest } from "../src/withNest.ts"
@@ -11,7 +13,6 @@ import { answersAsTheService, operatorToken } from "./mountedService.ts"
 
 const ways: Readonly<Record<string, (operatorToken: string) => Promise<Mounted>>> = {
   "node:http": bareNode,
-  Express: withExpress,
   Fastify: withFastify,
   Hono: withHono,
   NestJS: withNest,

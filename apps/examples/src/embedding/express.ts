@@ -1,0 +1,43 @@
+import { getRequestListener } from "@hono/node-server"
+import { open } from "@messaging-service/service"
+import express from "express"
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+
+// A web-standard request does not know where it came from: the server does.
+const addresses = new WeakMap<Request, string>()
+const messaging = await open({
+  http: { basePath: "/messaging", clientAddress: (request) => addresses.get(request) ?? "" },
+})
+const listener = getRequestListener(
+  (request, { incoming }) => {
+    addresses.set(request, incoming.socket.remoteAddress ?? "")
+    return messaging.handler(request)
+  },
+  // The program's own `Request` and `Response` stay what they are.
+  { overrideGlobalObjects: false },
+)
+
+const app = express()
+// Before body parsers, for the service reads bodies itself; a route, which leaves the address whole.
+app.all("/messaging/*path", (request, response) => void listener(request, response))
+app.use(express.json())
+app.get("/", (_, response) => void response.send("my own page"))
+const server = app.listen(0, "127.0.0.1")
+await once(server, "listening")
+
+// What others ask of it, with a key of theirs.
+const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
+const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
+const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const sent = await fetch(`${address}/messaging/api/v2/messages`, {
+  method: "POST",
+  headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+  body: JSON.stringify({ to: { phone: "+15550100002" }, text: "Hello" }),
+})
+console.log(sent.status, await (await fetch(address)).text())
+
+// At the end the server first: it takes no more requests, and lets go of its connections.
+server.close()
+server.closeAllConnections()
+await messaging.close()
