@@ -14,7 +14,10 @@ export interface Callback {
   /** The same on every attempt; of a message's callback also that of the webhook event. */
   readonly eventId: EventId
   readonly workspaceId: WorkspaceId
-  /** Whom it goes to: those of one target are few at once, so that none delays another's. */
+  /**
+   * The origin it goes to. Only a few calls to one target are made at once, so that no target delays
+   * another.
+   */
   readonly target: string
   /** What it reports, as the delivery log calls it. */
   readonly type: CallbackType
@@ -69,7 +72,7 @@ const callback = (
 ): Callback => ({
   eventId,
   workspaceId,
-  // Within a workspace, because two of them may share a receiver.
+  // Each workspace has targets of its own, although two may share a receiver.
   target: URL.parse(url)?.origin ?? url,
   type,
   url,

@@ -39,7 +39,7 @@ export interface FetchLimits {
 }
 
 export interface PostRequest {
-  /** Whose call it is: it takes of that workspace's share. */
+  /** Whose call it is: it counts in that workspace's share. */
   readonly workspaceId: WorkspaceId
   readonly headers: Readonly<Record<string, string>>
   /** Sent as UTF-8. */
@@ -49,7 +49,7 @@ export interface PostRequest {
 }
 
 export interface PostLimits {
-  /** Of the answer's content; more is not read. */
+  /** How much of the answer's content is read at most. */
   readonly maximumBytes: number
   /** For all of the call, in real time. */
   readonly timeoutMillis: number
@@ -66,7 +66,7 @@ export class Egress extends Context.Service<
     /**
      * Whether every address that the link's host resolves to now may be called; a name that does not
      * resolve is allowed here and fails later. The link's own syntax was checked before. The look-up
-     * takes of that workspace's share.
+     * counts in that workspace's share.
      */
     allows(url: string, workspaceId: WorkspaceId): Effect.Effect<boolean>
     /** A GET for that workspace; the connection closes with the scope. */

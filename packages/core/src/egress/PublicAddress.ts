@@ -22,7 +22,8 @@ export const isPublicAddress = (ip: string): boolean => {
   }
   if (!ipaddr.IPv6.isValid(ip)) return false
   const address = ipaddr.IPv6.parse(ip)
-  // IPv6 hands out addresses from 2000::/3 alone; "unicast" is all that the library knows no other name for.
+  // Public IPv6 addresses are all in 2000::/3; the library says "unicast" of every range that it has no
+  // name for.
   return address.match(globalUnicast) && address.range() === "unicast"
 }
 

@@ -20,7 +20,7 @@ export const maximumErrors = 50
 const maximumMessage = 500
 const maximumField = 120
 
-/** Text that a caller may have made longer than it may be repeated, cut. */
+/** Cuts a text that a caller may have made longer than an answer may repeat it. */
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`
 

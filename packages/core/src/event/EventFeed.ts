@@ -58,8 +58,9 @@ export class EventFeed extends Context.Service<
   EventFeed,
   {
     /**
-     * A position behind which lie the events that are committed from now on. Were more than a thousand
-     * positions taken while one transaction was open, an event of that one may lie before it.
+     * A position after which all events come that are committed from now on. One exception: where more
+     * than a thousand positions were taken while a transaction was open, an event of that transaction
+     * may come before it.
      */
     readonly end: Effect.Effect<number, StoreUnavailable>
     /**
@@ -116,7 +117,10 @@ export class EventFeed extends Context.Service<
           Effect.annotateLogs(effect, { event: event.eventId, position: event.id }),
       )
 
-      /** Null where the store does not tell, be it for a bug or since it was cut off elsewhere. */
+      /**
+       * Null where the store does not answer, also where that is a bug or the question was cut off from
+       * outside.
+       */
       const read = (position: number) =>
         Effect.catchCause(outbox.read(position, batch), (cause) =>
           Effect.as(logTrouble("events are read later", cause), null),

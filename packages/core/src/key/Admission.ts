@@ -67,10 +67,10 @@ export class Admission extends Context.Service<
      */
     admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Failure>
     /**
-     * Checks the operator's token; wrong ones are counted by address. An address that sent too many
-     * is refused before its token is compared, the right one too, until the minute is over: so it
-     * learns nothing by going on. Where the address is not known (null) the right one is let in all
-     * the while: strangers would shut the operator out.
+     * Checks the operator's token; wrong ones are counted by address. An address that sent too many is
+     * refused before its token is compared, the right one too, until the minute is over: so it learns
+     * nothing by going on. Where the address is not known (null) the right token is let in even then,
+     * or strangers could shut the operator out.
      */
     admitOperator(
       authorization: string | undefined,

@@ -24,7 +24,7 @@ export interface Sender {
 export interface Caller extends Sender {
   readonly workspace: Workspace
   readonly scopes: ReadonlyArray<Scope>
-  /** Null for an embedder's own word. */
+  /** Null for a caller that the embedding program vouches for. */
   readonly key: ApiKey | null
 }
 

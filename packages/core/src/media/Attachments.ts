@@ -21,7 +21,7 @@ import type { Upload } from "./MediaDirectory.ts"
 import { MediaFiles, filesUnavailable, refuseUnkept } from "./MediaFiles.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 
-/** Of a link that is downloaded during the call (contract: Version 1: sends). */
+/** How a link is downloaded during the call (contract: Version 1: sends). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100 * 1024 * 1024,
   inWords: "100 MiB",

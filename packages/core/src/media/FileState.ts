@@ -17,7 +17,7 @@ export type FileState = (typeof fileStates)[number]
 export const isFileEnded = (state: FileState): boolean =>
   state === "deleted" || state === "discarded"
 
-/** Of which room a file in such a state takes its size: the two have bounds of their own; null: of none. */
+/** In which room a file in that state counts; each room has its own bound. Null: in neither. */
 export const roomOf = (state: FileState): "directory" | "attachments" | null => {
   if (isFileEnded(state)) return null
   return state === "attached" ? "attachments" : "directory"

@@ -63,7 +63,7 @@ export interface DownloadedFile {
   readonly mimeType: string
 }
 
-/** In place of a name that nothing gave. */
+/** The name of a file for which there is no other. */
 const unnamed = "file"
 
 const answered = (

@@ -17,7 +17,7 @@ import type { MediaFilesError, StoredContent } from "./MediaFiles.ts"
 import { MediaStore } from "./Media.ts"
 import type { MediaFile, MediaReference } from "./Media.ts"
 
-/** Of a link that is fetched when its message is sent (contract: Media links). */
+/** How a link is fetched when its message is sent (contract: Media links). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100_000_000,
   inWords: "100 MB",

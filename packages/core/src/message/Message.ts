@@ -146,7 +146,7 @@ export const movedByTick = { delivered: statesBefore("delivered"), read: statesB
 /** A tick of the far side: the state that it moves a message to. */
 export type Tick = keyof typeof movedByTick
 
-/** Whether the moment after which the message is no longer sent is reached. */
+/** Whether the message's time is over: from `expiresAt` on it is not sent any more. */
 export const hasExpired = ({ expiresAt }: Pick<Message, "expiresAt">, now: number): boolean =>
   expiresAt !== null && expiresAt <= now
 

@@ -36,7 +36,7 @@ export interface Strikes {
 
 export const noStrikes: Strikes = { refusals: 0, pauses: 0 }
 
-/** The end of a pause as a moment; infinite while that is for an operator to say. */
+/** The end of a pause as a moment; infinite where only an operator ends it. */
 export const endOf = ({ until }: Pause): number => until ?? Infinity
 
 /** Until when a number is paused at `now`; null when it is not. */
@@ -48,9 +48,9 @@ export const pausedUntil = (pause: Pause | null, now: number): number | null =>
  * have one at most, and neither ends the other's.
  */
 export interface Pauses {
-  /** The one that counts; null: there is none. */
+  /** The pause that ends later, which counts; null: there is none. */
   readonly first: Pause | null
-  /** The other's, which ends no later. */
+  /** The pause of the other one; null: there is none. */
   readonly behind: Pause | null
 }
 

@@ -134,10 +134,14 @@ const standing = (
 }
 
 /**
- * Reasons behind which a pause is not hidden: there is none, it ends by itself, or the state says it
- * already. What else ends a connection has to be mended before a pause matters.
+ * Reasons in place of which a pause is shown: there is no reason, it ends by itself, or the state says
+ * it already. Any other has to be mended before a pause matters.
  */
-const behindPauses: ReadonlyArray<ConnectionReason | null> = [null, "connection_lost", "not_linked"]
+const hiddenByPause: ReadonlyArray<ConnectionReason | null> = [
+  null,
+  "connection_lost",
+  "not_linked",
+]
 
 /** When the first message that waits may leave. */
 const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number): number | null => {
@@ -165,7 +169,7 @@ export const connectionOf = (
   return {
     ...known,
     reason:
-      pause !== null && paused !== null && behindPauses.includes(known.reason)
+      pause !== null && paused !== null && hiddenByPause.includes(known.reason)
         ? pause.reason
         : known.reason,
     lastSeenAt: keepsConnections ? (report?.lastSeenAt ?? null) : lastSentAt,

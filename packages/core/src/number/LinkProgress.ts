@@ -53,7 +53,7 @@ export const makeLinkProgress = Effect.gen(function* () {
     ended: Effect.fn("LinkProgress.ended")(function* (attempt: LinkingAttempt, reason: string) {
       const callback = yield* callbacks.of(attempt.numberId, "disconnected")
       const at = yield* Clock.currentTimeMillis
-      // What else a transport tells has a number only in its words for people.
+      // A transport may give other reasons, for people: they are logged, and not kept with the number.
       const shown = connectionReasons.find((one) => one === reason) ?? "not_linked"
       const ended = yield* store.giveUp(attempt.id, { at, reason: shown }, callback)
       if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)

@@ -182,7 +182,7 @@ export interface GivenUp {
   readonly reason: ConnectionReason
 }
 
-/** What reports the end of an attempt: the one that came true is written. */
+/** The callbacks for both ends that an attempt can have; that of the end it comes to is written. */
 export interface EndReports {
   readonly connected: Callback
   readonly disconnected: Callback

@@ -130,7 +130,7 @@ export class NumberOperations extends Context.Service<
             return yield* refuse("time_in_past", { field: "until" })
           }
           yield* lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now)
-          // It may end before the one that it takes the place of.
+          // The new pause may end earlier than the one that it replaces.
           yield* wakeUp.wake("lanes")
           return yield* connection(role, workspaceId, found)
         }),

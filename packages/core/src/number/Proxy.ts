@@ -23,7 +23,7 @@ export interface ProxyUrl {
   readonly port: number
 }
 
-/** What a proxy's URL must be, behind "must be". */
+/** What a proxy's URL must be: the words after "must be" in a refusal. */
 export const proxyUrlRule =
   "http://, https:// or socks5:// with a host and, where the proxy asks for them, credentials"
 

@@ -34,7 +34,7 @@ const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string
   return `${numberId.toString(36)}-${expires.toString(36)}-${nonce}-${signature}`
 }
 
-/** What a token says of itself, be it true or not. */
+/** What a token says; whether its signature is right is for the caller to check. */
 const readToken = (token: string): Meaning | undefined => {
   const match = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{16})-[0-9a-f]{32}$/.exec(token)
   const [, number = "", moment = "", nonce = ""] = match ?? []

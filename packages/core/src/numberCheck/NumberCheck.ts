@@ -40,7 +40,7 @@ export interface NumberCheck {
   readonly numberId: NumberId
   readonly name: string | null
   readonly status: NumberCheckStatus
-  /** Results, a doubled phone's each. */
+  /** Results; a phone that is listed twice has two. */
   readonly total: number
   /** Results that are no longer pending, failed ones included. */
   readonly checked: number

@@ -150,7 +150,7 @@ export interface LaneDue {
    * end that; null for none. A removed lane has none.
    */
   readonly heldUntil: number | null
-  /** Of its first message: what arrives comes behind it. */
+  /** Whether its first message may have left: what arrives then is sent after it. */
   readonly mayHaveLeft: boolean
   readonly removed: boolean
 }

@@ -29,12 +29,12 @@ export interface ClaimQuery extends LeaseClaim, Shares {
   readonly sendCap: QuotaLimit
 }
 
-/** What an operator and the far side have made of a lane. */
+/** What operators have set for a lane, and what refusals have led to. */
 export interface LaneControl {
   /** Null: the number is not paced. */
   readonly pacing: Pacing | null
   readonly strikes: Strikes
-  /** None yet, or resumed. One that is over says nothing. */
+  /** Those that were not resumed; a pause that is over may still be among them, and holds nothing. */
   readonly pauses: Pauses
 }
 

@@ -64,7 +64,7 @@ export const targetOf = (recipient: Recipient): Target => {
   }
 }
 
-/** What tells recipients apart that a number writes to: the phone, else the name as it was given. */
+/** What tells the recipients of one number apart: the phone, else the name as it was given. */
 export const recipientName = (recipient: Recipient): string => {
   if ("phone" in recipient) return recipient.phone
   return recipient.kind === "group" ? recipient.group : recipient.username

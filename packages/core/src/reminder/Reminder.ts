@@ -44,7 +44,7 @@ export interface ReminderContent {
   readonly timezone: TimeZone
 }
 
-/** Of what has more. */
+/** These fields alone, of a record that has more. */
 export const contentOf = (content: ReminderContent): ReminderContent => ({
   name: content.name,
   active: content.active,

@@ -20,7 +20,7 @@ export type TimeZone = string & Brand.Brand<"TimeZone">
  * `invalid_timezone`; a name that is younger than the time zones of the runtime is refused too.
  */
 export const parseTimeZone = (text: string): TimeZone | undefined => {
-  // Lower case makes an ASCII letter of some that are none.
+  // In lower case, some letters beyond ASCII become ASCII letters.
   const name = ascii.test(text) ? byLowerCase.get(text.toLowerCase()) : undefined
   return name !== undefined && isTimeZone(name) ? name : undefined
 }
@@ -64,13 +64,13 @@ const isTimeZone = (name: string): name is TimeZone =>
 
 const twoDigits = (value: number): string => `${value}`.padStart(2, "0")
 
-/** A stretch of time without a clock change; the one before or behind it may have the same offset. */
+/** A stretch of time without a clock change; the one before or after it may have the same offset. */
 interface Period {
   /** Epoch milliseconds. */
   readonly start: number
   /** Epoch milliseconds; the first moment that no longer belongs to it. */
   readonly end: number
-  /** What the clocks show less UTC, in milliseconds. */
+  /** How far the clocks are ahead of UTC, in milliseconds. */
   readonly offset: number
 }
 

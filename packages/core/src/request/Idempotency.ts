@@ -12,7 +12,7 @@ import { claimantOf } from "../key/Caller.ts"
 import type { Permitted } from "../key/Caller.ts"
 import { hashSecret } from "../secret/hashing.ts"
 
-/** From the first request; hours in milliseconds. */
+/** How long a finished request is answered again: 24 hours from the first, in milliseconds. */
 export const answerKeptMillis = 24 * 60 * 60 * 1000
 
 /** After this a claim whose process died is free again. */
@@ -49,7 +49,7 @@ export type ClaimOutcome =
   | { readonly _tag: "InProgress" }
   | { readonly _tag: "Finished"; readonly record: IdempotencyRecord }
 
-/** What stands under an idempotency key: an unfinished claim, a finished request, or nothing. */
+/** What is known under an idempotency key: an unfinished claim, a finished request, or nothing. */
 export interface KeyStanding {
   readonly claim: { readonly token: string; readonly claimedAt: number } | null
   readonly record: IdempotencyRecord | null

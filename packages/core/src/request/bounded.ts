@@ -57,7 +57,7 @@ const trimObject = ({ propertySignatures }: SchemaAST.Objects): Trim => {
       if (trim !== undefined) {
         kept[name] = trim(value[name], allowance)
       } else if (!anyUnknown || allowance.left > 0) {
-        // An object keeps one of those that it has: it is refused for what it is.
+        // An object keeps one of its unknown fields, so that it is refused for having them.
         anyUnknown = true
         allowance.left--
         kept[name] = value[name]

@@ -82,7 +82,7 @@ export const OlderSecretsKeys = /*#__PURE__*/ Context.Reference<ReadonlyArray<Hi
   { defaultValue: () => [] },
 )
 
-/** What a key must be, behind "must be". */
+/** What a key must be: the words after "must be" in a complaint. */
 export const secretsKeyRule = "32 bytes in hexadecimal (64 characters)"
 
 /** A new key as text. */

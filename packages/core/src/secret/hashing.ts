@@ -11,7 +11,7 @@ export const hashSecret = (secret: string): string => bytesToHex(sha256(utf8ToBy
 export const signatureOf = (secret: string, value: unknown): string =>
   bytesToHex(hmac(sha256, utf8ToBytes(secret), utf8ToBytes(JSON.stringify(value)))).slice(0, 32)
 
-/** UTF-8 alone would make one of all lone surrogates, which JSON escapes. */
+/** In UTF-8 all lone surrogates become the same bytes; JSON escapes each as it is. */
 const exactBytes = (text: string): Uint8Array => utf8ToBytes(JSON.stringify(text))
 
 /**

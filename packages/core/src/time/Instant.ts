@@ -8,7 +8,7 @@
 export interface Instant {
   /** Epoch milliseconds, rounded down. */
   readonly millis: number
-  /** The digits of the fraction of a second behind the milliseconds, without trailing zeros. */
+  /** The digits of the fraction of a second after the milliseconds, without trailing zeros. */
   readonly beyond: string
 }
 
@@ -72,7 +72,7 @@ const shape =
 const firstMillis = -62_167_219_200_000
 const lastMillis = 253_402_300_799_999
 
-// A loop: /0+$/ takes quadratic time on a long run of zeros that something else ends.
+// A loop, because /0+$/ takes quadratic time on a long run of zeros with something else after it.
 const withoutTrailingZeros = (digits: string): string => {
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === 0x30) end--

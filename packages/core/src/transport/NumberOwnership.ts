@@ -19,7 +19,9 @@ import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId }
 /** How often a worker gives a sign of life and looks what the others hold. */
 const lookMillis = 1500
 
-/** The same where there was more to take than it got: what another transaction locks may stay so. */
+/**
+ * The same where it could not take all that it should: another transaction has it locked for a moment.
+ */
 const soonMillis = 100
 
 /** How long a worker that is watched may give no sign of life before it counts as dead. */
@@ -34,10 +36,10 @@ const watchfulMillis = leaseMillis / 2
 /** How long one question to the store may take. */
 const patienceMillis = 2000
 
-/** How long a look waits until shards that are to be given to others are used no more. */
+/** How long a look waits for work on shards that are to be given to others to end. */
 const closingMillis = 1000
 
-/** The same of a worker that stops, for all shards that it had. */
+/** How long a worker that stops waits for work on any of its shards to end. */
 const lastUseMillis = 3000
 
 /** What this process is called in what operators see. */
@@ -142,10 +144,13 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   let linked: ReadonlyArray<number> = []
   let owned = ownsNone
   const held = new Map<Shard, Holding>()
-  /** The terms of what is to be given: the worker never has a shard again under a term it gave. */
+  /**
+   * Shards that are to be given, each with the term that ends: under that term the worker never has it
+   * again.
+   */
   const leaving = new Map<Shard, number>()
   const uses = new Map<Shard, Uses>()
-  /** The terms of what it has no more, and is still used. */
+  /** Shards that it has no more and that are still used, each with the term that it had. */
   const ending = new Map<Shard, number>()
   const watched = new Map<WorkerId, Watched>()
 
@@ -192,7 +197,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   const unused = (shards: Iterable<Shard>) =>
     Effect.forEach([...shards], (shard) => usesOf(shard).none.await, { discard: true })
 
-  /** The taking of its shard by which the number may be written. */
+  /** The term under which this worker may write of the number; undefined when it may not. */
   const termOf = (numberId: NumberId): number | undefined => {
     if (!isTrusted()) return undefined
     const shard = shardOf(numberId)

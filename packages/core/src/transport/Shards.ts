@@ -165,7 +165,10 @@ const someOf = (shards: ReadonlyArray<Shard>, count: number): ReadonlyArray<Shar
   return shards.filter((_, place) => given(place + 1) > given(place))
 }
 
-/** Deals free shards, the fullest first, to whom they are due; returns those of that worker. */
+/**
+ * Deals out free shards, those with most numbers first, to workers below their target; returns what
+ * that worker gets.
+ */
 const deal = (
   free: ReadonlyArray<Shard>,
   holders: ReadonlyArray<Holder>,

@@ -130,7 +130,7 @@ export interface Keeper<Open extends LiveConnection> {
    * (`over`); or its session could not be read.
    */
   keep(live: LiveNumber<Open>): Effect.Effect<"given_up" | "wiped" | "over" | "unreadable">
-  /** Drops the keys above the number that is kept: once an hour, and after many writes. */
+  /** Drops keys beyond as many as are kept (`keptKeys`): once an hour, and after many writes. */
   trim(live: LiveNumber<Open>): Effect.Effect<void>
 }
 

@@ -38,7 +38,10 @@ export const retryDelaysMillis: ReadonlyArray<number> = [
 /** The delays after each failed callback: four attempts in five minutes (contract: Version 1: callbacks). */
 const callbackDelaysMillis: ReadonlyArray<number> = [10 * second, minute, 4 * minute]
 
-/** The share by which chance may lengthen a delay, so that failures of one moment spread. */
+/**
+ * By what part of it chance may lengthen a delay, so that calls that failed together are not repeated
+ * together.
+ */
 const jitterShare = 0.05
 
 export interface FailedAttempt {

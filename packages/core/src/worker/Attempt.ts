@@ -29,8 +29,8 @@ import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { OutgoingMedia } from "../transport/Transport.ts"
 
 /**
- * Nothing was handed over, because the store or the disk of media files did not answer or too many
- * links are being fetched: when to look again.
+ * How long to wait before another try where nothing was handed over, because the store or the disk of
+ * media files did not answer or too many links were being fetched. Milliseconds.
  */
 const pauseMillis = 1000
 

@@ -15,7 +15,10 @@ import type { LeaseQuery } from "./LeasedWork.ts"
 /** How long a call stays claimed, in service time: what it may take, and some to record it. */
 export const deliveryLeaseMillis = 20_000
 
-/** Of a hundred receivers all that each may get, which costs little more than one. */
+/**
+ * Deliveries that one claim takes: all that a hundred receivers may get at once. That many cost little
+ * more than one.
+ */
 const batch = 512
 
 /** Calls at once to one target (contract: Deliveries). */
