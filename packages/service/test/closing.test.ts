@@ -3,9 +3,11 @@ import { Connections, Settled } from "@messaging-service/core"
 import { RealTime } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
-import { assert, describe, it } from "vitest"
-import type { Messaging } from "../src/index.ts"
+import { assert, describe, it, onTestFinished } from "vitest"
+import type { Messaging, OpenOptions } from "../src/index.ts"
 import { aShop, all, failure, first, opened, openedWithPhones, phone } from "./Opened.ts"
 
 /** A promise, and what resolves it. */
@@ -274,11 +276,11 @@ describe("closing is no later than it was told", () => {
   const noticedMillis = 100
 
   /** A service whose time the test moves on, real time with it. */
-  const aServiceInTestTime = async () => {
+  const aServiceInTestTime = async (options: OpenOptions = {}) => {
     const time = await Effect.runPromise(
       Layer.build(TestClock.layer()).pipe(Scope.provide(Scope.makeUnsafe())),
     )
-    const { messaging } = await openedWithPhones({ shutdownMillis }, (context) =>
+    const { messaging } = await openedWithPhones({ ...options, shutdownMillis }, (context) =>
       Context.merge(context, time).pipe(
         Context.add(RealTime, {
           sleep: Effect.sleep,
@@ -334,7 +336,7 @@ describe("closing is no later than it was told", () => {
   }
 
   it("and at once where a listener fails because it calls the service", async () => {
-    const { close, messaging } = await aServiceInTestTime()
+    const { close, messaging } = await aServiceInTestTime({ logLevel: "error" })
     const { api } = await aShop(messaging)
     const begun = aSignal()
     messaging.on("message.sent", async () => {
@@ -347,6 +349,26 @@ describe("closing is no later than it was told", () => {
     await api.messages.send({ to: { phone }, text: "Hello" })
     await begun.promise
     assert.isAtMost(await close(), noticedMillis)
+  })
+
+  it("but for two seconds that a collector may take which does not answer", async () => {
+    const silent = createServer(() => undefined)
+    await new Promise<void>((resolve) => {
+      silent.listen(0, "127.0.0.1", resolve)
+    })
+    onTestFinished(() => {
+      silent.closeAllConnections()
+      silent.close()
+    })
+    const { port } = silent.address() as AddressInfo
+    const { close, messaging } = await aServiceInTestTime({
+      worker: false,
+      telemetry: { otlp: `http://127.0.0.1:${port}` },
+    })
+    await aShop(messaging)
+    const millis = await close()
+    assert.isAtLeast(millis, 2000)
+    assert.isAtMost(millis, 2000 + noticedMillis)
   })
 
   it("and at once where nothing is under way", async () => {

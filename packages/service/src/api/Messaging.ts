@@ -181,7 +181,7 @@ export interface Messaging {
    * what is under way (requests too) and until listeners have heard of it, and lets go of everything.
    * What takes longer is broken off: a call fails with `closed`, and may have been done all the same; a
    * request is answered 503 `service_unavailable`; sources of uploads and bodies are cancelled; a drain
-   * resolves with `finished: false`. A PostgreSQL that does not answer holds it up for 3 seconds more at most. What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
+   * resolves with `finished: false`. A PostgreSQL or a collector that does not answer holds it up for 3 seconds more at most. What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
    */
   readonly close: () => Promise<void>
 }

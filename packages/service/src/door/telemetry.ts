@@ -2,6 +2,9 @@
 import { Effect, Layer, Metric } from "effect"
 import type { OpenOptions, TelemetryOptions } from "../api/options.ts"
 
+/** How long the last of it may take: a collector that does not answer must not hold up `close`. */
+const lastMillis = 2000
+
 /** Loaded where it is wanted. */
 const exporting = async ({ headers, otlp, serviceName }: TelemetryOptions) => {
   const [tracer, metrics, serialization, client] = await Promise.all([
@@ -12,6 +15,7 @@ const exporting = async ({ headers, otlp, serviceName }: TelemetryOptions) => {
   ])
   const base = otlp.replace(/\/+$/, "")
   const shared = {
+    shutdownTimeout: lastMillis,
     resource: { serviceName: serviceName ?? "messaging-service" },
     ...(headers === undefined ? {} : { headers }),
   }
