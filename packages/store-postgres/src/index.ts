@@ -30,7 +30,8 @@ export const layer = (options: DatabaseOptions) => storesOn(layerStores, Databas
 
 /**
  * Brings the tables up to date and does nothing else: for a role that may change the schema, where the
- * one that the service runs as may not (docs/postgresql.md).
+ * one that the service runs as may not. That one needs usage on the schema and its sequences, and select, insert,
+ * update and delete on its tables.
  */
 export const migrateDatabase = (options: DatabaseOptions): Effect.Effect<void, StoreUnavailable> =>
   Effect.scoped(Effect.asVoid(Layer.build(layer(options))))
