@@ -58,7 +58,7 @@ export class Version1ListStore
       media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
       /** Paused ones included. */
       reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
-      /** Of a check, whosever it is; `status` null for all. */
+      /** Results of a check of any workspace; `status` null for all. */
       checkResults(
         id: NumberCheckId,
         status: CheckResultStatus | null,

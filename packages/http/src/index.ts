@@ -1,3 +1,4 @@
+/** The HTTP interface: for a server of Effect's, as a web-standard handler, and what it is set up with. */
 export { httpApp, layerHttp, monitoringApp } from "./HttpApp.ts"
 export { HttpOptions } from "./HttpOptions.ts"
 export type { HttpSettings } from "./HttpOptions.ts"

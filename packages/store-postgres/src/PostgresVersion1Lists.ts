@@ -1,6 +1,6 @@
 /**
- * Lists by offset, newest first, each with its total from the same statement. The total costs what
- * there is to count, and a page what lies before it: both are read from an index.
+ * The lists of version 1: by offset, newest first, each with its total from the same statement. The
+ * total costs what there is to count, and a page what lies before it: both are read from an index.
  */
 import type { OffsetPage, Version1ListStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"

@@ -246,7 +246,8 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
           { discard: true },
         ),
       ),
-      // Also a bug, and what was cut off elsewhere: with this loop all others of the worker would end.
+      // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the
+      // worker would.
       Effect.catchCause((cause) => logTrouble(`numbers of ${platform} are read later`, cause)),
     )
 

@@ -303,7 +303,8 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* showHeld
     return taken.length < sharing.take.length
   }).pipe(
-    // Also a bug, and what was cut off elsewhere: with this loop all others of the worker would end.
+    // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the
+    // worker would.
     Effect.catchCause((cause) =>
       Effect.as(logTrouble("shards of numbers are looked at again later", cause), false),
     ),

@@ -30,7 +30,7 @@ const giveBackMillis = 1000
 /** Settling is tried again until the store answers; the lease decides whether it still counts. */
 const retrySettling = Schedule.spaced("250 millis")
 
-/** Before what was held up is settled again, in real milliseconds. */
+/** The pause before what was held up is settled again, in real milliseconds. */
 const heldUpPauseMillis = 100
 
 /** What each claim asks for. */
@@ -39,7 +39,7 @@ export interface LeaseQuery extends LeaseClaim, Shares {
   readonly limitShared: number
 }
 
-/** What is particular about a kind of work. */
+/** What one kind of work does its own way. */
 export interface LeasedWork<Claimed, Result> {
   readonly work: Work
   /** How much a worker holds at once: in all, and of one workspace. Claims keep to it. */
@@ -246,7 +246,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           if (room <= 0) return false
           const claimed = yield* claimWith(room, (query) => leased.claim(query, held.keys()))
           claimed.forEach(begin)
-          // Fewer than asked for: nothing else is both due and free.
+          // When there were fewer than asked for, nothing else is both due and free.
           return claimed.length === room
         }).pipe(
           // A claim that is cut off after the store made it would leave work with no worker.
@@ -293,7 +293,8 @@ export const makeLeasedLoop = <Claimed, Result>(
               Effect.andThen(logTrouble("settling is tried again", error), wake),
             ),
             Effect.retry(retrySettling),
-            // A bug, or it was cut off elsewhere: what ended is not settled, and its leases run out.
+            // A bug, or settling was cut off from outside: what ended is not settled, and its leases
+            // run out.
             Effect.catchCause((cause) =>
               Effect.as(Effect.logError("settling broke off", cause), []),
             ),

@@ -71,7 +71,8 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
         pause = firstPauseMillis
       })
       const survive = round.pipe(
-        // Also what was cut off elsewhere: of its own interruption the loop never hears.
+        // Also a question that was cut off from outside. An interruption of the loop itself never gets
+        // here.
         Effect.catchCause((cause) =>
           Effect.gen(function* () {
             yield* logTrouble("the loop failed and pauses", cause, Effect.logError)

@@ -1,4 +1,4 @@
-/** The operator API: the way that every request under `/admin/v1` takes. */
+/** The operator API: the steps that every request under `/admin/v1` goes through. */
 import { Admission, parseId, refuse, roles } from "@messaging-service/core"
 import type { Refusal, Role } from "@messaging-service/core"
 import { Effect, Redacted, Result } from "effect"

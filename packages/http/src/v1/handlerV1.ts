@@ -1,4 +1,4 @@
-/** Version 1: the way that every request under `/api/v1` takes. */
+/** Version 1: the steps that every request under `/api/v1` goes through. */
 import { Admission, bearerToken } from "@messaging-service/core"
 import type { Caller, CredentialsV1 } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"

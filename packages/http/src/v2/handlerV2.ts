@@ -1,4 +1,4 @@
-/** Version 2: the way that every request under `/api/v2` takes. */
+/** Version 2: the steps that every request under `/api/v2` goes through. */
 import {
   Admission,
   MediaDirectory,

@@ -1,4 +1,4 @@
-/** The service, opened. */
+/** The opened service: what `open` gives, and what each caller can do with it. */
 import type { HasId, Mode, Scope } from "./common.ts"
 import type { MediaApi } from "./media.ts"
 import type { Message, MessagesApi } from "./messages.ts"

@@ -1,4 +1,7 @@
-/** What settings must be, whether they come as variables or as options: each rule once, as it stands behind "must be". */
+/**
+ * What settings must be, whether they come as variables or as options: each rule once, in the words
+ * that follow "must be".
+ */
 
 /** Live numbers that one process may be told to take. */
 export const mostNumbers = 100_000

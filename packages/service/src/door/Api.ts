@@ -1,4 +1,4 @@
-/** Everything that one caller does in one workspace. */
+/** Everything that one caller can do in one workspace. */
 import { requestsPerDay, requestsPerMinute } from "@messaging-service/core"
 import type { Caller } from "@messaging-service/core"
 import { dailyQuota, messagesRemaining } from "@messaging-service/core/ports"

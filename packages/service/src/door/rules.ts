@@ -1,6 +1,6 @@
 /**
- * What the front door is given beside commands (options, trust, settings), held to rules. A name that is
- * misspelt must not pass for one left out, and a wrong value for the one that is used without it.
+ * What the front door is given beside commands (options, trust, settings), held to rules. A misspelt
+ * name must not count as left out, nor a wrong value as the default.
  */
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"

@@ -1,4 +1,7 @@
-/** What `open` was given, as what a service is composed of. Whatever is wrong is said before anything is made. */
+/**
+ * From the options of `open` to the settings that a service is composed of. Whatever is wrong is said
+ * before anything is made.
+ */
 import { parseSecretsKeys } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 import { Effect, Redacted } from "effect"

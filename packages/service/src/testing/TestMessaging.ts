@@ -1,4 +1,7 @@
-/** What a test holds in its hands. */
+/**
+ * What `openTest` takes and gives: a service for one test, with the controls of its time and its
+ * phones.
+ */
 import type { Api, Messaging } from "../api/Messaging.ts"
 import type { HasId, Moment } from "../api/common.ts"
 import type { EnsureWorkspace, Workspace } from "../api/operator.ts"

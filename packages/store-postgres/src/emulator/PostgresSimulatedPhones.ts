@@ -1,4 +1,4 @@
-/** The other side of the simulated wire. */
+/** `SimulatedPhones` on PostgreSQL: how each simulated phone behaves, and what was sent to it. */
 import type { Phone } from "@messaging-service/core/ports"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"

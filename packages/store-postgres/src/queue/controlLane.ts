@@ -1,4 +1,4 @@
-/** What operators set of a lane: its pauses and its pacing. */
+/** What operators set for a lane: its pauses and its pacing. */
 import { givenUpReasons, triedAgain } from "@messaging-service/core/ports"
 import type { LaneQueue, NumberId, Pacing, Pause } from "@messaging-service/core/ports"
 import type { DatabaseService } from "../database/Database.ts"

@@ -1,15 +1,16 @@
 /**
- * What a claim of deliveries takes of each lane: in rounds of one for each target; and of callbacks,
- * whose targets are without number, of each workspace no more than what it has less than its share,
- * and of all workspaces together no more than asked for.
+ * What a claim of deliveries takes of each lane: in rounds, one of each target in every round. A
+ * workspace's callbacks may have any number of targets, so of these no more are taken than its share
+ * still allows, and of all workspaces together no more than asked for.
  */
 import { sqlFunction } from "../database/Statement.ts"
 import { isLeased } from "../queue/lane.ts"
 import { heldOf, shareVariables, takeInShares } from "../queue/shares.ts"
 
 /**
- * The core's `takeInRounds`, by sums instead of a sort of all that is due. Two parts of a `with`, after the part `lane`: its `wanted` is how many may be taken of it, `ahead` and
- * `dues` hold their ids and times in order, and the ones behind them.
+ * The core's `takeInRounds`, by sums instead of a sort of all that is due. Two parts of a `with`, after
+ * the part `lane`: its `wanted` is how many may be taken of it; `ahead` and `dues` hold the ids and
+ * times of these in order, and of those after them.
  */
 export const inRounds = ({
   limit,
