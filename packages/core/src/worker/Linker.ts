@@ -4,7 +4,7 @@
  * held by a lease that is renewed while its connection is run; when the process dies the lease runs
  * out and another worker goes on with fresh codes.
  */
-import { Clock, Effect, Fiber, Option, Schedule, Stream } from "effect"
+import { Clock, Effect, Option, Schedule, Stream } from "effect"
 import { Ids } from "../Ids.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
@@ -21,7 +21,7 @@ import { makeLeasedLoop } from "./LeasedWork.ts"
 /** Attempts that one round takes of each kind at most. */
 const batch = 100
 
-/** Between the beginnings of two connections at least, in real time: a far side may end each at once. */
+/** Between the beginnings of two connections at least: a far side may end each at once. */
 const restMillis = 1000
 
 /** What a connection says is stored as soon as the store answers. */
@@ -62,7 +62,7 @@ export const makeLinker = Effect.gen(function* () {
     Effect.gen(function* () {
       const { method, numberId, phone } = held.attempt
       let goesOn = true
-      const rested = yield* Effect.forkChild(sleep(restMillis))
+      const began = yield* Clock.currentTimeMillis
       yield* linking.link({ numberId, method, phone }).pipe(
         Stream.takeWhileEffect((event) =>
           take(held, event).pipe(
@@ -78,7 +78,9 @@ export const makeLinker = Effect.gen(function* () {
         ),
         Stream.runDrain,
       )
-      if (goesOn) yield* Fiber.join(rested)
+      const rested = (yield* Clock.currentTimeMillis) - began
+      // A clock that was set back says nothing of how long it took.
+      if (goesOn && rested < restMillis) yield* sleep(restMillis - Math.max(0, rested))
       return goesOn
     })
 
