@@ -141,7 +141,7 @@ export {
   noStrikes,
   pausedUntil,
   pausesAfter,
-  triedAgain,
+  reasonOnceResumed,
 } from "./number/Breaker.ts"
 export type { Pause, PauseReason, Pauses, Strikes } from "./number/Breaker.ts"
 export { changedTo } from "./number/Connection.ts"

@@ -6,7 +6,7 @@ import {
   pausedUntil,
   pausesAfter,
   takeShares,
-  triedAgain,
+  reasonOnceResumed,
 } from "@messaging-service/core/ports"
 import type {
   ClaimedMessage,
@@ -180,7 +180,8 @@ export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
     const lane = laneOf(tables, numberId)
     const { at, reason } = lane?.changed ?? { at: now, reason: null }
     const isGivenUp = lane?.number.status === "disconnected" && reason !== null
-    if (isGivenUp && givenUpReasons.includes(reason)) lane.changed = { at, reason: triedAgain }
+    if (isGivenUp && givenUpReasons.includes(reason))
+      lane.changed = { at, reason: reasonOnceResumed }
     return controlLane(tables, numberId, now, () => ({ pauses: noPauses }))
   },
 })

@@ -25,7 +25,7 @@ import { sharedResources } from "../limit/sharedResources.ts"
 const linkTerms: LinkTerms = {
   maximumBytes: 100 * 1024 * 1024,
   inWords: "100 MiB",
-  patienceMillis: 5000,
+  placeWaitMillis: 5000,
 }
 
 /** A file that is kept for the messages of one send. */

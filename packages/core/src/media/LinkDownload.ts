@@ -30,7 +30,7 @@ const tries = 3
 export interface LinkTerms {
   readonly maximumBytes: number
   readonly inWords: string
-  readonly patienceMillis: number
+  readonly placeWaitMillis: number
 }
 
 /** There is no file, or none that may be sent; the message says why. */
@@ -101,7 +101,7 @@ export class LinkDownloads extends Context.Service<
         fetch: (workspaceId, link, terms) =>
           Effect.raceFirst(
             places.take(workspaceId),
-            Effect.andThen(sleep(terms.patienceMillis), Effect.fail(new LinksBusy())),
+            Effect.andThen(sleep(terms.placeWaitMillis), Effect.fail(new LinksBusy())),
           ).pipe(Effect.andThen(download(egress, files, workspaceId, link, terms))),
       })
     }),

@@ -21,7 +21,7 @@ import type { MediaFile, MediaReference } from "./Media.ts"
 const linkTerms: LinkTerms = {
   maximumBytes: 100_000_000,
   inWords: "100 MB",
-  patienceMillis: 30_000,
+  placeWaitMillis: 30_000,
 }
 
 const logWaiting = (error: MediaFilesError) =>

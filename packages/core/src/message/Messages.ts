@@ -37,7 +37,7 @@ const attempts = 5
  * How long a cancel waits for an attempt in flight to settle, in real time (contract: Cancelling a
  * message).
  */
-const cancelPatienceMillis = 5000
+const cancelWaitMillis = 5000
 const cancelPollMillis = 25
 
 export interface Sent {
@@ -222,14 +222,14 @@ export class Messages extends Context.Service<
         }),
         cancel: Effect.fn("Messages.cancel")(function* (given, id) {
           const caller = yield* permit(given, "cancelMessage")
-          let patience = cancelPatienceMillis
+          let waitLeft = cancelWaitMillis
           while (true) {
             const { message, inFlight } = yield* find(caller, id)
             const now = yield* Clock.currentTimeMillis
             if (inFlight && message.state === "waiting") {
-              if (patience <= 0) return yield* stillSending(message, now)
+              if (waitLeft <= 0) return yield* stillSending(message, now)
               yield* sleep(cancelPollMillis)
-              patience -= cancelPollMillis
+              waitLeft -= cancelPollMillis
               continue
             }
             // What is past its `expires_at` has expired, whether or not the sweep came by yet.

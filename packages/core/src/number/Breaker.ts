@@ -113,8 +113,8 @@ export const givenUpReasons: ReadonlyArray<ConnectionReason> = [
   "client_outdated",
 ]
 
-/** Why such a number is not connected from then on. */
-export const triedAgain = "connection_lost" satisfies ConnectionReason
+/** Why such a number is not connected once an operator has resumed it: it is tried again. */
+export const reasonOnceResumed = "connection_lost" satisfies ConnectionReason
 
 /** What the far side says of the number itself, after which only an operator lets it send again. */
 export const pauseFor = (reason: ConnectionReason | null): Pause | null =>

@@ -120,8 +120,8 @@ export const ConnectedFromTheStart = Context.Reference<boolean>("core/ConnectedF
   defaultValue: () => true,
 })
 
-/** What a number is made from, at that moment. */
-export interface NumberBirth {
+/** What a new number gets beside its body. */
+export interface NumberDefaults {
   readonly connectedFromTheStart: boolean
   readonly createdAt: number
 }
@@ -132,7 +132,7 @@ export interface NumberBirth {
  */
 export const newNumber = (
   { label = "", phone, platform, status }: typeof NumberBody.Type,
-  { connectedFromTheStart, createdAt }: NumberBirth,
+  { connectedFromTheStart, createdAt }: NumberDefaults,
   field = "status",
 ): Result.Result<Omit<SendingNumber, "id" | "workspaceId">, Refusal> =>
   status === "connected" && !connectedFromTheStart

@@ -12,7 +12,7 @@ import { parseInstant } from "../time/Instant.ts"
 import type { Described } from "./Described.ts"
 import { boundedBy } from "./bounded.ts"
 import type { ListBounds } from "./bounded.ts"
-import { taken } from "./taken.ts"
+import { expected } from "./expected.ts"
 import { codePointLength } from "./text.ts"
 
 /** An issue that stands for a code of the catalogue. */
@@ -148,7 +148,7 @@ const collect = (
       // Of a union such as "or null", the member that the value was meant for tells most.
       const telling = issue.issues.filter((inner) => inner._tag !== "InvalidType")
       return telling.length === 0
-        ? add(taken(issue.ast))
+        ? add(expected(issue.ast))
         : telling.forEach((inner) => collect(inner, path, into))
     }
     case "MissingKey":
@@ -156,7 +156,7 @@ const collect = (
     case "UnexpectedKey":
       return add("is not a known field", true)
     case "InvalidType":
-      return add(taken(issue.ast))
+      return add(expected(issue.ast))
     case "InvalidValue":
     case "Forbidden":
       return add(issue.annotations?.message ?? "is not an accepted value")

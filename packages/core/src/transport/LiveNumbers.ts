@@ -8,7 +8,7 @@ import { Clock, Deferred, Effect, FiberMap, Latch, Option, Redacted, References 
 import type { Scope } from "effect"
 import type { NumberId } from "../Ids.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
-import { keepsAway, triedAgain } from "../number/Breaker.ts"
+import { keepsAway, reasonOnceResumed } from "../number/Breaker.ts"
 import type { ConnectionReport } from "../number/Connection.ts"
 import { NumberProxies } from "../number/Proxy.ts"
 import type { Platform } from "../number/SendingNumber.ts"
@@ -198,7 +198,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       const wasKeptAway = live.isKeptAway
       live.isKeptAway = keepsAway(kept.pauseReason)
       if (live.isKeptAway) return false
-      const isResumed = wasKeptAway || (live.isGivenUp && kept.reason === triedAgain)
+      const isResumed = wasKeptAway || (live.isGivenUp && kept.reason === reasonOnceResumed)
       return isResumed || (yield* hasAnotherProxy(live, kept))
     })
 

@@ -34,7 +34,7 @@ const trustMillis = 7500
 const watchfulMillis = leaseMillis / 2
 
 /** How long one question to the store may take. */
-const patienceMillis = 2000
+const questionMillis = 2000
 
 /** How long a look waits for work on shards that are to be given to others to end. */
 const closingMillis = 1000
@@ -208,7 +208,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   const inTime = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
     Effect.raceFirst(
       Effect.asSome(question),
-      Effect.as(sleep(patienceMillis), Option.none<A>()),
+      Effect.as(sleep(questionMillis), Option.none<A>()),
     ).pipe(
       Effect.flatMap(
         Option.match({

@@ -11,14 +11,14 @@ import type { Reply } from "../route/IncomingRequest.ts"
 import { openRoute, success } from "./OpenRoute.ts"
 
 /** How long the store may take to answer, in real time. */
-const patience = "2 seconds"
+const longestWait = "2 seconds"
 
 /** The store's answer for health and metrics, whose callers do not wait for long; `otherwise` when it fails, or does not answer in time. */
 export const askStore = <A>(
   question: Effect.Effect<A, StoreUnavailable>,
   otherwise: A,
 ): Effect.Effect<A> =>
-  Effect.raceFirst(question, Effect.as(sleepInRealTime(patience), otherwise)).pipe(
+  Effect.raceFirst(question, Effect.as(sleepInRealTime(longestWait), otherwise)).pipe(
     Effect.catchTag("StoreUnavailable", () => Effect.succeed(otherwise)),
     Effect.catchDefect(() => Effect.succeed(otherwise)),
   )

@@ -1,5 +1,5 @@
 /** What operators set for a lane: its pauses and its pacing. */
-import { givenUpReasons, triedAgain } from "@messaging-service/core/ports"
+import { givenUpReasons, reasonOnceResumed } from "@messaging-service/core/ports"
 import type { LaneQueue, NumberId, Pacing, Pause } from "@messaging-service/core/ports"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integers, text } from "../database/Fields.ts"
@@ -73,7 +73,7 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
       where l.number_id = p_number;
 
       update numbers n
-      set status_reason = '${triedAgain}'
+      set status_reason = '${reasonOnceResumed}'
       where n.id = p_number
         and n.status = 'disconnected'
         and n.status_reason in (${literals(givenUpReasons)});

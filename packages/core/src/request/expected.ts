@@ -1,7 +1,7 @@
-/** What a schema takes, in words for developers: a refusal that only says "no" makes them look it up. */
+/** What a schema expects, in words for developers: a refusal that only says "no" makes them look it up. */
 import { SchemaAST } from "effect"
 
-/** Of each kind that has no values to name. */
+/** The words for each kind that has no values to name. */
 const kinds: Readonly<Partial<Record<SchemaAST.AST["_tag"], string>>> = {
   String: "a text",
   Number: "a number",
@@ -13,7 +13,7 @@ const kinds: Readonly<Partial<Record<SchemaAST.AST["_tag"], string>>> = {
 
 const wholeNumber = "a whole number"
 
-/** The words of a check that says what all of it must be, such as "a whole number from 0 to 9". */
+/** The words of a check that says all that a value must be, such as "a whole number from 0 to 9". */
 const checked = ({ checks }: SchemaAST.AST): string | undefined => {
   for (const { annotations } of checks ?? []) {
     const told = annotations?.["message"]
@@ -36,8 +36,8 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> | undefined => 
   return told === undefined ? undefined : [told]
 }
 
-/** What the schema takes, as it stands behind a field's name: `must be "live" or "test"`. */
-export const taken = (ast: SchemaAST.AST): string => {
+/** What the schema expects, in words that follow a field's name: `must be "live" or "test"`. */
+export const expected = (ast: SchemaAST.AST): string => {
   const all = [...new Set(alternatives(SchemaAST.toEncoded(ast)))]
   if (all.length === 0) return "is not an accepted value"
   const last = all.length > 1 ? ` or ${all.at(-1)}` : ""
