@@ -244,58 +244,6 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
-    it.effect("a transaction on any other database is refused, and nothing is written there", () =>
-      Effect.gen(function* () {
-        const postgres = yield* EmbeddedPostgres
-        const { database: copied, options, path, username } = yield* aDatabase
-        const anOpenShop = async () => {
-          const messaging = await opened({ ...options, worker: false })
-          const { api, shop } = await aShop(messaging)
-          const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
-          return { messaging, api, callers: [api, messaging.withKey(key)] }
-        }
-        // What is copied has no connections.
-        yield* Effect.promise(async () => (await anOpenShop()).messaging.close())
-        const others = {
-          "of another service": (yield* aDatabase).database,
-          "that is a copy": (yield* postgres.createDatabase(copied)).database,
-          "without a service": (yield* postgres.createDatabase()).database,
-        }
-        yield* Effect.promise(async () => {
-          const { api: own, callers } = await anOpenShop()
-          for (const [name, database] of Object.entries(others)) {
-            const pool = new Pool({ host: dirname(path), user: username, database, max: 2 })
-            if (name === "of another service") {
-              const store = { pool }
-              const other = await opened({ ...options, store, worker: false })
-              await aShop(other)
-              await other.close()
-            }
-            const client = await pool.connect()
-            for (const api of callers) {
-              await client.query("begin")
-              const { code, field, message } = await failure(
-                api.messages.send({ to: { phone }, text: "No" }, { transaction: client }),
-              )
-              assert.deepStrictEqual([code, field], ["validation_failed", "transaction"], name)
-              assert.match(message, /must be on the database/)
-              // It is usable, and as it was.
-              const { rows } = await client.query("show idle_in_transaction_session_timeout")
-              assert.deepStrictEqual(Object.values(rows[0]), ["0"])
-              await client.query("commit")
-            }
-            if (name !== "without a service") {
-              const { rows } = await client.query("select from messaging.messages")
-              assert.lengthOf(rows, 0)
-            }
-            client.release()
-            await pool.end()
-          }
-          assert.lengthOf(await all(own.messages.list()), 0)
-        })
-      }),
-    )
-
     it.effect("a transaction that may not write what a send writes is refused, and why", () =>
       Effect.gen(function* () {
         const { path, username, database, options } = yield* aDatabase

@@ -5,7 +5,7 @@
 import { CallersTransactions } from "@messaging-service/core/ports"
 import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
-import { callersTransactions, identityPlace, identityWith } from "./database/CallersTransaction.ts"
+import { callersTransactions, identity, identityPlace } from "./database/CallersTransaction.ts"
 import type { DatabaseService } from "./database/Database.ts"
 import { bigint, text } from "./database/Fields.ts"
 import { given, statement } from "./database/Statement.ts"
@@ -51,15 +51,15 @@ insert into service_secrets (name, value)
 values ($place, $mark)
 on conflict (name) do update
 set name = excluded.name
-returning ${identityWith("value")} as identity`
+returning ${identity} as identity`
 
 /** A store of one process alone has no transactions of callers. */
 export const transactionsOn = (database: DatabaseService) =>
   database.joinable
     ? Effect.gen(function* () {
         const mark = (yield* Random.next).toString(36).slice(2)
-        const identity = yield* ownIdentity.one<string>(database, { place: identityPlace, mark })
-        return callersTransactions(database.schema, identity)
+        const own = yield* ownIdentity.one<string>(database, { place: identityPlace, mark })
+        return callersTransactions(database.schema, own)
       })
     : Effect.succeed(CallersTransactions.none)
 

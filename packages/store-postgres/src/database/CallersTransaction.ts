@@ -35,9 +35,11 @@ const boundIdle = `set_config(
 /** Where a store keeps what it is told from others by. */
 export const identityPlace = "store-identity"
 
-/** By what a store is told from others: what it was given once, and its database, for a copy has the same mark. */
-export const identityWith = (mark: string): string =>
-  `${mark} || ' in ' || (
+/**
+ * By what a store is told from others, of its row at that place: what it was given once; and, since a
+ * copy has the same mark, the ids of its table and its database, of which a restored dump may share one.
+ */
+export const identity = `value || ' in ' || tableoid || ' of ' || (
     select d.oid
     from pg_catalog.pg_database d
     where d.datname = current_database()
@@ -250,8 +252,8 @@ const onlyFails = (cause: Cause.Cause<unknown>): boolean =>
 /** Those of a store on which there are such transactions. */
 export const callersTransactions = (
   schema: string,
-  identity: string,
+  own: string,
 ): typeof CallersTransactions.Service => {
-  const mark = `(select value from service_secrets where name = '${identityPlace}')`
-  return { join: joinTransaction({ schema, identity, met: qualifier(schema)(identityWith(mark)) }) }
+  const met = `(select ${identity} from service_secrets where name = '${identityPlace}')`
+  return { join: joinTransaction({ schema, identity: own, met: qualifier(schema)(met) }) }
 }
