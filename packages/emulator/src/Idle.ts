@@ -11,7 +11,7 @@ const pollMillis = 5
  * How long the same attempts, which this process does not see waiting, may stay in flight before
  * they are taken to be another process's wait on the clock, in real time.
  */
-const patienceMillis = 2000
+const waitMillis = 2000
 
 /**
  * Which attempts wait for the service's clock alone. Behind an adjustable clock a latency, or a phone
@@ -89,11 +89,11 @@ export class Idle extends Context.Service<
       const housekeeping = yield* Housekeeping
 
       const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
-        let patient = true
+        let mayChange = true
         let lastSeen = ""
-        const patience = yield* FiberHandle.make()
-        const outOfPatience = Effect.sync(() => {
-          patient = false
+        const waitTimer = yield* FiberHandle.make()
+        const waitedEnough = Effect.sync(() => {
+          mayChange = false
         })
         for (;;) {
           // A fiber that was woken by time moving on runs before it is judged to be waiting.
@@ -104,11 +104,11 @@ export class Idle extends Context.Service<
           const seen = inHands.map(({ attempt }) => attempt).join()
           if (seen !== lastSeen) {
             lastSeen = seen
-            patient = true
+            mayChange = true
             // Looks are not counted for it: those at a busy store take their time.
-            yield* FiberHandle.run(patience, Effect.andThen(sleep(patienceMillis), outOfPatience))
+            yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))
           }
-          const allWait = !patient || inHands.every(({ numberId }) => waiting.has(numberId))
+          const allWait = !mayChange || inHands.every(({ numberId }) => waiting.has(numberId))
           // Time stands still until a call or a round of housekeeping has ended.
           if (!isDue && allWait && !isCalling && !housekeeping.isUnderWay) return nextDue
           if (isDue) yield* wakeAll

@@ -94,7 +94,7 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
   return failure === undefined ? refuse("internal_error") : refusalOfStore(failure.error)
 }
 
-/** Those paths, a part for each first segment. */
+/** The parts for those routes: one for each first segment of their paths. */
 const openParts = (
   routes: ReadonlyArray<OpenRoute>,
   places: Part["places"],
@@ -148,7 +148,7 @@ const allParts = Effect.gen(function* () {
   return parts
 })
 
-/** Runs what needs a place, if there is one; else it is refused before any work. */
+/** Does the work if there is a place for it; else it is refused before any work. */
 const placed = <A, E>(places: Part["places"], work: () => Effect.Effect<A, E>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => places.take()),

@@ -42,8 +42,8 @@ const counterOf = ({ labels }: Route, status: number) =>
   })
 
 /**
- * Makes what counts one request, and how many seconds it took, into the registry of metrics that is
- * in force where it is made.
+ * Makes the function that counts a request, and how many seconds it took. It writes to the registry of
+ * metrics of the context in which it was made.
  */
 export const requestMeter = Effect.map(Effect.context<never>(), (context) => {
   const routes = new Map<string, Route>()

@@ -117,7 +117,7 @@ export const limitsOf = (lane: Lane, row: MessageRow, now: number, sendCap: Quot
   )
 }
 
-/** The number has that status from now on; the same one again only tells why. */
+/** The number has that status from now on. Where it has it already, only the reason may change. */
 export const setStatus = (
   lane: Lane,
   change: Pick<SendingNumber, "phone" | "status">,
@@ -223,7 +223,7 @@ export const release = (tables: Tables, lane: Lane, now: number, again: boolean)
   if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(tables, row)
 }
 
-/** Of a message that waits. */
+/** Whether a waiting message is in flight. */
 export const isInFlight = (row: MessageRow): boolean =>
   isInHands({ leased: row.lane.inFlight?.row === row, interruptions: row.interruptions })
 

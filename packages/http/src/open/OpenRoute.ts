@@ -84,7 +84,7 @@ const tags = [
   { name: "Service", description: "Health, metrics and documentation." },
 ]
 
-/** Those of them that are served here, in the document. */
+/** The routes that are served, for the document. */
 export const documentOpen = (routes: ReadonlyArray<OpenRoute>): DescribedPart => ({
   name: "Open to all",
   tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),

@@ -47,8 +47,8 @@ ${Object.entries(catalogue).map(row).join("\n")}
 `
 
 /**
- * What is made of the public address the first time that it is asked for; those who ask meanwhile
- * wait for it. Nothing is kept of an attempt that was interrupted.
+ * Makes something from the public address the first time that it is asked for, and keeps it; those who
+ * ask meanwhile wait. Nothing is kept of an attempt that was interrupted.
  */
 const remembered = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
   let last: { readonly publicUrl: string; readonly made: A } | undefined
@@ -82,7 +82,7 @@ export const docsRoutes = Effect.fnUntraced(function* (
     Effect.map(document(url), (made) => new TextEncoder().encode(JSON.stringify(made))),
   )
   const html = remembered((url) =>
-    // What makes it takes half a second to load, and many a service is never asked for it.
+    // The module takes half a second to load, and many services are never asked for the page.
     Effect.promise(() => import("./apiPage.ts")).pipe(
       Effect.flatMap(({ apiPage }) => Effect.flatMap(document(url), apiPage)),
     ),

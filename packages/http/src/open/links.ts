@@ -17,7 +17,7 @@ import { content, openRoute, success } from "./OpenRoute.ts"
 
 interface ByteRange {
   readonly start: number
-  /** Behind the last byte. */
+  /** The place after the last byte. */
   readonly end: number
 }
 
@@ -72,7 +72,7 @@ const contentDisposition = (mimeType: string, fileName: string): string => {
   return `${kind}; filename="${asciiName(fileName)}"; filename*=UTF-8''${extendedName(fileName)}`
 }
 
-/** A part is sent only when the client's other parts are of the same content. */
+/** A part is sent only when the parts that the client has already are of the same content. */
 const rangeHeader = ({ request }: IncomingRequest, etag: string): string | undefined => {
   const condition = request.headers["if-range"]
   return condition === undefined || condition === etag ? request.headers["range"] : undefined

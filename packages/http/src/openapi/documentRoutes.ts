@@ -70,7 +70,7 @@ const refusedReading = (takes: Takes<unknown> | undefined): ReadonlyArray<Refuse
       return [...refusedBody, "invalid_json"]
     case "file":
       return refusedBody
-    // A parameter that is not known is refused, where none is known too.
+    // An unknown parameter is refused, also by operations that take none.
     default:
       return ["validation_failed"]
   }
@@ -196,7 +196,7 @@ const refusedByOperator: ReadonlyArray<Refused> = [
   "service_unavailable",
 ]
 
-/** What stands in a workspace is looked for there, and asked of a member. */
+/** Whatever is in a workspace may be missing there, and asks for a role in it. */
 const refusedWithin = ({ path }: OperatorRoute): ReadonlyArray<Refused> =>
   path.startsWith(`${workspacePath}/`) ? ["workspace_not_found", "role_required"] : []
 

@@ -57,7 +57,7 @@ interface Shared {
   readonly responses: ReturnType<typeof makeComponents>
 }
 
-/** The same names with a value made of each of theirs. */
+/** A record with the same names, each value made from the one before. */
 const mapped = <A, B>(record: Readonly<Record<string, A>>, make: (value: A) => B) =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, make(value)]))
 

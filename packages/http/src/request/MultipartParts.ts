@@ -87,7 +87,7 @@ const hasEmptyBoundary = (contentType: string | undefined): boolean =>
 /** What the parser has found so far. */
 const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
   const waiting: Array<FormPart> = []
-  /** Of the body as a whole; behind its last boundary nothing matters any more. */
+  /** The state of the whole body; after its last boundary nothing matters any more. */
   const state: { problem: FormProblem | undefined; done: boolean } = {
     problem: hasEmptyBoundary(headers["content-type"]) ? malformed : undefined,
     done: false,

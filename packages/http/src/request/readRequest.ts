@@ -65,7 +65,7 @@ export const readRequest = <E, R>(
     ),
   )
 
-/** A few fields that do not belong here are read, to be told that they do not. */
+/** A few fields that do not belong here are read, so that the refusal can name them. */
 const limits: FormLimits = {
   fileParts: ["file"],
   fileBytes: maximumFileBytes,

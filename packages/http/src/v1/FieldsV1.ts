@@ -26,7 +26,7 @@ export interface FieldV1<A> {
   readonly read: (body: BodyV1, name: string) => A
 }
 
-/** Something was given, and it is no such thing. */
+/** Something was given that cannot be read as what the field holds. */
 export const unreadable = Symbol("unreadable")
 
 export type Lenient<A> = A | null | typeof unreadable
@@ -172,7 +172,7 @@ export interface LimitV1 {
 export const limitField = ({ most, otherwise }: LimitV1) =>
   integer(`Records of a page; ${otherwise} when left out, at most ${most}.`)
 
-/** What is more than there may be is as much as there may be. */
+/** A larger limit than is allowed counts as the largest. */
 export const limitOf = (given: Lenient<number>, { most, otherwise }: LimitV1) =>
   Result.map(within(given, otherwise, 1, Infinity, "invalid_limit"), (limit) =>
     Math.min(limit, most),

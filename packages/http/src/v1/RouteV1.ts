@@ -36,7 +36,7 @@ export interface InputV1 {
 }
 
 export interface UploadV1 {
-  /** Null when the client gave none that is one. */
+  /** Null when the client gave no name, or none that can be one. */
   readonly fileName: string | null
   readonly content: SpooledContent
 }

@@ -56,7 +56,8 @@ type Recipients = RecipientV1 | ReadonlyArray<RecipientV1>
 const isList = (to: Recipients): to is ReadonlyArray<RecipientV1> => Array.isArray(to)
 
 /**
- * A number that was named is wrong for these recipients; that none was named is a refusal of its own.
+ * Where the number that a send names cannot reach these recipients, it is refused as not found; a send
+ * that names none keeps the refusal.
  */
 export const ofNumber = (from: number | null, refusal: Refusal): Refusal => {
   const { code, field } = refusal

@@ -60,7 +60,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
   const media = yield* MediaDirectory
   const find = routeFinder(routes)
 
-  /** Counts a request that is answered 404 or 405 whatever becomes of the counting. */
+  /** Counts a request that is answered 404 or 405; that answer stands even when the counting fails. */
   const note = (incoming: IncomingRequest) =>
     admission.noteV2(authorizationOf(incoming.request), addressOf(incoming.request)).pipe(
       Effect.map((rate) => (rate === null ? undefined : showRate(incoming, rate))),
@@ -90,7 +90,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
     // Share of the requests under way
     yield* takeWorkspaceShare(places, caller.workspace.id)
 
-    // Scope, limited keys: the services ask the same gate, but only behind the body
+    // Scope, limited keys: the services ask the same gate, but only once the body was read
     const permitted = yield* permit(caller, route.id)
 
     // Idempotency-Key
