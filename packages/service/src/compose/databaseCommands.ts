@@ -31,7 +31,7 @@ const commands: Readonly<
   Record<string, (store: Postgres) => Effect.Effect<string, StoreUnavailable>>
 > = { migrate, "move-tables": moveTables }
 
-/** Does what a command says, and answers with what is true then. */
+/** Does what a command says, and answers with a line that says what is true afterwards. */
 export const databaseCommand = (
   name: string,
   store: StoreChoice,

@@ -73,7 +73,7 @@ const usable = ({ isUsable, mend, what }: SecretKind, file: string, text: string
       )
 }
 
-/** An operation on the disk; undefined when it fails with that code. */
+/** Runs an operation on the disk; gives undefined when that fails with the given code. */
 const unless = <A>(
   { what }: Pick<SecretKind, "what">,
   code: string,

@@ -63,7 +63,7 @@ const layerTime = ({ clock, store }: ComposedSettings) =>
       )
     : layerSystemTime
 
-/** Two processes that live at different times are hard to understand without a word. */
+/** A log line, because processes whose times differ are hard to understand without one. */
 const layerSystemTime = Layer.effectDiscard(
   Effect.gen(function* () {
     const offset = yield* (yield* ClockStore).offset
@@ -86,7 +86,7 @@ const noDisk = Effect.fail(
   new MediaFilesError({ reason: "io", cause: new Error("there is no disk that keeps files") }),
 )
 
-/** Links are fetched by way of the memory; what is to stay cannot be kept, read or removed. */
+/** What links lead to is held in memory until it is sent; files cannot be kept, read or removed. */
 const layerMediaWithoutDisk = Layer.effect(
   MediaFiles,
   Effect.map(MediaFiles, (passing) =>

@@ -2,7 +2,7 @@
 import { Data, Effect } from "effect"
 import { CannotStart } from "./CannotStart.ts"
 
-/** The choice that has a package of its own and no variable that names it. */
+/** What the embedded database is called where its package is missing: no variable names that choice. */
 export const embeddedDatabase = "the embedded database"
 
 /** Codes of Node for a module that is not there. */

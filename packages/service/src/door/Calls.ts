@@ -40,7 +40,7 @@ export const makeCalls = (
   const idle = Latch.makeUnsafe(true)
   const cutOff = Latch.makeUnsafe(false)
   const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
-  /** Of each call that is under way, what settles its promise in its place. */
+  /** For each call that is under way: what settles its promise without waiting for it. */
   const underWay = new Set<() => void>()
   /** What later calls wait for, such as a listener that is to hear of them. */
   let before: Promise<unknown> | null = null

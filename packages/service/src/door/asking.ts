@@ -37,7 +37,7 @@ export const repeatable = (
   if (wrong !== undefined) return Effect.fail(wrong)
   const given: unknown = options?.idempotencyKey
   if (given === undefined) return Effect.succeed(null)
-  // Made a text, null and an object would each be one key for everything.
+  // Not made a text first: all objects would become one key, and so would null.
   return Effect.fromResult(parseIdempotencyKey([isText(given) ? given : ""])).pipe(
     Effect.mapError((refusal) =>
       refuse(refusal.code, { field: "idempotencyKey", message: keyRule }),
@@ -56,7 +56,7 @@ export const made = <A extends object>(record: A, replayed: boolean): Made<A> =>
   replayed,
 })
 
-/** Records of a page of a loop, where the caller does not say. */
+/** How many records a page has when a caller loops over a list and names no `limit`. */
 const loopLimit = 100
 
 /** Makes a list of what `load` finds. */
@@ -66,7 +66,7 @@ export const listing = <A, B, Query extends PageOptions>(
   load: (query: Query & ListPage) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
   show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
 ): Listing<B> => {
-  // Spread, what is no object would pass for one that names nothing.
+  // Looked at before it is spread, since what is no object would then count as one without fields.
   const wrong = refusalOf(must("an object", isObject), query ?? undefined, "query")
   const page = (asked: Query & ListPage): Promise<Page<B>> =>
     run(

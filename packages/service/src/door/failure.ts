@@ -61,7 +61,7 @@ const ofCalls: Readonly<Partial<Record<Code, OfCall>>> = {
 
 const notAnObject = "The command must be an object."
 
-/** A problem in the words of a program; what was said of this very case stays. */
+/** A problem in words for a program; a message of its own stays as it is. */
 const inCalls = (problem: Refusal["errors"][number]): Refusal["errors"][number] => {
   const { code, field, message } = problem
   if (message === bodyRule) return { ...problem, message: notAnObject }

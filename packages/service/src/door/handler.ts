@@ -4,7 +4,7 @@ import type { Context } from "effect"
 import type { HandlerOptions } from "../api/options.ts"
 import type { ComposedService } from "../compose/index.ts"
 
-/** `/messaging` for whatever way it was written in; empty for the root. */
+/** The path in one spelling, such as `/messaging`; empty for the root. */
 export const basePathOf = ({ basePath = "" }: HandlerOptions): string =>
   basePath.replace(/^\/*(.*?)\/*$/, (_, inner: string) => (inner === "" ? "" : `/${inner}`))
 

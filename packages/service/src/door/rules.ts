@@ -6,7 +6,7 @@ import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import { Data } from "effect"
 
-/** One thing that is wrong: where, and what is to be said behind its name. */
+/** One thing that is wrong: where, and the words that follow its name. */
 export interface Wrong {
   readonly field: string
   readonly rule: string
@@ -18,7 +18,7 @@ export type Rule = (value: unknown, field: string) => ReadonlyArray<Wrong>
 /** A rule for every name that something can have: one that is missing does not compile. */
 export type RulesOf<A> = { readonly [Name in keyof A]-?: Rule }
 
-/** What must be so; `rule` stands behind "must be". */
+/** A rule that a value must keep; `rule` are the words that follow "must be". */
 export const must =
   (rule: string, holds: (value: unknown) => boolean): Rule =>
   (value, field) =>
@@ -147,7 +147,7 @@ export const wrongOptions = (rule: Rule, options: unknown): WrongOptions | undef
 export const refusalOf = (rule: Rule, given: unknown, field = ""): Refusal | undefined => {
   const [first, ...others] = (given === undefined ? [] : rule(given, field)).map((wrong) => ({
     code: "validation_failed" as const,
-    // Doubled, an underscore is shown as it was given.
+    // A doubled underscore is shown as the one that was given.
     field: wrong.field.replaceAll("_", "__"),
     message: wrong.rule,
   }))

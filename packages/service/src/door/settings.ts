@@ -76,7 +76,7 @@ const required = <A>(
     : Effect.succeed(value)
 }
 
-/** The same of one that may be left out. */
+/** The same for a setting that may be left out. */
 const parsed = <A>(
   name: string,
   given: string | undefined,

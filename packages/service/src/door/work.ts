@@ -15,7 +15,10 @@ const drainOptions = fields<DrainOptions>({ atMostMillis: millis })
 /** How long what overran may take to end once it is interrupted: its database may be frozen. */
 export const cutOffMillis = 1000
 
-/** Its exit, or null where it takes longer than so long in real time: then it goes on beside what follows. */
+/**
+ * The exit of an effect; null where it takes longer than `atMost` in real time: it then goes on beside
+ * what follows.
+ */
 export const exitWithin = <A, E, R>(atMost: number, effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
     Effect.raceFirst(Fiber.await(fiber), Effect.as(sleepInRealTime(atMost), null)),
