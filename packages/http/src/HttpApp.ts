@@ -162,7 +162,9 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
   const meter = yield* requestMeter
   const options = yield* HttpOptions
   const { cameTooLate, cutOff } = options
-  const ended = cutOff === undefined ? null : Effect.andThen(cutOff, Effect.fail(serviceBusy))
+  // How far it came is not known, so that it is no refusal after which all may be repeated.
+  const ended =
+    cutOff === undefined ? null : Effect.andThen(cutOff, Effect.fail(refuse("internal_error")))
   const publicUrl = publicUrlOf(options)
 
   const answer = (request: HttpServerRequest) => {

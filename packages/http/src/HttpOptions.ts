@@ -29,7 +29,7 @@ export interface HttpSettings {
   readonly clientAddress?: (request: Request) => string
   /** Whether a web-standard request came after the service was closed: it is answered 503. */
   readonly cameTooLate?: (request: Request) => boolean
-  /** Returns once requests that are still under way are to be ended: they are answered 503 then. */
+  /** Returns once requests that are still under way are to be ended: they are answered 500 then. */
   readonly cutOff?: Effect.Effect<void>
 }
 

@@ -179,8 +179,8 @@ export interface Messaging {
   /**
    * Ends the service. It takes no more calls (they fail with `closed`), waits at most `shutdownMillis` for
    * what is under way (requests too) and until listeners have heard of it, and lets go of everything.
-   * What takes longer is broken off: a call fails with `closed`, and may have been done all the same; a
-   * request is answered 503 `service_unavailable`; sources of uploads and bodies are cancelled; a drain
+   * What takes longer is broken off, and may have been done all the same: a call fails with `closed`, a
+   * request is answered 500 `internal_error`; sources of uploads and bodies are cancelled; a drain
    * resolves with `finished: false`. A PostgreSQL or a collector that does not answer holds it up for 3 seconds more at most. What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
    */
   readonly close: () => Promise<void>

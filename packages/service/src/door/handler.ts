@@ -14,11 +14,16 @@ const unmounted = (): Response =>
     { status: 404 },
   )
 
-/** The answer to a request that was under way when the service closed, and cannot be ended. */
+/** The answer to a request that was under way when the service closed, and cannot be ended: it may be done. */
 export const closedAnswer = (): Response =>
   Response.json(
-    { error: { code: "service_unavailable", message: "The messaging service is closed." } },
-    { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" } },
+    {
+      error: {
+        code: "internal_error",
+        message: "The messaging service is closed. Retry later with the same Idempotency-Key.",
+      },
+    },
+    { status: 500, headers: { "cache-control": "no-store" } },
   )
 
 /** What a handler is told of the service behind it. */
