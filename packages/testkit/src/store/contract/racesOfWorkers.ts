@@ -46,6 +46,7 @@ const worker = (
         claimed,
         now,
         leaseUntil,
+        latest: now,
         settled: "lost",
       }))
       attempts.push(...begun)

@@ -69,6 +69,8 @@ interface Storm {
   readonly ended: Array<MessageId>
   topUps: number
   now: number
+  /** The latest moment of a claim. */
+  latestClaim: number
   /** Set for the last part: every worker finishes what there is. */
   calm: boolean
 }
@@ -145,12 +147,20 @@ const work = (storm: Storm, late: Array<Attempt>) =>
   Effect.gen(function* () {
     const now = yield* later(storm)
     const leaseUntil = now + 10 * oneSecond
+    storm.latestClaim = Math.max(storm.latestClaim, now)
     const claims = yield* claim(storm.numbers, {
       now,
       leaseUntil,
       limit: 1 + (yield* below(4)),
     })
-    const begun = claims.map((claimed): Attempt => ({ claimed, now, leaseUntil, settled: "lost" }))
+    const latest = storm.latestClaim
+    const begun = claims.map((claimed): Attempt => ({
+      claimed,
+      now,
+      latest,
+      leaseUntil,
+      settled: "lost",
+    }))
     storm.attempts.push(...begun)
     yield* Effect.yieldNow
     for (const attempt of begun) {
@@ -250,6 +260,7 @@ export const storms: Topic = (it, options) => {
           ended: [],
           topUps: 0,
           now: era,
+          latestClaim: era,
           calm: false,
         }
 
