@@ -217,6 +217,7 @@ export { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 export type { ClaimedDelivery, DeliveryQuery, DeliveryResult } from "./queue/DeliveryQueue.ts"
 export {
   cappedUntil,
+  holdsLease,
   holdsUntil,
   isClaimable,
   isInHands,

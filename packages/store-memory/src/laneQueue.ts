@@ -1,6 +1,7 @@
 /** `LaneQueue` in memory: which lane has its turn, and who may settle it. */
 import {
   givenUpReasons,
+  holdsLease,
   isOwned,
   noPauses,
   pausedUntil,
@@ -103,7 +104,9 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
 /** The lane, if this lease is still the one under which it has a message in flight. */
 const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | undefined => {
   const lane = tables.lanes.get(numberId)
-  return lane !== undefined && lane.inFlight !== null && lane.lease === lease ? lane : undefined
+  if (lane === undefined) return undefined
+  const leaseUntil = lane.inFlight?.leaseUntil ?? null
+  return holdsLease({ lease: lane.lease, leaseUntil }, lease) ? lane : undefined
 }
 
 /** Settles one attempt; the message's id, or undefined when the lease is no longer the lane's. */

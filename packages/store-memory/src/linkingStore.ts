@@ -4,6 +4,7 @@ import {
   hasEnded,
   hasPhone,
   holdsAllNumbers,
+  holdsLease,
   isCrowded,
   isOwned,
   linksItself,
@@ -58,7 +59,7 @@ const rowOf = (tables: Tables, id: LinkingId): LinkingRow | undefined =>
 
 const heldRow = (tables: Tables, id: LinkingId, lease: number): LinkingRow | undefined => {
   const row = rowOf(tables, id)
-  return row !== undefined && row.leaseUntil !== null && row.lease === lease ? row : undefined
+  return row !== undefined && holdsLease(row, lease) ? row : undefined
 }
 
 const byEnd = (a: LinkingRow, b: LinkingRow): number =>

@@ -1,5 +1,11 @@
 /** `NumberCheckStore` in memory. */
-import { canBeAsked, checkAfter, isAskedBy, takeShares } from "@messaging-service/core/ports"
+import {
+  canBeAsked,
+  checkAfter,
+  holdsLease,
+  isAskedBy,
+  takeShares,
+} from "@messaging-service/core/ports"
 import type {
   CheckClaimQuery,
   CheckResultStatus,
@@ -144,9 +150,7 @@ export const numberCheckStore = (tables: Tables): Steps<typeof NumberCheckStore.
 
   settle: (settlement, now) => {
     const row = tables.checks.get(settlement.id)
-    if (row === undefined || row.leaseUntil === null || row.lease !== settlement.lease) {
-      return false
-    }
+    if (row === undefined || !holdsLease(row, settlement.lease)) return false
     row.leaseUntil = null
     if (settlement._tag === "Answered") {
       answer(tables, row, settlement, now)

@@ -118,6 +118,7 @@ const onceInSql: ReadonlyArray<readonly [what: string, words: RegExp, home: stri
   ["what may have left", /\.interruptions > 0/, "queue/lane.ts"],
   ["which lanes can be claimed", /connected or /, "queue/lane.ts"],
   ["messages of limited plans", /plan_messages_remaining is /, "workspace/workspaceRow.ts"],
+  ["who holds a lease", /\.lease = /, "queue/lane.ts"],
   ["shares of workspaces", /array_position\([^,]*workspaces/, "queue/shares.ts"],
   ["subscriptions", /\.type = any/, "webhook/queueDeliveries.ts"],
   ["which endpoints run", /disabled_reason is (not )?null/, "webhook/queueDeliveries.ts"],

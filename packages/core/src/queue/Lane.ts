@@ -15,6 +15,21 @@ export const laneLeaseMillis = 30_000
 export const isLeased = (leaseUntil: number | null, now: number): boolean =>
   leaseUntil !== null && leaseUntil > now
 
+/** What stands with something that is claimed. */
+interface Claimed {
+  /** Of the latest claim; grows with each. */
+  readonly lease: number
+  /** Null while it is not claimed. */
+  readonly leaseUntil: number | null
+}
+
+/**
+ * Whether a lease is the one under which something is claimed now, so that its holder may settle or renew
+ * it: also when it has run out, as long as no other worker has claimed it again.
+ */
+export const holdsLease = (claimed: Claimed, lease: number): boolean =>
+  claimed.leaseUntil !== null && claimed.lease === lease
+
 /** How the attempts at one message stand. */
 export interface Attempts {
   /** Whether a lease hands it out. */

@@ -13,7 +13,7 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"
 import { given, joined, part, single, statement } from "../database/Statement.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
-import { isFree, isOwned, ownedColumns } from "../queue/lane.ts"
+import { holdsLease, isFree, isOwned, ownedColumns } from "../queue/lane.ts"
 import { fitsShare, sharesColumns } from "../queue/shares.ts"
 import {
   callConnection,
@@ -106,7 +106,7 @@ update linking_attempts a
 set lease_until = $leaseUntil
 from unnest($ids::text[], $leases::bigint[]) held (id, lease)
 where a.id = held.id
-  and a.lease = held.lease
+  and ${holdsLease("a", "held.lease")}
 returning a.id`
 
 /** A QR code that is there already is not reported again: the answer of the store may get lost. */
@@ -118,7 +118,7 @@ with before as (
   select a.number_id, a.qr_text
   from linking_attempts a
   where a.id = $id
-    and a.lease = $lease
+    and ${holdsLease("a", "$lease")}
   for no key update
 ),
 shown as (

@@ -14,7 +14,7 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, single, sqlFunction, statement, taking } from "../database/Statement.ts"
-import { isOpen, isOwned, ownedFields, ownedParameters } from "../queue/lane.ts"
+import { holdsLease, isOpen, isOwned, ownedFields, ownedParameters } from "../queue/lane.ts"
 import { fitsShare, sharesFields } from "../queue/shares.ts"
 
 /** The core's `canBeAsked`, by the lane of the check's number. */
@@ -176,8 +176,7 @@ export const answerCheck = sqlFunction(
     perform
     from number_checks c
     where c.id = p_id
-      and c.lease = p_lease
-      and c.lease_until is not null
+      and ${holdsLease("c", "p_lease")}
     for no key update;
     if not found then
       return false;
@@ -219,8 +218,7 @@ set lease_until = null,
   next_due = $due,
   tries = c.tries + $tries
 where c.id = $id
-  and c.lease = $lease
-  and c.lease_until is not null
+  and ${holdsLease("c", "$lease")}
 returning true`
 
 /** Settles a claimed check, if its lease is still the check's: answers, or another try. */

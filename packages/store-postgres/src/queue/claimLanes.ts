@@ -29,6 +29,7 @@ import type { MessageRow } from "../message/messageRow.ts"
 import { numberTable, toNumber } from "../number/numberRow.ts"
 import {
   firstWaiting,
+  holdsLease,
   holdsUntil,
   isClaimable,
   isOwned,
@@ -267,8 +268,7 @@ with held as materialized (
   from lanes l
   join unnest($numbers::bigint[], $leases::bigint[]) asked (number_id, lease)
     on asked.number_id = l.number_id
-    and asked.lease = l.lease
-  where l.lease_until is not null
+  where ${holdsLease("l", "asked.lease")}
     -- One that another transaction holds for long must not keep the others from being prolonged.
     and (select set_config('lock_timeout', $patience, true)) is not null
   order by l.number_id

@@ -19,6 +19,10 @@ export const isLeased = (row: string, now: string): string => `${row}.lease_unti
 export const isFree = (row: string, now: string): string =>
   `(${row}.lease_until is null or ${row}.lease_until <= ${now})`
 
+/** The core's `holdsLease`. */
+export const holdsLease = (row: string, lease: string): string =>
+  `(${row}.lease = ${lease} and ${row}.lease_until is not null)`
+
 export const inHands = (message: string, lane: string): string => `coalesce(
   ${lane}.head_id = ${message}.id
     and (${lane}.lease_until is not null or ${lane}.interruptions > 0),

@@ -25,6 +25,7 @@ import { anyQueued } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import {
   firstWaiting,
+  holdsLease,
   limitsRecipients,
   lockLanes,
   nextDueAfter,
@@ -81,8 +82,7 @@ export const settleAttempts = sqlFunction(
       from unnest(p_number_id, p_lease, p_message_id) with ordinality
         s (number_id, lease, message_id, place)
       join lanes l on l.number_id = s.number_id
-      where l.lease = s.lease
-        and l.lease_until is not null
+      where ${holdsLease("l", "s.lease")}
         and l.head_id = s.message_id
       order by s.number_id, s.place
     ) held;

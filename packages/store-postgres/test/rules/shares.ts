@@ -4,6 +4,7 @@ import {
   crowdedOf,
   givePlaces,
   heldBy,
+  holdsLease,
   isLeased,
   isToldOf,
   modesSeenBy,
@@ -26,19 +27,24 @@ import { compare, draw, iso } from "./compare.ts"
 const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)
 
 export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
-  it.effect("whether a lease lasts", () =>
+  it.effect("whether a lease lasts, and who holds it", () =>
     compare("leases", {
-      rows: { l: "lanes", q: "(now timestamptz)" },
+      rows: { l: "lanes", q: "(now timestamptz, lease bigint)" },
       sql: `json_build_array(
-        coalesce(${sql.isLeased("l", "q.now")}, false), not ${sql.isFree("l", "q.now")}
+        coalesce(${sql.isLeased("l", "q.now")}, false), not ${sql.isFree("l", "q.now")},
+        ${sql.holdsLease("l", "q.lease")}
       )`,
       draw: Effect.gen(function* () {
         const leaseUntil = yield* draw.maybe(draw.time)
         const now = yield* draw.time
+        const [latest, lease] = [yield* draw.below(3), yield* draw.below(3)]
         const lasts = isLeased(leaseUntil, now)
         return {
-          facts: { l: { lease_until: iso(leaseUntil) }, q: { now: iso(now) } },
-          core: [lasts, lasts],
+          facts: {
+            l: { lease: latest, lease_until: iso(leaseUntil) },
+            q: { now: iso(now), lease },
+          },
+          core: [lasts, lasts, holdsLease({ lease: latest, leaseUntil }, lease)],
         }
       }),
     }),
