@@ -3,7 +3,7 @@
  * transport's table says of its end. A number is never connected again in a loop after the far side said
  * that it must not be.
  */
-import { Clock, Deferred, Effect, Random, Redacted, Semaphore } from "effect"
+import { Cause, Clock, Deferred, Effect, Random, Redacted, Semaphore } from "effect"
 import type { Scope } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
@@ -248,6 +248,15 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
         Effect.ensuring(
           connect(live, connectingOf(live)),
           Effect.sync(() => closeConnection(live)),
+        ),
+      ).pipe(
+        // A bug, or it was cut off elsewhere: the number would stay away for as long as the process runs.
+        Effect.catchCause((cause) =>
+          Cause.hasFails(cause)
+            ? Effect.failCause(cause)
+            : Effect.as(logTrouble("a connection broke off", cause, Effect.logError), {
+                _tag: "Again",
+              } as const),
         ),
       )
       let failures = 0

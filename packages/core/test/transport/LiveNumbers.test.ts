@@ -57,6 +57,23 @@ it.effect("a listener that ends closes all connections, and the next one opens t
   }),
 )
 
+it.effect("a number whose connection breaks by a bug, or is cut off, is connected again", () =>
+  Effect.gen(function* () {
+    for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
+      const world = aLiveWorld()
+      world.keep(one)
+      yield* listening(world)
+      world.away.store = breaking
+      yield* world.end(one, again)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(world.open.size, 0)
+      world.away.store = false
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual([...world.open], [one])
+    }
+  }),
+)
+
 it.effect("a look at all numbers that breaks, or is cut off, is made again", () =>
   Effect.gen(function* () {
     for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
