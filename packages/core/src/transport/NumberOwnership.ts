@@ -274,7 +274,14 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* countMoves("given", ready.length)
   })
 
-  /** One look; returns whether to look again soon. */
+  /** Until one of those that are watched has given no sign of life for too long, or the usual time. */
+  const untilNextLook = () => {
+    let pause = lookMillis
+    for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
+    return Math.max(1, pause)
+  }
+
+  /** One look; returns after how many milliseconds the next is due. */
   const look = Effect.gen(function* () {
     const me = (worker ??= yield* inTime(leases.join(name, most)))
     yield* endSilent
@@ -286,7 +293,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
       leaving.clear()
       watched.clear()
       worker = null
-      return true
+      return soonMillis
     }
     sinceConfirmed = since
     yield* watch(table.workers)
@@ -301,20 +308,16 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     publish()
     yield* countMoves("taken", taken.length)
     yield* showHeld
-    return taken.length < sharing.take.length
+    return taken.length < sharing.take.length ? soonMillis : untilNextLook()
   }).pipe(
     // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the
     // worker would.
     Effect.catchCause((cause) =>
-      Effect.as(logTrouble("shards of numbers are looked at again later", cause), false),
+      Effect.as(logTrouble("shards of numbers are looked at again later", cause), lookMillis),
     ),
   )
 
-  const looks = Effect.gen(function* () {
-    let pause = (yield* look) ? soonMillis : lookMillis
-    for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
-    yield* sleep(Math.max(1, pause))
-  }).pipe(Effect.forever)
+  const looks = Effect.forever(Effect.flatMap(look, sleep))
 
   /** Ends all use as soon as the worker can trust in nothing any more. */
   const trusts = Effect.gen(function* () {

@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { ShardLeases, shardCount } from "../../src/transport/Shards.ts"
 import type { Shard, WorkerId } from "../../src/transport/Shards.ts"
@@ -90,4 +91,46 @@ it.effect("a question about shards that breaks, or is cut off, ends no worker", 
     yield* Fiber.interrupt(holding)
     assert.isFalse(ownership.owns(one))
   }),
+)
+
+it.effect(
+  "a store that stays away is asked every second and a half, also when others were watched",
+  () =>
+    Effect.gen(function* () {
+      let looks = 0
+      let isAway = false
+      const leases = Layer.mock(ShardLeases, {
+        join: () => Effect.succeed(me),
+        beat: () =>
+          Effect.suspend(() => {
+            looks++
+            if (isAway) {
+              return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
+            }
+            return Effect.succeed({
+              workers: [
+                { id: me, most: 1000, beat: looks },
+                { id: 2 as WorkerId, most: 0, beat: looks },
+              ],
+              shards: Array.from({ length: shardCount }, () => ({
+                workerId: me,
+                term: 1,
+                linked: 0,
+                linking: 0,
+              })),
+            })
+          }),
+        leave: () => Effect.void,
+      })
+      const ownership = yield* Effect.provide(NumberOwnership, [
+        NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
+      ])
+      yield* Effect.forkScoped(ownership.hold)
+      yield* TestClock.adjust("3 seconds")
+      isAway = true
+      looks = 0
+      yield* TestClock.adjust("60 seconds")
+      assert.isAtLeast(looks, 30)
+      assert.isAtMost(looks, 42)
+    }),
 )
