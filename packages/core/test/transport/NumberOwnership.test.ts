@@ -5,10 +5,22 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { ShardLeases, shardCount } from "../../src/transport/Shards.ts"
-import type { Shard, WorkerId } from "../../src/transport/Shards.ts"
+import type { LiveWorker, Shard, ShardTable, WorkerId } from "../../src/transport/Shards.ts"
 import { idOf, one } from "./aLiveWorld.ts"
 
 const me = 1 as WorkerId
+
+/** A store's answer to a look: those workers, and all shards this worker's. */
+const allMine = (workers: ReadonlyArray<LiveWorker>): Effect.Effect<ShardTable> =>
+  Effect.succeed({
+    workers,
+    shards: Array.from({ length: shardCount }, () => ({
+      workerId: me,
+      term: 1,
+      linked: 0,
+      linking: 0,
+    })),
+  })
 
 /** So many looks in a moment are looks without an end. */
 const tooMany = 1000
@@ -61,17 +73,7 @@ it.effect("a question about shards that breaks, or is cut off, ends no worker", 
     let answer: Effect.Effect<never> | null = null
     const leases = Layer.mock(ShardLeases, {
       join: () => Effect.succeed(me),
-      beat: () =>
-        answer ??
-        Effect.succeed({
-          workers: [{ id: me, most: 1000, beat: 1 }],
-          shards: Array.from({ length: shardCount }, () => ({
-            workerId: me,
-            term: 1,
-            linked: 0,
-            linking: 0,
-          })),
-        }),
+      beat: () => answer ?? allMine([{ id: me, most: 1000, beat: 1 }]),
       leave: () => Effect.void,
     })
     const ownership = yield* Effect.provide(NumberOwnership, [
@@ -107,18 +109,10 @@ it.effect(
             if (isAway) {
               return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
             }
-            return Effect.succeed({
-              workers: [
-                { id: me, most: 1000, beat: looks },
-                { id: 2 as WorkerId, most: 0, beat: looks },
-              ],
-              shards: Array.from({ length: shardCount }, () => ({
-                workerId: me,
-                term: 1,
-                linked: 0,
-                linking: 0,
-              })),
-            })
+            return allMine([
+              { id: me, most: 1000, beat: looks },
+              { id: 2 as WorkerId, most: 0, beat: looks },
+            ])
           }),
         leave: () => Effect.void,
       })
