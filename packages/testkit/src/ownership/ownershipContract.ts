@@ -92,7 +92,7 @@ export const ownershipContract = <Shared = never>(
         }
       }))
 
-    test("a worker that stops in good order hands over within three seconds, and its share alone moves", (workers) =>
+    test("a worker that stops in good order hands over within two looks, and its share alone moves", (workers) =>
       Effect.gen(function* () {
         const all = yield* Effect.forEach(["1", "2", "3", "4"], (one) => workers.start(one))
         yield* workers.pass(15)
@@ -100,7 +100,9 @@ export const ownershipContract = <Shared = never>(
         const [leaving] = all
         const held = leaving?.has() ?? []
         yield* leaving?.stop ?? Effect.void
-        assert.isAtMost(yield* workers.passUntil(isWhole(workers)), 3)
+        // A look comes every second and a half, and once more at the next step of this clock where another
+        // worker held a shard's row when it was to be taken.
+        assert.isAtMost(yield* workers.passUntil(isWhole(workers)), 3.5)
         yield* workers.pass(10)
         assert.strictEqual(moved(before, workers.holders()), held.length)
       }))

@@ -73,7 +73,9 @@ export const start = Effect.fnUntraced(function* (
 
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const spawned = spawn(process.execPath, [program], {
+      // The embedded database is WebAssembly: for the seconds that a test's process lives, compiling it
+      // well takes more than running it does.
+      const spawned = spawn(process.execPath, ["--liftoff-only", program], {
         env: { ...inherited, SECRETS_KEY: secretsKey, ...environment },
         stdio: ["ignore", "pipe", "pipe"],
       })
