@@ -1,6 +1,7 @@
 /** What tests of the front door share: services that are closed after the test, and failures as values. */
 import { Emulator } from "@messaging-service/emulator"
-import { Context, Effect, Layer, Scope } from "effect"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Context, Effect, Layer, Redacted, Scope } from "effect"
 import { createServer } from "node:net"
 import { assert, onTestFinished } from "vitest"
 import { isShared, openService } from "../src/compose/index.ts"
@@ -13,6 +14,14 @@ import { MessagingError, open } from "../src/index.ts"
 import type { Api, MessageEvent, Messaging, OpenOptions, Workspace } from "../src/index.ts"
 
 export const phone = "+15550100002"
+
+/** A new database and a directory, and what a process on them is opened with. */
+export const aDatabase = Effect.gen(function* () {
+  const { url, ...address } = yield* (yield* EmbeddedPostgres).createDatabase()
+  const dataDirectory = yield* processes.temporaryDirectory
+  const store = { postgres: Redacted.value(url) }
+  return { ...address, dataDirectory, options: { store, dataDirectory } }
+})
 
 /** Opens a service for one test. */
 export const opened = async (options?: OpenOptions): Promise<Messaging> => {

@@ -1,22 +1,14 @@
 /** Transactions that are handed over and are not on the service's own database. */
 import { assert, layer } from "@effect/vitest"
-import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
-import { Effect, Layer, Redacted } from "effect"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
 import { dirname } from "node:path"
 import { Pool } from "pg"
-import { aShop, all, failure, opened, phone } from "./Opened.ts"
+import { aDatabase, aShop, all, failure, opened, phone } from "./Opened.ts"
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "beside the service's own PostgreSQL",
   (it) => {
-    /** What a process on a new database is opened with. */
-    const aDatabase = Effect.gen(function* () {
-      const { url, ...address } = yield* (yield* EmbeddedPostgres).createDatabase()
-      const dataDirectory = yield* processes.temporaryDirectory
-      const store = { postgres: Redacted.value(url) }
-      return { ...address, options: { store, dataDirectory } }
-    })
-
     it.effect("a transaction on any other database is refused, and nothing is written there", () =>
       Effect.gen(function* () {
         const postgres = yield* EmbeddedPostgres

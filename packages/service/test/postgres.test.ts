@@ -1,24 +1,16 @@
 /** The front door on a real PostgreSQL. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { Pool } from "pg"
 import type { Transaction } from "../src/api/common.ts"
-import { aShop, all, failure, first, opened, openedWithoutDisk, phone } from "./Opened.ts"
+import { aDatabase, aShop, all, failure, first, opened, openedWithoutDisk, phone } from "./Opened.ts"
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "on PostgreSQL",
   (it) => {
-    /** What a process on a new database is opened with. */
-    const aDatabase = Effect.gen(function* () {
-      const { url, ...address } = yield* (yield* EmbeddedPostgres).createDatabase()
-      const dataDirectory = yield* processes.temporaryDirectory
-      const store = { postgres: Redacted.value(url) }
-      return { ...address, dataDirectory, options: { store, dataDirectory } }
-    })
-
     it.effect("a restart sends what fell due meanwhile, with the key that was kept", () =>
       Effect.gen(function* () {
         const { options } = yield* aDatabase
