@@ -6,7 +6,16 @@ import { readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { Pool } from "pg"
 import type { Transaction } from "../src/api/common.ts"
-import { aDatabase, aShop, all, failure, first, opened, openedWithoutDisk, phone } from "./Opened.ts"
+import {
+  aDatabase,
+  aShop,
+  all,
+  failure,
+  first,
+  opened,
+  openedWithoutDisk,
+  phone,
+} from "./Opened.ts"
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "on PostgreSQL",
