@@ -334,6 +334,18 @@ export const joinableCall = <In>(
 const calling = <In>(name: string, { placeholders }: Parameters<In>): string =>
   `select answer.* from ${name}(${placeholders}) answer`
 
+/**
+ * Rows of arrays by which a table's rows are looked up, with their places: one for each element of
+ * `every`, which is one of them. The limit takes nothing away. It makes the planner expect one row
+ * instead of ten, for which it would rather read the whole of a table that is small, or was when the plan
+ * was made.
+ */
+export const lookedUpBy = (every: string, arrays: string): string => `(
+        select *
+        from unnest(${arrays}) with ordinality
+        limit cardinality(${every})
+      )`
+
 /** The core's constants, such as the names of states, as literals: `'cancelled', 'expired'`. */
 export const literals = (names: ReadonlyArray<string>): string =>
   names.map((name) => `'${name}'`).join(", ")

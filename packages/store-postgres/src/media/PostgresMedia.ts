@@ -23,6 +23,7 @@ import {
   toReservation,
 } from "./incomingFiles.ts"
 import type { ReservationRow } from "./incomingFiles.ts"
+import { stillWaits } from "../queue/lane.ts"
 
 const ofFile = given({ workspaceId: bigint, mode: text, id: bigint })
 
@@ -97,12 +98,12 @@ export const isOfDeleted = (file: string): string => `exists (
           and w.deleted_at is not null
       )`
 
-/** Whether a message waits for an attachment. */
+/** Whether a message waits for an attachment. Index messages_with_attachment. */
 export const isUsed = (file: string): string => `exists (
         select
         from messages waiting
         where waiting.attachment_id = ${file}.id
-          and waiting.state = 'waiting'
+          and ${stillWaits("waiting")}
       )`
 
 /** What is known of an attachment, by `used` and `gone`, as `isUsed` and `isOfDeleted` tell. */

@@ -23,12 +23,20 @@ import {
   joinableCall,
   joined,
   kept,
+  lookedUpBy,
   part,
   single,
   sqlFunction,
   taking,
 } from "../database/Statement.ts"
-import { firstToLeave, inHands, lockLanes, nextDueAfter, waitsUnless } from "../queue/lane.ts"
+import {
+  firstToLeave,
+  inHands,
+  lockLanes,
+  nextDueAfter,
+  stillWaits,
+  waitsUnless,
+} from "../queue/lane.ts"
 import { anyQueued, callbackColumns, fanOut, writeCallbacks } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { isLimited } from "../workspace/workspaceRow.ts"
@@ -144,12 +152,12 @@ export const endMessages = sqlFunction(
     with ended as (
       update messages m
       set ${setEnd}
-      from unnest(${listed(endingColumns, (name) => `p_${name}`)})
-        with ordinality s (${listed(endingColumns)}, place)
+      from ${lookedUpBy("p_message_id", listed(endingColumns, (name) => `p_${name}`))}
+        s (${listed(endingColumns)}, place)
       join lanes l on l.number_id = s.number_id
       where m.id = s.message_id
         and m.number_id = s.number_id
-        and m.state = 'waiting'
+        and ${stillWaits("m")}
         and not ${inHands("m", "l")}
       returning
         m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,

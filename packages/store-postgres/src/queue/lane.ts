@@ -13,6 +13,14 @@ export const notExpired = (message: string, now: string): string =>
 export const hasExpired = (message: string, now: string): string =>
   `${message}.expires_at <= ${now}`
 
+/**
+ * Whether a message that is found by its id waits. Said as `state = 'waiting'` it would be in the words of the
+ * index `messages_waiting`: while that index is small, the planner would rather read all of it than look
+ * the message up, and the plan stays when it grows.
+ */
+export const stillWaits = (message: string): string =>
+  `${message}.state between 'waiting' and 'waiting'`
+
 /** Whether a row's lease lasts; after it, or without one, the row is free. */
 export const isLeased = (row: string, now: string): string => `${row}.lease_until > ${now}`
 
@@ -102,7 +110,7 @@ export const firstToLeave = (
       select head.${column}
       from messages head
       where head.id = ${lane}.head_id
-        and head.state = 'waiting'
+        and ${stillWaits("head")}
         and ${lane}.interruptions > 0
     ),
     ${firstWaiting(column, lane, { now })}

@@ -11,7 +11,7 @@ import { Effect } from "effect"
 import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integer, listed, text, within } from "../database/Fields.ts"
-import { call, each, joined, part, sqlFunction, taking } from "../database/Statement.ts"
+import { call, each, joined, lookedUpBy, part, sqlFunction, taking } from "../database/Statement.ts"
 import {
   announce,
   changeColumns,
@@ -31,6 +31,7 @@ import {
   nextDueAfter,
   recipientName,
   setPauses,
+  stillWaits,
   waitsUnless,
 } from "./lane.ts"
 
@@ -93,12 +94,12 @@ export const settleAttempts = sqlFunction(
     with ended as (
       update messages m
       set ${setEnd}
-      from unnest(${listed(columns, (name) => `p_${name}`)})
-        with ordinality s (${listed(columns)}, place)
+      from ${lookedUpBy("p_message_id", listed(columns, (name) => `p_${name}`))}
+        s (${listed(columns)}, place)
       where s.place = any (v_held)
         and not s.again
         and m.id = s.message_id
-        and m.state = 'waiting'
+        and ${stillWaits("m")}
       returning
         m.id, m.workspace_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
         ${returnedReports}

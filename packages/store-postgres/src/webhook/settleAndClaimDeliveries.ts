@@ -16,7 +16,7 @@ import { deliveredSinceAfter } from "@messaging-service/core/ports"
 import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core/ports"
 import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { each, joined, on, part, single, sqlFunction } from "../database/Statement.ts"
+import { each, joined, lookedUpBy, on, part, single, sqlFunction } from "../database/Statement.ts"
 import { isLeased } from "../queue/lane.ts"
 import { sharesColumns } from "../queue/shares.ts"
 import {
@@ -84,11 +84,11 @@ const takeMarks = (table: string): string => `delete from ${table} mark
           for update skip locked
         )`
 
-const settledResults = `unnest(
-          v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
-          p_next_attempt_at
-        ) r (
-          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
+const settledResults = `${lookedUpBy(
+  "v_settled",
+  "v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error, p_next_attempt_at",
+)} r (
+          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at, place
         )`
 
 /** What the log keeps of every result. */
@@ -313,8 +313,8 @@ export const settleAndClaimDeliveries = sqlFunction(
       select
         l.endpoint_id, turned.delivered_at, live.ids, live.leases, live.until, live.first_until,
         ahead.ids as ahead, ahead.dues, least(ahead.due, free.places, turned.places) as wanted
-      from unnest(v_lanes, p_results, v_ends, p_delivered_at, v_places)
-        turned (id, results, ends, delivered_at, places)
+      from ${lookedUpBy("v_lanes", "v_lanes, p_results, v_ends, p_delivered_at, v_places")}
+        turned (id, results, ends, delivered_at, places, place)
       join webhook_lanes l on l.endpoint_id = turned.id
       cross join lateral (
         select
@@ -383,7 +383,7 @@ export const settleAndClaimDeliveries = sqlFunction(
       )
     from moved
     left join webhook_endpoints e on e.id = moved.endpoint_id
-    cross join lateral unnest(moved.taken) with ordinality taken (id, place)
+    cross join lateral ${lookedUpBy("moved.taken", "moved.taken")} taken (id, place)
     join webhook_deliveries d on d.id = taken.id
     left join outbox o on o.id = d.outbox_id
     where coalesce(d.body, o.body) is not null
