@@ -9,15 +9,14 @@
  */
 import { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Layer, Redacted, Ref } from "effect"
-import type { Scope } from "effect"
 import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { existsSync } from "node:fs"
-import { chown, cp, mkdtemp, readFile, rm } from "node:fs/promises"
+import { chown, cp, readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
-import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { madeOnce, versionIn } from "./madeOnce.ts"
+import { temporaryDirectoryOf } from "./temporary.ts"
 
 export class EmbeddedPostgresError extends Data.TaggedError("EmbeddedPostgresError")<{
   readonly step: "binaries" | "initdb" | "postgres" | "database"
@@ -91,16 +90,16 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
   })
   const version = yield* versionIn(join(packaged, ".."))
   const native = yield* readableBinaries(packaged, version)
-  const root = yield* temporaryDirectory
+  const settings = { ...fastSettings, ...options.settings }
+  const root = yield* rootOf(settings)
   const data = join(root, "data")
   yield* initialise(native, version, data)
 
-  const settings = Object.entries({ ...fastSettings, ...options.settings }).flatMap(
-    ([name, value]) => ["-c", `${name}=${value}`],
-  )
+  const arguments_ = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
   const server = yield* Ref.make<Server | undefined>(undefined)
-  const start = Effect.flatMap(launch(join(native, "bin", "postgres"), data, root, settings), (s) =>
-    Ref.set(server, s),
+  const start = Effect.flatMap(
+    launch(join(native, "bin", "postgres"), data, root, arguments_),
+    (s) => Ref.set(server, s),
   )
   const end = (how: (running: Server) => void) =>
     Effect.flatMap(Ref.getAndSet(server, undefined), (running) =>
@@ -215,16 +214,13 @@ const readableBinaries = Effect.fnUntraced(function* (packaged: string, version:
   return join(shared, "native")
 })
 
-const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const directory = await mkdtemp(join(tmpdir(), "pg-"))
-    if (unprivileged.uid !== undefined) {
-      await chown(directory, unprivileged.uid, unprivileged.gid)
-    }
-    return directory
-  }),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
-)
+/** A server that is to wait for the disk lies on one. */
+const rootOf = (settings: Readonly<Record<string, string>>) =>
+  Effect.tap(temporaryDirectoryOf({ onDisk: settings["fsync"] === "on" }), (directory) =>
+    unprivileged.uid === undefined
+      ? Effect.void
+      : Effect.promise(() => chown(directory, unprivileged.uid, unprivileged.gid)),
+  )
 
 /** Every cluster is a copy of one that was made once: to make one takes ten times as much work. */
 const initialise = Effect.fnUntraced(function* (native: string, version: string, data: string) {

@@ -152,7 +152,10 @@ export const endMessages = sqlFunction(
     with ended as (
       update messages m
       set ${setEnd}
-      from ${lookedUpBy("p_message_id", listed(endingColumns, (name) => `p_${name}`))}
+      from ${lookedUpBy(
+        "p_message_id",
+        listed(endingColumns, (name) => `p_${name}`),
+      )}
         s (${listed(endingColumns)}, place)
       join lanes l on l.number_id = s.number_id
       where m.id = s.message_id

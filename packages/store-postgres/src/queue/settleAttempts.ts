@@ -94,7 +94,10 @@ export const settleAttempts = sqlFunction(
     with ended as (
       update messages m
       set ${setEnd}
-      from ${lookedUpBy("p_message_id", listed(columns, (name) => `p_${name}`))}
+      from ${lookedUpBy(
+        "p_message_id",
+        listed(columns, (name) => `p_${name}`),
+      )}
         s (${listed(columns)}, place)
       where s.place = any (v_held)
         and not s.again

@@ -84,11 +84,11 @@ const takeMarks = (table: string): string => `delete from ${table} mark
           for update skip locked
         )`
 
-const settledResults = `${lookedUpBy(
-  "v_settled",
-  "v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error, p_next_attempt_at",
-)} r (
-          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at, place
+const settledResults = `unnest(
+          v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
+          p_next_attempt_at
+        ) r (
+          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
         )`
 
 /** What the log keeps of every result. */

@@ -8,9 +8,8 @@
 import { Clock, Data, Deferred, Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
-import { mkdtemp, readFile, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readFile } from "node:fs/promises"
+import { temporaryDirectoryOf } from "../temporary.ts"
 
 /** Machines are noisy: only what hangs waits so long. Milliseconds. */
 const patienceMillis = 120_000
@@ -213,7 +212,4 @@ const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>, complaint: string) =>
   )
 
 /** An empty directory that goes with the scope. */
-export const temporaryDirectory = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "messaging-service-"))),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
-)
+export const temporaryDirectory = temporaryDirectoryOf()

@@ -1,0 +1,173 @@
+/**
+ * What is looked up is looked up, however much waits. Plans are made once and kept, often while nothing
+ * waits: to read all of an index that is empty then looks as cheap as to find one entry. So the tables are
+ * analysed with a long past and nothing that waits, plans are made, a backlog comes, and the rows
+ * are counted that PostgreSQL itself says it read for each statement, those inside functions too.
+ */
+import { assert, layer } from "@effect/vitest"
+import { MediaStore } from "@messaging-service/core/ports"
+import type { WorkspaceId } from "@messaging-service/core/ports"
+import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
+import { dirname } from "node:path"
+import { Pool } from "pg"
+import { layer as layerForTests } from "../src/emulator/index.ts"
+import { planning } from "../src/index.ts"
+import { aBareDatabase, aDoor, aProcess } from "./databases.ts"
+import { assertLookedUp, rowsRead } from "./QueryPlans.ts"
+import type { Node } from "./QueryPlans.ts"
+
+const past = 20_000
+const waiting = 400
+/** A statement that reads the backlog, or what of it has deliveries, is far above. */
+const mostRows = waiting / 10
+
+const messages = `
+insert into messaging.messages (
+  workspace_id, number_id, created_at, due_at, sent_at, allowance_taken, mode, state, platform,
+  to_kind, text, transport_id
+)
+select
+  1000, 1000 + place % 100, at.moment, at.moment, at.moment, false, 'live', 'sent', 'whatsapp',
+  'phone', 'Hello', place::text
+from generate_series(1, ${past}) place
+cross join lateral (
+  select timestamptz '2025-01-01' + place * interval '1 second' as moment
+) at`
+
+const files = `
+insert into messaging.media_files (
+  workspace_id, mode, file_name, type, mime_type, size, storage_key, created_at, state
+)
+select w.id, 'live', 'a.png', 'image', 'image/png', 1, place::text, '2025-01-01', 'kept'
+from messaging.workspaces w
+cross join generate_series(1, ${past}) place`
+
+interface Explained {
+  readonly "Query Text": string
+  readonly Plan: Node
+}
+
+const explaining = {
+  session_preload_libraries: "auto_explain",
+  "auto_explain.log_min_duration": "0",
+  "auto_explain.log_level": "notice",
+  "auto_explain.log_format": "json",
+  "auto_explain.log_analyze": "on",
+  "auto_explain.log_timing": "off",
+  "auto_explain.log_nested_statements": "on",
+}
+
+/** Connections as the service makes its own, on which PostgreSQL tells the plan of every statement. */
+const anExplainingPool = ({ database, path, username }: TestDatabase) =>
+  Effect.gen(function* () {
+    const plans: Array<Explained> = []
+    const pool = yield* Effect.acquireRelease(
+      Effect.sync(
+        () =>
+          new Pool({
+            host: dirname(path),
+            user: username,
+            database,
+            options: Object.entries({ ...planning, ...explaining })
+              .map(([setting, value]) => `-c ${setting}=${value}`)
+              .join(" "),
+          }),
+      ),
+      (made) => Effect.promise(() => made.end()),
+    )
+    pool.on("connect", (client) => {
+      client.on("notice", ({ message = "" }) => {
+        const plan = message.indexOf("{")
+        if (message.startsWith("duration") && plan > 0) {
+          plans.push(JSON.parse(message.slice(plan)) as Explained)
+        }
+      })
+    })
+    /** What that takes, statement by statement. */
+    const plansOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.gen(function* () {
+        plans.length = 0
+        yield* effect
+        return plans.splice(0)
+      })
+    return { pool, plansOf }
+  })
+
+const aFile = (workspaceId: WorkspaceId) => ({
+  workspaceId,
+  mode: "live" as const,
+  fileName: "a.pdf",
+  type: "file" as const,
+  mimeType: "application/pdf",
+  size: 1,
+  storageKey: "a",
+  createdAt: noon,
+})
+
+/** A statement as its source has it. */
+const textOf = (plan: Explained) => plan["Query Text"].replaceAll('"messaging".', "")
+
+layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
+  excludeTestServices: true,
+  timeout: "60 seconds",
+})("a backlog that came after the plans were made", (it) => {
+  it.effect("is not read by what ends, settles, delivers or sweeps a few of it", () =>
+    Effect.gen(function* () {
+      const database = yield* aBareDatabase
+      yield* Effect.provide(delivering.aStageWithKey(), yield* aProcess(database))
+      const door = yield* aDoor(database)
+      yield* door.query("past", messages)
+      yield* door.query("past", files)
+      yield* door.query("analysed", "vacuum analyze")
+      const { plansOf, pool } = yield* anExplainingPool(database)
+      const stores = yield* Layer.build(layerForTests({ pool }))
+
+      yield* Effect.gen(function* () {
+        const { key, number, workspace } = yield* delivering.aStageWithKey()
+        const others = yield* delivering.aStageWithKey()
+        yield* delivering.anEndpoint(key)
+        yield* delivering.anEndpoint(others.key)
+        const media = yield* MediaStore
+        const attached = yield* media.attach(aFile(workspace.id), 1)
+        const attachmentId = attached._tag === "Reserved" ? attached.id : null
+        assert.isNotNull(attachmentId)
+        const few = { limit: 2, perTarget: 2 }
+        const work = Effect.gen(function* () {
+          const [first] = yield* accepted(number, {
+            count: 2,
+            message: {
+              media: { mediaId: null, attachmentId, url: null, type: "file", fileName: "a.pdf" },
+            },
+          })
+          assert.deepStrictEqual(yield* sending.end(sending.cancelled(first!)), [first!.id])
+          yield* sending.sendNext(number)
+          const claimed = yield* delivering.claimDue(few)
+          assert.lengthOf(claimed, 2)
+          yield* delivering.settleAndClaimDue(
+            claimed.map((one) => delivering.delivered(one)),
+            few,
+          )
+          yield* media.sweepAttachments({ now: noon, unusedSince: noon })
+        })
+        yield* work
+        yield* accepted(others.number, { count: waiting })
+        const ended = yield* accepted(others.number, { count: waiting })
+        yield* sending.end(...ended.map((one) => sending.cancelled(one)))
+
+        const plans = yield* plansOf(work)
+        for (const statement of ["update messages", "update webhook_lanes", "update media_files"]) {
+          assert.isTrue(
+            plans.some((plan) => textOf(plan).includes(statement)),
+            statement,
+          )
+        }
+        for (const plan of plans) {
+          assertLookedUp(plan.Plan, textOf(plan))
+          assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
+        }
+      }).pipe(Effect.provide(stores))
+    }),
+  )
+})
