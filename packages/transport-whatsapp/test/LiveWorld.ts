@@ -118,7 +118,8 @@ export const layerStoresOn = (store: Layer.Layer<MemoryStore>) =>
 
 export const layerStores = layerStoresOn(memoryStore)
 
-export const layerServer = WhatsAppServer.layer()
+/** What 812 pre-keys take is seen in tests of whole processes. */
+export const layerServer = WhatsAppServer.layer({ asksForFewPreKeys: true })
 
 /** For tests that take events by themselves. */
 export const layerNotTold = Layer.succeed(Told, [])

@@ -74,6 +74,7 @@ export interface ServerState {
   readonly media: Map<string, Buffer>
   /** What the server met and could not make sense of. */
   readonly complaints: Array<string>
+  readonly asksForFewPreKeys: boolean
   readonly changed: () => void
 }
 

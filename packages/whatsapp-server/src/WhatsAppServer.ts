@@ -26,6 +26,11 @@ import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerS
 export interface ServerOptions {
   /** How many QR codes a client is given for one attempt. */
   readonly qrReferences?: number
+  /**
+   * Says of a device without pre-keys that it has one, as of those that were used up: its client then makes and
+   * keeps 5 and not 812 of them, which takes a quarter of a second for each number that is linked.
+   */
+  readonly asksForFewPreKeys?: boolean
 }
 
 export interface PersonOptions {
@@ -148,7 +153,11 @@ const makeAccount = (number: string, options: PersonOptions): Account => ({
   lastDeviceId: 0,
 })
 
-const makeState = (changed: () => void): ServerState => ({
+const makeState = (
+  changed: () => void,
+  { asksForFewPreKeys = false }: ServerOptions,
+): ServerState => ({
+  asksForFewPreKeys,
   accounts: new Map(),
   groups: new Map(),
   sent: new Map(),
@@ -182,7 +191,7 @@ const makeWaiting = () => {
 const open = (options: ServerOptions) =>
   Effect.promise(async () => {
     const { changed, until } = makeWaiting()
-    const state = makeState(changed)
+    const state = makeState(changed, options)
     const certificate = makeCertificate()
     const media = makeMediaServer(state, certificate).listen(0, "127.0.0.1")
     await listening(media)

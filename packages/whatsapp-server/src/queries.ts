@@ -210,8 +210,11 @@ const answers: Readonly<Record<string, Answer>> = {
   "w:p": { answer: yes },
   passive: { answer: yes },
   "encrypt count": {
-    answer: ({ device, query }) =>
-      answerTo(query, [node("count", { value: String(device.preKeys.length) })]),
+    answer: ({ device, query, state }) => {
+      const count = device.preKeys.length
+      const told = count === 0 && state.asksForFewPreKeys ? 1 : count
+      return answerTo(query, [node("count", { value: String(told) })])
+    },
   },
   "encrypt digest": { answer: giveDigest },
   "encrypt key": { step: "keys", answer: giveKeys },

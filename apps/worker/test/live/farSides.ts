@@ -82,7 +82,7 @@ export const layerWhatsApp = Layer.effect(
       complaints: far.complaints,
     })
   }),
-).pipe(Layer.provide(WhatsAppServer.layer()))
+).pipe(Layer.provide(WhatsAppServer.layer({ asksForFewPreKeys: true })))
 
 export const layerTelegram = Layer.effect(
   FarSide,
