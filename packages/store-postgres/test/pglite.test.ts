@@ -2,10 +2,9 @@
 import { assert, it, layer } from "@effect/vitest"
 import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core/ports"
 import { messages } from "@electric-sql/pglite"
-import { aWorkspace } from "@messaging-service/testkit"
+import { aWorkspace, processes } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { queryObjects } from "node:v8"
 import { Database } from "../src/database/Database.ts"
@@ -14,13 +13,7 @@ import { layerPglite } from "../src/index.ts"
 import { layerPgliteDatabase, lockDirectory } from "../src/pglite/layerPgliteDatabase.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
 
-const aDirectory = Effect.map(
-  Effect.acquireRelease(
-    Effect.promise(() => mkdtemp(join(tmpdir(), "pglite-"))),
-    (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
-  ),
-  (directory) => join(directory, "database"),
-)
+const aDirectory = Effect.map(processes.temporaryDirectory, (parent) => join(parent, "database"))
 
 /** PGlite takes seconds to start on a busy machine. */
 const startsMillis = 120_000
