@@ -1,8 +1,5 @@
-/** The contracts of stores and of workers that share numbers, on the embedded database. */
+/** The store contract on the embedded database. One process at a time has it, so no workers share numbers there. */
 import { layerPglite } from "@messaging-service/store-postgres/emulator"
-import { ownershipContract, storeContract } from "@messaging-service/testkit"
-import { Layer } from "effect"
+import { storeContract } from "@messaging-service/testkit"
 
 storeContract("the store on PGlite", layerPglite(), { parallel: false })
-
-ownershipContract("workers on PGlite", Layer.empty, layerPglite(), { histories: 1 })

@@ -41,6 +41,7 @@ import {
   pausedUntil,
   sendsCappedUntil,
   sentInWindow,
+  stillWaits,
   toPacing,
 } from "./lane.ts"
 import { shareVariables, sharesFields, takeInShares } from "./shares.ts"
@@ -142,7 +143,7 @@ export const claimLanes = sqlFunction(
               select m.id
               from messages m
               where m.id = lane.head_id
-                and m.state = 'waiting'
+                and ${stillWaits("m")}
                 and ${mayBeHandedOut("m", "lane", "p_now")}
             ),
             ${firstWaiting("id", "lane", { now: "p_now", dueBy: "p_now" })}
