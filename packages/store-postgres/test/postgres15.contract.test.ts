@@ -41,6 +41,7 @@ if (canRun) {
       return layerForTests({ pool, schema: "guest" })
     }),
   ).pipe(Layer.provide(server))
-  storeContract("the store on PostgreSQL 15 and a host's pool", stores)
+  // One round of each race: it is the SQL that has more of them on the newest PostgreSQL.
+  storeContract("the store on PostgreSQL 15 and a host's pool", stores, { parallel: false })
   ownershipContract("workers on PostgreSQL 15", server, storesOfOneTest, { histories: 1 })
 }

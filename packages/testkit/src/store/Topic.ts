@@ -7,7 +7,8 @@ export type StoreTester = Vitest.MethodsNonLive<AllStores>
 export interface StoreContractOptions {
   /**
    * Whether the store works on several operations at once. The races then take more rounds; a store
-   * that takes one operation after the other has fewer ways to lose them. Default true.
+   * that takes one operation after the other has fewer ways to lose them, and one that does what another does
+   * needs no more either. Default true.
    */
   readonly parallel?: boolean
   /**
