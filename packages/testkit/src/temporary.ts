@@ -45,7 +45,7 @@ export const removeLeft = async (parent: string): Promise<void> => {
     if (pid === undefined || isRunning(Number(pid))) continue
     const path = join(parent, left)
     const { mtimeMs } = await stat(path)
-    // oxlint-disable-next-line no-restricted-properties -- the age of a file, by the clock that dated it
+    // By the clock that dated it.
     if (Date.now() - mtimeMs > leftAloneMillis) await rm(path, { recursive: true, force: true })
   }
 }

@@ -110,7 +110,7 @@ export const openStage = Effect.fnUntraced(function* (
     new CheckFailed({ message: error.message })
   yield* loadWorkspaces(database, devices)
   yield* database.query("update numbers set platform = $1", [platform.name])
-  const directory = yield* processes.temporaryDirectory
+  const directory = yield* processes.directoryOnDisk
   const far = yield* startProgram(platform.farSide, { DIRECTORY: directory }, false)
   const { settings } = (yield* far.next) as Started
   const farSide = <A>(order: FarSideOrder) => asked<A>(order)(far)

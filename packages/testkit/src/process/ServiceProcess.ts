@@ -213,3 +213,6 @@ const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>, complaint: string) =>
 
 /** An empty directory that goes with the scope. */
 export const temporaryDirectory = temporaryDirectoryOf()
+
+/** The same on a disk, for what is measured. */
+export const directoryOnDisk = temporaryDirectoryOf({ onDisk: true })

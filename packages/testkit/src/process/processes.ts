@@ -3,6 +3,7 @@ export { aCaller, anAttemptUnderWay, anOperator, call } from "./ServiceClient.ts
 export type { Answer, SeenMessage } from "./ServiceClient.ts"
 export {
   ProcessError,
+  directoryOnDisk,
   keptSecrets,
   ofOneKey,
   secretsKey,
