@@ -10,11 +10,9 @@ import type { WorkspaceId } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
-import { dirname } from "node:path"
-import { Pool } from "pg"
 import { layer as layerForTests } from "../src/emulator/index.ts"
 import { planning } from "../src/index.ts"
-import { aBareDatabase, aDoor, aProcess } from "./databases.ts"
+import { aBareDatabase, aDoor, aPool, aProcess } from "./databases.ts"
 import { assertLookedUp, rowsRead } from "./QueryPlans.ts"
 import type { Node } from "./QueryPlans.ts"
 
@@ -60,23 +58,10 @@ const explaining = {
 }
 
 /** Connections as the service makes its own, on which PostgreSQL tells the plan of every statement. */
-const anExplainingPool = ({ database, path, username }: TestDatabase) =>
+const anExplainingPool = (database: TestDatabase) =>
   Effect.gen(function* () {
     const plans: Array<Explained> = []
-    const pool = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new Pool({
-            host: dirname(path),
-            user: username,
-            database,
-            options: Object.entries({ ...planning, ...explaining })
-              .map(([setting, value]) => `-c ${setting}=${value}`)
-              .join(" "),
-          }),
-      ),
-      (made) => Effect.promise(() => made.end()),
-    )
+    const pool = yield* aPool(database, { ...planning, ...explaining })
     pool.on("connect", (client) => {
       client.on("notice", ({ message = "" }) => {
         const plan = message.indexOf("{")

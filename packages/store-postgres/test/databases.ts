@@ -34,11 +34,17 @@ export const anEmbeddedDatabase = Effect.gen(function* () {
   return dataDir
 })
 
-/** A pool as a host has one. */
-export const aPool = ({ database, path, username }: TestDatabase) =>
+/** A pool as a host has one, with these settings of PostgreSQL. */
+export const aPool = (
+  { database, path, username }: TestDatabase,
+  settings: Readonly<Record<string, string>> = {},
+) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const pool = new Pool({ host: dirname(path), user: username, database })
+      const options = Object.entries(settings)
+        .map(([setting, value]) => `-c ${setting}=${value}`)
+        .join(" ")
+      const pool = new Pool({ host: dirname(path), user: username, database, options })
       pool.on("error", () => undefined)
       return pool
     }),

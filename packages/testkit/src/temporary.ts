@@ -26,6 +26,7 @@ const hasPlenty = (): boolean => {
 }
 
 const name = "messaging-test"
+const pidOf = new RegExp(`^${name}-(\\d+)-`)
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -41,7 +42,7 @@ const leftAloneMillis = 3_600_000
 /** Removes what processes left that were killed: it would take memory until the machine starts anew. */
 export const removeLeft = async (parent: string): Promise<void> => {
   for (const left of await readdir(parent)) {
-    const pid = new RegExp(`^${name}-(\\d+)-`).exec(left)?.[1]
+    const pid = pidOf.exec(left)?.[1]
     if (pid === undefined || isRunning(Number(pid))) continue
     const path = join(parent, left)
     const { mtimeMs } = await stat(path)

@@ -13,6 +13,7 @@ import {
   text,
 } from "../database/Fields.ts"
 import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
+import { stillWaits } from "../queue/lane.ts"
 import {
   attach,
   commit,
@@ -23,7 +24,6 @@ import {
   toReservation,
 } from "./incomingFiles.ts"
 import type { ReservationRow } from "./incomingFiles.ts"
-import { stillWaits } from "../queue/lane.ts"
 
 const ofFile = given({ workspaceId: bigint, mode: text, id: bigint })
 

@@ -14,7 +14,7 @@ export const hasExpired = (message: string, now: string): string =>
   `${message}.expires_at <= ${now}`
 
 /**
- * Whether a message that is found by its id waits. Said as `state = 'waiting'` it would be in the words of the
+ * Whether a message that is found by its id, or by its attachment, waits. Said as `state = 'waiting'` it would be in the words of the
  * index `messages_waiting`: while that index is small, the planner would rather read all of it than look
  * the message up, and the plan stays when it grows.
  */
