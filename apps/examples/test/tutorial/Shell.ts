@@ -24,12 +24,14 @@ export interface Shell {
 
 /**
  * Reads commands from a descriptor of their own, so that no command can take the next one for its
- * input; a NUL ends a command on the way in, and its output and its status on the way out.
+ * input; a NUL ends a command on the way in, and on the way out what it printed on either pipe, of
+ * which one may come later than the other, and its status.
  */
 const loop = `
 while IFS= read -r -d '' command <&3; do
   eval "$command" 3<&- </dev/null
   printf '\\0%d\\0' $?
+  printf '\\0' >&2
 done`
 
 /** Starts it in that folder, with that environment. */
@@ -57,6 +59,7 @@ export const startShell = Effect.fnUntraced(function* (
       })
       spawned.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
         stderr += chunk
+        look()
       })
       spawned.once("close", () => {
         Deferred.doneUnsafe(ended, Effect.void)
@@ -76,9 +79,11 @@ export const startShell = Effect.fnUntraced(function* (
   const answer = Effect.callback<Printed, ShellFailed>((resume) => {
     look = () => {
       const [printed = "", status, ...rest] = stdout.split("\0")
-      if (rest.length > 0) {
+      const [errors = "", ...restOfErrors] = stderr.split("\0")
+      if (rest.length > 0 && restOfErrors.length > 0) {
         stdout = rest.join("\0")
-        resume(Effect.succeed({ status: Number(status), stdout: printed, stderr }))
+        stderr = restOfErrors.join("\0")
+        resume(Effect.succeed({ status: Number(status), stdout: printed, stderr: errors }))
       } else if (Deferred.isDoneUnsafe(ended)) {
         resume(Effect.fail(new ShellFailed({ message: `the shell ended: ${stderr}` })))
       }
@@ -88,7 +93,6 @@ export const startShell = Effect.fnUntraced(function* (
 
   const run: Shell["run"] = (command) =>
     Effect.sync(() => {
-      stderr = ""
       const commands = bash.stdio[3] as Writable
       commands.write(`${command}\0`)
     }).pipe(
