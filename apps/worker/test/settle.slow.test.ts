@@ -10,7 +10,7 @@ import { programs } from "./programs.ts"
 const operatorToken = "operator-token-of-the-settle-tests"
 
 /** So many that two workers are at it for a while. */
-const messages = 120
+const messages = 60
 
 /** A server on a new database, with so many workers beside it; with none, its own works. */
 const aService = Effect.fnUntraced(function* (workers: number) {

@@ -1,15 +1,16 @@
 /**
- * Processes that end, and storms against the far side, on each kind of store: numbers send while connections break at every point, the far side is
- * busy, garbles, goes and comes back, the store fails, and the adapter is ended and started again.
- * Afterwards each outcome must be true, no recipient may have seen a message twice, no tick may be
- * lost, and each number must be the one device that it was. `STORM_SEED` repeats one.
+ * Processes that end, and storms against the far side, on a store in memory and on PostgreSQL: numbers
+ * send while connections break at every point, the far side is busy, garbles, goes and comes back, the
+ * store fails, and the adapter is ended and started again. Afterwards each outcome must be true, no
+ * recipient may have seen a message twice, no tick may be lost, and each number must be the one device
+ * that it was. `STORM_SEED` repeats one.
  */
 import { assert, layer } from "@effect/vitest"
 import { NumberStore, WhatsAppTransport } from "@messaging-service/core/ports"
 import type { OutgoingMessage, SendOutcome, TransportEvent } from "@messaging-service/core/ports"
 import type { MemoryStore } from "@messaging-service/store-memory"
 import { layer as memoryStore } from "@messaging-service/store-memory"
-import { layer as layerPostgres, layerPglite } from "@messaging-service/store-postgres"
+import { layer as layerPostgres } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import type { MessageOutcome } from "@messaging-service/whatsapp-server"
@@ -262,7 +263,6 @@ const stores: ReadonlyArray<
   readonly [name: string, layer: Layer.Layer<MemoryStore>, messages: number, lives: number]
 > = [
   ["memory", memoryStore, 25, 4],
-  ["PGlite", Layer.orDie(layerPglite()), 15, 3],
   ["PostgreSQL", Layer.orDie(layerOnPostgres), 15, 3],
 ]
 

@@ -9,6 +9,9 @@ import type { Writable } from "node:stream"
 /** What is installed and started takes its time; only what hangs takes so long. Milliseconds. */
 const patienceMillis = 120_000
 
+/** How long what was started may take to end. Milliseconds. */
+const endMillis = 10_000
+
 export class ShellFailed extends Data.TaggedError("ShellFailed")<{ readonly message: string }> {}
 
 /** What a command printed, and how it ended. */
@@ -67,13 +70,21 @@ export const startShell = Effect.fnUntraced(function* (
       })
       return spawned
     }),
-    ({ pid }) =>
-      Effect.andThen(
+    ({ pid }) => {
+      const signal = (name: NodeJS.Signals) =>
         Effect.sync(() => {
-          if (pid !== undefined && !Deferred.isDoneUnsafe(ended)) process.kill(-pid, "SIGKILL")
+          if (pid !== undefined && !Deferred.isDoneUnsafe(ended)) process.kill(-pid, name)
+        })
+      // Servers that end in good order leave what they compiled for those of the next page.
+      return signal("SIGTERM").pipe(
+        Effect.andThen(Deferred.await(ended)),
+        Effect.timeoutOrElse({
+          duration: endMillis,
+          orElse: () => Effect.andThen(signal("SIGKILL"), Deferred.await(ended)),
         }),
-        Deferred.await(ended),
-      ),
+        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
+      )
+    },
   )
 
   const answer = Effect.callback<Printed, ShellFailed>((resume) => {

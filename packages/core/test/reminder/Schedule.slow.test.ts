@@ -12,11 +12,11 @@ const day = 1440
 const minutesSince1970 = (date: string) => Date.parse(date) / minuteMillis
 
 /**
- * Twenty months with a day that Samoa and Tokelau skipped, with the double summer times of Morocco and
- * Gaza and the end of Russia's, and those of a year to come in which clocks change. Both have a 29 February.
+ * Eleven months with a day that Samoa and Tokelau skipped and with the double summer time of Morocco, and
+ * those of a year to come in which clocks change. Both have a 29 February.
  */
 const spans = [
-  ["2011-03-20T00:00Z", "2012-11-15T00:00Z"],
+  ["2011-12-20T00:00Z", "2012-11-15T00:00Z"],
   ["2028-02-20T00:00Z", "2028-11-15T00:00Z"],
 ] as const
 
@@ -98,12 +98,12 @@ describe("the runs in every zone of the tz database", () => {
           for (const [i, { cron, pattern }] of cases.entries()) {
             const schedule = { cron, timezone }
             const expected = expectation.runs[i]!
-            // Between changes the same happens again and again: of zones alike one is walked whole, the
-            // others through ten days and around each change, and so is what runs many times a day in all
-            // but the first, and everything in the later months.
+            // Between changes the same happens again and again: of the first months a tenth of the clocks
+            // is walked whole, the others through ten days and around each change, and so is what runs many
+            // times a day in all but the first, and everything in the later months.
             const isShortened = expected.length > (4 * (end - start)) / day || from !== spans[0][0]
             const windows =
-              tried.has(expectation) || (isShortened && tried.size > 0)
+              tried.has(expectation) || tried.size % 10 > 0 || (isShortened && tried.size > 0)
                 ? [
                     [2 * day, 12 * day] as const,
                     ...changes

@@ -1,8 +1,8 @@
 /** The data directory of a process (`DATA_DIR`; contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
-import { Effect, Layer } from "effect"
-import { chmod, lstat, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises"
+import { Effect } from "effect"
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import {
   closeDataDirectory,
@@ -10,7 +10,6 @@ import {
   openDataDirectory,
   passingDirectory,
 } from "../../src/compose/DataDirectory.ts"
-import { layerStorage, storageAlone } from "../../src/compose/Storage.ts"
 
 describe("the data directory", () => {
   it.effect("is made with all that leads to it, for the service's own user alone", () =>
@@ -126,30 +125,6 @@ describe("the data directory", () => {
       yield* Effect.promise(() => chmod(directory, 0o700))
       yield* closeDataDirectory(directory, refused)
     }),
-  )
-
-  it.effect(
-    "of an embedded store holds nothing that other users may read or write",
-    () =>
-      Effect.gen(function* () {
-        const directory = join(yield* processes.temporaryDirectory, "data")
-        yield* openDataDirectory(directory)
-        yield* Layer.build(
-          layerStorage(storageAlone, { dataDirectory: directory, store: { kind: "embedded" } }),
-        )
-        const names = yield* Effect.promise(() => readdir(directory, { recursive: true }))
-        assert.isAbove(names.length, 900)
-        const open = yield* Effect.promise(async () => {
-          const found: Array<string> = []
-          for (const name of ["", ...names]) {
-            const { mode } = await lstat(join(directory, name))
-            if ((mode & 0o077) !== 0) found.push(`${name} ${(mode & 0o777).toString(8)}`)
-          }
-          return found
-        })
-        assert.deepStrictEqual(open, [])
-      }),
-    60_000,
   )
 
   it.effect("a place where none can be is said in one line that names DATA_DIR", () =>

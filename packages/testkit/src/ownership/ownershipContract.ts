@@ -33,7 +33,7 @@ const numbersOf = (worker: TestWorker, all: ReadonlyArray<NumberId>) =>
   all.filter((id) => worker.ownership.owns(id)).length
 
 export interface OwnershipContractOptions {
-  /** How many made-up histories are run; fewer where each takes long. Default 6. */
+  /** How many made-up histories are run; fewer where each takes long. Default 3. */
   readonly histories?: number
 }
 
@@ -41,7 +41,7 @@ export const ownershipContract = <Shared = never>(
   name: string,
   shared: Layer.Layer<Shared, unknown>,
   stores: Layer.Layer<AllStores, unknown, Shared>,
-  { histories = 6 }: OwnershipContractOptions = {},
+  { histories = 3 }: OwnershipContractOptions = {},
 ): void => {
   layer(shared, { timeout: 60_000 })(name, (it) => {
     const test = <E>(
