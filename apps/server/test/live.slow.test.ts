@@ -194,7 +194,7 @@ describe.concurrent("live numbers", () => {
         const { code, stderr } = yield* ended
         assert.strictEqual(code, 1)
         assert.match(stderr, /^TRANSPORT=simulated [^\n]+\n$/)
-      }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer())),
+      }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer({ asksForFewPreKeys: true }))),
   )
 
   it.live(
@@ -325,6 +325,6 @@ describe.concurrent("live numbers", () => {
         assert.deepStrictEqual(far.sessions(ownPhone), [])
         yield* until("disconnected", "logged_out")
         assert.deepStrictEqual(far.complaints(), [])
-      }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer())),
+      }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer({ asksForFewPreKeys: true }))),
   )
 })

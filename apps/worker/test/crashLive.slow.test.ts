@@ -163,7 +163,10 @@ const crashes = (store: StoreName) =>
 
 const services = () =>
   Layer.fresh(
-    Layer.merge(EmbeddedPostgres.layer() as Layer.Layer<EmbeddedPostgres>, WhatsAppServer.layer()),
+    Layer.merge(
+      EmbeddedPostgres.layer() as Layer.Layer<EmbeddedPostgres>,
+      WhatsAppServer.layer({ asksForFewPreKeys: true }),
+    ),
   )
 
 // They wait for what the dead held.
