@@ -19,23 +19,13 @@ import type { ClockStore, MediaFiles, ServiceFigures } from "@messaging-service/
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory/emulator"
 import { layer as layerTransport, layerEmulator } from "@messaging-service/emulator"
-import { Effect, Layer, Redacted } from "effect"
+import { Layer, Redacted } from "effect"
 import { createServer } from "node:http"
 import { emulatorControls } from "../src/emulator.ts"
 import { HttpOptions, layerHttp } from "../src/index.ts"
 import type { HttpSettings } from "../src/index.ts"
 import { layerDisk } from "./Disk.ts"
 import { Doors } from "./Doors.ts"
-
-/** Loaded only where it is used: most tests are quicker than that takes. */
-const layerPglite = Layer.unwrap(
-  Effect.promise(() => import("@messaging-service/store-postgres/emulator")).pipe(
-    Effect.map((stores) => stores.layerPglite()),
-  ),
-)
-
-/** The store under the service: some tests of the operations run on each (`vitest.config.ts`). */
-const layerStore = process.env["STORE_UNDER_TEST"] === "pglite" ? layerPglite : layerMemory
 
 export const operatorToken = "an operator's token"
 
@@ -52,7 +42,7 @@ export const defaultSettings: HttpSettings = {
 export const layerPorts = layerTransport.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
-      layerStore,
+      layerMemory,
       layerDisk,
       layerQrCodeImages,
       WakeUp.layerLocal,

@@ -3,7 +3,7 @@ export { EmbeddedPostgres, EmbeddedPostgresError, hasBinaries } from "./Embedded
 export type { EmbeddedPostgresOptions, TestDatabase } from "./EmbeddedPostgres.ts"
 export { ownershipContract } from "./ownership/ownershipContract.ts"
 export type { OwnershipContractOptions } from "./ownership/ownershipContract.ts"
-export { embeddedDump, putDataDirectory, putEmbeddedDatabase } from "./madeOnce.ts"
+export { putDataDirectory, putEmbeddedDatabase } from "./madeOnce.ts"
 export { listenOnLoopback } from "./process/loopback.ts"
 export * as processes from "./process/processes.ts"
 export * as delivering from "./store/Delivering.ts"

@@ -4,8 +4,7 @@
  */
 import { Effect } from "effect"
 import { createRequire } from "node:module"
-import { openAsBlob } from "node:fs"
-import { chmod, cp, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { chmod, cp, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -54,35 +53,21 @@ export const versionIn = (directory: string): Effect.Effect<string> =>
     return version
   })
 
-/** An empty database of PGlite, as a directory and as the dump of one. */
-const madeDatabase = Effect.fnUntraced(function* (pglite: string) {
-  const installed = dirname(pglite)
-  const version = yield* versionIn(join(installed, ".."))
-  const made = yield* madeOnce(`embedded-pglite-${version}-empty`, (making) =>
-    Effect.promise(async () => {
-      const { PGlite } = await import(pathToFileURL(join(installed, "index.js")).href)
-      const database = await PGlite.create(join(making, "data"))
-      const dump: Blob = await database.dumpDataDir("none")
-      await writeFile(join(making, "dump.tar"), dump.stream())
-      await database.close()
-    }),
-  )
-  return { directory: join(made, "data"), dump: join(made, "dump.tar") }
-})
-
 /**
  * Puts a new, empty database of PGlite into `directory`, which must not exist: to open it there takes a
  * sixth of the work of making one. `pglite` is where the package lies, as `require.resolve` tells it.
  */
 export const putEmbeddedDatabase = Effect.fnUntraced(function* (pglite: string, directory: string) {
-  const made = yield* madeDatabase(pglite)
-  yield* Effect.promise(() => cp(made.directory, directory, { recursive: true }))
-})
-
-/** What PGlite loads a new, empty database from (`loadDataDir`), for one that it keeps in memory. */
-export const embeddedDump = Effect.fnUntraced(function* (pglite: string) {
-  const { dump } = yield* madeDatabase(pglite)
-  return yield* Effect.promise(() => openAsBlob(dump))
+  const installed = dirname(pglite)
+  const version = yield* versionIn(join(installed, ".."))
+  const made = yield* madeOnce(`embedded-pglite-${version}-database`, (making) =>
+    Effect.promise(async () => {
+      const { PGlite } = await import(pathToFileURL(join(installed, "index.js")).href)
+      const database = await PGlite.create(join(making, "data"))
+      await database.close()
+    }),
+  )
+  yield* Effect.promise(() => cp(join(made, "data"), directory, { recursive: true }))
 })
 
 /**
