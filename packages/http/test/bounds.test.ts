@@ -16,8 +16,8 @@ import { aClient } from "./v1/Asking.ts"
 import { form, multipart } from "./v2/Uploading.ts"
 import { aKey, aSender } from "./Records.ts"
 
-/** Twice what an answer may have; a full body of 1 MiB would only take longer. */
-const bodyBytes = 2 * sharedResources.refusalBytes.whole
+/** Enough to break every bound many times over; a full body of 1 MiB would only take longer. */
+const bodyBytes = 4 * sharedResources.refusalBytes.whole
 
 const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value)

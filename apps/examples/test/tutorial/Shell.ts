@@ -2,6 +2,7 @@
  * One long-lived bash, as a reader who follows a tutorial has it: what a command sets, the next one
  * finds. It and whatever it started end with the scope.
  */
+import { processes } from "@messaging-service/testkit"
 import { Clock, Data, Deferred, Effect } from "effect"
 import { spawn } from "node:child_process"
 import type { Writable } from "node:stream"
@@ -75,14 +76,12 @@ export const startShell = Effect.fnUntraced(function* (
         Effect.sync(() => {
           if (pid !== undefined && !Deferred.isDoneUnsafe(ended)) process.kill(-pid, name)
         })
+      const gone = Deferred.await(ended)
       // Servers that end in good order leave what they compiled for those of the next page.
       return signal("SIGTERM").pipe(
-        Effect.andThen(Deferred.await(ended)),
-        Effect.timeoutOrElse({
-          duration: endMillis,
-          orElse: () => Effect.andThen(signal("SIGKILL"), Deferred.await(ended)),
-        }),
-        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
+        Effect.andThen(processes.within(endMillis, gone)),
+        Effect.andThen(signal("SIGKILL")),
+        Effect.andThen(gone),
       )
     },
   )
