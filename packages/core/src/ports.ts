@@ -240,7 +240,7 @@ export type {
 } from "./queue/LaneQueue.ts"
 export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
 export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
-export type { AttemptInHands, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
+export type { AttemptInHands, EarliestDue, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
 export type { Phone } from "./recipient/Phone.ts"
 export { recipientName } from "./recipient/Recipient.ts"
 export type { Recipient, Target } from "./recipient/Recipient.ts"

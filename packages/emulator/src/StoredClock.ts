@@ -6,16 +6,22 @@
 import { ClockStore, RealTime } from "@messaging-service/core/ports"
 import type { StoreUnavailable } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, Layer } from "effect"
-import type { Duration } from "effect"
 import { makeAdjustableClock } from "./AdjustableClock.ts"
 import { MovableClock } from "./TimeTravel.ts"
 
+/** So many times longer than `poll` the pauses between two looks become while time is not moved. */
+const longestPause = 5
+
+/** How much longer each of these pauses is than the one before. */
+const growth = 1.2
+
 /**
- * Puts a clock with the stored offset in place of the present one, and makes it movable. `poll`: how
- * often, in real time, to look whether another process has moved time; null, the default, for never.
+ * Puts a clock with the stored offset in place of the present one, and makes it movable. `poll`: after
+ * how many real milliseconds to look again whether another process has moved time, where one has just
+ * done so; null, the default, for never.
  */
 export const layerStoredClock = (
-  { poll }: { readonly poll: Duration.Input | null } = { poll: null },
+  { poll }: { readonly poll: number | null } = { poll: null },
 ): Layer.Layer<never, StoreUnavailable, ClockStore> =>
   Layer.effectContext(
     Effect.gen(function* () {
@@ -23,11 +29,17 @@ export const layerStoredClock = (
       const realTime = yield* RealTime
       const handle = makeAdjustableClock(yield* Clock.Clock, yield* store.offset)
       if (poll !== null) {
-        yield* store.offset.pipe(
-          Effect.flatMap(handle.setOffset),
+        let pause = poll
+        const look = Effect.gen(function* () {
+          const offset = yield* store.offset
+          const isMoved = offset !== (yield* handle.offset)
+          pause = isMoved ? poll : Math.min(pause * growth, poll * longestPause)
+          yield* handle.setOffset(offset)
+        })
+        yield* look.pipe(
           // The next look may find the store answering again.
           Effect.ignore,
-          Effect.andThen(realTime.sleep(poll)),
+          Effect.andThen(Effect.suspend(() => realTime.sleep(pause))),
           Effect.forever,
           Effect.forkScoped,
         )

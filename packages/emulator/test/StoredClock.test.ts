@@ -7,9 +7,12 @@ import { layerStoredClock } from "../src/StoredClock.ts"
 
 /** A store whose offset other processes can raise too. */
 const aStore = (start: number) => {
-  const stored = { offset: start }
+  const stored = { offset: start, looks: 0 }
   const layer = Layer.succeed(ClockStore, {
-    offset: Effect.sync(() => stored.offset),
+    offset: Effect.sync(() => {
+      stored.looks++
+      return stored.offset
+    }),
     raiseOffset: (to) => Effect.sync(() => (stored.offset = Math.max(stored.offset, to))),
     ping: Effect.void,
   })
@@ -59,6 +62,26 @@ describe("layerStoredClock", () => {
         stored.offset = 60_000
         yield* TestClock.adjust(100).pipe(Effect.provideService(Clock.Clock, system))
         assert.strictEqual(yield* Clock.currentTimeMillis, 60_100)
+      }).pipe(Effect.provide(Layer.provide(layerStoredClock({ poll: 100 }), layer)))
+    }),
+  )
+
+  it.effect("it looks less often while time is not moved, and soon again once it is", () =>
+    Effect.gen(function* () {
+      const { stored, layer } = aStore(0)
+      const system = yield* Clock.Clock
+      const looksIn = Effect.fnUntraced(function* (millis: number) {
+        const before = stored.looks
+        yield* TestClock.adjust(millis).pipe(Effect.provideService(Clock.Clock, system))
+        return stored.looks - before
+      })
+      yield* Effect.gen(function* () {
+        yield* looksIn(5000)
+        assert.strictEqual(yield* looksIn(10_000), 20)
+        stored.offset = 60_000
+        yield* looksIn(500)
+        assert.strictEqual(yield* Clock.currentTimeMillis, 75_500)
+        assert.isAtLeast(yield* looksIn(500), 3)
       }).pipe(Effect.provide(Layer.provide(layerStoredClock({ poll: 100 }), layer)))
     }),
   )

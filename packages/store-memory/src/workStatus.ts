@@ -17,6 +17,7 @@ import type {
   WorkspaceId,
   WorkStatus,
 } from "@messaging-service/core/ports"
+import { Record } from "effect"
 import { earliest } from "./collections.ts"
 import { standing } from "./Lane.ts"
 import { nextLinkingDue, workspaceOfAttempt } from "./linkingStore.ts"
@@ -107,6 +108,7 @@ const deliveringUntil = (tables: Tables): number | null => {
 
 export const workStatus = (tables: Tables): Steps<typeof WorkStatus.Service> => ({
   nextDue: (work, passedOver = [], owned = "all") => nextDue[work](tables, passedOver, owned),
+  earliest: () => Record.map(nextDue, (due) => due(tables, [], "all")),
   workload: (now, places) => ({
     nextDue: earliest(
       kindsOfWork.map((work) =>

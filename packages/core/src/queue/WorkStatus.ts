@@ -34,6 +34,9 @@ export const sharedWork = {
 
 export type SharedWork = keyof typeof sharedWork
 
+/** For each kind of work the earliest moment; null when nothing waits. */
+export type EarliestDue = Readonly<Record<Work, number | null>>
+
 /** An attempt that a transport has in its hands. */
 export interface AttemptInHands {
   readonly numberId: NumberId
@@ -89,6 +92,11 @@ export class WorkStatus extends Context.Service<
       crowded?: Crowded,
       owned?: Owned,
     ): Effect.Effect<number | null, StoreUnavailable>
+    /**
+     * `nextDue` of each kind of work, of all workspaces and numbers: one question for all the loops of a
+     * worker that only look whether another process has made work meanwhile.
+     */
+    earliest(): Effect.Effect<EarliestDue, StoreUnavailable>
     /**
      * What of the whole store's work is due or in flight at `now`; all of it seen at one moment.
      * What waits for a place (all workers together), or until its workspace has less than its

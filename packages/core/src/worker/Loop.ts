@@ -3,7 +3,7 @@
  * the store, or until woken, or until the slow poll. A store that does not answer is tried again
  * with growing pauses; a loop never ends by itself.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Duration, Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { Crowded } from "../limit/Held.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
@@ -11,7 +11,7 @@ import { WakeUp } from "../queue/WakeUp.ts"
 import type { Sleeper } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import type { Work } from "../queue/WorkStatus.ts"
-import { sleep, untilLeap } from "../time/RealTime.ts"
+import { RealTime, sleep, untilLeap } from "../time/RealTime.ts"
 import type { Owned } from "../transport/Shards.ts"
 
 /** Pauses after a failure, in real milliseconds: doubling between these two. */
@@ -33,11 +33,51 @@ interface LoopOptions<E, R> {
   readonly owned?: Effect.Effect<Owned>
 }
 
-/** Sleeps until there may be work; an idle poll only asks when the next is due. */
+/**
+ * For so many real milliseconds the loops of a worker take one look for new work to be enough. It is
+ * shorter than a poll, so that no loop is answered with what was there before its own last look.
+ */
+const sharedLookMillis = 100
+
+/** `WorkStatus` for all loops of one worker, which share what they ask of all work. */
+export const sharedWorkStatus = Effect.gen(function* () {
+  const status = yield* WorkStatus
+  const { stopwatch } = yield* RealTime
+  let age = () => Infinity
+  const look = Effect.flatMap(stopwatch, (since) => {
+    age = since
+    return status.earliest()
+  })
+  const [earliest, forget] = yield* Effect.cachedInvalidateWithTTL(look, Duration.infinity)
+  return WorkStatus.of({
+    ...status,
+    earliest: () => (age() < sharedLookMillis ? earliest : Effect.andThen(forget, earliest)),
+  })
+})
+
+/**
+ * Returns when another process may have made such work: the earliest moment of it has changed since the
+ * last look, or has come. Else a look of the loop itself would find what it found before.
+ */
+const untilNews = (status: typeof WorkStatus.Service, work: Work, poll: Duration.Input) => {
+  let seen: number | null | undefined
+  return Effect.gen(function* () {
+    for (;;) {
+      yield* sleep(poll)
+      const { [work]: due } = yield* status.earliest()
+      const isNew = due !== seen || (due !== null && due <= (yield* Clock.currentTimeMillis))
+      seen = due
+      if (isNew) return
+    }
+  })
+}
+
+/** Sleeps until there may be work. */
 const untilNext = <E, R>({ crowded, owned, work }: LoopOptions<E, R>, sleeper: Sleeper) =>
   Effect.gen(function* () {
     const status = yield* WorkStatus
     const { poll } = yield* WakeUp
+    const news = poll === null ? Effect.never : untilNews(status, work, poll)
     for (let looks = 0; !sleeper.isOpen(); looks++) {
       const mine = owned === undefined ? "all" : yield* owned
       const due = yield* status.nextDue(work, crowded?.() ?? [], mine)
@@ -51,7 +91,7 @@ const untilNext = <E, R>({ crowded, owned, work }: LoopOptions<E, R>, sleeper: S
         due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), untilLeap)
       const polled = yield* Effect.raceFirst(
         Effect.as(Effect.raceFirst(moment, sleeper.await), false),
-        poll === null ? Effect.never : Effect.as(sleep(poll), true),
+        Effect.as(news, true),
       )
       if (!polled) return
     }

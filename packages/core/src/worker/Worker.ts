@@ -7,6 +7,7 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
 import { Numbers } from "../number/Numbers.ts"
+import { WorkStatus } from "../queue/WorkStatus.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
@@ -16,6 +17,7 @@ import { makeDeliverer } from "./Deliverer.ts"
 import { makeDispatcher } from "./Dispatcher.ts"
 import { makeExpirer, makeTestModeSender } from "./DueMessages.ts"
 import { makeHousekeeper } from "./Housekeeper.ts"
+import { sharedWorkStatus } from "./Loop.ts"
 import { makeLinker } from "./Linker.ts"
 import { makeNumberChecker } from "./NumberChecker.ts"
 import { makeReminderRunner } from "./ReminderRunner.ts"
@@ -95,7 +97,7 @@ export class Worker extends Context.Service<
           Effect.never,
         ),
       })
-    }),
+    }).pipe(Effect.provideServiceEffect(WorkStatus, sharedWorkStatus)),
   )
 
   /** Runs the worker for as long as the layer lives. */

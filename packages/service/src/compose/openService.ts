@@ -47,8 +47,8 @@ import { isShared, layerStorage, storageAlone, storageWithPhones } from "./Stora
 import { layerLive, requireNoLinkedNumbers } from "./transports.ts"
 import type { ShowCode, TransportChoice } from "./transports.ts"
 
-/** How often to look whether another process has moved an adjustable clock, in real time. */
-const clockPoll = "50 millis"
+/** How often to look whether another process moves an adjustable clock on, in real milliseconds. */
+const clockPoll = 50
 
 /** Loaded only for simulated phones and a clock that can be moved. */
 const emulator = Effect.promise(() => import("@messaging-service/emulator"))

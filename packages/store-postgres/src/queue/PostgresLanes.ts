@@ -1,6 +1,7 @@
 /** The lanes, and what is left to do. */
 import { kindsOfWork } from "@messaging-service/core/ports"
 import type {
+  EarliestDue,
   LaneQueue,
   SharedWork,
   Work,
@@ -176,6 +177,22 @@ const nextDue = Record.map(
     statement(`nextDue.${work}`, joined(given({ crowded: bigints }), single(ownedColumns)))(text),
 )
 
+const none = "'{}'::bigint[]"
+
+const earliest = statement(
+  "earliest",
+  given({}),
+)(`select json_build_object(
+  ${Object.entries(
+    nextDueBeside(
+      { lanes: none, number_checks: none, linking: none, deliveries: none },
+      { of: "null::bigint", shards: "null::bigint[]" },
+    ),
+  )
+    .map(([work, due]) => `'${work}', ${epochMillis(`(${due})`)}`)
+    .join(",\n  ")}
+) as earliest`)
+
 /**
  * The core's `crowdedOf`, of a row for each lease that a workspace holds; null, which is all, where no
  * place is left. The cast makes one list of it, where `all` would take a mere subquery for rows of lists.
@@ -270,6 +287,7 @@ export const workStatus = (database: DatabaseService): typeof WorkStatus.Service
       nextDue[work].value<Date>(database, { crowded: crowded === "all" ? null : crowded, owned }),
       millis,
     ),
+  earliest: () => earliest.one<EarliestDue>(database, {}),
   workload: (now, places) =>
     workload.one<Workload>(database, {
       now,

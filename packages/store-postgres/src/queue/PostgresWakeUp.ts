@@ -1,7 +1,7 @@
 /**
  * Waking the loops of all processes that share a database. A process that makes work wakes its own loops
  * at once, and the others by a word on a channel; in case a word gets lost, idle loops look by
- * themselves four times a second.
+ * themselves four times a second, with one statement for all of them.
  *
  * The word is sent outside of every transaction (a transaction that notifies holds a global lock
  * until it is flushed) and at most ten times a second, however much work there is. It is sent and

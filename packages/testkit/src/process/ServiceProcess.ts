@@ -171,7 +171,7 @@ export const keptSecrets = (stdout: string) =>
   })
 
 /** Most looks ask another process, which has its own work to do on the same cores. */
-const growing = Schedule.min([Schedule.exponential(10, 1.3), Schedule.spaced(150)])
+const growing = Schedule.min([Schedule.exponential(10, 1.3), Schedule.spaced(250)])
 
 /** Waits until `look` finds something, again and again; `what` is what the failure says. */
 export const waitUntil = <A, E, R>(

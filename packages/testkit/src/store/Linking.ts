@@ -1,13 +1,7 @@
 /** Attempts at linking as tests of a store make, claim and look at them. */
 import { assert } from "@effect/vitest"
-import {
-  LinkingStore,
-  WorkStatus,
-  linkingMillis,
-  nothingShown,
-} from "@messaging-service/core/ports"
+import { LinkingStore, linkingMillis, nothingShown } from "@messaging-service/core/ports"
 import type {
-  Crowded,
   IdempotencyClaim,
   LinkingId,
   LinkingOutcome,
@@ -99,13 +93,6 @@ export const claimAll = (
       owned: "all",
       ...given,
     }),
-  )
-
-/** The next due moment if it lies in the fifty days after the era. */
-export const nextDue = (era: number, crowded: Crowded = []) =>
-  Effect.map(
-    WorkStatus.use((status) => status.nextDue("linking", crowded)),
-    (due) => (due !== null && due < era + 50 * 24 * 60 * minute ? due : null),
   )
 
 export const giveUp = (id: LinkingId) => LinkingStore.use((store) => store.giveUp(id, givenUp))

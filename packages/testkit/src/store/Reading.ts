@@ -14,14 +14,32 @@ import type {
   SendingNumber,
   Workspace,
   WorkspaceId,
+  Work,
+  Crowded,
 } from "@messaging-service/core/ports"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
-import { accept, aQuery, noon } from "./Records.ts"
+import { accept, aQuery, day, noon } from "./Records.ts"
 
 /** The guard that an acceptance broke; null when it went through. */
 export const brokenBy = (acceptance: Acceptance) =>
   Effect.map(accept(acceptance), (outcome) => (outcome._tag === "Broken" ? outcome.guard : null))
+
+/**
+ * When that work is next due, if it is in the 50 days after `era`, else null: what is later is another
+ * test's. Without `crowded` the question for all kinds of work has the same answer.
+ */
+export const nextDueOf = (work: Work, era: number, crowded?: Crowded) =>
+  Effect.gen(function* () {
+    const status = yield* WorkStatus
+    const due = yield* status.nextDue(work, crowded)
+    if (crowded === undefined) {
+      const { [work]: earliest } = yield* status.earliest()
+      assert.strictEqual(earliest, due)
+    }
+    return due !== null && due < era + 50 * day ? due : null
+  })
 
 /** The facts of an acceptance. */
 export const facts = (

@@ -17,15 +17,12 @@ import {
 } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
 import { cancelled, end } from "../Sending.ts"
+import { nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { aMessage, anEra, aStage, day, hour, minute, noon } from "../Records.ts"
 
-/** When a delivery loop must look again, if that is within 50 days of `era`. */
-const nextDue = (era: number) =>
-  Effect.map(
-    WorkStatus.use((status) => status.nextDue("deliveries")),
-    (due) => (due !== null && due < era + 50 * day ? due : null),
-  )
+/** When a delivery loop must look again. */
+const nextDue = (era: number) => nextDueOf("deliveries", era)
 
 const kinds = ["an endpoint", "an origin of callbacks"] as const
 

@@ -16,7 +16,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
-import { plenty } from "../Reading.ts"
+import { nextDueOf, plenty } from "../Reading.ts"
 import { onlyThese } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { aClaim, aKey, anEra, aNumber, aStage, aWorkspace, minute, oneSecond } from "../Records.ts"
@@ -29,7 +29,6 @@ import {
   guardOf,
   aLinking,
   claimAll,
-  nextDue,
   giveUp,
 } from "../Linking.ts"
 import type { One } from "../Linking.ts"
@@ -304,9 +303,9 @@ export const linking: Topic = (it) => {
       assert.deepStrictEqual(yield* claimed(1, 3), expected(first, second, one))
       assert.deepStrictEqual(yield* claimed(3), [])
       // While its workspace is crowded an attempt waits for its end.
-      assert.strictEqual(yield* nextDue(era), third.attempt.requestedAt)
-      assert.strictEqual(yield* nextDue(era, [greedy.id]), first.attempt.endsAt)
-      assert.strictEqual(yield* nextDue(era, "all"), first.attempt.endsAt)
+      assert.strictEqual(yield* nextDueOf("linking", era), third.attempt.requestedAt)
+      assert.strictEqual(yield* nextDueOf("linking", era, [greedy.id]), first.attempt.endsAt)
+      assert.strictEqual(yield* nextDueOf("linking", era, "all"), first.attempt.endsAt)
       const workload = (most: number, whole = 1000) =>
         Effect.map(
           WorkStatus.use((status) =>

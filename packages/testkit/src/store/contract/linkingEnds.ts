@@ -11,6 +11,7 @@ import type { LinkingId, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { claimOne, sent, settle } from "../Sending.ts"
+import { nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aMessage,
@@ -22,7 +23,7 @@ import {
   oneSecond,
   givenUp,
 } from "../Records.ts"
-import { digits, anAttempt, begun, aLinking, claimAll, nextDue, giveUp } from "../Linking.ts"
+import { digits, anAttempt, begun, aLinking, claimAll, giveUp } from "../Linking.ts"
 
 export const linkingEnds: Topic = (it) => {
   it.effect("what is shown is replaced as a whole", () =>
@@ -320,22 +321,22 @@ export const linkingEnds: Topic = (it) => {
       const store = yield* LinkingStore
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
-      assert.isNull(yield* nextDue(era))
+      assert.isNull(yield* nextDueOf("linking", era))
       const test = yield* aLinking(workspaceId, era, {
         number: { mode: "test" },
         attempt: { mode: "test", linksAt: era + 5 * minute },
       })
-      assert.strictEqual(yield* nextDue(era), era + 5 * minute)
+      assert.strictEqual(yield* nextDueOf("linking", era), era + 5 * minute)
       const { attempt } = yield* aLinking(workspaceId, era + oneSecond)
-      assert.strictEqual(yield* nextDue(era), era + oneSecond)
+      assert.strictEqual(yield* nextDueOf("linking", era), era + oneSecond)
       const { lease } = only(yield* claimAll(era + oneSecond, era + minute))
-      assert.strictEqual(yield* nextDue(era), era + minute)
+      assert.strictEqual(yield* nextDueOf("linking", era), era + minute)
       yield* store.renew([{ id: attempt.id, lease }], era + 20 * minute)
-      assert.strictEqual(yield* nextDue(era), era + 5 * minute)
+      assert.strictEqual(yield* nextDueOf("linking", era), era + 5 * minute)
       yield* store.linked(test.attempt.id, digits(), era + 5 * minute)
-      assert.strictEqual(yield* nextDue(era), attempt.endsAt)
+      assert.strictEqual(yield* nextDueOf("linking", era), attempt.endsAt)
       yield* giveUp(attempt.id)
-      assert.isNull(yield* nextDue(era))
+      assert.isNull(yield* nextDueOf("linking", era))
     }),
   )
 }

@@ -10,7 +10,7 @@ import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/cor
 import { Effect } from "effect"
 import { onlyThese } from "../Sending.ts"
 import { at, ids } from "../Expect.ts"
-import { attemptsInHands } from "../Reading.ts"
+import { attemptsInHands, nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { anEra, aNumber, aStage, day, hour, minute, noon, oneSecond } from "../Records.ts"
 import {
@@ -257,11 +257,8 @@ export const numberCheckWork: Topic = (it) => {
 
   it.effect("checks are due when a worker could claim them, claimed ones with their lease", () =>
     Effect.gen(function* () {
-      const status = yield* WorkStatus
       const era = anEra()
-      const nextDue = Effect.map(status.nextDue("number_checks"), (due) =>
-        due !== null && due < era + 50 * day ? due : null,
-      )
+      const nextDue = nextDueOf("number_checks", era)
       const { number } = yield* aStage({ createdAt: era })
       const inHands = attemptsInHands(number, era)
       assert.isNull(yield* nextDue)

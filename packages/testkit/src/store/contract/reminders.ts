@@ -1,11 +1,6 @@
 /** `ReminderStore`: reminders that are made, changed, listed and deleted. */
 import { assert } from "@effect/vitest"
-import {
-  IdempotencyStore,
-  ReminderStore,
-  WorkspaceStore,
-  WorkStatus,
-} from "@messaging-service/core/ports"
+import { IdempotencyStore, ReminderStore, WorkspaceStore } from "@messaging-service/core/ports"
 import type {
   MediaId,
   NumberId,
@@ -15,6 +10,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
+import { nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import {
   aClaim,
@@ -211,14 +207,13 @@ export const reminders: Topic = (it) => {
     () =>
       Effect.gen(function* () {
         const store = yield* ReminderStore
-        const status = yield* WorkStatus
         const era = anEra()
         const workspace = yield* aWorkspace({ createdAt: era, plan: aPlan(3) })
         const second = yield* aReminder(workspace.id, { nextRunAt: era + 2 * hour })
         const first = yield* aReminder(workspace.id, { nextRunAt: era + hour, mode: "test" })
         yield* aReminder(workspace.id, { nextRunAt: null })
         const later = yield* aReminder(workspace.id, { nextRunAt: era + 3 * hour })
-        assert.strictEqual(yield* status.nextDue("reminders"), era + hour)
+        assert.strictEqual(yield* nextDueOf("reminders", era), era + hour)
         assert.deepStrictEqual(yield* dueIn(era, era + hour - 1), [])
         assert.deepStrictEqual(yield* dueIn(era, era + 2 * hour), [
           { reminder: first, dueAt: era + hour, previousNumberId: null, workspace },
@@ -226,12 +221,12 @@ export const reminders: Topic = (it) => {
         ])
         assert.lengthOf(yield* store.due(era + day, 1), 1)
         yield* update(first, {}, null)
-        assert.strictEqual(yield* status.nextDue("reminders"), era + 2 * hour)
+        assert.strictEqual(yield* nextDueOf("reminders", era), era + 2 * hour)
         yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
         const [due] = yield* dueIn(era, era + 2 * hour)
         assert.strictEqual(due?.workspace.deletedAt, era)
         assert.isTrue(yield* store.pass(aRun(second, { nextRunAt: null }), null))
-        assert.strictEqual(yield* status.nextDue("reminders"), later.nextRunAt)
+        assert.strictEqual(yield* nextDueOf("reminders", era), later.nextRunAt)
         assert.deepStrictEqual(yield* logOf(second), [])
       }),
   )

@@ -12,7 +12,7 @@ import { aCheck, answered, claimOne as claimCheck, settle as settleCheck } from 
 import { claimDue } from "../Delivering.ts"
 import { at, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
-import { attemptsInHands, plenty } from "../Reading.ts"
+import { attemptsInHands, nextDueOf, plenty } from "../Reading.ts"
 import {
   again,
   cancelled,
@@ -40,13 +40,6 @@ import {
   oneSecond,
 } from "../Records.ts"
 
-/** The next due moment if it lies in the 50 days after `era`, else null: what is later is not ours. */
-const nextDue = (work: Work, era: number) =>
-  Effect.map(
-    WorkStatus.use((status) => status.nextDue(work)),
-    (due) => (due !== null && due < era + 50 * day ? due : null),
-  )
-
 /** Ends everything that earlier tests left stranded. */
 const noneStranded = Effect.gen(function* () {
   const store = yield* MessageStore
@@ -62,15 +55,15 @@ export const workStatus: Topic = (it, { parallel }) => {
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
-      assert.isNull(yield* nextDue("lanes", era))
+      assert.isNull(yield* nextDueOf("lanes", era))
       const later = yield* aMessage(number, { now: era, sendAt: era + 2 * hour })
-      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * hour)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
       const first = yield* aMessage(number, { now: era, sendAt: era + hour })
-      assert.strictEqual(yield* nextDue("lanes", era), era + hour)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + hour)
       yield* end(cancelled(first, era))
-      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * hour)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
       yield* end(cancelled(later, era))
-      assert.isNull(yield* nextDue("lanes", era))
+      assert.isNull(yield* nextDueOf("lanes", era))
     }),
   )
 
@@ -117,7 +110,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       assert.strictEqual(yield* soonest(2, 1000), era)
       assert.strictEqual(yield* soonest(1, 1000), era + minute)
       assert.strictEqual(yield* soonest(2, 1), era + minute)
-      assert.strictEqual(yield* nextDue("lanes", era), era)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era)
       yield* sendNext(other, era)
     }),
   )
@@ -129,15 +122,15 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era })
       yield* aMessage(number, { now: era, sendAt: era + hour })
       const first = yield* claimOne(number, { now: era, leaseUntil: era + minute })
-      assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
       yield* renew([first], era + 2 * minute)
-      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * minute)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * minute)
       yield* settle([sent(first, era + oneSecond)], era + oneSecond)
-      assert.strictEqual(yield* nextDue("lanes", era), era + oneSecond)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + oneSecond)
       yield* sendNext(number, era + 2 * oneSecond)
-      assert.strictEqual(yield* nextDue("lanes", era), era + hour)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + hour)
       yield* sendNext(number, era + hour)
-      assert.isNull(yield* nextDue("lanes", era))
+      assert.isNull(yield* nextDueOf("lanes", era))
     }),
   )
 
@@ -148,15 +141,15 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era })
       const notBefore = era + hour
       yield* settle([again(yield* claimOne(number, { now: era }), { notBefore })], era + oneSecond)
-      assert.strictEqual(yield* nextDue("lanes", era), notBefore)
+      assert.strictEqual(yield* nextDueOf("lanes", era), notBefore)
       yield* aMessage(number, { now: era + minute })
-      assert.strictEqual(yield* nextDue("lanes", era), notBefore)
+      assert.strictEqual(yield* nextDueOf("lanes", era), notBefore)
       const claimed = yield* claimOne(number, { now: notBefore })
       yield* settle([again(claimed)], notBefore + oneSecond)
-      assert.strictEqual(yield* nextDue("lanes", era), notBefore + oneSecond)
+      assert.strictEqual(yield* nextDueOf("lanes", era), notBefore + oneSecond)
       const last = yield* claimOne(number, { now: notBefore + minute })
       yield* settle([sent(last, era + day)], era + day)
-      assert.strictEqual(yield* nextDue("lanes", era), era + day)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + day)
     }),
   )
 
@@ -166,17 +159,17 @@ export const workStatus: Topic = (it, { parallel }) => {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       yield* accepted(number, { count: 2, now: era })
-      assert.strictEqual(yield* nextDue("lanes", era), era)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era)
       yield* numbers.setStatus(number.id, "disconnected", undefined, era)
-      assert.isNull(yield* nextDue("lanes", era))
+      assert.isNull(yield* nextDueOf("lanes", era))
       yield* numbers.setStatus(number.id, "connected", undefined, era)
-      assert.strictEqual(yield* nextDue("lanes", era), era)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era)
       // What is in flight is looked at once its lease is over.
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
       yield* numbers.setStatus(number.id, "disconnected", undefined, era)
-      assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
       yield* numbers.setStatus(number.id, "connected", undefined, era + hour)
-      assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
     }),
   )
 
@@ -189,11 +182,11 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era })
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
       yield* WorkspaceStore.use((store) => store.delete(workspace.id, era))
-      assert.strictEqual(yield* nextDue("lanes", era), era + minute)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
       const claimed = yield* claimOne(number, { now: era + hour, leaseUntil: era + 2 * hour })
-      assert.strictEqual(yield* nextDue("lanes", era), era + 2 * hour)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
       yield* settle([sent(claimed, era + hour)], era + hour)
-      assert.isNull(yield* nextDue("lanes", era))
+      assert.isNull(yield* nextDueOf("lanes", era))
       yield* noneStranded
     }),
   )
@@ -205,7 +198,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(number, { count: 2, now: era, expiresAt: era + minute })
       yield* aMessage(number, { now: era, sendAt: era + day })
       assert.deepStrictEqual(yield* claim([number], { now: era + hour }), [])
-      assert.strictEqual(yield* nextDue("lanes", era), era + day)
+      assert.strictEqual(yield* nextDueOf("lanes", era), era + day)
       yield* sendNext(number, era + day)
     }),
   )
@@ -216,19 +209,19 @@ export const workStatus: Topic = (it, { parallel }) => {
       const { number } = yield* aStage({ createdAt: era })
       yield* aMessage(number, { now: era })
       yield* sendNext(number, era)
-      assert.isNull(yield* nextDue("expiry", era))
+      assert.isNull(yield* nextDueOf("expiry", era))
       const last = yield* aMessage(number, { now: era, expiresAt: era + hour, mode: "test" })
-      assert.strictEqual(yield* nextDue("expiry", era), era + hour)
+      assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
       const first = yield* aMessage(number, { now: era, expiresAt: era + minute })
-      assert.strictEqual(yield* nextDue("expiry", era), era + minute)
+      assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
       const claimed = yield* claimOne(number, { now: era })
-      assert.strictEqual(yield* nextDue("expiry", era), era + hour)
+      assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
       yield* settle([again(claimed)], era)
-      assert.strictEqual(yield* nextDue("expiry", era), era + minute)
+      assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
       yield* end(expired(first, era + minute))
-      assert.strictEqual(yield* nextDue("expiry", era), era + hour)
+      assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
       yield* end(cancelled(last, era))
-      assert.isNull(yield* nextDue("expiry", era))
+      assert.isNull(yield* nextDueOf("expiry", era))
     }),
   )
 
@@ -238,14 +231,14 @@ export const workStatus: Topic = (it, { parallel }) => {
       const { number } = yield* aStage({ createdAt: era })
       const mode = "test"
       yield* aMessage(number, { now: era })
-      assert.isNull(yield* nextDue("test_messages", era))
+      assert.isNull(yield* nextDueOf("test_messages", era))
       const last = yield* aMessage(number, { now: era, mode, sendAt: era + hour })
       const first = yield* aMessage(number, { now: era, mode })
-      assert.strictEqual(yield* nextDue("test_messages", era), era)
+      assert.strictEqual(yield* nextDueOf("test_messages", era), era)
       yield* end(change(first, { trigger: "send_succeeded" }, era))
-      assert.strictEqual(yield* nextDue("test_messages", era), era + hour)
+      assert.strictEqual(yield* nextDueOf("test_messages", era), era + hour)
       yield* end(cancelled(last, era))
-      assert.isNull(yield* nextDue("test_messages", era))
+      assert.isNull(yield* nextDueOf("test_messages", era))
       yield* sendNext(number, era)
     }),
   )
@@ -264,7 +257,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       assert.isNull(yield* status.nextDue("stranded"))
       yield* NumberStore.use((store) => store.remove(workspace.id, number.id, era + hour))
       assert.isAtMost(present(yield* status.nextDue("stranded")), era + hour)
-      assert.isNull(yield* nextDue("test_messages", era))
+      assert.isNull(yield* nextDueOf("test_messages", era))
       yield* end(cancelled(at(messages, 0), era + hour))
       assert.isAtMost(present(yield* status.nextDue("stranded")), era + hour)
       yield* end(cancelled(at(messages, 1), era + hour))
