@@ -1,11 +1,12 @@
 /** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
 import { Housekeeping, Settled } from "@messaging-service/core"
-import { sleepInRealTime as sleep } from "@messaging-service/core/ports"
+import { growingPause, sleepInRealTime as sleep } from "@messaging-service/core/ports"
 import type { StoreUnavailable, NumberId } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
 
-/** How often to look again, in real time. */
-const pollMillis = 5
+/** Between two looks, in real time. */
+const shortestPauseMillis = 5
+const longestPauseMillis = 40
 
 /**
  * How long the same attempts, which this process does not see waiting, may stay in flight before
@@ -91,13 +92,14 @@ export class Idle extends Context.Service<
       const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
         let mayChange = true
         let lastSeen = ""
+        const pause = growingPause(shortestPauseMillis, longestPauseMillis)
         const waitTimer = yield* FiberHandle.make()
         const waitedEnough = Effect.sync(() => {
           mayChange = false
         })
         for (;;) {
           // A fiber that was woken by time moving on runs before it is judged to be waiting.
-          yield* sleep(pollMillis)
+          yield* pause
           // Before the look: what waits for the clock then still does when the store is asked.
           const waiting = yield* parked.parked
           const { inHands, isCalling, isDue, nextDue } = yield* look

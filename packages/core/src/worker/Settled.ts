@@ -4,11 +4,12 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus, kindsOfWork, sharedWork } from "../queue/WorkStatus.ts"
 import type { AttemptInHands } from "../queue/WorkStatus.ts"
-import { sleep } from "../time/RealTime.ts"
+import { growingPause } from "../time/RealTime.ts"
 import { deliveryLeaseMillis } from "./Deliverer.ts"
 
-/** How often to look again, in real time. */
-const pollMillis = 5
+/** Between two looks, in real time. */
+const shortestPauseMillis = 5
+const longestPauseMillis = 40
 
 /** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
 const longestCallMillis = 16_000
@@ -61,11 +62,12 @@ export class Settled extends Context.Service<
       const wakeAll = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
 
       const settled = Effect.gen(function* () {
+        const pause = growingPause(shortestPauseMillis, longestPauseMillis)
         for (;;) {
           const { inHands, isCalling, isDue, nextDue } = yield* look
           if (!isDue && !isCalling && inHands.length === 0) return nextDue
           if (isDue) yield* wakeAll
-          yield* sleep(pollMillis)
+          yield* pause
         }
       })
 
