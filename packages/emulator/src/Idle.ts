@@ -1,12 +1,8 @@
 /** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
 import { Housekeeping, Settled } from "@messaging-service/core"
-import { growingPause, sleepInRealTime as sleep } from "@messaging-service/core/ports"
+import { sleepInRealTime as sleep } from "@messaging-service/core/ports"
 import type { StoreUnavailable, NumberId } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
-
-/** Between two looks, in real time. */
-const shortestPauseMillis = 5
-const longestPauseMillis = 40
 
 /**
  * How long the same attempts, which this process does not see waiting, may stay in flight before
@@ -85,14 +81,14 @@ export class Idle extends Context.Service<
   static readonly layer = Layer.effect(
     Idle,
     Effect.gen(function* () {
-      const { look, settled, wakeAll } = yield* Settled
+      const { look, pauses, settled, wakeAll } = yield* Settled
       const parked = yield* ParkedSends
       const housekeeping = yield* Housekeeping
 
       const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
         let mayChange = true
         let lastSeen = ""
-        const pause = growingPause(shortestPauseMillis, longestPauseMillis)
+        const pause = pauses()
         const waitTimer = yield* FiberHandle.make()
         const waitedEnough = Effect.sync(() => {
           mayChange = false

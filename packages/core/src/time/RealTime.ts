@@ -39,22 +39,6 @@ export const RealTime = /*#__PURE__*/ Context.Reference<RealTime>("core/RealTime
 export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
   Effect.flatMap(RealTime, (realTime) => realTime.sleep(duration))
 
-/** How much longer a pause is than the one before. */
-const growth = 1.25
-
-/**
- * Sleeps in real time between looks at what mostly ends at once: a little longer each time, to `longest`
- * milliseconds.
- */
-export const growingPause = (shortest: number, longest: number): Effect.Effect<void> => {
-  let next = shortest
-  return Effect.suspend(() => {
-    const pause = next
-    next = Math.min(pause * growth, longest)
-    return sleep(pause)
-  })
-}
-
 /** See `RealTime.untilLeap`. */
 export const untilLeap: Effect.Effect<void> = Effect.flatMap(RealTime, (time) => time.untilLeap)
 

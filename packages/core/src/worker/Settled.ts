@@ -4,12 +4,22 @@ import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus, kindsOfWork, sharedWork } from "../queue/WorkStatus.ts"
 import type { AttemptInHands } from "../queue/WorkStatus.ts"
-import { growingPause } from "../time/RealTime.ts"
+import { sleep } from "../time/RealTime.ts"
 import { deliveryLeaseMillis } from "./Deliverer.ts"
 
-/** Between two looks, in real time. */
+/** Between two looks, in real time: longer each time, since each asks the store and may wake all loops. */
 const shortestPauseMillis = 5
 const longestPauseMillis = 40
+const growth = 1.25
+
+const pauses = (): Effect.Effect<void> => {
+  let next = shortestPauseMillis
+  return Effect.suspend(() => {
+    const pause = next
+    next = Math.min(pause * growth, longestPauseMillis)
+    return sleep(pause)
+  })
+}
 
 /** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
 const longestCallMillis = 16_000
@@ -28,6 +38,8 @@ export class Settled extends Context.Service<
   Settled,
   {
     readonly look: Effect.Effect<WorkSeen, StoreUnavailable>
+    /** What to wait between one look and the next, for one who looks until something is so. */
+    pauses(): Effect.Effect<void>
     /** Makes the loops look now, wherever they sleep. */
     readonly wakeAll: Effect.Effect<void>
     /**
@@ -62,7 +74,7 @@ export class Settled extends Context.Service<
       const wakeAll = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
 
       const settled = Effect.gen(function* () {
-        const pause = growingPause(shortestPauseMillis, longestPauseMillis)
+        const pause = pauses()
         for (;;) {
           const { inHands, isCalling, isDue, nextDue } = yield* look
           if (!isDue && !isCalling && inHands.length === 0) return nextDue
@@ -71,7 +83,7 @@ export class Settled extends Context.Service<
         }
       })
 
-      return Settled.of({ look, wakeAll, settled })
+      return Settled.of({ look, pauses, wakeAll, settled })
     }),
   )
 }
