@@ -38,7 +38,7 @@ export class Settled extends Context.Service<
   Settled,
   {
     readonly look: Effect.Effect<WorkSeen, StoreUnavailable>
-    /** What to wait between one look and the next, for one who looks until something is so. */
+    /** The pause between two looks, for those who look until something is so; longer each time. */
     pauses(): Effect.Effect<void>
     /** Makes the loops look now, wherever they sleep. */
     readonly wakeAll: Effect.Effect<void>
