@@ -177,7 +177,11 @@ const nextDue = Record.map(
     statement(`nextDue.${work}`, joined(given({ crowded: bigints }), single(ownedColumns)))(text),
 )
 
+/** A list of no workspaces. */
 const none = "'{}'::bigint[]"
+
+/** What is owned where no worker asks. */
+const allNumbers = { of: "null::bigint", shards: "null::bigint[]" }
 
 const earliest = statement(
   "earliest",
@@ -186,7 +190,7 @@ const earliest = statement(
   ${Object.entries(
     nextDueBeside(
       { lanes: none, number_checks: none, linking: none, deliveries: none },
-      { of: "null::bigint", shards: "null::bigint[]" },
+      allNumbers,
     ),
   )
     .map(([work, due]) => `'${work}', ${epochMillis(`(${due})`)}`)
@@ -248,7 +252,7 @@ const counted = nextDueBeside(
       "deliveries",
     ),
   },
-  { of: "null::bigint", shards: "null::bigint[]" },
+  allNumbers,
 )
 
 /**
