@@ -7,7 +7,7 @@ import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import type { tl } from "@mtcute/node"
 import { provider, randomLong } from "./envelope.ts"
-import { makeServerKey } from "./exchange.ts"
+import { sharedServerKey } from "./exchange.ts"
 import { makeListener } from "./listener.ts"
 import { authMethods } from "./methods/auth.ts"
 import { boxUpdates, messageMethods } from "./methods/messages.ts"
@@ -174,7 +174,7 @@ const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: 
       takesContacts: true,
       changed,
     }
-    const serverKey = makeServerKey()
+    const serverKey = sharedServerKey()
     const sessions = makeSessions(state, serverKey, { ...authMethods, ...messageMethods })
     const listener = makeListener(state, sessions.listeners, sessions.open)
     await listener.up()

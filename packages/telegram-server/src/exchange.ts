@@ -37,11 +37,16 @@ export interface ServerKey {
 /** Leading zeros of a number of JWK are no part of it. */
 const numberOf = (text: string | undefined): Uint8Array => Buffer.from(text ?? "", "base64url")
 
+let made: ServerKey | undefined
+
+/** One for all servers of a process: to make one takes a fifth of a second. */
+export const sharedServerKey = (): ServerKey => (made ??= makeServerKey())
+
 /** The library finds no key whose fingerprint begins with a zero: one in sixteen is made anew. */
-export const makeServerKey = (): ServerKey => {
+const makeServerKey = (): ServerKey => {
   for (;;) {
-    const made = makeKey()
-    if (made.fingerprint.toUnsigned().toString(16).length === 16) return made
+    const key = makeKey()
+    if (key.fingerprint.toUnsigned().toString(16).length === 16) return key
   }
 }
 

@@ -122,7 +122,13 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
           { discard: true },
         ),
     )
-  yield* Effect.acquireRelease(start, () => Effect.andThen(signal("SIGCONT"), stop))
+  let isFrozen = false
+  const freeze = Effect.suspend(() => {
+    isFrozen = true
+    return signal("SIGSTOP")
+  })
+  const thaw = Effect.suspend(() => (isFrozen ? signal("SIGCONT") : Effect.void))
+  yield* Effect.acquireRelease(start, () => Effect.andThen(thaw, stop))
 
   const path = join(root, ".s.PGSQL.5432")
   const databases = yield* Ref.make(0)
@@ -154,8 +160,8 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
     }),
     stop,
     crash: end((running) => running.process.kill("SIGQUIT")),
-    freeze: signal("SIGSTOP"),
-    thaw: signal("SIGCONT"),
+    freeze,
+    thaw,
     start,
   })
 })

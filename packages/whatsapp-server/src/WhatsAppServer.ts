@@ -12,7 +12,7 @@ import { listening, makeListener } from "./listener.ts"
 import { makeMediaServer } from "./mediaServer.ts"
 import { makeMessages } from "./messages.ts"
 import type { ReceiptOrder } from "./messages.ts"
-import { makeNoiseKeys } from "./noise.ts"
+import { sharedNoiseKeys } from "./noise.ts"
 import { makeOrders } from "./orders.ts"
 import type { ConnectionOutcome, MessageOrder, Step } from "./orders.ts"
 import { makePhone } from "./Phone.ts"
@@ -200,7 +200,7 @@ const open = (options: ServerOptions) =>
     const linking = makeLinking(state, options.qrReferences ?? 6)
     const messages = makeMessages(state)
     const sessions = makeSessions(state, linking, messages, () => mediaHost)
-    const listener = makeListener(state, makeNoiseKeys(), {
+    const listener = makeListener(state, sharedNoiseKeys(), {
       ...sessions,
       failed: (what, error) => state.complaints.push(`${what} failed: ${String(error)}`),
     })

@@ -39,11 +39,16 @@ const certificate = (
   return { details: encoded, signature: Curve.sign(signer.private, encoded) }
 }
 
+let made: NoiseKeys | undefined
+
+/** The same for all servers of a process: the library takes long to sign. */
+export const sharedNoiseKeys = (): NoiseKeys => (made ??= makeNoiseKeys())
+
 /**
  * The chain ends in a root of our own: only WhatsApp can sign with the one that the library knows. It
  * accepts ours because its check of signatures accepts every signature.
  */
-export const makeNoiseKeys = (): NoiseKeys => {
+const makeNoiseKeys = (): NoiseKeys => {
   const [root, intermediate, leaf] = [
     Curve.generateKeyPair(),
     Curve.generateKeyPair(),
