@@ -59,8 +59,13 @@ export const sharedWorkStatus = Effect.gen(function* () {
  * Returns when another process may have made such work: the earliest moment of it has changed since the
  * last look, or has come. Else a look of the loop itself would find what it found before.
  */
-const untilNews = (status: typeof WorkStatus.Service, work: Work, poll: Duration.Input) => {
-  let seen: number | null | undefined
+const untilNews = (
+  status: typeof WorkStatus.Service,
+  work: Work,
+  poll: Duration.Input,
+  known?: number | null,
+) => {
+  let seen = known
   return Effect.gen(function* () {
     for (;;) {
       yield* sleep(poll)
@@ -72,15 +77,33 @@ const untilNews = (status: typeof WorkStatus.Service, work: Work, poll: Duration
   })
 }
 
-/** Sleeps until there may be work. */
-const untilNext = <E, R>({ crowded, owned, work }: LoopOptions<E, R>, sleeper: Sleeper) =>
+/**
+ * Whether there is nothing at all of a loop's work when it begins. The loops of a worker begin together and
+ * share this look; a first round of each would open a connection for each. Where no poll would find what
+ * came since the look was taken, none is taken.
+ */
+const isNothingYet = (work: Work) =>
   Effect.gen(function* () {
     const status = yield* WorkStatus
     const { poll } = yield* WakeUp
-    const news = poll === null ? Effect.never : untilNews(status, work, poll)
+    return poll !== null && (yield* status.earliest())[work] === null
+  })
+
+/** Sleeps until there may be work. `isNothing`: it is known that there is none. */
+const untilNext = <E, R>(
+  { crowded, owned, work }: LoopOptions<E, R>,
+  sleeper: Sleeper,
+  isNothing: boolean,
+) =>
+  Effect.gen(function* () {
+    const status = yield* WorkStatus
+    const { poll } = yield* WakeUp
+    const news =
+      poll === null ? Effect.never : untilNews(status, work, poll, isNothing ? null : undefined)
     for (let looks = 0; !sleeper.isOpen(); looks++) {
       const mine = owned === undefined ? "all" : yield* owned
-      const due = yield* status.nextDue(work, crowded?.() ?? [], mine)
+      const isKnown = isNothing && looks === 0
+      const due = isKnown ? null : yield* status.nextDue(work, crowded?.() ?? [], mine)
       const now = yield* Clock.currentTimeMillis
       if (due !== null && due <= now) {
         // Due already when this round found nothing: another worker is at it.
@@ -103,11 +126,14 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
     Effect.gen(function* () {
       const sleeper = options.sleeper ?? (yield* (yield* WakeUp).sleeper(options.work))
       let pause = firstPauseMillis
+      let hasBegun = false
       const round = Effect.gen(function* () {
         // Reset before looking: what arrives while we look wakes us again.
         yield* sleeper.close
-        const found = yield* options.runOnce
-        if (!found) yield* untilNext(options, sleeper)
+        const isNothing = !hasBegun && (yield* isNothingYet(options.work))
+        hasBegun = true
+        const found = !isNothing && (yield* options.runOnce)
+        if (!found) yield* untilNext(options, sleeper, isNothing)
         pause = firstPauseMillis
       })
       const survive = round.pipe(

@@ -27,10 +27,9 @@ class SharedStore {
   }
 }
 
-/** A store that other processes write to, with the loops of one worker. */
-const aWorker = (loops: ReadonlyArray<Work> = kindsOfWork) =>
+/** Begins the loops of one worker on a store that other processes write to. */
+const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork) =>
   Effect.gen(function* () {
-    const store = new SharedStore()
     const status = WorkStatus.of({
       nextDue: (work) =>
         Effect.sync(() => {
@@ -67,13 +66,34 @@ const aWorker = (loops: ReadonlyArray<Work> = kindsOfWork) =>
       Effect.provideService(WorkStatus, status),
       Effect.provideService(WakeUp, makeLocal(pollMillis)),
     )
-    // Each loop has begun, found nothing, and looked twice for itself.
+  })
+
+/** Its loops have begun some time ago, and found nothing. */
+const aWorker = (loops?: ReadonlyArray<Work>) =>
+  Effect.gen(function* () {
+    const store = new SharedStore()
+    yield* startLoops(store, loops)
     yield* TestClock.adjust(2 * pollMillis + 10)
     Object.assign(store, { looks: 0, ownLooks: 0, rounds: [] })
     return store
   })
 
 describe("loops beside other processes", () => {
+  it.effect("begin with one look together, and without a round where there is nothing", () =>
+    Effect.gen(function* () {
+      const store = new SharedStore()
+      const now = yield* Clock.currentTimeMillis
+      store.make("lanes", now)
+      store.make("reminders", now + 5000)
+      yield* startLoops(store)
+      yield* TestClock.adjust(1)
+      assert.strictEqual(store.looks, 1)
+      // Then each of these two asks what is next for it.
+      assert.deepStrictEqual(store.rounds, ["lanes", "reminders", "lanes"])
+      assert.strictEqual(store.ownLooks, 2)
+    }),
+  )
+
   it.effect("idle ones share their looks, and ask nothing else", () =>
     Effect.gen(function* () {
       const store = yield* aWorker()
