@@ -122,13 +122,7 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
           { discard: true },
         ),
     )
-  let isFrozen = false
-  const freeze = Effect.suspend(() => {
-    isFrozen = true
-    return signal("SIGSTOP")
-  })
-  const thaw = Effect.suspend(() => (isFrozen ? signal("SIGCONT") : Effect.void))
-  yield* Effect.acquireRelease(start, () => Effect.andThen(thaw, stop))
+  yield* Effect.acquireRelease(start, () => Effect.andThen(signal("SIGCONT"), stop))
 
   const path = join(root, ".s.PGSQL.5432")
   const databases = yield* Ref.make(0)
@@ -160,8 +154,8 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
     }),
     stop,
     crash: end((running) => running.process.kill("SIGQUIT")),
-    freeze,
-    thaw,
+    freeze: signal("SIGSTOP"),
+    thaw: signal("SIGCONT"),
     start,
   })
 })
