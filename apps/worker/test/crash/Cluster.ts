@@ -75,6 +75,10 @@ interface Ask {
   readonly patienceMillis?: number
 }
 
+/** Answers after which a caller asks again: with limits too, since the clock they go by may stand still. */
+const isPutOff = ({ body, status }: Reply): boolean =>
+  status >= 500 || ["idempotency_in_progress", "rate_limited"].includes(body?.error?.code)
+
 const attempt = (url: string, method: string, options: Ask) =>
   Effect.tryPromise({
     try: async (signal) => {
@@ -96,7 +100,7 @@ const attempt = (url: string, method: string, options: Ask) =>
     catch: (cause) => new Unanswered({ message: String(cause) }),
   }).pipe(
     Effect.flatMap((reply) =>
-      reply.status >= 500 || reply.body?.error?.code === "idempotency_in_progress"
+      isPutOff(reply)
         ? Effect.fail(new Unanswered({ message: JSON.stringify(reply.body) }))
         : Effect.succeed<Reply>(reply),
     ),
