@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { cp } from "node:fs/promises"
+import { cp, readFile, readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { forgetful, program } from "./aServer.ts"
 
@@ -18,6 +18,17 @@ describe("the bundled server", () => {
       const { body } = yield* caller.send("Hello")
       yield* caller.until(body.id, "sent")
       assert.strictEqual((yield* server.stop).code, 0)
+    }),
+  )
+
+  it.effect("has no letter for which Node would keep a file with two bytes for each", () =>
+    Effect.promise(async () => {
+      const folder = dirname(program)
+      const files = (await readdir(folder)).filter((name) => name.endsWith(".js"))
+      assert.include(files, "main.js")
+      for (const file of files) {
+        assert.notMatch(await readFile(join(folder, file), "utf8"), /[^\u0000-\u00ff]/, file)
+      }
     }),
   )
 })
