@@ -25,9 +25,11 @@ export interface RunPlan {
 
 /**
  * Plans what is to be done at `now` for a reminder whose next run is due. Of several times that have
- * come only the latest counts, and only if it came within the last hour.
+ * come only the latest counts, and only if it came within the last hour. Null while the run is not due
+ * yet: the clock was set back after the reminder was read.
  */
-export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan => {
+export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan | null => {
+  if (now < dueAt) return null
   const schedule = scheduleOf(reminder)
   const run = { id: reminder.id, revision: reminder.revision, dueAt, ranAt: now }
   if (schedule === undefined) {

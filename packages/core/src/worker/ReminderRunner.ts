@@ -81,7 +81,9 @@ export const makeReminderRunner = Effect.gen(function* () {
     Effect.gen(function* () {
       const { dueAt, reminder, workspace } = due
       const now = yield* Clock.currentTimeMillis
-      const { instead, run } = planRun(reminder, dueAt, now)
+      const plan = planRun(reminder, dueAt, now)
+      if (plan === null) return null
+      const { instead, run } = plan
       // When another worker was first, its outcome is in the log and this one is dropped.
       const refused = (code: Code) => Effect.as(store.pass(run, { outcome: "refused", code }), null)
       if (workspace.deletedAt !== null) {

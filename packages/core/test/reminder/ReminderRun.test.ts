@@ -1,0 +1,58 @@
+/** Which of a reminder's due times a run is made for. */
+import { assert, describe, it } from "@effect/vitest"
+
+import type { ReminderId, WorkspaceId } from "../../src/ports.ts"
+import type { Reminder } from "../../src/reminder/Reminder.ts"
+import { planRun } from "../../src/reminder/ReminderRun.ts"
+import type { TimeZone } from "../../src/reminder/TimeZone.ts"
+
+const dueAt = Date.parse("2026-01-15T12:10:00Z")
+const second = 1000
+const minute = 60 * second
+
+const everyTwoMinutes: Reminder = {
+  id: 1 as ReminderId,
+  workspaceId: 1 as WorkspaceId,
+  mode: "live",
+  name: "Every two minutes",
+  active: true,
+  to: { kind: "group", group: "Team" },
+  from: null,
+  text: "Hello",
+  media: null,
+  cron: "*/2 * * * *",
+  timezone: "UTC" as TimeZone,
+  nextRunAt: dueAt,
+  createdAt: dueAt - 60 * minute,
+  revision: 3,
+  lastRun: null,
+}
+
+const planAt = (now: number) => planRun(everyTwoMinutes, dueAt, now)
+
+describe("planRun", () => {
+  it("changes nothing while the run is not due, as after the clock was set back", () => {
+    assert.isNull(planAt(dueAt - 1))
+    assert.isNull(planAt(dueAt - 7_772))
+    assert.isNull(planAt(dueAt - 90 * minute))
+  })
+
+  it("sends at the due time and advances to the next one", () => {
+    assert.deepStrictEqual(planAt(dueAt), {
+      run: {
+        id: everyTwoMinutes.id,
+        revision: 3,
+        dueAt,
+        ranAt: dueAt,
+        nextRunAt: dueAt + 2 * minute,
+      },
+      instead: null,
+    })
+  })
+
+  it("makes up the latest due time of the last hour alone", () => {
+    const plan = planAt(dueAt + 3 * 60 * minute + second)
+    assert.strictEqual(plan?.run.dueAt, dueAt + 3 * 60 * minute)
+    assert.isNull(plan?.instead)
+  })
+})
