@@ -31,7 +31,7 @@ export type CronProblem = "too_long" | "not_five_fields" | FieldName | "never_ru
 /**
  * Reads a pattern: five fields with one space between them, each a list of `*`, `3` and `1-5`, the star and
  * the range also with a step (`1-30/5`), months and days of the week also by name in any case, Sunday as 0 or
- * 7. With day of month and day of week both given (anything but a bare `*`) either one fires. What it fails
+ * 7, and `sun` also at the end of a range (`fri-sun`). With day of month and day of week both given (anything but a bare `*`) either one fires. What it fails
  * with is refused as `invalid_cron`.
  */
 export const parseCron = (text: string): Result.Result<Cron, CronProblem> => {
@@ -145,9 +145,20 @@ const parseItem = (item: string, field: Field): Range | undefined => {
   // `5/15` is read in two ways by other programs: as 5 alone and as 5-59/15.
   if (toText === undefined && stepText !== undefined) return undefined
   const from = parseValue(fromText, field)
-  const to = toText === undefined ? from : parseValue(toText, field)
+  const to = toText === undefined ? from : parseRangeEnd(toText, field, from)
   if (from === undefined || to === undefined || from > to) return undefined
   return { from, to, step }
+}
+
+/** A name also ends a range by its alias, as `mon-sun` does, where the range begins behind its first value. */
+const parseRangeEnd = (
+  text: string,
+  field: Field,
+  from: number | undefined,
+): number | undefined => {
+  const to = parseValue(text, field)
+  const isNamedFirst = to === field.first && !/^[0-9]/.test(text)
+  return isNamedFirst && from !== field.first ? (field.alias ?? to) : to
 }
 
 const parseValue = (text: string, field: Field): number | undefined => {
