@@ -2704,6 +2704,7 @@ export interface ChangeReminder {
 }
 /** @description Only the fields to change. */
 export interface ChangeWorkspace {
+    /** @description Not blank. */
     readonly name?: string;
     readonly demo?: boolean;
     readonly account_disabled?: boolean;
@@ -2712,7 +2713,7 @@ export interface ChangeWorkspace {
 }
 export interface CheckNumbers {
     readonly phones: readonly string[];
-    /** @description A note. */
+    /** @description A note; not white space alone. */
     readonly name?: string | null;
     /** @description Id of the connected WhatsApp number that asks; without it the only connected one. */
     readonly from?: number | null;
@@ -2818,6 +2819,7 @@ export interface Contact {
 }
 /** @description Exactly one of `phone` and `username`. */
 export type CreateContact = {
+    /** @description Not blank. */
     readonly name: string;
     /**
      * @description E.164 with a leading +; spaces and dashes are taken out.
@@ -2834,7 +2836,7 @@ export type CreateContact = {
 export interface CreateKey {
     /** @enum {number} */
     readonly version: 1 | 2;
-    /** @description Required of a version 2 key. */
+    /** @description Required of a version 2 key; not blank. */
     readonly name?: string;
     /**
      * @description A test key validates everything and sends nothing.
@@ -2904,6 +2906,7 @@ export interface CreateWebhook {
     readonly description?: string;
 }
 export interface CreateWorkspace {
+    /** @description Not blank. */
     readonly name: string;
     /**
      * @description A demo workspace cannot use the API.
@@ -3320,6 +3323,7 @@ export interface Plan {
     readonly media_storage_bytes: number;
 }
 export interface PlanInput {
+    /** @description Not blank. */
     readonly name: string;
     /** @description Messages that may still be accepted; null for unlimited. */
     readonly messages_remaining: number | null;

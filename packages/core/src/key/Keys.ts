@@ -6,7 +6,7 @@ import { Ids } from "../Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import { described } from "../request/Described.ts"
-import { inputDecoder, textBetween } from "../request/Input.ts"
+import { inputDecoder, nameUpTo } from "../request/Input.ts"
 import { dayMillis } from "../request/RateWindow.ts"
 import { hashSecret } from "../secret/hashing.ts"
 import { may, requireRole } from "../workspace/Workspace.ts"
@@ -30,7 +30,7 @@ const notEmpty = (problem: string) =>
 
 export const KeyBody = Schema.Struct({
   version: Schema.Literals([1, 2]),
-  name: described(Schema.optionalKey(textBetween(1, 50)), "Required of a version 2 key."),
+  name: described(Schema.optionalKey(nameUpTo(50)), "Required of a version 2 key; not blank."),
   mode: described(
     Schema.optionalKey(Schema.Literals(["live", "test"])),
     "A test key validates everything and sends nothing.",
@@ -74,7 +74,7 @@ export const KeyBody = Schema.Struct({
 const KeyV2Body = Schema.Struct({
   ...KeyBody.fields,
   version: Schema.Literal(2),
-  name: textBetween(1, 50),
+  name: nameUpTo(50),
 })
 
 const KeyV1Body = Schema.Struct({ version: Schema.Literal(1) })

@@ -13,7 +13,7 @@ import type { MediaId, WorkspaceId } from "../Ids.ts"
 import type { Permitted, Sender } from "../key/Caller.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { described } from "../request/Described.ts"
-import { textBetween } from "../request/Input.ts"
+import { nameUpTo } from "../request/Input.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 import { mediaTypeOf, mediaTypes, mimeTypeOf } from "./contentType.ts"
@@ -53,7 +53,7 @@ export const MediaInput = Schema.Struct({
     Schema.optionalKey(Schema.Literals(mediaTypes)),
     "Used when the link does not reveal the kind.",
   ),
-  file_name: described(Schema.optionalKey(textBetween(1, 255)), "For files."),
+  file_name: described(Schema.optionalKey(nameUpTo(255)), "For files."),
 })
   .check(
     Schema.makeFilter(

@@ -17,7 +17,7 @@ import { makeCursors } from "../request/Page.ts"
 import { described } from "../request/Described.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/Idempotency.ts"
-import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
+import { inputDecoder, optionalNameUpTo, parsed } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { namesInput, pageFields, parsePageRequest, queryDecoder } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
@@ -37,7 +37,10 @@ export const NumberCheckBody = Schema.Struct({
       { toJsonSchema: () => ({ minItems: 1, maxItems: maximumPhones }) },
     ),
   ),
-  name: described(Schema.optionalKey(Schema.NullOr(textBetween(0, 100))), "A note."),
+  name: described(
+    Schema.optionalKey(Schema.NullOr(optionalNameUpTo(100))),
+    "A note; not white space alone.",
+  ),
   from: described(
     Schema.optionalKey(Schema.NullOr(Schema.Int)),
     "Id of the connected WhatsApp number that asks; without it the only connected one.",

@@ -3,7 +3,8 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { ContactId, WorkspaceId } from "../Ids.ts"
-import { inputDecoder, parsed, textBetween } from "../request/Input.ts"
+import { described } from "../request/Described.ts"
+import { inputDecoder, nameUpTo, parsed } from "../request/Input.ts"
 import { makeCursors } from "../request/Page.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
@@ -17,7 +18,7 @@ import { parseUsername } from "./Recipient.ts"
 import { usernameDescribed } from "./recipientJson.ts"
 
 export const ContactBody = Schema.Struct({
-  name: textBetween(1, 100),
+  name: described(nameUpTo(100), "Not blank."),
   phone: Schema.optionalKey(parsed("invalid_phone", parsePhone, phoneDescribed)),
   username: Schema.optionalKey(parsed("invalid_username", parseUsername, usernameDescribed)),
 })

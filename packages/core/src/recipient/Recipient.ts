@@ -4,7 +4,7 @@
  * import of it costs no more than it says.
  */
 import type { ContactId } from "../Ids.ts"
-import { codePointLength } from "../request/text.ts"
+import { codePointLength, isBlank } from "../request/text.ts"
 import type { Phone } from "./Phone.ts"
 
 /** What a request names: exactly one key of `to` (contract: Recipients). */
@@ -74,11 +74,11 @@ export const recipientName = (recipient: Recipient): string => {
 export const maximumGroupNameLength = 100
 
 /**
- * Whether a text may name a group: 1 to 100 code points, of which nothing is trimmed or folded. Whether
- * the sending number has a group of exactly that name shows when the message is sent.
+ * Whether a text may name a group: 1 to 100 code points, not white space alone; nothing is trimmed or
+ * folded. Whether the sending number has a group of exactly that name shows when the message is sent.
  */
 export const isGroupName = (text: string): boolean =>
-  text.length > 0 && codePointLength(text) <= maximumGroupNameLength
+  !isBlank(text) && codePointLength(text) <= maximumGroupNameLength
 
 /**
  * A Telegram user in one of three spellings: `@name`, a `t.me/name` link, or `tg:` with a user id.

@@ -22,7 +22,10 @@ const Fields = Schema.Struct({
     Schema.optionalKey(
       Schema.String.check(
         Schema.makeFilter(
-          (name) => (isGroupName(name) ? undefined : "must be a group name of 1 to 100 characters"),
+          (name) =>
+            isGroupName(name)
+              ? undefined
+              : "must be a group name of 1 to 100 characters, not blank",
           { toJsonSchema: () => ({ minLength: 1, maxLength: maximumGroupNameLength }) },
         ),
       ),

@@ -17,7 +17,7 @@ import { TextInput, toMediaReference } from "../message/SendRequest.ts"
 import { RecipientInput } from "../recipient/recipientJson.ts"
 import { recipientKey } from "../recipient/Recipient.ts"
 import { described } from "../request/Described.ts"
-import { decoded, inputDecoder, parsed, refusedFor, textBetween } from "../request/Input.ts"
+import { decoded, inputDecoder, nameUpTo, parsed, refusedFor } from "../request/Input.ts"
 import { isBlank } from "../request/text.ts"
 import { pageFields, queryDecoder, textFor } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
@@ -43,7 +43,7 @@ const ScheduleInput = Schema.Struct({
 }).annotate({ identifier: "ScheduleInput" })
 
 const fields = {
-  name: described(textBetween(1, maximumReminderNameLength), "Not blank."),
+  name: described(nameUpTo(maximumReminderNameLength), "Not blank."),
   to: RecipientInput,
   from: described(
     Schema.optionalKey(Schema.NullOr(Schema.Int)),
@@ -76,12 +76,6 @@ export type ChangeReminder = typeof ReminderChangeBody.Encoded
 type Raw = Readonly<Record<string, unknown>>
 
 const textRequired = problem("text_required", "text", "A reminder needs text that is not blank.")
-
-/** An empty name is told by its length. */
-const nameProblems = ({ name }: Raw): ReadonlyArray<Problem> =>
-  typeof name === "string" && name !== "" && isBlank(name)
-    ? [problem("validation_failed", "name", "The name is blank.")]
-    : []
 
 const textProblems = ({ text }: Raw, required: boolean): ReadonlyArray<Problem> => {
   if (text === undefined) return required ? [textRequired] : []
@@ -131,7 +125,6 @@ const toContent = (body: typeof ReminderBody.Type): ReminderContent => ({
 export const reminderRequestParser = (rule: OutboundRule) => {
   const parser = (limited: boolean) => {
     const acrossFields = (creation: boolean) => (raw: Raw) => [
-      ...nameProblems(raw),
       ...fromProblems(raw, limited, creation),
       ...textProblems(raw, creation),
       ...mediaUrlProblems(raw["media"], rule),

@@ -13,7 +13,7 @@ import type { Described } from "./Described.ts"
 import { boundedBy } from "./bounded.ts"
 import type { ListBounds } from "./bounded.ts"
 import { expected } from "./expected.ts"
-import { codePointLength } from "./text.ts"
+import { codePointLength, isBlank } from "./text.ts"
 
 /** An issue that stands for a code of the catalogue. */
 export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): SchemaIssue.Issue => {
@@ -74,6 +74,17 @@ export const textBetween = (minimum: number, maximum: number) =>
       },
     ),
   )
+
+/** Refuses white space alone. Empty text passes: whether a name may be empty is a matter of its length. */
+const notBlank = Schema.makeFilter((name: string) =>
+  name !== "" && isBlank(name) ? "must not be blank" : undefined,
+)
+
+/** A name that may be empty, of at most `maximum` code points, but not white space alone. */
+export const optionalNameUpTo = (maximum: number) => textBetween(0, maximum).check(notBlank)
+
+/** A name of 1 to `maximum` code points that is not white space alone. */
+export const nameUpTo = (maximum: number) => textBetween(1, maximum).check(notBlank)
 
 const instantDescribed: Described = {
   description: "ISO 8601 with an offset.",

@@ -6,7 +6,7 @@ import type { WorkspaceId } from "../Ids.ts"
 import { makeStranded } from "../message/Stranded.ts"
 import { makeCursors } from "../request/Page.ts"
 import { described } from "../request/Described.ts"
-import { inputDecoder, textBetween } from "../request/Input.ts"
+import { inputDecoder, nameUpTo } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
@@ -19,7 +19,7 @@ const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** A Plan in a request; every field is required. */
 const PlanInput = Schema.Struct({
-  name: textBetween(1, 100),
+  name: described(nameUpTo(100), "Not blank."),
   messages_remaining: described(
     Schema.NullOr(Amount),
     "Messages that may still be accepted; null for unlimited.",
@@ -31,7 +31,7 @@ const PlanInput = Schema.Struct({
 }).annotate({ identifier: "PlanInput" })
 
 export const WorkspaceBody = Schema.Struct({
-  name: textBetween(1, 100),
+  name: described(nameUpTo(100), "Not blank."),
   demo: described(Schema.optionalKey(Schema.Boolean), "A demo workspace cannot use the API.", {
     default: false,
   }),
@@ -45,7 +45,7 @@ export const WorkspaceBody = Schema.Struct({
 }).annotate({ identifier: "CreateWorkspace" })
 
 export const WorkspacePatch = Schema.Struct({
-  name: Schema.optionalKey(textBetween(1, 100)),
+  name: described(Schema.optionalKey(nameUpTo(100)), "Not blank."),
   demo: Schema.optionalKey(Schema.Boolean),
   account_disabled: Schema.optionalKey(Schema.Boolean),
   api_v2_enabled: Schema.optionalKey(Schema.Boolean),

@@ -8,7 +8,7 @@ describe("a group name", () => {
       for (const name of ["T", "Team", "x".repeat(100), "😀".repeat(100)]) {
         assert.isTrue(isGroupName(name), name)
       }
-      for (const name of ["", "x".repeat(101), "😀".repeat(100) + "x"]) {
+      for (const name of ["", " ", "\u2003\t", "x".repeat(101), "😀".repeat(100) + "x"]) {
         assert.isFalse(isGroupName(name), name)
       }
     }),
@@ -16,7 +16,7 @@ describe("a group name", () => {
 
   it.effect("is matched exactly, so white space is part of it", () =>
     Effect.sync(() => {
-      assert.isTrue(isGroupName(" "))
+      assert.isTrue(isGroupName(" Team "))
       assert.isFalse(isGroupName("x".repeat(100) + " "))
     }),
   )

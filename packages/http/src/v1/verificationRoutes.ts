@@ -8,6 +8,7 @@ import {
   checkResultStatuses,
   described,
   instantOrNull,
+  isBlank,
   maximumPhones,
   numberCheckStatuses,
 } from "@messaging-service/core"
@@ -67,7 +68,10 @@ export const verificationRoutes = Effect.gen(function* () {
       }),
       handler: Effect.fnUntraced(function* ({ caller, fields }) {
         const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
-        const command = { phones, name: fields.campaign_name }
+        const { campaign_name: campaign } = fields
+        // Version 1 is lenient: a blank note is none.
+        const name = campaign === null || isBlank(campaign) ? null : campaign
+        const command = { phones, name }
         const { answer } = yield* checks
           .create(caller, command, null)
           .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))))

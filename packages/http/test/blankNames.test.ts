@@ -1,0 +1,60 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Doors, errorOf } from "./Doors.ts"
+import { aPlan, aSender, aText, bodyOf, operate } from "./Records.ts"
+import { layerService } from "./Service.ts"
+import { aClient, call, saysNo } from "./v1/Asking.ts"
+
+/** A no-break space and an ideographic one among them. */
+const blank = " \t\u00a0\u3000"
+
+layer(layerService())("a name of white space alone", (it) => {
+  it.effect("is validation_failed, whatever it names", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token, workspace } = yield* aSender()
+      const root = "/admin/v1/workspaces"
+      const at = `${root}/${workspace.id}`
+      const api = "/api/v2"
+      const reminder = { ...aText, schedule: { cron: "0 9 * * *" } }
+      const media = { url: "https://files.example/a.pdf", file_name: blank }
+      const requests = [
+        [operate, "POST", root, { name: blank }, "name"],
+        [operate, "PATCH", at, { name: blank }, "name"],
+        [operate, "PATCH", at, { plan: aPlan({ name: blank }) }, "plan.name"],
+        [operate, "POST", `${at}/keys`, { version: 2, name: blank }, "name"],
+        [operate, "POST", `${at}/contacts`, { name: blank, phone: aText.to.phone }, "name"],
+        [socket.call, "POST", `${api}/reminders`, { ...reminder, name: blank }, "name"],
+        [socket.call, "POST", `${api}/messages`, { ...aText, to: { group: blank } }, "to.group"],
+        [socket.call, "POST", `${api}/messages`, { ...aText, media }, "media.file_name"],
+        [
+          socket.call,
+          "POST",
+          `${api}/number-checks`,
+          { phones: ["+15550001234"], name: blank },
+          "name",
+        ],
+      ] as const
+      for (const [ask, method, path, json, field] of requests) {
+        const answer = yield* ask(
+          ask === operate ? { method, path, json } : { method, path, json, token },
+        )
+        const { code, field: named } = errorOf(answer)
+        assert.deepStrictEqual([code, named], ["validation_failed", field], `${method} ${path}`)
+      }
+    }),
+  )
+
+  it.effect("is none in a version 1 campaign, and no group of version 1", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const campaign = yield* call("verification/create/", {
+        token: credentials.api_key,
+        json: { numbers: ["15550001234"], campaign_name: blank },
+      })
+      bodyOf(campaign, 200)
+      const toGroup = { ...credentials, group_name: blank, msg: "Hello" }
+      saysNo(yield* call("send_msg/group/", { json: toGroup }), 400, "Invalid group name")
+    }),
+  )
+})
