@@ -15,6 +15,7 @@ import { MediaLinks } from "./media/MediaLinks.ts"
 import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
 import { Messages } from "./message/Messages.ts"
 import { layerCountedStores } from "./monitoring/countedStores.ts"
+import { Readiness } from "./monitoring/Readiness.ts"
 import { Connections } from "./number/Connections.ts"
 import { NumberOperations } from "./number/NumberOperations.ts"
 import { TelegramLogins } from "./number/TelegramLogins.ts"
@@ -57,6 +58,7 @@ export const layerServices = Layer.mergeAll(
   Webhooks.layer,
   WebhookOperations.layer,
   layerWaking,
+  Readiness.layer,
   Housekeeping.layer,
   CallbackSecrets.layer,
   MediaDirectory.layer,

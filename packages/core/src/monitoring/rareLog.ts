@@ -42,10 +42,13 @@ export const rarely = (
   })
 
 /** The words of what stands at the bottom of an error. */
-const rootOf = (error: unknown): string => {
+export const rootOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   const reason = "reason" in error && error.reason instanceof Error ? error.reason : error.cause
-  return reason instanceof Error ? rootOf(reason) : error.message.split("\n", 1)[0] || error.name
+  if (reason instanceof Error) return rootOf(reason)
+  return typeof reason === "string" && reason !== ""
+    ? reason
+    : error.message.split("\n", 1)[0] || error.name
 }
 
 const storeFailureIn = (trouble: unknown): StoreUnavailable | null => {

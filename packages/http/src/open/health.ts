@@ -2,9 +2,9 @@
  * Whether the process runs, and whether its store answers and more can be written (contract: Open
  * paths).
  */
-import { NumberOwnership, filesUnavailable } from "@messaging-service/core"
+import { NumberOwnership, Readiness } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
-import { ClockStore, MediaFiles, sleepInRealTime } from "@messaging-service/core/ports"
+import { sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Answer } from "../openapi/Operation.ts"
 import type { Reply } from "../route/IncomingRequest.ts"
@@ -44,17 +44,13 @@ const answer = (statuses: readonly [string, ...Array<string>], description: stri
   })
 
 export const healthRoutes = Effect.gen(function* () {
-  const store = yield* ClockStore
-  const files = yield* MediaFiles
+  const readiness = yield* Readiness
   const ownership = yield* NumberOwnership
 
-  const ready = Effect.andThen(
-    Effect.mapError(files.ready, filesUnavailable("health.ready")),
-    store.ping,
-  ).pipe(
-    Effect.andThen(Effect.map(ownership.room, (numbers) => (numbers > 0 ? ok : full))),
-    (asked) => askStore(asked, unavailable),
-  )
+  const ready = Effect.gen(function* () {
+    if ((yield* readiness.notReady).size > 0) return unavailable
+    return (yield* ownership.room) > 0 ? ok : full
+  })
 
   return [
     openRoute("/health/live", {

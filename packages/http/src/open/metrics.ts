@@ -3,8 +3,14 @@
  * and how the whole service stands. The figures of the whole service are read from the store at most
  * once in some seconds however often they are asked for, and the path answers without the store too.
  */
-import { numberStatuses, startCounting } from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
+import {
+  Readiness,
+  notReadyReasons,
+  numberStatuses,
+  startCounting,
+  version,
+} from "@messaging-service/core"
+import type { NotReadyReason, StoreUnavailable } from "@messaging-service/core"
 import { ServiceFigures, mostCounted, platforms } from "@messaging-service/core/ports"
 import type { Figures } from "@messaging-service/core/ports"
 import { Clock, Effect, Metric, Semaphore } from "effect"
@@ -73,6 +79,16 @@ const numbersOf = (figures: Figures) =>
     ),
   )
 
+const notReadyOf = (reasons: ReadonlyMap<NotReadyReason, string>) =>
+  notReadyReasons.map((reason) =>
+    gauge(
+      "messaging_not_ready",
+      "1 while this process is not ready for that reason, else 0.",
+      reasons.has(reason) ? 1 : 0,
+      { reason },
+    ),
+  )
+
 const gaugesOf = (figures: Figures, now: number) => [
   waiting("queued", figures.queued),
   waiting("scheduled", figures.scheduled),
@@ -111,10 +127,18 @@ const gaugesOf = (figures: Figures, now: number) => [
  * its own for them: what the store did not tell is left out, and nothing of an earlier scrape is shown
  * in its place.
  */
-const storeGauges = (figures: Figures | null, now: number): Effect.Effect<string> =>
+const scrapedGauges = (
+  figures: Figures | null,
+  reasons: ReadonlyMap<NotReadyReason, string>,
+  now: number,
+): Effect.Effect<string> =>
   Effect.suspend(() =>
     Effect.all(
       [
+        gauge("messaging_build_info", "1, with the version that this process runs.", 1, {
+          version,
+        }),
+        ...notReadyOf(reasons),
         gauge(
           "messaging_store_up",
           "1 when the store answered this scrape, else 0, and then its figures are missing.",
@@ -130,6 +154,7 @@ const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
 export const metricsRoute = Effect.gen(function* () {
   const read = yield* figuresReader
+  const readiness = yield* Readiness
   const context = yield* Effect.context<never>()
   yield* startCounting
   return openRoute("/metrics", {
@@ -139,9 +164,13 @@ export const metricsRoute = Effect.gen(function* () {
     about: "What this process has counted, and how the whole service stands.",
     answers: [success("The text format of Prometheus.", content("text/plain", { type: "string" }))],
     handler: Effect.fnUntraced(function* () {
-      const kept = yield* askStore<KeptFigures | null>(read, null)
-      const gauges = yield* storeGauges(
+      const [kept, reasons] = yield* Effect.all(
+        [askStore<KeptFigures | null>(read, null), readiness.notReady],
+        { concurrency: "unbounded" },
+      )
+      const gauges = yield* scrapedGauges(
         kept?.figures ?? null,
+        reasons,
         kept?.at ?? (yield* Clock.currentTimeMillis),
       )
       const counted = yield* Effect.provideContext(format(), context)

@@ -264,11 +264,13 @@ describe("the store", () => {
           const down = yield* scrape
           assert.strictEqual(down.value("messaging_store_up"), 0)
           assert.deepStrictEqual([...down.families.keys()].toSorted(), [
+            "messaging_build_info",
             "messaging_callback_attempts_total",
             "messaging_http_request_duration_seconds",
             "messaging_http_requests_total",
             "messaging_messages_accepted_total",
             "messaging_messages_ended_total",
+            "messaging_not_ready",
             "messaging_shard_moves_total",
             "messaging_store_up",
             "messaging_webhook_attempts_total",

@@ -1,0 +1,104 @@
+/** One service knows why a process is not ready, and logs it once. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Fiber, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import { StoreUnavailable, Readiness } from "../../src/index.ts"
+import { ClockStore, MediaFiles, MediaFilesError } from "../../src/ports.ts"
+
+/** A readiness over a store and a disk that answer as told, and what it logs. */
+const aReadiness = Effect.gen(function* () {
+  const lines: Array<string> = []
+  const answers: {
+    ping: Effect.Effect<void, StoreUnavailable>
+    ready: Effect.Effect<void, MediaFilesError>
+  } = { ping: Effect.void, ready: Effect.void }
+  const ports = Layer.mergeAll(
+    Layer.mock(ClockStore, { ping: Effect.suspend(() => answers.ping) }),
+    Layer.mock(MediaFiles, { ready: Effect.suspend(() => answers.ready), keeps: true }),
+  )
+  const log = Logger.layer([
+    Logger.make(({ logLevel, message }) => void lines.push(`${logLevel} ${String(message)}`)),
+  ])
+  const context = yield* Layer.build(Layer.merge(Readiness.layer.pipe(Layer.provide(ports)), log))
+  return { answers, context, lines }
+})
+
+const refused = new StoreUnavailable({
+  operation: "ping",
+  cause: new Error("the pool failed", { cause: new Error("connection refused") }),
+})
+
+it.effect("a process is not ready for each reason that holds, and one line says which", () =>
+  Effect.gen(function* () {
+    const { answers, context, lines } = yield* aReadiness
+    yield* Effect.gen(function* () {
+      const { notReady, raise } = yield* Readiness
+      assert.deepStrictEqual([...(yield* notReady)], [])
+      assert.deepStrictEqual(lines, [])
+
+      answers.ping = Effect.fail(refused)
+      answers.ready = Effect.fail(
+        new MediaFilesError({ reason: "full", cause: "the disk is full" }),
+      )
+      const store = ["store", "connection refused"] as const
+      const disk = ["disk", "the disk is full"] as const
+      for (let times = 0; times < 3; times++) {
+        assert.deepStrictEqual([...(yield* notReady)], [store, disk])
+      }
+      const both = "Warn not ready: store (connection refused), disk (the disk is full)"
+      assert.deepStrictEqual(lines, [both])
+
+      answers.ping = Effect.void
+      answers.ready = Effect.void
+      assert.deepStrictEqual([...(yield* notReady)], [])
+      assert.deepStrictEqual(lines.slice(1), ["Info ready again"])
+
+      yield* raise("clock", "12 s ahead")
+      assert.deepStrictEqual([...(yield* notReady)], [["clock", "12 s ahead"]])
+      yield* raise("clock", null)
+      assert.deepStrictEqual([...(yield* notReady)], [])
+      assert.deepStrictEqual(lines.slice(2), [
+        "Warn not ready: clock (12 s ahead)",
+        "Info ready again",
+      ])
+    }).pipe(Effect.provideContext(context))
+  }),
+)
+
+it.effect("reasons that come and go are said once a minute", () =>
+  Effect.gen(function* () {
+    const { answers, context, lines } = yield* aReadiness
+    yield* Effect.gen(function* () {
+      const { notReady } = yield* Readiness
+      for (let second = 0; second < 90; second++) {
+        answers.ping = second % 2 === 0 ? Effect.fail(refused) : Effect.void
+        yield* notReady
+        yield* TestClock.adjust("1 second")
+      }
+      assert.deepStrictEqual(lines, [
+        "Warn not ready: store (connection refused)",
+        "Info ready again",
+        "Warn not ready: store (connection refused)",
+        "Info ready again",
+      ])
+    }).pipe(Effect.provideContext(context))
+  }),
+)
+
+it.effect("a store that keeps silent, or fails in a way of its own, is a reason", () =>
+  Effect.gen(function* () {
+    const { answers, context } = yield* aReadiness
+    yield* Effect.gen(function* () {
+      const { notReady } = yield* Readiness
+      answers.ping = Effect.never
+      const asked = yield* Effect.forkChild(notReady)
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(
+        [...(yield* Fiber.join(asked))],
+        [["store", "no answer within 2 seconds"]],
+      )
+      answers.ping = Effect.die(new Error("a bug"))
+      assert.deepStrictEqual([...(yield* notReady)], [["store", "a bug"]])
+    }).pipe(Effect.provideContext(context))
+  }),
+)
