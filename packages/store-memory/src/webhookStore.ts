@@ -24,19 +24,20 @@ import { finishClaim, isLost } from "./idempotency.ts"
 import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
-import type { EndpointRow, FrozenEvent, LoggedAttempt, WorkspaceRow, Tables } from "./tables.ts"
+import type { EndpointRow, FrozenEvent, LoggedAttempt, Tables } from "./tables.ts"
 
-/** An event that was attempted at an endpoint of the same workspace and mode; a ping: at this one. */
-const attempted = (
-  owner: WorkspaceRow,
-  row: EndpointRow,
+/** An event that can be delivered to the endpoint once more; a ping when it was attempted there. */
+const redeliverable = (
+  tables: Tables,
+  { endpoint, log }: EndpointRow,
   eventId: EventId,
 ): FrozenEvent | undefined => {
-  for (const other of owner.endpoints) {
-    const event = other.log.find((logged) => logged.event.id === eventId)?.event
-    if (event !== undefined && canBeRedelivered(event.type, other, row.endpoint)) return event
+  const event = tables.outbox.findLast((each) => each.eventId === eventId)
+  if (event === undefined) {
+    return log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")?.event
   }
-  return undefined
+  const { body, type } = event
+  return canBeRedelivered(event, endpoint) ? { id: eventId, type, body, url: null } : undefined
 }
 
 const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))
@@ -102,8 +103,8 @@ export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service>
     }),
 
   redeliver: (scope, id, eventId, now) =>
-    queueing(tables, scope, id, (row, owner) => {
-      const event = attempted(owner, row, eventId)
+    queueing(tables, scope, id, (row) => {
+      const event = redeliverable(tables, row, eventId)
       if (event === undefined) return null
       for (const delivery of Array.from(row.pending)) {
         if (delivery.event.id === eventId) drop(delivery)
@@ -143,12 +144,11 @@ const queueing = (
   tables: Tables,
   scope: WebhookScope,
   id: WebhookEndpoint["id"],
-  make: (row: EndpointRow, owner: WorkspaceRow) => FrozenEvent["type"] | null,
+  make: (row: EndpointRow) => FrozenEvent["type"] | null,
 ): Queueing => {
   const row = endpointIn(tables, scope, id)
-  const owner = workspaceOf(tables, scope.workspaceId)
-  if (row === undefined || owner === undefined) return { _tag: "NoEndpoint" }
+  if (row === undefined) return { _tag: "NoEndpoint" }
   if (!isRunning(row)) return { _tag: "Stopped" }
-  const type = make(row, owner)
+  const type = make(row)
   return type === null ? { _tag: "NoEvent" } : { _tag: "Queued", type: type as WebhookEventType }
 }

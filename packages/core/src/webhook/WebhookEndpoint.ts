@@ -87,24 +87,19 @@ export const holdsAllEndpoints = (
   limit: number,
 ): boolean => endpoints.filter(isRunning).length >= limit
 
-/** Where an event was attempted: an endpoint of the workspace. */
-interface AttemptedAt {
-  readonly endpoint: Pick<WebhookEndpoint, "id" | "mode">
-  readonly removed: boolean
-}
-
 /**
- * Whether an event that was attempted `there` can be delivered `here` once more: it is of the same mode,
- * the endpoint was not removed, and a ping goes to its own endpoint alone (contract: Deliveries).
+ * Whether an event can be delivered to an endpoint once more: it is of its workspace and mode and of a
+ * type that the endpoint has now, and happened since the endpoint was made, the time that it was
+ * stopped included (contract: Deliveries). A ping goes to its own endpoint alone, without this rule.
  */
 export const canBeRedelivered = (
-  type: string,
-  there: AttemptedAt,
-  here: Pick<WebhookEndpoint, "id" | "mode">,
+  event: Pick<MessageEvent, "workspaceId" | "mode" | "type" | "createdAt">,
+  endpoint: Pick<WebhookEndpoint, "workspaceId" | "mode" | "events" | "createdAt">,
 ): boolean =>
-  !there.removed &&
-  there.endpoint.mode === here.mode &&
-  (type !== "ping" || there.endpoint.id === here.id)
+  event.workspaceId === endpoint.workspaceId &&
+  event.mode === endpoint.mode &&
+  endpoint.events.includes(event.type) &&
+  event.createdAt >= endpoint.createdAt
 
 /** An endpoint to which nothing was delivered for this long stops. */
 export const silenceMillis = 120 * 60 * 60 * 1000

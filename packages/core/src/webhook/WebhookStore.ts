@@ -98,8 +98,8 @@ export class WebhookStore extends Context.Service<
     ): Effect.Effect<Queueing, StoreUnavailable>
     /**
      * Queues an event once more, due at `now` with attempt 1, in place of a delivery of it that is
-     * still pending. It must have been attempted at some endpoint of the same workspace and mode (a
-     * ping: at this one), and still be kept.
+     * still pending. It must be kept and fit the endpoint (`canBeRedelivered`); a ping must have been
+     * attempted at this endpoint.
      */
     redeliver(
       scope: WebhookScope,

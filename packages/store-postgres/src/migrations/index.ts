@@ -50,6 +50,7 @@ import { lanesInDoubt } from "./0022_lanes_in_doubt.ts"
 import { workspacesByName } from "./0023_workspaces_by_name.ts"
 import { pausesBehind } from "./0024_pauses_behind.ts"
 import { arrivals } from "./0025_arrivals.ts"
+import { eventsById } from "./0029_events_by_id.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -79,6 +80,7 @@ export const migrations: ReadonlyArray<Migration> = [
   workspacesByName,
   pausesBehind,
   arrivals,
+  eventsById,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

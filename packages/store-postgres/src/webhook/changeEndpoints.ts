@@ -94,10 +94,11 @@ export const insertEndpoint = sqlFunction(
   end`
 
 /** The core's `canBeRedelivered`. */
-export const canBeRedelivered = (attempt: string, there: string, here: string): string =>
-  `${there}.removed_at is null
-      and ${there}.mode = ${here}.mode
-      and (${attempt}.type <> 'ping' or ${there}.id = ${here}.id)`
+export const canBeRedelivered = (event: string, endpoint: string): string =>
+  `${event}.workspace_id = ${endpoint}.workspace_id
+      and ${event}.mode = ${endpoint}.mode
+      and ${event}.type = any (${endpoint}.events)
+      and ${event}.created_at >= ${endpoint}.created_at`
 
 const ofEndpoint = { workspaceId: bigint, mode: text, id: bigint }
 
@@ -191,32 +192,30 @@ export const redeliverEvent = sqlFunction(
 )`
   declare
     v_state constant text := ${lockIt};
-    v_event webhook_attempts;
+    v_event record;
     v_replaced bigint[];
   begin
     if v_state <> 'running' then
       return v_state;
     end if;
 
-    -- Index webhook_attempts_by_event.
-    select a.*
+    -- Index outbox_by_event.
+    select o.id as outbox_id, o.type, null::text as body
     into v_event
-    from webhook_attempts a
-    join webhook_endpoints there on there.id = a.endpoint_id
-    join webhook_endpoints here on here.id = p_id
-    where a.event_id = p_event_id
-      and there.workspace_id = p_workspace_id
-      and ${canBeRedelivered("a", "there", "here")}
-      -- A ping has brought its own.
-      and (
-        a.body is not null
-        or exists (
-          select
-          from outbox o
-          where o.id = a.outbox_id
-        )
-      )
-    limit 1;
+    from outbox o
+    join webhook_endpoints e on e.id = p_id
+    where o.event_id = p_event_id
+      and ${canBeRedelivered("o", "e")};
+    if not found then
+      -- Index webhook_attempts_by_event. A ping is in no outbox; its attempts keep its body.
+      select null::bigint as outbox_id, a.type, a.body
+      into v_event
+      from webhook_attempts a
+      where a.event_id = p_event_id
+        and a.endpoint_id = p_id
+        and a.type = 'ping'
+      limit 1;
+    end if;
     if not found then
       return 'no event';
     end if;
@@ -238,7 +237,7 @@ export const redeliverEvent = sqlFunction(
     from replaced;
 
     insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type, body)
-    values (p_id, v_event.outbox_id, p_now, v_event.event_id, v_event.type, v_event.body);
+    values (p_id, v_event.outbox_id, p_now, p_event_id, v_event.type, v_event.body);
 
     update webhook_lanes l
     set next_due = least(l.next_due, p_now),

@@ -9,8 +9,9 @@ import {
   isRunning,
   isSilent,
   modesSeenBy,
+  webhookEventTypes,
 } from "@messaging-service/core/ports"
-import type { WebhookId } from "@messaging-service/core/ports"
+import type { WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import {
@@ -79,19 +80,26 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
 
   it.effect("whether an event can be delivered once more", () =>
     compare("redeliveries", {
-      rows: { a: "webhook_attempts", there: "webhook_endpoints", here: "webhook_endpoints" },
-      sql: canBeRedeliveredSql("a", "there", "here"),
+      rows: { o: "outbox", e: "webhook_endpoints" },
+      sql: canBeRedeliveredSql("o", "e"),
       draw: Effect.gen(function* () {
         const anEnd = Effect.all({
-          id: Effect.map(draw.from([1, 2]), (id) => id as WebhookId),
+          // Mostly of one workspace, so that the other facts count.
+          workspaceId: Effect.map(draw.from([1, 1, 1, 2]), (id) => id as WorkspaceId),
           mode: draw.from(modesSeenBy("test")),
+          createdAt: draw.time,
         })
-        const [there, here] = [yield* anEnd, yield* anEnd]
-        const removedAt = yield* draw.maybe(draw.time)
-        const type = yield* draw.from(["ping", "message.sent"])
+        const [event, endpoint] = [yield* anEnd, yield* anEnd]
+        const type = yield* draw.from(webhookEventTypes)
+        const events = yield* draw.from([webhookEventTypes, ["message.sent"] as const])
+        const row = ({ createdAt, mode, workspaceId }: typeof event) => ({
+          workspace_id: workspaceId,
+          mode,
+          created_at: iso(createdAt),
+        })
         return {
-          facts: { a: { type }, there: { ...there, removed_at: iso(removedAt) }, here },
-          core: canBeRedelivered(type, { endpoint: there, removed: removedAt !== null }, here),
+          facts: { o: { ...row(event), type }, e: { ...row(endpoint), events } },
+          core: canBeRedelivered({ ...event, type }, { ...endpoint, events }),
         }
       }),
     }),

@@ -255,40 +255,76 @@ export const deliveryLog: Topic = (it) => {
     }),
   )
 
-  it.effect("only events that were attempted in the same workspace and mode are redelivered", () =>
-    Effect.gen(function* () {
-      const store = yield* WebhookStore
-      const { key, number, workspace } = yield* aStageWithKey()
-      const { key: test } = yield* aKey(workspace.id, { mode: "test" })
-      const { key: stranger } = yield* aStageWithKey()
-      const endpoint = yield* anEndpoint(key)
-      const ping = { id: "evt_other_ping" as EventId, createdAt: noon, body: "{}" }
-      yield* store.ping(scopeOf(key), endpoint.id, ping)
-      const event = yield* anEvent(number)
-      yield* settleDeliveries(...(yield* claimDue()).map((each) => refused(each, null)))
+  it.effect(
+    "what happened since an endpoint was made is redelivered to it, while it stood too",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { key, number } = yield* aStageWithKey()
+        const endpoint = yield* anEndpoint(key, { createdAt: noon + minute })
+        const [before, since] = [
+          yield* anEvent(number, { now: noon + minute - 1 }),
+          yield* anEvent(number, { now: noon + minute }),
+        ]
+        yield* settleDeliveries(...(yield* claimDue()).map((each) => refused(each, null)))
+        yield* KeyStore.use((keys) => keys.revoke(key.workspaceId, key.id, noon + minute))
+        const missed = yield* anEvent(number, { now: noon + hour })
+        yield* store.resume(scopeOf(key), endpoint.id, 5, noon + 2 * hour)
+        assert.deepStrictEqual(yield* claimDue({ now: noon + 3 * hour }), [])
 
-      // Made later, and in the same mode: what it missed can be delivered to it, pings aside.
-      const late = yield* anEndpoint(key)
-      const tests = yield* anEndpoint(test)
-      const others = yield* anEndpoint(stranger)
-      const redeliver = (to: typeof endpoint, id: EventId) =>
-        Effect.map(store.redeliver(scopeOf(to), to.id, id, noon), ({ _tag }) => _tag)
-      assert.strictEqual(yield* redeliver(late, event.id), "Queued")
-      assert.strictEqual(yield* redeliver(endpoint, ping.id), "Queued")
-      assert.strictEqual(yield* redeliver(late, ping.id), "NoEvent")
-      assert.strictEqual(yield* redeliver(tests, event.id), "NoEvent")
-      assert.strictEqual(yield* redeliver(others, event.id), "NoEvent")
-      assert.strictEqual(yield* redeliver(endpoint, "evt_never" as EventId), "NoEvent")
-      const claimed = yield* claimDue()
-      assert.deepStrictEqual(eventsOf(claimed, late), [event.id])
-      assert.deepStrictEqual(eventsOf(claimed, endpoint), [ping.id])
-      assert.strictEqual(
-        at(
-          claimed.filter((each) => each.eventId === ping.id),
-          0,
-        ).body,
-        "{}",
-      )
-    }),
+        const redeliver = (id: EventId) =>
+          Effect.map(
+            store.redeliver(scopeOf(key), endpoint.id, id, noon + 2 * hour),
+            ({ _tag }) => _tag,
+          )
+        assert.strictEqual(yield* redeliver(before.id), "NoEvent")
+        assert.strictEqual(yield* redeliver(since.id), "Queued")
+        assert.strictEqual(yield* redeliver(missed.id), "Queued")
+        const claimed = yield* claimDue({ now: noon + 3 * hour })
+        assert.deepStrictEqual(
+          claimed.map(({ attempt, body, eventId }) => [eventId, attempt, body]),
+          [since, missed].map(({ body, id }) => [id, 1, body]),
+        )
+      }),
+  )
+
+  it.effect(
+    "events of another workspace, mode or type are not redelivered, pings only at home",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { key, number, workspace } = yield* aStageWithKey()
+        const { key: test } = yield* aKey(workspace.id, { mode: "test" })
+        const { key: stranger } = yield* aStageWithKey()
+        const endpoint = yield* anEndpoint(key)
+        const ping = { id: "evt_other_ping" as EventId, createdAt: noon, body: "{}" }
+        yield* store.ping(scopeOf(key), endpoint.id, ping)
+        const event = yield* anEvent(number)
+        yield* settleDeliveries(...(yield* claimDue()).map((each) => refused(each, null)))
+
+        const second = yield* anEndpoint(key)
+        const unsubscribed = yield* anEndpoint(key, { events: ["message.sent"] })
+        const tests = yield* anEndpoint(test)
+        const others = yield* anEndpoint(stranger)
+        const redeliver = (to: typeof endpoint, id: EventId) =>
+          Effect.map(store.redeliver(scopeOf(to), to.id, id, noon), ({ _tag }) => _tag)
+        assert.strictEqual(yield* redeliver(second, event.id), "Queued")
+        assert.strictEqual(yield* redeliver(unsubscribed, event.id), "NoEvent")
+        assert.strictEqual(yield* redeliver(endpoint, ping.id), "Queued")
+        assert.strictEqual(yield* redeliver(second, ping.id), "NoEvent")
+        assert.strictEqual(yield* redeliver(tests, event.id), "NoEvent")
+        assert.strictEqual(yield* redeliver(others, event.id), "NoEvent")
+        assert.strictEqual(yield* redeliver(endpoint, "evt_never" as EventId), "NoEvent")
+        const claimed = yield* claimDue()
+        assert.deepStrictEqual(eventsOf(claimed, second), [event.id])
+        assert.deepStrictEqual(eventsOf(claimed, endpoint), [ping.id])
+        assert.strictEqual(
+          at(
+            claimed.filter((each) => each.eventId === ping.id),
+            0,
+          ).body,
+          "{}",
+        )
+      }),
   )
 }
