@@ -1,3 +1,4 @@
+export { Chance } from "./Chance.ts"
 export {
   AdvanceBody,
   BehaviourBody,
@@ -22,3 +23,5 @@ export type { Behaviour, SentCopy, SentMedia } from "./SimulatedPhones.ts"
 export { defaultErrorMessage, layerTransport } from "./SimulatedTransport.ts"
 export { layerStoredClock } from "./StoredClock.ts"
 export { MovableClock } from "./TimeTravel.ts"
+export { World } from "./World.ts"
+export type { Freedom, Process, WorldOptions } from "./World.ts"

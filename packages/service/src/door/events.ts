@@ -81,15 +81,14 @@ interface Listening {
 const isRefused = (cause: unknown): boolean =>
   cause instanceof MessagingError && cause.code === "closed"
 
-/** Makes `on`. `holdUp` lets calls wait for what they are to be heard by. */
-export const makeListening = ({
-  holdUp,
-  isClosed,
-}: Pick<ReturnType<typeof makeCalls>, "holdUp" | "isClosed">): Effect.Effect<
-  Listening,
-  never,
-  ComposedService | Scope.Scope
-> =>
+/**
+ * Makes `on`. `holdUp` lets calls wait for what they are to be heard by; `whileTold` runs around each call of
+ * a handler.
+ */
+export const makeListening = (
+  { holdUp, isClosed }: Pick<ReturnType<typeof makeCalls>, "holdUp" | "isClosed">,
+  whileTold: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E> = (effect) => effect,
+): Effect.Effect<Listening, never, ComposedService | Scope.Scope> =>
   Effect.gen(function* () {
     const { end, follow } = yield* EventFeed
     const fork = yield* FiberSet.makeRuntime<ComposedService>()
@@ -112,7 +111,7 @@ export const makeListening = ({
       const after = options?.after
       const handle = {}
       const tell = (event: OutboxEvent) =>
-        Effect.tapError(telling(types, handler)(event), ({ cause }) =>
+        Effect.tapError(whileTold(telling(types, handler)(event)), ({ cause }) =>
           Effect.sync(() => {
             if (isClosed() && isRefused(cause)) positions.delete(handle)
           }),

@@ -57,18 +57,20 @@ interface Made {
   readonly isShared: boolean
   /** Runs after each call, whose answer waits for it. */
   readonly afterCall?: () => Promise<void>
+  /** Runs around each call of a listener. */
+  readonly whileTold?: <A, E>(telling: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
 /** Makes the front door, and starts the worker unless the options say otherwise. */
 export const makeMessaging = (
   options: OpenOptions,
-  { afterCall, context, isShared, publicUrl, scope, stopMillis }: Made,
+  { afterCall, context, isShared, publicUrl, scope, stopMillis, whileTold }: Made,
 ): Effect.Effect<Messaging> =>
   Effect.gen(function* () {
     const calls = makeCalls(context, afterCall)
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
-    const { caughtUp, on } = yield* makeListening(calls).pipe(Scope.provide(listeners))
+    const { caughtUp, on } = yield* makeListening(calls, whileTold).pipe(Scope.provide(listeners))
     const isSimulated = (options.transport ?? "simulated") === "simulated"
     const work = yield* startWork(
       startsWorker(options),

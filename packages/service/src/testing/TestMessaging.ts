@@ -14,6 +14,11 @@ export interface TestOptions {
   readonly at?: Moment | undefined
   /** The same seed gives the same run: ids, keys, jitter. `0` when left out. */
   readonly seed?: string | number | undefined
+  /**
+   * Draws from `seed` which of the tasks that may run comes next, and where tasks are interrupted: another
+   * seed is another interleaving. Off when left out: tasks run in their order.
+   */
+  readonly interleave?: boolean | undefined
   /** The workspace that `api` acts for; with one WhatsApp number, +15550100001, when left out. */
   readonly workspace?: EnsureWorkspace | undefined
   /** Where lines of the log go; warnings and errors to `console` when left out. */

@@ -42,6 +42,7 @@ export const momentOf = (field: string, moment: Moment): number => {
 export const testRules = fields<TestOptions>({
   at: anything,
   seed: must("a text or a number", (seed) => isText(seed) || Number.isFinite(seed)),
+  interleave: must("true or false", (interleave) => typeof interleave === "boolean"),
   workspace: must("an object", isObject),
   logger,
 })

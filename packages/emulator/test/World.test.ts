@@ -1,0 +1,178 @@
+/** A world that stands still: exact rest, one clock, one seed, and processes that can be stopped dead. */
+import { Clock, Deferred, Effect, Fiber } from "effect"
+import { assert, describe, it } from "vitest"
+import { World } from "../src/World.ts"
+import type { Process, WorldOptions } from "../src/World.ts"
+
+const start = Date.UTC(2026, 0, 1)
+
+const aWorld = (options: Partial<WorldOptions> = {}) => {
+  const world = new World({ seed: "a", start, ...options })
+  return { world, process: world.process("one") }
+}
+
+const run = <A, E>(process: Process, effect: Effect.Effect<A, E>) =>
+  Effect.runForkWith(process.context)(effect)
+
+/** Several fibers that write down their names, with a yield between two. */
+const writers = (process: Process, written: Array<string>) =>
+  run(
+    process,
+    Effect.forEach(
+      ["a", "b", "c", "d"],
+      (name) =>
+        Effect.repeat(
+          Effect.andThen(
+            Effect.sync(() => written.push(name)),
+            Effect.yieldNow,
+          ),
+          { times: 3 },
+        ),
+      { concurrency: "unbounded", discard: true },
+    ),
+  )
+
+const orderOf = (seed: string, shuffle: boolean) => {
+  const { process, world } = aWorld({
+    seed,
+    freedom: { shuffle, yieldEvery: shuffle ? 3 : Infinity },
+  })
+  const written: Array<string> = []
+  writers(process, written)
+  world.quiesce()
+  return written.join("")
+}
+
+describe("rest", () => {
+  it("comes once nothing can run before time moves", () => {
+    const { process, world } = aWorld()
+    const done: Array<number> = []
+    run(
+      process,
+      Effect.gen(function* () {
+        yield* Effect.yieldNow
+        done.push(world.now)
+        yield* Effect.sleep(1000)
+        done.push(world.now)
+      }),
+    )
+    world.quiesce()
+    assert.isFalse(world.isBusy)
+    assert.deepStrictEqual(done, [start])
+    assert.strictEqual(world.nextTimer, start + 1000)
+    world.runUntil(start + 5000)
+    assert.deepStrictEqual(done, [start, start + 1000])
+    assert.strictEqual(world.now, start + 5000)
+    assert.isNull(world.nextTimer)
+  })
+
+  it("stops at each moment on the way, in their order", () => {
+    const { process, world } = aWorld()
+    const moments: Array<number> = []
+    for (const millis of [300, 100, 200, 100]) {
+      run(
+        process,
+        Effect.andThen(
+          Effect.sleep(millis),
+          Effect.sync(() => moments.push(world.now - start)),
+        ),
+      )
+    }
+    world.quiesce()
+    assert.isTrue(world.moveOn(start + 1000))
+    world.runUntil(start + 1000)
+    assert.deepStrictEqual(moments, [100, 100, 200, 300])
+  })
+
+  it("is refused to what never ends at one moment", () => {
+    const { process, world } = aWorld({ maxStepsAtOneMoment: 1000 })
+    run(process, Effect.forever(Effect.yieldNow))
+    assert.throws(() => world.quiesce(), "does not come to rest")
+  })
+
+  it("does not count a sleep that was interrupted", () => {
+    const { process, world } = aWorld()
+    const fiber = run(process, Effect.sleep(1000))
+    world.quiesce()
+    assert.strictEqual(world.nextTimer, start + 1000)
+    run(process, Fiber.interrupt(fiber))
+    world.quiesce()
+    assert.isNull(world.nextTimer)
+  })
+
+  it("drives itself where promises of the host go on", async () => {
+    const { process } = aWorld({ drivesItself: true })
+    const answer = await Effect.runPromiseWith(process.context)(
+      Effect.andThen(Effect.yieldNow, Effect.succeed("here")),
+    )
+    assert.strictEqual(answer, "here")
+  })
+})
+
+describe("the schedule", () => {
+  it("runs tasks in their order unless chance draws them", () => {
+    assert.strictEqual(orderOf("a", false), "abcdabcdabcdabcd")
+    assert.strictEqual(orderOf("b", false), orderOf("a", false))
+  })
+
+  it("is the same for the same seed, and another one for others", () => {
+    assert.strictEqual(orderOf("a", true), orderOf("a", true))
+    const orders = new Set(["a", "b", "c", "d", "e"].map((seed) => orderOf(seed, true)))
+    assert.strictEqual(orders.size, 5)
+  })
+})
+
+describe("a process", () => {
+  it("that is killed runs no finalizer and nothing else, also when another process resumes it", () => {
+    const { process, world } = aWorld()
+    const other = world.process("other")
+    const word = Deferred.makeUnsafe<void>()
+    const done: Array<string> = []
+    const note = (what: string) => Effect.sync(() => void done.push(what))
+    run(
+      process,
+      Effect.ensuring(Effect.andThen(Deferred.await(word), note("after")), note("finalizer")),
+    )
+    run(process, Effect.andThen(Effect.sleep(10), note("slept")))
+    run(other, Effect.andThen(Effect.sleep(20), Deferred.succeed(word, undefined)))
+    world.quiesce()
+    let deaths = 0
+    process.whenDead(() => void deaths++)
+    process.kill()
+    process.kill()
+    world.runUntil(start + 1000)
+    assert.deepStrictEqual(done, [])
+    assert.strictEqual(deaths, 1)
+  })
+
+  it("that is paused goes on where it was, later", () => {
+    const { process, world } = aWorld()
+    const slept: Array<number> = []
+    run(
+      process,
+      Effect.andThen(
+        Effect.sleep(10),
+        Effect.sync(() => slept.push(world.now - start)),
+      ),
+    )
+    world.quiesce()
+    process.pause()
+    world.runUntil(start + 500)
+    assert.deepStrictEqual(slept, [])
+    process.resume()
+    world.quiesce()
+    assert.deepStrictEqual(slept, [500])
+  })
+
+  it("has a clock of its own", () => {
+    const { process, world } = aWorld()
+    process.skew = -7000
+    const read: Array<number> = []
+    run(
+      process,
+      Effect.map(Clock.currentTimeMillis, (now) => read.push(now)),
+    )
+    world.quiesce()
+    assert.deepStrictEqual(read, [start - 7000])
+  })
+})
