@@ -4,13 +4,15 @@ import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core/ports"
 import { messages } from "@electric-sql/pglite"
 import { aWorkspace, processes } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber, Layer } from "effect"
+import { execFile } from "node:child_process"
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { queryObjects } from "node:v8"
 import { Database } from "../src/database/Database.ts"
 import { transactionsOn } from "../src/PostgresService.ts"
 import { layerPglite } from "../src/index.ts"
-import { layerPgliteDatabase, lockDirectory } from "../src/pglite/layerPgliteDatabase.ts"
+import { lockDirectory } from "../src/pglite/DirectoryLock.ts"
+import { layerPgliteDatabase } from "../src/pglite/layerPgliteDatabase.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
 
 const aDirectory = Effect.map(processes.temporaryDirectory, (parent) => join(parent, "database"))
@@ -52,32 +54,60 @@ it.live(
       yield* open
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(dataDir, ".."))), [
         "database",
+        "database.exclusive",
       ])
     }),
   startsMillis,
 )
 
+/** Whether another process can lock it meanwhile: a lock of this very process could be told by memory alone. */
+const lockedElsewhere = (directory: string) =>
+  Effect.promise(
+    () =>
+      new Promise<string>((answered) => {
+        const program = `
+          const { lockDirectory } = await import(${JSON.stringify(join(import.meta.dirname, "../src/pglite/DirectoryLock.ts"))})
+          const { Effect } = await import("effect")
+          const exit = await Effect.runPromiseExit(Effect.scoped(lockDirectory(${JSON.stringify(directory)})))
+          console.log(exit._tag, String(exit.cause?.reasons[0]?.error?.cause ?? ""))`
+        const options = { cwd: join(import.meta.dirname, "..") }
+        execFile(
+          process.execPath,
+          ["--input-type=module", "-e", program],
+          options,
+          (_, stdout, stderr) => answered(stdout + stderr),
+        )
+      }),
+  )
+
 it.live("a directory is locked while its user runs, and free once that is gone", () =>
   Effect.gen(function* () {
     const directory = yield* aDirectory
     const lock = Effect.scoped(lockDirectory(directory))
-    const leave = (pid: number) => Effect.promise(() => writeFile(`${directory}.lock`, String(pid)))
     yield* Effect.scoped(
       Effect.gen(function* () {
         yield* lockDirectory(directory)
-        assert.instanceOf(yield* Effect.flip(lock), StoreUnavailable)
+        const { cause } = yield* Effect.flip(lock)
+        assert.match(String(cause), /in use by this process/)
+        assert.match(yield* lockedElsewhere(directory), /^Failure .*in use by another process/)
       }),
     )
-    yield* lock
-
-    // The parent of this process runs; no process has a number beyond the largest.
-    yield* leave(process.ppid)
-    assert.instanceOf(yield* Effect.flip(lock), StoreUnavailable)
-    yield* leave(4_194_305)
-    yield* lock
-    yield* leave(process.pid)
+    assert.match(yield* lockedElsewhere(directory), /^Success/)
     yield* lock
   }),
+)
+
+it.live(
+  "a process id that a version before left behind refuses no start, whichever process has it now",
+  () =>
+    Effect.gen(function* () {
+      const directory = yield* aDirectory
+      // The parent of this process runs.
+      yield* Effect.promise(() => writeFile(`${directory}.lock`, String(process.ppid)))
+      yield* Effect.scoped(lockDirectory(directory))
+      const names = yield* Effect.promise(() => readdir(join(directory, "..")))
+      assert.deepStrictEqual(names, ["database.exclusive"])
+    }),
 )
 
 const oneDatabase = Layer.unwrap(

@@ -1,11 +1,12 @@
 /** The `Database` on an embedded PGlite, for a single process that needs no server. */
+import type { PGlite } from "@electric-sql/pglite"
 import { StoreUnavailable } from "@messaging-service/core/ports"
 import { Effect, Layer } from "effect"
-import type { Scope } from "effect"
-import { access, mkdir, open as openFile, readFile, rm, writeFile } from "node:fs/promises"
+import { access, mkdir, open as openFile, rm, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { planning } from "../database/Connection.ts"
 import { Database, fromConnections, ownConnections } from "../database/Database.ts"
+import { lockDirectory } from "./DirectoryLock.ts"
 import { PgliteServer } from "./PgliteServer.ts"
 
 export interface PgliteOptions {
@@ -25,23 +26,38 @@ const statementMillis = 60_000
 const locked = ({ dataDir }: PgliteOptions) =>
   dataDir === undefined ? Effect.void : lockDirectory(dataDir)
 
+/** A database, and whether its backend has ended, after which it must not even be closed. */
+interface Opened {
+  readonly database: PGlite
+  isDead: boolean
+}
+
 const open = (options: PgliteOptions) =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      try: async () => {
+      try: async (): Promise<Opened> => {
         // Loaded where it is used: it is half of what this package weighs.
-        const { PGlite } = await import("@electric-sql/pglite")
+        const { DurableNodeFS, openDurable, syncTree } = await import("./DurablePglite.ts")
         const { dataDir } = options
-        const made = dataDir === undefined ? () => {} : await beginMaking(dataDir)
-        const opened = await PGlite.create(dataDir ?? "memory://")
-        await made()
+        const made = dataDir === undefined ? undefined : await beginMaking(dataDir)
+        let opened: Opened | undefined
+        const onDeath = () => {
+          if (opened !== undefined) opened.isDead = true
+        }
+        const files = dataDir === undefined ? undefined : new DurableNodeFS(dataDir)
+        const database = await openDurable({ files, onDeath })
+        opened = { database, isDead: false }
+        if (dataDir !== undefined && made !== undefined) {
+          await syncTree(resolve(dataDir))
+          await made()
+        }
         const settings = Object.entries(planning).map(([name, value]) => `set ${name} = ${value}`)
-        await opened.exec([...settings, "set timezone = 'UTC'"].join(";"))
+        await database.exec([...settings, "set timezone = 'UTC'"].join(";"))
         return opened
       },
       catch: (cause) => new StoreUnavailable({ operation: "open PGlite", cause }),
     }),
-    (opened) => Effect.promise(() => opened.close()),
+    ({ database, isDead }) => (isDead ? Effect.void : Effect.promise(() => database.close())),
   )
 
 export const layerPgliteDatabase = (options: PgliteOptions) =>
@@ -52,7 +68,7 @@ export const layerPgliteDatabase = (options: PgliteOptions) =>
       const opened = yield* open(options)
       const pool = yield* ownConnections(
         {
-          stream: new PgliteServer(opened).connect,
+          stream: new PgliteServer(opened.database).connect,
           username: "postgres",
           database: "postgres",
           prepare: false,
@@ -80,75 +96,18 @@ const keepEntries = async (directory: string): Promise<void> => {
 /**
  * A database whose first making was broken off would never open: a file beside it says that it is being
  * made, and with that file there it is made anew, since nothing can have been kept in it yet. Returns
- * what to do once it is made.
+ * what to do once it is made, unless it was there.
  */
-const beginMaking = async (dataDir: string): Promise<() => Promise<void>> => {
+const beginMaking = async (dataDir: string): Promise<(() => Promise<void>) | undefined> => {
   const directory = resolve(dataDir)
   const marker = `${directory}.making`
   if (await exists(marker)) await rm(directory, { recursive: true, force: true })
-  else if (await exists(join(directory, "PG_VERSION"))) return async () => {}
+  else if (await exists(join(directory, "PG_VERSION"))) return undefined
   await mkdir(dirname(marker), { recursive: true })
   await writeFile(marker, "")
   await keepEntries(dirname(marker))
   return async () => {
     await rm(marker)
     await keepEntries(dirname(marker))
-  }
-}
-
-/** Those of this very process, which its id cannot tell apart. */
-const held = new Set<string>()
-
-/**
- * One process at a time: an embedded database that two processes write to is lost. The holder's
- * process id stands in a file beside the directory; a file whose process is gone means nothing.
- * Holds the directory for as long as the scope is open; fails when it is in use.
- */
-export const lockDirectory = (
-  directory: string,
-): Effect.Effect<void, StoreUnavailable, Scope.Scope> => {
-  const file = `${resolve(directory)}.lock`
-  return Effect.asVoid(
-    Effect.acquireRelease(
-      Effect.tryPromise({
-        try: () => take(file),
-        catch: (cause) => new StoreUnavailable({ operation: "open PGlite", cause }),
-      }),
-      () => Effect.promise(() => release(file)),
-    ),
-  )
-}
-
-const take = async (file: string): Promise<void> => {
-  const inUse = (by: string) =>
-    new Error(`the directory is in use by process ${by}; if that is not so, remove ${file}`)
-  if (held.has(file)) throw inUse(String(process.pid))
-  held.add(file)
-  try {
-    await mkdir(dirname(file), { recursive: true })
-    const other = await readFile(file, "utf8").catch(() => "")
-    if (isRunning(Number(other))) throw inUse(other)
-    await rm(file, { force: true })
-    // Of two processes that start at once and both find no holder, one makes the file.
-    await writeFile(file, String(process.pid), { flag: "wx" })
-  } catch (cause) {
-    held.delete(file)
-    throw cause
-  }
-}
-
-const release = async (file: string): Promise<void> => {
-  await rm(file, { force: true })
-  held.delete(file)
-}
-
-/** In a container every start has the same id: one's own says nothing. */
-const isRunning = (pid: number): boolean => {
-  if (!(pid > 0) || pid === process.pid) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (cause) {
-    // The process is there, and belongs to another user.
-    return cause instanceof Error && "code" in cause && cause.code === "EPERM"
   }
 }

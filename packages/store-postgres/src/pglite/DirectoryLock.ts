@@ -1,0 +1,61 @@
+/**
+ * One process at a time: an embedded database that two processes write to is lost. The lock is one of the
+ * operating system: it ends with its process, however that ends, and a process id that is used again, as
+ * containers do, is never taken for its holder.
+ */
+import { StoreUnavailable } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import { mkdir, rm } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import type { DatabaseSync } from "node:sqlite"
+
+/** SQLite's code for a lock that another connection holds. */
+const busyCode = 5
+
+const isBusy = (cause: unknown): boolean =>
+  cause instanceof Error && "errcode" in cause && cause.errcode === busyCode
+
+/** Those of this very process. */
+const heldHere = new Set<string>()
+
+/**
+ * Holds the directory for as long as the scope is open; fails when it is in use. The lock lies in a file
+ * beside it, which stays: to remove a file that others may be about to lock would let in two.
+ */
+export const lockDirectory = (
+  directory: string,
+): Effect.Effect<void, StoreUnavailable, Scope.Scope> => {
+  const place = resolve(directory)
+  return Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => acquire(place),
+        catch: (cause) => new StoreUnavailable({ operation: "open PGlite", cause }),
+      }),
+      (lock) =>
+        Effect.sync(() => {
+          heldHere.delete(place)
+          lock.close()
+        }),
+    ),
+  )
+}
+
+const acquire = async (place: string): Promise<DatabaseSync> => {
+  await mkdir(dirname(place), { recursive: true })
+  // SQLite serves only for its lock. Loaded here alone: Node 22 calls it experimental each time that it is loaded.
+  const { DatabaseSync } = await import("node:sqlite")
+  const lock = new DatabaseSync(`${place}.exclusive`)
+  try {
+    lock.exec("pragma locking_mode = exclusive; begin exclusive")
+  } catch (cause) {
+    lock.close()
+    const holder = heldHere.has(place) ? "this process" : "another process"
+    throw isBusy(cause) ? new Error(`the directory is in use by ${holder}: ${place}`) : cause
+  }
+  heldHere.add(place)
+  // Versions before kept the id of their process there, and refused the start when any process had it.
+  await rm(`${place}.lock`, { force: true })
+  return lock
+}
