@@ -10,7 +10,10 @@ export type Column<Item> = readonly [heading: string, of: (item: Item) => unknow
 
 export interface Output {
   readonly json: boolean
-  /** One record; for people only the columns that are named, if any are. */
+  /**
+   * One record; for people only the columns that are named, if any are, and a blank line between it and
+   * the record before it.
+   */
   one<Item extends object>(item: Item, columns?: ReadonlyArray<Column<NoInfer<Item>>>): void
   /** Records as they come, `most` of them at most, for as long as they can be written. */
   all<Item extends object>(
@@ -71,6 +74,7 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
 export const makeOutput = (machine: Machine, json: boolean): Output => {
   const line = (value: unknown) => machine.print(`${JSON.stringify(value)}\n`)
   let hasProgress = false
+  let hasRecord = false
   const progress = (text: string | undefined) => {
     if (!machine.isWatched || json) return
     if (hasProgress || text !== undefined) machine.remark(`\r\u001B[K${text ?? ""}`)
@@ -84,6 +88,8 @@ export const makeOutput = (machine: Machine, json: boolean): Output => {
     json,
     one: (item, columns) => {
       if (json) return line(item)
+      if (hasRecord) print("\n")
+      hasRecord = true
       const pairs =
         columns === undefined
           ? Object.entries(item)

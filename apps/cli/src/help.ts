@@ -74,5 +74,6 @@ export const help = (commands: ReadonlyArray<Command>, first?: string): string =
   return `messaging COMMAND [options]
 ${section("Commands", rows)}${section("Options of every command", rowsOf(common))}${section("Exit codes", codes)}
 "messaging help COMMAND" and "messaging COMMAND --help" tell more of a command.
+"messaging --version" names the version.
 `
 }

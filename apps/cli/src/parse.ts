@@ -6,7 +6,9 @@ import { usageError } from "./ending.ts"
 
 /** Options that every command takes. */
 export const common = {
-  url: maybe(text("URL", "Where the service is; MESSAGING_URL, else http://127.0.0.1:8080.")),
+  service: maybe(
+    text("URL", "Where the service is; MESSAGING_SERVICE, else http://127.0.0.1:8080."),
+  ),
   "key-file": maybe(
     text(
       "FILE",
@@ -29,13 +31,27 @@ export const common = {
 
 /** What was given beside a command's own. */
 export interface CommonOptions {
-  readonly url?: string
+  readonly service?: string
   readonly "key-file"?: string
   readonly "operator-key-file"?: string
   readonly timeout?: number
   readonly retries?: number
   readonly json: boolean
   readonly help: boolean
+}
+
+/**
+ * Refuses the former name of `--service`: a command that takes an address of its own, such as that of a
+ * webhook, would send a key there.
+ */
+export const refuseFormerNames = (line: ReadonlyArray<string>): void => {
+  const end = line.indexOf("--")
+  const options = end === -1 ? line : line.slice(0, end)
+  if (options.some((word) => word === "--url" || word.startsWith("--url="))) {
+    throw usageError(
+      "--url is --service now, the address of the service; that of a webhook stands alone: webhooks create URL",
+    )
+  }
 }
 
 /** A command line, taken apart. */

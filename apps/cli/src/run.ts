@@ -1,12 +1,13 @@
 /** The program as a function: a command line and a machine in, an exit code out. */
 import { MessagingError, messagingClient, operatorClient } from "@messaging-service/client"
+import { version } from "@messaging-service/core"
 import { readFileSync } from "node:fs"
 import { commands } from "./commands/index.ts"
 import { Ended, endingOf, exitCode, interruptible, usageError } from "./ending.ts"
 import type { Ending } from "./ending.ts"
 import { commandHelp, help } from "./help.ts"
 import { makeOutput } from "./Output.ts"
-import { findCommand, readLine } from "./parse.ts"
+import { findCommand, readLine, refuseFormerNames } from "./parse.ts"
 import type { CommonOptions } from "./parse.ts"
 import type { Machine } from "./Machine.ts"
 
@@ -34,11 +35,17 @@ export const run = async (line: ReadonlyArray<string>, machine: Machine): Promis
 }
 
 const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void> => {
+  refuseFormerNames(line)
   const { command, rest, words } = findCommand(line, commands)
   if (command === undefined) {
     const [first] = words
     const isGroup =
       first === undefined || commands.some((each) => each.words.startsWith(`${first} `))
+    if (first === undefined && rest.includes("--version")) {
+      return machine.print(
+        line.includes("--json") ? `${JSON.stringify({ version })}\n` : `messaging ${version}\n`,
+      )
+    }
     if (isGroup && (rest.length === 0 || rest.some(isHelp))) {
       return machine.print(help(commands, first))
     }
@@ -90,13 +97,25 @@ const made = <A>(make: () => A): A => {
 
 const isHelp = (word: string): boolean => word === "--help" || word === "-h"
 
-const connection = ({ retries, timeout, url }: CommonOptions, { env, fetch, signal }: Machine) => ({
+const connection = (
+  { retries, service, timeout }: CommonOptions,
+  { env, fetch, signal }: Machine,
+) => ({
   fetch,
-  url: url ?? env["MESSAGING_URL"] ?? "http://127.0.0.1:8080",
+  url: service ?? serviceOf(env) ?? "http://127.0.0.1:8080",
   signal,
   ...(timeout === undefined ? {} : { timeoutMillis: timeout * 1000 }),
   ...(retries === undefined ? {} : { retries }),
 })
+
+/** The address in the environment. Its former name is refused, so that no key goes where it is not meant to. */
+const serviceOf = (env: Machine["env"]): string | undefined => {
+  const given = env["MESSAGING_SERVICE"] || undefined
+  if (given === undefined && env["MESSAGING_URL"]) {
+    throw usageError("MESSAGING_URL is MESSAGING_SERVICE now, the address of the service")
+  }
+  return given
+}
 
 /** A secret from the environment, or from a file: a command line is seen by every process. */
 const secret = ({ env }: Machine, name: string, what: string, file: string | undefined): string => {

@@ -69,12 +69,21 @@ export class Running extends Context.Service<
   ).pipe(Layer.orDie)
 }
 
-/** A server that answers everything with that status and no body. */
-export const anotherServer = (status: number) =>
-  new Promise<{ readonly url: string; readonly close: () => void }>((made) => {
+interface AnotherServer {
+  readonly url: string
+  /** How many it has answered. */
+  readonly requests: () => number
+  readonly close: () => void
+}
+
+/** A server that answers everything with that status, those headers and no body. */
+export const anotherServer = (status: number, headers: Readonly<Record<string, string>> = {}) =>
+  new Promise<AnotherServer>((made) => {
+    let answered = 0
     const server = createServer((request, response) => {
+      answered++
       request.resume()
-      response.writeHead(status).end()
+      response.writeHead(status, headers).end()
     })
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo
@@ -82,7 +91,7 @@ export const anotherServer = (status: number) =>
         server.close()
         server.closeAllConnections()
       }
-      made({ url: `http://127.0.0.1:${port}/`, close })
+      made({ url: `http://127.0.0.1:${port}/`, requests: () => answered, close })
     })
   })
 
@@ -151,7 +160,7 @@ export const aWorkspace = async (url: string) => {
       ending.signal.throwIfAborted()
     }
     const machine: Machine = {
-      env: { MESSAGING_URL: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
+      env: { MESSAGING_SERVICE: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
       input: input === undefined ? null : () => Promise.resolve(input),
       print: (text) => {
         if (++texts <= takes) ran.output += text

@@ -56,7 +56,7 @@ export const customerCommands: Entries = {
     assert.match(failing.output, /failed .*recipient_not_found/)
   },
   list: async (scene) => {
-    const { client, json, operator, text } = scene
+    const { client, json, messaging, operator, text } = scene
     await client.messages.sendBatch({
       to: Array.from({ length: 130 }, () => ({ phone: to })),
       text: "Hello",
@@ -72,11 +72,35 @@ export const customerCommands: Entries = {
     assert.lengthOf(await json("list", [...both, ...since, "--all"]), 131)
     const lines = (await text("list", ["--all"])).trimEnd().split("\n")
     assert.lengthOf(lines, 132)
+    assert.match(
+      await text("list", ["--status", "scheduled"]),
+      /^ID +STATUS +TO +CREATED +SEND AT +SENT .*\n\d+ +scheduled .* 2100-01-01T00:00:00Z /,
+    )
+    for (const [rest, follows] of [
+      [[], true],
+      [["--limit", "3"], true],
+      [["--limit", "130"], true],
+      [["--limit", "131"], false],
+      [["--limit", "132"], false],
+      [["--all"], false],
+      [["--status", "scheduled"], false],
+    ] as const) {
+      const { remarks } = await messaging(["list", ...rest])
+      const told = "messaging: more follow; --all shows them, --limit so many\n"
+      assert.strictEqual(remarks, follows ? told : "", rest.join(" "))
+    }
+    const { remarks } = await messaging(["list", "--json"])
+    assert.deepInclude(JSON.parse(remarks), {
+      remark: { message: "more follow; --all shows them, --limit so many", more: true },
+    })
   },
   get: async (scene) => {
     const { id } = await aMessage(scene)
     assert.strictEqual((await scene.json("get", [id]))[0]?.["id"], id)
     assert.match(await scene.text("get", [id]), new RegExp(`^id +${id}\n`))
+    const records = (await scene.text("get", [id, id])).split("\n\n")
+    assert.lengthOf(records, 2)
+    for (const record of records) assert.match(record, new RegExp(`^id +${id}\n`))
   },
   cancel: async (scene) => {
     const { id } = await aMessage(scene, later)
@@ -90,6 +114,12 @@ export const customerCommands: Entries = {
     // What has a field of its own is not in the message too.
     assert.match(error.request_id, /^req_/)
     assert.notMatch(error.message, /not_cancellable|req_/)
+    assert.match(
+      (await scene.messaging(["cancel", String(id)])).remarks,
+      new RegExp(
+        `^messaging: Message ${id} is cancelled, and no longer waits\\. \\(not_cancellable, req_`,
+      ),
+    )
   },
   tail: async (scene) => {
     const { messaging, operator } = scene

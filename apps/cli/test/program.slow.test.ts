@@ -35,7 +35,7 @@ const aShell = async ({ directory, url }: typeof Running.Service) => {
   const env = {
     PATH: `${bin}:${process.env["PATH"]}`,
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-    MESSAGING_URL: url,
+    MESSAGING_SERVICE: url,
     MESSAGING_KEY: key,
     MESSAGING_OPERATOR_KEY: token,
   }
@@ -120,7 +120,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
       const { port } = server.address() as AddressInfo
       const ended = new Promise<number | null>((done) => {
         const child = execFile(process.execPath, [program, "me"], {
-          env: { MESSAGING_URL: `http://127.0.0.1:${port}`, MESSAGING_KEY: "svc_live_a" },
+          env: { MESSAGING_SERVICE: `http://127.0.0.1:${port}`, MESSAGING_KEY: "svc_live_a" },
         })
         server.once("request", () => child.kill(signal))
         child.once("exit", done)

@@ -1,5 +1,6 @@
 /** The program itself: how it fails and with what code, where secrets come from, help and completion. */
 import { assert, describe, layer } from "@effect/vitest"
+import { version } from "@messaging-service/core"
 import { Effect } from "effect"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
@@ -35,13 +36,13 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["send", "--to", "+1", "--file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["send", "--to-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["send", "--to", "+1", "--text", "a", "--idempotency-key", "№"], 2, /printable ASCII/],
-      [["me", "--url", "ftp://127.0.0.1"], 2, /begins with https:\/\/ or http:\/\//],
-      [["me", "--url", "http://op:hush@127.0.0.1"], 2, /no user name and no password/],
+      [["me", "--service", "ftp://127.0.0.1"], 2, /begins with https:\/\/ or http:\/\//],
+      [["me", "--service", "http://op:hush@127.0.0.1"], 2, /no user name and no password/],
       [["me", "--key-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["workspaces", "create", "Shop", "--plan", "gold"], 2, /--plan is the JSON of a plan/],
       [["send", "--to", "0123", "--text", "Hello"], 3, /invalid_phone, to\.phone, req_/],
       [["get", "1000000"], 5, /message_not_found/],
-      [["me", "--url", "http://127.0.0.1:9", "--retries", "0"], 6, /got no answer/],
+      [["me", "--service", "http://127.0.0.1:9", "--retries", "0"], 6, /got no answer/],
     ]
     for (const [line, code, complaint] of wrong) {
       test(`${code}: ${line.join(" ")}`, async ({ url }) => {
@@ -61,11 +62,47 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       const { messaging } = await aWorkspace(url)
       for (const status of [200, 301, 401, 404]) {
         const { close, url: elsewhere } = await anotherServer(status)
-        const ran = await messaging(["get", "1", "--url", elsewhere])
+        const ran = await messaging(["get", "1", "--service", elsewhere])
         close()
         assert.match(ran.remarks, /that is not the service's.*unexpected_answer/)
         assert.strictEqual(ran.code, 6)
       }
+    })
+
+    test("2, and nothing is sent anywhere, when the service has its former name", async ({
+      receiver,
+      url,
+    }) => {
+      const { messaging } = await aWorkspace(url)
+      for (const line of [
+        ["webhooks", "test", "1", "--url", receiver],
+        ["webhooks", "create", "--url", receiver],
+        ["--url", receiver, "me"],
+        ["me", `--url=${receiver}`],
+      ]) {
+        const ran = await messaging(line)
+        assert.match(ran.remarks, /^messaging: --url is --service now/)
+        assert.deepInclude(ran, { code: 2, asked: [], output: "" })
+      }
+      const env = { MESSAGING_URL: receiver, MESSAGING_SERVICE: "" }
+      const former = await messaging(["me"], { env })
+      assert.match(former.remarks, /^messaging: MESSAGING_URL is MESSAGING_SERVICE now/)
+      assert.deepInclude(former, { code: 2, asked: [] })
+      // What has moved to the new name may keep the former one for programs of its own.
+      const both = await messaging(["me"], { env: { MESSAGING_URL: receiver } })
+      assert.deepInclude(both, { code: 0, remarks: "" })
+    })
+
+    test("6, and no key goes there, when the service points elsewhere", async ({ url }) => {
+      const { messaging } = await aWorkspace(url)
+      const elsewhere = await anotherServer(204)
+      const pointing = await anotherServer(307, { location: `${elsewhere.url}api/v2/me` })
+      const ran = await messaging(["me", "--service", pointing.url])
+      pointing.close()
+      elsewhere.close()
+      assert.match(ran.remarks, /points to http/)
+      assert.strictEqual(ran.code, 6)
+      assert.deepStrictEqual([pointing.requests(), elsewhere.requests()], [1, 0])
     })
 
     test("0 with more seconds in --timeout than timers count", async ({ url }) => {
@@ -177,8 +214,8 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
 
   test("its options may stand in front of the words", async ({ url }) => {
     const { key, messaging } = await aWorkspace(url)
-    const env = { MESSAGING_URL: "http://127.0.0.1:9", MESSAGING_KEY: key }
-    const ran = await messaging(["--json", "--url", url, "reminders", "list"], { env })
+    const env = { MESSAGING_SERVICE: "http://127.0.0.1:9", MESSAGING_KEY: key }
+    const ran = await messaging(["--json", "--service", url, "reminders", "list"], { env })
     assert.deepInclude(ran, { code: 0, output: "", remarks: "" })
   })
 
@@ -200,6 +237,16 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     }
     assert.deepInclude(await messaging(["--json", "help", "keys"]), group)
     assert.strictEqual((await messaging(["help", "nothing"])).code, 2)
+  })
+
+  test("tells its version", async ({ url }) => {
+    const { messaging } = await aWorkspace(url)
+    assert.deepInclude(await messaging(["--version"]), {
+      code: 0,
+      output: `messaging ${version}\n`,
+    })
+    const json = await messaging(["--json", "--version"])
+    assert.deepStrictEqual(JSON.parse(json.output), { version })
   })
 
   test("prints nothing of others that a terminal would take for a command", async ({ url }) => {

@@ -260,7 +260,11 @@ const canBeSentAgain = ({ file }: Asked): boolean => file === undefined || file.
 const isRepeatable = ({ keyed, method }: Asked): boolean =>
   keyed === true || method === "GET" || method === "PUT" || method === "PATCH"
 
-/** Milliseconds before the request may be repeated; undefined when it may not. */
+/**
+ * Milliseconds before the request may be repeated; undefined when it may not. The service answers 503
+ * before it does anything. After any other 5xx, and a 503 of what stands in front of it, the request may
+ * have been done.
+ */
 const restBefore = (asked: Asked, error: MessagingError, repeats: number): number | undefined => {
   if (!canBeSentAgain(asked)) return undefined
   const asItSays = error.retryAfterSeconds === null ? undefined : error.retryAfterSeconds * 1000
@@ -270,16 +274,13 @@ const restBefore = (asked: Asked, error: MessagingError, repeats: number): numbe
     // The attempt before this one was lost on the way, and is still being answered.
     case 409:
       return error.code === "idempotency_in_progress" ? asItSays : undefined
-    // Only keys that were never issued are told so, and those will be no better in a minute.
+    // This refuses only keys that were never issued: a minute makes them no better.
     case 429:
       return error.code === "too_many_auth_failures" ? undefined : asItSays
-    // The service says so before it does anything; what stands in front of it may say so at any time.
-    case 503:
-      return error.code === "service_unavailable" || isRepeatable(asked)
+    default:
+      return error.status >= 500 && (error.code === "service_unavailable" || isRepeatable(asked))
         ? (asItSays ?? growingRest(repeats))
         : undefined
-    default:
-      return undefined
   }
 }
 

@@ -55,7 +55,7 @@ layer(Service.layer, { excludeTestServices: true })("the guide to clients", (it)
         const folder = await aProject()
         const env = {
           ...process.env,
-          MESSAGING_URL: url,
+          MESSAGING_SERVICE: url,
           MESSAGING_KEY: key,
           MESSAGING_OPERATOR_KEY: token,
         }

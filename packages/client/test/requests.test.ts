@@ -126,6 +126,8 @@ describe("a request is repeated", () => {
       [2000, 2000],
     ],
     ["when a proxy has no room", () => new Response("<html>", { status: 503 }), [250, 500]],
+    ["after a fault of the service", refused(500, "internal_error"), [250, 500]],
+    ["after a fault of a proxy", () => new Response("<html>", { status: 502 }), [250, 500]],
     [
       "above a limit, after the time that the service names",
       refused(429, "rate_limited", {}, { "retry-after": "17" }),
@@ -246,6 +248,9 @@ describe("a request is repeated", () => {
       const behindProxy = scripted(() => new Response("", { status: 503 }), accepted)
       await ended(ask(behindProxy.fetch))
       assert.lengthOf(behindProxy.attempts, afterLoss)
+      const faulty = scripted(refused(500, "internal_error"), accepted)
+      await ended(ask(faulty.fetch))
+      assert.lengthOf(faulty.attempts, afterLoss)
     })
   }
 
@@ -255,8 +260,6 @@ describe("a request is repeated", () => {
     [409, "not_cancellable"],
     [422, "invalid_phone"],
     [429, "number_daily_cap_reached"],
-    [500, "internal_error"],
-    [502, "bad_gateway"],
   ] as const) {
     test(`never after ${status} ${code} without a time to wait`, async () => {
       const { attempts, fetch } = scripted(refused(status, code))

@@ -9,13 +9,28 @@ export const limit = {
   all: flag("All of them."),
 }
 
-/** Prints that much of a list, in pages no larger than needed. */
-export const listed = <Item extends object>(
+/** Prints that much of a list, in pages no larger than needed, and says whether more follow. */
+export const listed = async <Item extends object>(
   { all, limit: given }: { readonly limit?: number | undefined; readonly all: boolean },
   output: Output,
   columns: ReadonlyArray<Column<Item>>,
   ask: (page: { readonly limit: number }) => Listing<Item>,
 ): Promise<void> => {
   const most = all ? Number.POSITIVE_INFINITY : (given ?? 50)
-  return output.all(ask({ limit: Math.min(100, most) }), columns, most)
+  let more = false
+  async function* items() {
+    let left = most
+    for await (const { data, next_cursor } of ask({ limit: Math.min(100, most) }).pages()) {
+      const shown = data.slice(0, left)
+      yield* shown
+      left -= shown.length
+      // Not reached where the output cannot be written any more.
+      if (left === 0) {
+        more = next_cursor !== null || shown.length < data.length
+        return
+      }
+    }
+  }
+  await output.all(items(), columns)
+  if (more) output.remark(`more follow; --all shows them, --limit so many`, { more })
 }

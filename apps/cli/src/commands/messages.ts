@@ -1,6 +1,7 @@
 /** Sending, and what became of it. */
 import { readFile } from "node:fs/promises"
 import { basename } from "node:path"
+import { MessagingError } from "@messaging-service/client"
 import type {
   MediaReference,
   Message,
@@ -55,6 +56,7 @@ const messageColumns = [
   ["status", ({ status }: Message) => status],
   ["to", ({ to }: Message) => recipientText(to)],
   ["created", ({ created_at }: Message) => created_at],
+  ["send at", ({ send_at }: Message) => send_at],
   ["sent", ({ sent_at }: Message) => sent_at],
   ["text", ({ text: words }: Message) => (words.length > 40 ? `${words.slice(0, 39)}…` : words)],
   ["error", ({ error }: Message) => error?.code],
@@ -221,6 +223,17 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   if (failed > 0) throw new Ended("failed", `${failed} of ${sent.length} were not sent`)
 }
 
+/** A refusal to cancel names the message, and what it is by now. */
+const toldOf = (message: number) => (error: unknown) => {
+  if (!(error instanceof MessagingError) || error.code !== "not_cancellable") throw error
+  const { sending, status } = error.details
+  const words =
+    sending === true
+      ? `Message ${message} is being sent at this moment.`
+      : `Message ${message} is ${String(status)}, and no longer waits.`
+  throw new MessagingError({ ...error, text: words })
+}
+
 export const messageCommands = [
   command({
     words: "send",
@@ -301,7 +314,9 @@ export const messageCommands = [
     summary: "Cancels messages that still wait.",
     arguments: { id: many(id("message")) },
     run: async (given, { client, output }) => {
-      for (const each of given.id) output.one(await client().messages.cancel(each), messageColumns)
+      for (const each of given.id) {
+        output.one(await client().messages.cancel(each).catch(toldOf(each)), messageColumns)
+      }
     },
   }),
 ]
