@@ -2771,7 +2771,7 @@ export interface Connection {
      * @description Why it is not connected, or sends nothing although it is.
      * @enum {string|null}
      */
-    readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | null;
+    readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
     /**
      * Format: date-time
      * @description UTC, whole seconds.

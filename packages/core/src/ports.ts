@@ -219,6 +219,7 @@ export {
   cappedUntil,
   holdsLease,
   holdsUntil,
+  stoppedUntil,
   isClaimable,
   isInHands,
   isInWindow,

@@ -22,6 +22,7 @@ import {
   noStrikes,
   quotaVerdict,
   recipientName,
+  stoppedUntil,
   withMessages,
 } from "@messaging-service/core/ports"
 import type {
@@ -128,13 +129,18 @@ export const setStatus = (
   lane.number = { ...lane.number, ...change }
 }
 
+/** Whether its workspace is disabled, of a lane that is not removed. */
+export const isDisabled = ({ removed, workspace }: Lane): boolean =>
+  !removed && workspace.workspace.accountDisabled
+
 /** Until when the first message is held back, by that pause too; what is in flight was interrupted by then. */
 export const heldUntil = (lane: Lane, pausedUntil: number | null): number | null => {
+  const stopped = stoppedUntil(pausedUntil, isDisabled(lane))
   const first = firstOf(lane)
-  if (first === undefined) return pausedUntil
+  if (first === undefined) return stopped
   const interruptions = first.interruptions + (lane.inFlight?.row === first ? 1 : 0)
   const { expiresAt } = first.message
-  return holdsUntil(pausedUntil, standing(lane), { interruptions, expiresAt })
+  return holdsUntil(stopped, standing(lane), { interruptions, expiresAt })
 }
 
 /** Notes what happened to the lane. */
@@ -172,6 +178,16 @@ export const turnWithNumber = (tables: Tables, lane: Lane, now: number): void =>
   } else reschedule(tables, lane)
 }
 
+/** Its workspace was disabled or enabled. */
+export const turnWithWorkspace = (tables: Tables, lane: Lane, now: number): void => {
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  lane.limitedUntil = null
+  for (const row of lane.waitingTest) {
+    withdraw(tables, row)
+    offer(tables, row)
+  }
+}
+
 /** A new message waits. */
 export const enqueue = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
@@ -189,7 +205,7 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
 const offer = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.add(row)
   if (row.lane.removed) tables.stranded.add(row)
-  else if (row.message.mode === "test") tables.dueTest.add(row)
+  else if (row.message.mode === "test" && !isDisabled(row.lane)) tables.dueTest.add(row)
 }
 
 /** The message no longer waits, or is being sent. */

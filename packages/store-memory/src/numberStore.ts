@@ -3,7 +3,15 @@ import { changedPacing, isInWindow, phoneWithStatus } from "@messaging-service/c
 import type { NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
-import { closeLane, firstToLeave, limitsOf, openLane, setStatus, turnWithNumber } from "./Lane.ts"
+import {
+  closeLane,
+  firstToLeave,
+  isDisabled,
+  limitsOf,
+  openLane,
+  setStatus,
+  turnWithNumber,
+} from "./Lane.ts"
 import { controlLane } from "./laneQueue.ts"
 import { attemptOf } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
@@ -76,6 +84,7 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
       sent: sentTimes.filter((time) => isInWindow(time, now, sendCap.windowMillis)).length,
       lastSentAt: sentTimes.at(-1) ?? null,
       pause: control.pauses.first,
+      isDisabled: isDisabled(lane),
       isSending: inFlight !== null,
       firstDueAt: first?.message.dueAt ?? null,
       restsUntil,

@@ -3,7 +3,7 @@ import { isSameNumber } from "@messaging-service/core/ports"
 import type { Admits, NewWorkspace, WorkspaceStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
-import { closeLane, openLane } from "./Lane.ts"
+import { closeLane, openLane, turnWithWorkspace } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
@@ -54,12 +54,16 @@ export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Serv
       ({ workspace }) => workspace.deletedAt === null,
     ),
 
-  update: (id, decide) => {
+  update: (id, decide, now) => {
     const row = workspaceOf(tables, id)
     if (row === undefined) return null
     const { change, admits } = decide(row.workspace)
+    const wasDisabled = row.workspace.accountDisabled
     row.workspace = { ...row.workspace, ...change }
     row.admits = admits
+    if (row.workspace.accountDisabled !== wasDisabled) {
+      for (const lane of row.lanes) if (!lane.removed) turnWithWorkspace(tables, lane, now)
+    }
     return row.workspace
   },
 

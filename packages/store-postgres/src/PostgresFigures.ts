@@ -38,6 +38,7 @@ lane as (
     from lanes l
     where l.next_due is not null
       or l.paused_until = 'infinity'
+      or l.disabled
   ) first
 ),
 delivery as (

@@ -154,7 +154,10 @@ export class MessageStore extends Context.Service<
     ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
     /** Waiting, not in flight, `expiresAt` reached; earliest first. Live and test. */
     expired(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
-    /** Waiting test messages that are due and not expired; in the order in which they fell due. */
+    /**
+     * Waiting test messages that are due and not expired, of workspaces that are not disabled; in the
+     * order in which they fell due.
+     */
     dueTest(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /** Waiting, not in flight, whose number was removed or workspace deleted; live and test. */
     stranded(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>

@@ -1,5 +1,6 @@
 /** How a number's connection to the far side stands, and why (contract: Connection of a number). */
 import type { NumberId } from "../Ids.ts"
+import { stoppedUntil } from "../queue/Lane.ts"
 import { pausedUntil } from "./Breaker.ts"
 import type { Pause } from "./Breaker.ts"
 import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
@@ -40,6 +41,8 @@ export interface ConnectionFacts {
   readonly sent: number
   readonly lastSentAt: number | null
   readonly pause: Pause | null
+  /** Its workspace is disabled. */
+  readonly isDisabled: boolean
   /** A message is in the hands of a transport. */
   readonly isSending: boolean
   /** When the first message of the lane falls due; null when none waits. */
@@ -134,27 +137,24 @@ const standing = (
 }
 
 /**
- * Reasons in place of which a pause is shown: there is no reason, it ends by itself, or the state says
- * it already. Any other has to be mended before a pause matters.
+ * Reasons in place of which a pause or a disabled workspace is shown: there is no reason, it ends by
+ * itself, or the state says it already. Any other has to be mended before they matter.
  */
-const hiddenByPause: ReadonlyArray<ConnectionReason | null> = [
-  null,
-  "connection_lost",
-  "not_linked",
-]
+const hiddenByStop: ReadonlyArray<ConnectionReason | null> = [null, "connection_lost", "not_linked"]
 
 /** When the first message that waits may leave. */
 const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number): number | null => {
-  const { firstDueAt, isSending, limitedUntil, pause, restsUntil } = facts
+  const { firstDueAt, isDisabled, isSending, limitedUntil, pause, restsUntil } = facts
   if (state !== "connected" || isSending || firstDueAt === null) return null
-  const paused = pausedUntil(pause, now)
-  const moment = Math.max(now, firstDueAt, restsUntil ?? now, limitedUntil ?? now, paused ?? now)
+  const stopped = stoppedUntil(pausedUntil(pause, now), isDisabled)
+  const moment = Math.max(now, firstDueAt, restsUntil ?? now, limitedUntil ?? now, stopped ?? now)
   return Number.isFinite(moment) ? moment : null
 }
 
 /**
- * How a number's connection stands. A number that sends nothing because it is paused shows the reason of
- * the pause, unless its connection has ended for one that has to be mended first. `keepsConnections`: its
+ * How a number's connection stands. A number that sends nothing because its workspace is disabled or
+ * because it is paused shows that reason, unless its connection has ended for one that has to be mended
+ * first. `keepsConnections`: its
  * transport has connections that processes keep and report; a simulated phone is connected when its
  * status says so.
  */
@@ -163,15 +163,14 @@ export const connectionOf = (
   now: number,
   keepsConnections: boolean,
 ): Connection => {
-  const { lastSentAt, pause, report, sent, waiting } = facts
+  const { isDisabled, lastSentAt, pause, report, sent, waiting } = facts
   const known = standing(facts, now, keepsConnections)
   const paused = pausedUntil(pause, now)
+  const pauseReason = paused === null ? null : (pause?.reason ?? null)
+  const stoppedBy = isDisabled ? "account_disabled" : pauseReason
   return {
     ...known,
-    reason:
-      pause !== null && paused !== null && hiddenByPause.includes(known.reason)
-        ? pause.reason
-        : known.reason,
+    reason: hiddenByStop.includes(known.reason) ? (stoppedBy ?? known.reason) : known.reason,
     lastSeenAt: keepsConnections ? (report?.lastSeenAt ?? null) : lastSentAt,
     pausedUntil: paused === null || !Number.isFinite(paused) ? null : paused,
     reconnects: keepsConnections ? (report?.reconnects ?? 0) : 0,

@@ -22,6 +22,7 @@ export const connectionReasons = [
   "connection_lost",
   "not_linked",
   "paused",
+  "account_disabled",
 ] as const
 
 export type ConnectionReason = (typeof connectionReasons)[number]

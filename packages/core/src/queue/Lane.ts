@@ -76,17 +76,24 @@ export const isClaimable = (lane: Standing, first: Attempts | null): boolean =>
   isOpen(lane) || (first !== null && isInHands(first))
 
 /**
- * Until when a lane's first message is held back: by a pause, and what may have left also while its
- * number is not connected. What may have left is concluded as soon as it has expired: that asks no
- * transport, and only an operator may end the pause or bring the number back.
+ * Until when a lane hands out nothing: without an end while its workspace is disabled, else until its
+ * pause is over. Null: nothing stops it.
+ */
+export const stoppedUntil = (pausedUntil: number | null, isDisabled: boolean): number | null =>
+  isDisabled ? Infinity : pausedUntil
+
+/**
+ * Until when a lane's first message is held back: by what stops the lane (see `stoppedUntil`), and what
+ * may have left also while its number is not connected. What may have left is concluded as soon as it has expired: that asks no
+ * transport, and only an operator may end that or bring the number back.
  */
 export const holdsUntil = (
-  pausedUntil: number | null,
+  stopped: number | null,
   lane: Standing,
   first: (Pick<Attempts, "interruptions"> & Pick<Message, "expiresAt">) | null,
 ): number | null => {
-  if (first === null || !mayHaveLeft(first)) return pausedUntil
-  const until = isOpen(lane) ? pausedUntil : Infinity
+  if (first === null || !mayHaveLeft(first)) return stopped
+  const until = isOpen(lane) ? stopped : Infinity
   return until === null || first.expiresAt === null ? until : Math.min(until, first.expiresAt)
 }
 
@@ -178,7 +185,7 @@ export type LaneChange =
   | { readonly _tag: "Accepted"; readonly dueAt: number }
   /** Claimed, or its lease renewed. */
   | { readonly _tag: "HandedOut"; readonly leaseUntil: number }
-  /** Claimed, and nothing was handed out: it is paused, its limits are used up, or nothing is due. */
+  /** Claimed, and nothing was handed out: it is stopped, its limits are used up, or nothing is due. */
   | {
       readonly _tag: "PassedOver"
       readonly until: number | null
@@ -193,7 +200,10 @@ export type LaneChange =
       readonly again: { readonly mayHaveLeft: boolean } | null
       readonly firstDueAt: number | null
     }
-  /** Its pause began or ended, its pacing is another one, or its number connected or dropped out. */
+  /**
+   * Its pause began or ended, its workspace was disabled or enabled, its pacing is another one, or its
+   * number connected or dropped out.
+   */
   | { readonly _tag: "Changed"; readonly firstDueAt: number | null }
   /** Its number was removed; `mayHaveLeft` of its head. */
   | { readonly _tag: "Removed"; readonly now: number; readonly mayHaveLeft: boolean }

@@ -93,9 +93,9 @@ export class LaneQueue extends Context.Service<
      * Claims free lanes that are due, the longest waiting first, one message each, and of no
      * workspace more than the worker may hold. An unsettled
      * message whose lease ran out comes first, also when it expired meanwhile or its number was
-     * removed. Other messages that have expired are left to the expiry sweep. A lane that is paused
-     * is passed over; what was in flight in it counts as interrupted. Only what may have left and has
-     * expired is handed out in a pause too, to be concluded.
+     * removed. Other messages that have expired are left to the expiry sweep. A lane that is
+     * paused, or whose workspace is disabled, is passed over; what was in flight in it counts as interrupted. Only what may have left and has
+     * expired is handed out all the same, to be concluded.
      */
     claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
     /**

@@ -73,7 +73,9 @@ export class WorkStatus extends Context.Service<
      *
      * - lanes: free ones that can be claimed with the moment at which they are next due, resting ones
      *   (send cap, flood wait) with the end of their rest, claimed ones with the end of their lease;
-     *   those of disconnected numbers not at all. What is in flight counts for lanes alone.
+     *   those of disconnected numbers and of disabled workspaces not at all. What is in flight counts
+     *   for lanes alone.
+     * - test messages: with their due time; those of disabled workspaces not at all.
      * - stranded messages: always due.
      * - deliveries: those in flight with the end of their lease; those that may not be claimed before
      *   that not at all.

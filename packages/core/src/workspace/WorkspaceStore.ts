@@ -43,7 +43,9 @@ export class WorkspaceStore extends Context.Service<
     list(query: PageQuery): Effect.Effect<PageOf<Workspace>, StoreUnavailable>
     /**
      * Reads, applies `decide` and writes in one atomic step, so that no concurrent change is lost.
-     * Null when unknown or deleted.
+     * Null when unknown or deleted. Once `accountDisabled` is true nothing of the workspace leaves:
+     * its lanes are due no more (see `stoppedUntil`) nor are its test messages. Once it is false
+     * again, they are.
      */
     update(
       id: WorkspaceId,
@@ -51,6 +53,7 @@ export class WorkspaceStore extends Context.Service<
         readonly change: WorkspaceChange
         readonly admits: Admits
       },
+      now: number,
     ): Effect.Effect<Workspace | null, StoreUnavailable>
     /**
      * Marks it deleted: its keys no longer admit, every lane of its numbers is removed (no further

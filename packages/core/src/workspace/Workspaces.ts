@@ -4,6 +4,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import { makeStranded } from "../message/Stranded.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
 import { makeCursors } from "../request/Page.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, nameUpTo } from "../request/Input.ts"
@@ -117,6 +118,7 @@ export class Workspaces extends Context.Service<
       const store = yield* WorkspaceStore
       const cursors = yield* makeCursors
       const stranded = yield* makeStranded
+      const wakeUp = yield* WakeUp
 
       const notFound = refuse("workspace_not_found")
       const get = Effect.fn("Workspaces.get")(function* (id: WorkspaceId | undefined) {
@@ -145,7 +147,8 @@ export class Workspaces extends Context.Service<
           yield* requireRole(role, "workspace")
           const { id: found } = yield* get(id)
           const input = yield* Effect.fromResult(decodePatch(command))
-          const updated = yield* store.update(found, (current) => {
+          const now = yield* Clock.currentTimeMillis
+          const decide = (current: Workspace) => {
             const change: WorkspaceChange = {
               name: input.name ?? current.name,
               demo: input.demo ?? current.demo,
@@ -154,8 +157,15 @@ export class Workspaces extends Context.Service<
               ...(input.plan === undefined ? {} : { plan: toPlan(input.plan) }),
             }
             return { change, admits: admits({ ...current, ...change }) }
-          })
-          return updated ?? (yield* notFound)
+          }
+          const updated = yield* store.update(found, decide, now)
+          if (updated === null) return yield* notFound
+          // What waited while it was disabled may be due by now.
+          if (input.account_disabled === false) {
+            yield* wakeUp.wake("lanes")
+            yield* wakeUp.wake("test_messages")
+          }
+          return updated
         }),
         delete: Effect.fn("Workspaces.delete")(function* (role, id) {
           yield* requireRole(role, "workspace")

@@ -1,16 +1,18 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import type { ConnectionFacts } from "../../src/number/Connection.ts"
 import { waitsFor } from "../../src/message/waitsFor.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
 
-const facts = {
-  number: { ...claim().number, status: "disconnected" as const },
+const facts: ConnectionFacts = {
+  number: { ...claim().number, status: "disconnected" },
   changed: null,
   report: null,
   waiting: 1,
   sent: 0,
   lastSentAt: null,
   pause: null,
+  isDisabled: false,
   isSending: false,
   firstDueAt: noon,
   restsUntil: null,
@@ -36,5 +38,60 @@ it.effect("a message that is past its expiry waits for nothing any more", () =>
   Effect.sync(() => {
     assert.isNull(reasons({ expiresAt: noon }))
     assert.deepStrictEqual(reasons({ expiresAt: noon + 1 }), ["not_connected"])
+  }),
+)
+
+const hour = 3_600_000
+
+/** Everything at once. */
+const stopped: ConnectionFacts = {
+  ...facts,
+  changed: { at: noon - hour, reason: "logged_out" },
+  pause: { until: noon + hour, reason: "restricted" },
+  isDisabled: true,
+  isSending: true,
+  restsUntil: noon + 3,
+  limitedUntil: noon + 2,
+}
+
+const everything = (given: Partial<Parameters<typeof waitsFor>[0]>, known = stopped) =>
+  waitsFor(
+    { state: "waiting", mode: "live", dueAt: noon + 1, expiresAt: null, ...given },
+    known,
+    noon,
+    false,
+  )
+
+it.effect("reasons come in one order, each with its end and what is behind it", () =>
+  Effect.sync(() => {
+    assert.deepStrictEqual(everything({}), [
+      { reason: "disabled", until: null, because: "account_disabled" },
+      { reason: "paused", until: noon + hour, because: "restricted" },
+      { reason: "not_connected", until: null, because: "logged_out" },
+      { reason: "scheduled", until: noon + 1, because: null },
+      { reason: "limited", until: noon + 2, because: null },
+      { reason: "resting", until: noon + 3, because: null },
+      { reason: "sending", until: null, because: null },
+    ])
+  }),
+)
+
+it.effect("nothing of its number holds up a message in test mode", () =>
+  Effect.sync(() => {
+    assert.deepStrictEqual(everything({ mode: "test" }), [
+      { reason: "disabled", until: null, because: "account_disabled" },
+      { reason: "scheduled", until: noon + 1, because: null },
+    ])
+  }),
+)
+
+it.effect("a number is not connected for a reason of its connection, whatever else stops it", () =>
+  Effect.sync(() => {
+    const lost: ConnectionFacts = {
+      ...stopped,
+      changed: { at: noon - hour, reason: "connection_lost" },
+    }
+    const found = everything({}, lost)?.find(({ reason }) => reason === "not_connected")
+    assert.strictEqual(found?.because, "connection_lost")
   }),
 )

@@ -23,6 +23,7 @@ const facts = (given: Partial<ConnectionFacts> = {}): ConnectionFacts => ({
   sent: 7,
   lastSentAt: noon - 2 * second,
   pause: null,
+  isDisabled: false,
   isSending: false,
   firstDueAt: noon - second,
   restsUntil: null,
@@ -111,6 +112,21 @@ describe("the connection of a live number", () => {
         const gone = { ...lost, reportedAt: noon - 60 * second }
         assert.strictEqual(live({ ...given, report: gone })[0], "disconnected")
       }),
+  )
+
+  it.effect("shows that its workspace is disabled, before a pause and like one", () =>
+    Effect.sync(() => {
+      const disabled = { isDisabled: true, pause: { until: null, reason: "restricted" } } as const
+      assert.deepStrictEqual(live(disabled), ["connected", "account_disabled", report.since])
+      assert.isNull(connectionOf(facts({ isDisabled: true }), noon, true).nextSendAt)
+      const out = { at: noon - second, reason: "logged_out" } as const
+      const number = numberOf("disconnected")
+      assert.deepStrictEqual(live({ ...disabled, number, changed: out }), [
+        "disconnected",
+        "logged_out",
+        out.at,
+      ])
+    }),
   )
 
   it.effect("shows a pause too, unless something has to be mended first", () =>

@@ -253,6 +253,7 @@ export type ConnectionReason =
   | "connection_lost"
   | "not_linked"
   | "paused"
+  | "account_disabled"
 
 /** How a number's connection stands. One of these fields always tells why a message of the number waits. */
 export interface NumberConnection {

@@ -134,14 +134,22 @@ export interface TestPhones {
 /** One thing that has to end before a message leaves. */
 export interface WaitsFor {
   /**
-   * `scheduled`: its time has not come. `not_connected`, `paused`: its number. `sending`: a message of its
-   * number is under way, this one or one before it. `resting`: its number rests after a message, or because
-   * the far side asked for it. `limited`: pacing or the quota of its number is used up.
+   * `disabled`: its workspace. `paused`, `not_connected`: its number. `scheduled`: its time has not come.
+   * `limited`: pacing or the quota of its number is used up. `resting`: its number rests after a message, or
+   * because the far side asked for it. `sending`: a message of its number is under way, this one or one
+   * before it. In this order.
    */
-  readonly reason: "scheduled" | "not_connected" | "paused" | "sending" | "resting" | "limited"
+  readonly reason:
+    | "disabled"
+    | "paused"
+    | "not_connected"
+    | "scheduled"
+    | "limited"
+    | "resting"
+    | "sending"
   /** When it ends by itself; null where that is not known. */
   readonly until: Date | null
-  /** Why the number is not connected or paused, such as `logged_out`; else null. */
+  /** Why the workspace or the number sends nothing, such as `account_disabled` or `logged_out`; else null. */
   readonly because: string | null
 }
 

@@ -149,8 +149,10 @@ export const addLinking = sqlFunction(
     insert into numbers (status, callback_url, ${listed(newNumberColumns)})
     values ('connecting', a_callback_url, ${listed(newNumberColumns, (name) => `n_${name}`)})
     returning id into v_number;
-    insert into lanes (number_id, workspace_id, connected, pacing)
-    values (v_number, n_workspace_id, false, a_pacing);
+    insert into lanes (number_id, workspace_id, connected, pacing, disabled)
+    select v_number, n_workspace_id, false, a_pacing, w.account_disabled
+    from workspaces w
+    where w.id = n_workspace_id;
     ${insertAttempt("v_number", "null")}
     return query select v_number, null::text;
   end`

@@ -6,7 +6,7 @@ import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
 import { given, joinable, statement } from "../database/Statement.ts"
-import { hasExpired, inHands, isInHands, isOfRemoved, notExpired } from "../queue/lane.ts"
+import { hasExpired, inHands, isInHands, isStopped, notExpired } from "../queue/lane.ts"
 import { releaseClaim } from "../PostgresIdempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { accept } from "./acceptMessages.ts"
@@ -52,7 +52,7 @@ where m.state = 'waiting'
   and m.mode = 'test'
   and m.due_at <= $now
   and ${notExpired("m", "$now")}
-  and not ${isOfRemoved("m")}
+  and not ${isStopped("m")}
 order by m.due_at, m.id
 limit $limit`
 

@@ -50,6 +50,7 @@ import { lanesInDoubt } from "./0022_lanes_in_doubt.ts"
 import { workspacesByName } from "./0023_workspaces_by_name.ts"
 import { pausesBehind } from "./0024_pauses_behind.ts"
 import { arrivals } from "./0025_arrivals.ts"
+import { disabledWorkspaces } from "./0027_disabled_workspaces.ts"
 import { eventsById } from "./0029_events_by_id.ts"
 import type { Migration } from "./migrate.ts"
 
@@ -80,6 +81,7 @@ export const migrations: ReadonlyArray<Migration> = [
   workspacesByName,
   pausesBehind,
   arrivals,
+  disabledWorkspaces,
   eventsById,
 ]
 

@@ -52,7 +52,7 @@ const making = joined(
  */
 export const insertNumber = statement("number.insert", making)`
 with workspace as (
-  select w.id, w.deleted_at
+  select w.id, w.deleted_at, w.account_disabled
   from workspaces w
   where w.id = $workspace_id
   for share
@@ -64,11 +64,13 @@ number as (
   returning *
 ),
 lane as (
-  insert into lanes (number_id, workspace_id, connected, removed_at, pacing)
+  insert into lanes (number_id, workspace_id, connected, removed_at, pacing, disabled)
   select
     number.id, number.workspace_id,
-    number.status = 'connected' and number.removed_at is null, number.removed_at, $pacing
+    number.status = 'connected' and number.removed_at is null, number.removed_at, $pacing,
+    workspace.account_disabled and workspace.deleted_at is null
   from number
+  cross join workspace
 )
 select ${numberColumns("number")}
 from number`
@@ -231,6 +233,7 @@ export const removeLanes = sqlFunction(
       removed_at = coalesce(l.removed_at, p_now),
       limited_until = null,
       ${unpaused},
+      disabled = false,
       next_due = ${nextDueAfter.removed("l", "p_now")},
       stranded = ${waitsUnless("l", inHands("m", "l"))}
     where l.number_id = any (p_numbers);

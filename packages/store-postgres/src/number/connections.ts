@@ -90,6 +90,7 @@ select
   ) as last_sent_at,
   l.pause_reason,
   nullif(l.paused_until, 'infinity') as paused_until,
+  l.disabled as is_disabled,
   l.lease_until is not null as is_sending,
   head.due_at as first_due_at,
   l.hold_until,
@@ -126,6 +127,7 @@ type ConnectionRow = NumberRow &
     readonly last_sent_at: Date | null
     readonly pause_reason: Pause["reason"] | null
     readonly paused_until: Date | null
+    readonly is_disabled: boolean
     readonly is_sending: boolean
     readonly first_due_at: Date | null
     readonly hold_until: Date | null
@@ -159,6 +161,7 @@ const toFacts = (row: ConnectionRow): ConnectionFacts => ({
     row.pause_reason === null
       ? null
       : { until: millis(row.paused_until), reason: row.pause_reason },
+  isDisabled: row.is_disabled,
   isSending: row.is_sending,
   firstDueAt: millis(row.first_due_at),
   restsUntil: millis(row.hold_until),

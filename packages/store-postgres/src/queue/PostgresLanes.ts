@@ -16,7 +16,7 @@ import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { canBeAsked, isAskedBy } from "../numberCheck/claimChecks.ts"
 import { claim, renew } from "./claimLanes.ts"
 import { pauseLane, resumeLane } from "./controlLane.ts"
-import { isClaimable, isInHands, isLeased, isOfRemoved, isOwned, ownedColumns } from "./lane.ts"
+import { isClaimable, isInHands, isLeased, isOwned, isStopped, ownedColumns } from "./lane.ts"
 import { settle } from "./settleAttempts.ts"
 
 export const laneQueue = (
@@ -63,7 +63,7 @@ select m.due_at as due
 from messages m
 where m.state = 'waiting'
   and m.mode = 'test'
-  and not ${isOfRemoved("m")}
+  and not ${isStopped("m")}
 order by m.due_at
 limit 1`,
   // Index lanes_stranded. Due before any time that a clock shows, so always due.

@@ -42,6 +42,7 @@ import {
   sendsCappedUntil,
   sentInWindow,
   stillWaits,
+  stoppedUntil,
   toPacing,
 } from "./lane.ts"
 import { shareVariables, sharesFields, takeInShares } from "./shares.ts"
@@ -87,7 +88,7 @@ export const laneLimit = sqlFunction(
   end`
 
 /**
- * What becomes of each locked lane, in the order of the cases: one that is paused, or whose number is not
+ * What becomes of each locked lane, in the order of the cases: one that is stopped, or whose number is not
  * connected, is passed over unless its head may have left and has expired, and what was in flight in it
  * counts as interrupted;
  * an unsettled message whose lease ran out is handed out again, whatever became of it; a lane whose
@@ -151,7 +152,7 @@ export const claimLanes = sqlFunction(
         end as head_id
       from lane
       cross join lateral (
-        select ${holdsUntil("lane", "lane.paused_until")} as until
+        select ${holdsUntil("lane", stoppedUntil("lane"))} as until
       ) held
     ),
     picked as materialized (

@@ -12,6 +12,7 @@ import {
   holdsUntil,
   recipientName,
   setPauses,
+  stoppedUntil,
   unpaused,
 } from "./lane.ts"
 
@@ -84,7 +85,7 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
       limited_until = null,
       next_due = ${nextDueAfter.changed(
         "l",
-        holdsUntil("l", "l.paused_until"),
+        holdsUntil("l", stoppedUntil("l")),
         firstToLeave("due_at", "l", "p_now"),
       )}
     where l.number_id = p_number

@@ -47,8 +47,9 @@ const laneOf = (message: string, condition: string): string => `exists (
 /** The same where the message's lane is not at hand. */
 export const isInHands = (message: string): string => laneOf(message, inHands(message, "l"))
 
-/** Whether the message's number was removed. */
-export const isOfRemoved = (message: string): string => laneOf(message, "l.removed_at is not null")
+/** Whether the workspace of a message in test mode is disabled, or its number removed. */
+export const isStopped = (message: string): string =>
+  laneOf(message, "(l.removed_at is not null or l.disabled)")
 
 /** Of the head of that lane, once its lease is over. */
 export const mayBeHandedOut = (head: string, lane: string, now: string): string =>
@@ -269,10 +270,14 @@ export const pausedUntil = (until: string, now: string): string =>
 export const setPauses = (lane: string, reason: string, until: string): string =>
   `(${pauseColumns}) = (${pausesAfter(lane, reason, until)})`
 
+/** The core's `stoppedUntil`, of the moment at which the lane's pause ends. */
+export const stoppedUntil = (lane: string, disabled = `${lane}.disabled`): string =>
+  `case when ${disabled} then 'infinity' else ${lane}.paused_until end`
+
 /** The core's `holdsUntil`; what is in flight was interrupted by then. */
 export const holdsUntil = (
   lane: string,
-  paused: string,
+  stopped: string,
   {
     mayHaveLeft = `(${lane}.lease_until is not null or ${lane}.interruptions > 0)`,
     opened = isOpen(lane),
@@ -281,12 +286,12 @@ export const holdsUntil = (
         when ${mayHaveLeft} then (
           select least(hold.until, head.expires_at)
           from (
-            values (case when ${opened} then ${paused} else 'infinity'::timestamptz end)
+            values (case when ${opened} then ${stopped} else 'infinity'::timestamptz end)
           ) hold (until)
           left join messages head on head.id = ${lane}.head_id
           where hold.until is not null
         )
-        else ${paused}
+        else ${stopped}
       end`
 
 /** The moment, or null where it lies after an endless pause and so never comes by itself. */
@@ -298,7 +303,7 @@ export const nextDueAfter = {
             when ${lane}.lease_until is null and ${lane}.interruptions = 0
             then ${ifEver(`greatest(
               least(${lane}.next_due, ${dueAt}),
-              ${lane}.hold_until, ${lane}.limited_until, ${lane}.paused_until
+              ${lane}.hold_until, ${lane}.limited_until, ${stoppedUntil(lane)}
             )`)}
             else ${lane}.next_due
           end`,
@@ -319,7 +324,7 @@ export const nextDueAfter = {
           select ${ifEver(`greatest(
             first.due_at,
             case when ${lane}.limited_until is null then ${lane}.next_due end,
-            ${lane}.hold_until, ${holdsUntil(lane, `${lane}.paused_until`)}
+            ${lane}.hold_until, ${holdsUntil(lane, stoppedUntil(lane))}
           )`)}
           from (values (${first})) first (due_at)
           where first.due_at is not null
@@ -331,7 +336,7 @@ export const nextDueAfter = {
       readonly now: string
       readonly again: string
       readonly notBefore: string
-      readonly pausedUntil: string
+      readonly stoppedUntil: string
       readonly mayHaveLeft: string
       readonly firstDueAt: string
     },
@@ -341,7 +346,7 @@ export const nextDueAfter = {
         else ${ifEver(`greatest(
           case when not ${change.again} then coalesce(${change.firstDueAt}, 'infinity') end,
           ${change.now}, ${change.notBefore},
-          ${holdsUntil(lane, change.pausedUntil, {
+          ${holdsUntil(lane, change.stoppedUntil, {
             mayHaveLeft: `${change.again} and ${change.mayHaveLeft}`,
           })}
         )`)}
@@ -359,7 +364,7 @@ export const nextDueAfter = {
   opened: (lane: string, opened: string, now: string): string => `case
         when ${lane}.interruptions > 0 then ${nextDueAfter.changed(
           lane,
-          holdsUntil(lane, `${lane}.paused_until`, { opened }),
+          holdsUntil(lane, stoppedUntil(lane), { opened }),
           firstToLeave("due_at", lane, now),
         )}
         else ${lane}.next_due

@@ -32,6 +32,7 @@ import {
   recipientName,
   setPauses,
   stillWaits,
+  stoppedUntil,
   waitsUnless,
 } from "./lane.ts"
 
@@ -150,7 +151,7 @@ export const settleAttempts = sqlFunction(
         now: "p_now",
         again: "s.again",
         notBefore: "s.not_before",
-        pausedUntil: "l.paused_until",
+        stoppedUntil: stoppedUntil("l"),
         mayHaveLeft: "l.interruptions + s.interrupted > 0",
         firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
       })},

@@ -29,6 +29,7 @@ import {
 import { insertNumber, listNumbers, removeLanes } from "../number/PostgresNumbers.ts"
 import { toNumber } from "../number/numberRow.ts"
 import type { NumberRow } from "../number/numberRow.ts"
+import { firstToLeave, holdsUntil, nextDueAfter, stoppedUntil } from "../queue/lane.ts"
 import { removeEndpoints } from "../webhook/changeEndpoints.ts"
 import { toWorkspace, workspaceAnswer, workspaceColumns, writtenColumns } from "./workspaceRow.ts"
 import type { WorkspaceRow } from "./workspaceRow.ts"
@@ -92,6 +93,38 @@ const updateWorkspace = statement("workspace.update", joined(given({ id: bigint 
 update workspaces w
 set ${listed(changed, (name) => `${name} = $${name}`)}
 where w.id = $id`
+
+// Index numbers_by_workspace.
+const isLaneOf = `l.number_id in (
+    select n.id
+    from numbers n
+    where n.workspace_id = $id
+      and n.removed_at is null
+  )`
+
+/** Lanes before workspaces, as everywhere. */
+const lockLanesOf = statement("workspace.lock", given({ id: bigint }))`
+select
+from lanes l
+where ${isLaneOf}
+order by l.number_id
+for no key update`
+
+/** Stops the lanes of a workspace, or lets them go on. For holders of their locks. */
+const disableLanes = statement(
+  "workspace.disable",
+  given({ id: bigint, disabled: boolean, now: instant }),
+)`
+update lanes l
+set disabled = $disabled,
+  limited_until = null,
+  next_due = ${nextDueAfter.changed(
+    "l",
+    holdsUntil("l", stoppedUntil("l", "$disabled")),
+    firstToLeave("due_at", "l", "$now"),
+  )}
+where ${isLaneOf}
+  and l.removed_at is null`
 
 /**
  * Deleting a workspace: it is marked, its keys no longer admit, its webhook endpoints and its numbers
@@ -202,10 +235,11 @@ export const workspaceStore = (database: DatabaseService): typeof WorkspaceStore
     ),
   get: (id) => getWorkspace.first(database, { id }, toWorkspace),
   list: (page) => listWorkspaces.page(database, "workspaces", page, toWorkspace),
-  update: (id, decide) =>
+  update: (id, decide, now) =>
     database.transaction(
       "workspace.update",
       Effect.fnUntraced(function* (run) {
+        yield* lockLanesOf.within(run, { id })
         // Acceptance takes allowance under the same lock: what is read here is what is there.
         const [row] = yield* lockWorkspace.within<WorkspaceRow>(run, { id })
         if (row === undefined) return null
@@ -213,6 +247,10 @@ export const workspaceStore = (database: DatabaseService): typeof WorkspaceStore
         const { admits, change } = decide(current)
         const workspace = { ...current, ...change }
         yield* updateWorkspace.within(run, { id, workspace, admits })
+        const disabled = workspace.accountDisabled
+        if (disabled !== current.accountDisabled) {
+          yield* disableLanes.within(run, { id, disabled, now })
+        }
         return workspace
       }),
     ),

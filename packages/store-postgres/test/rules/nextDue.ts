@@ -1,6 +1,12 @@
 /** The rules of when there is next something to do in a lane. */
 import type { Vitest } from "@effect/vitest"
-import { hasExpired, holdsUntil, mayHaveLeft, nextDueAfter } from "@messaging-service/core/ports"
+import {
+  hasExpired,
+  holdsUntil,
+  mayHaveLeft,
+  nextDueAfter,
+  stoppedUntil,
+} from "@messaging-service/core/ports"
 import type { LaneChange, LaneDue } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
@@ -67,11 +73,11 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
           now: "q.at",
           again: "q.again",
           notBefore: "l.hold_until",
-          pausedUntil: "l.paused_until",
+          stoppedUntil: sql.stoppedUntil("l"),
           mayHaveLeft: "l.interruptions + q.interrupted > 0",
           firstDueAt: "q.first",
         })}
-        when 'Changed' then ${sql.nextDueAfter.changed("l", sql.holdsUntil("l", "l.paused_until"), "q.first")}
+        when 'Changed' then ${sql.nextDueAfter.changed("l", sql.holdsUntil("l", sql.stoppedUntil("l")), "q.first")}
         when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
       end`),
       cases: 3000,
@@ -103,9 +109,11 @@ const aChange = Effect.gen(function* () {
   const before = headId === null ? 0 : yield* draw.below(2)
   const [again, interrupted] = [yield* draw.flag, yield* draw.below(2)]
   const pausedUntil = removed ? null : yield* draw.maybe(timeOrNever)
+  const isDisabled = !removed && (yield* draw.below(4)) === 0
+  const stopped = stoppedUntil(pausedUntil, isDisabled)
   const expiresAt = headId === null ? null : yield* draw.maybe(draw.time)
   const heldAfter = (interruptions: number) =>
-    holdsUntil(pausedUntil, standing, { interruptions, expiresAt })
+    holdsUntil(stopped, standing, { interruptions, expiresAt })
   const lane: LaneDue = {
     nextDue: yield* draw.maybe(draw.time),
     leaseUntil: yield* draw.maybe(draw.time),
@@ -135,6 +143,7 @@ const aChange = Effect.gen(function* () {
         hold_until: iso(lane.restsUntil),
         limited_until: iso(lane.limitedUntil),
         paused_until: orNever(pausedUntil),
+        disabled: isDisabled,
         ...standingRow,
         head_id: headId,
         interruptions: before,

@@ -108,6 +108,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             number_id: id,
             workspace_id: workspaceId,
             next_due: iso(noon + place),
+            disabled: false,
           })),
           messages: workspaces.map(({ id, workspaceId }) => ({
             ...aMessage,

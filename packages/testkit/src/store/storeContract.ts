@@ -14,6 +14,7 @@ import { deliveries } from "./contract/deliveries.ts"
 import { deliveryLanes } from "./contract/deliveryLanes.ts"
 import { deliveryLog } from "./contract/deliveryLog.ts"
 import { departures } from "./contract/departures.ts"
+import { disabledWorkspaces } from "./contract/disabledWorkspaces.ts"
 import { contacts } from "./contract/directory.ts"
 import { ending } from "./contract/ending.ts"
 import { acceptanceFacts } from "./contract/facts.ts"
@@ -84,6 +85,7 @@ const topics = {
   departures,
   pacing,
   pauses,
+  "disabled workspaces": disabledWorkspaces,
   "connections of numbers": connections,
   ending,
   "test messages": testMessages,

@@ -30,7 +30,7 @@ import {
 
 const setPlan = (workspace: Workspace, plan: Plan | null) =>
   WorkspaceStore.use((store) =>
-    store.update(workspace.id, () => ({ change: { plan }, admits: admitsAll })),
+    store.update(workspace.id, () => ({ change: { plan }, admits: admitsAll }), noon),
   )
 
 export const allowance: Topic = (it) => {

@@ -32,6 +32,7 @@ export const connections: Topic = (it) => {
         sent: 0,
         lastSentAt: null,
         pause: null,
+        isDisabled: false,
         isSending: false,
         firstDueAt: null,
         restsUntil: null,

@@ -38,7 +38,11 @@ export const acceptanceFacts: Topic = (it) => {
       const workspace = yield* aWorkspace({ plan: aPlan(7) })
       assert.deepStrictEqual((yield* facts(workspace.id)).plan, aPlan(7))
       yield* WorkspaceStore.use((store) =>
-        store.update(workspace.id, () => ({ change: { plan: aPlan(null) }, admits: admitsAll })),
+        store.update(
+          workspace.id,
+          () => ({ change: { plan: aPlan(null) }, admits: admitsAll }),
+          noon,
+        ),
       )
       assert.deepStrictEqual((yield* facts(workspace.id)).plan, aPlan(null))
     }),

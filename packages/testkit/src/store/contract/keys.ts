@@ -150,12 +150,20 @@ export const keys: Topic = (it) => {
       assert.isTrue(found.workspace.demo)
       assert.deepStrictEqual(yield* listed(issued), issued.key)
 
-      yield* workspaces.update(workspace.id, () => ({ change: { demo: false }, admits: admitsAll }))
+      yield* workspaces.update(
+        workspace.id,
+        () => ({ change: { demo: false }, admits: admitsAll }),
+        noon,
+      )
       assert.deepStrictEqual((yield* admit(issued)).count, { minute: 1, day: 1 })
-      yield* workspaces.update(workspace.id, () => ({
-        change: { accountDisabled: true },
-        admits: admitsNone,
-      }))
+      yield* workspaces.update(
+        workspace.id,
+        () => ({
+          change: { accountDisabled: true },
+          admits: admitsNone,
+        }),
+        noon,
+      )
       const disabled = yield* admit(issued)
       assert.isNull(disabled.count)
       assert.isTrue(disabled.workspace.accountDisabled)

@@ -158,17 +158,25 @@ export const keysV1: Topic = (it, { parallel }) => {
       const workspace = yield* aWorkspace({ apiV2Enabled: false, admits: { v1: true, v2: false } })
       const issued = yield* aKeyV1(workspace.id)
       assert.strictEqual(yield* countOf(issued), 1)
-      yield* workspaces.update(workspace.id, () => ({
-        change: { accountDisabled: true },
-        admits: admitsNone,
-      }))
+      yield* workspaces.update(
+        workspace.id,
+        () => ({
+          change: { accountDisabled: true },
+          admits: admitsNone,
+        }),
+        noon,
+      )
       const disabled = yield* admit(issued)
       assert.isNull(disabled.count)
       assert.isTrue(disabled.workspace.accountDisabled)
-      yield* workspaces.update(workspace.id, () => ({
-        change: { accountDisabled: false },
-        admits: admitsAll,
-      }))
+      yield* workspaces.update(
+        workspace.id,
+        () => ({
+          change: { accountDisabled: false },
+          admits: admitsAll,
+        }),
+        noon,
+      )
       assert.strictEqual(yield* countOf(issued), 2)
       yield* workspaces.delete(workspace.id, noon)
       const deleted = yield* admit(issued)

@@ -175,14 +175,22 @@ export const acceptanceRaces: Topic = (it, options) => {
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const { workspace, number } = yield* aStage({ plan: aPlan(100) })
-      const topUp = store.update(workspace.id, (current) => ({
-        change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 10) },
-        admits: admitsAll,
-      }))
-      const rename = store.update(workspace.id, () => ({
-        change: { name: "New" },
-        admits: admitsAll,
-      }))
+      const topUp = store.update(
+        workspace.id,
+        (current) => ({
+          change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 10) },
+          admits: admitsAll,
+        }),
+        noon,
+      )
+      const rename = store.update(
+        workspace.id,
+        () => ({
+          change: { name: "New" },
+          admits: admitsAll,
+        }),
+        noon,
+      )
       yield* Effect.forEach(
         Array.from({ length: 60 }, (_, index) => index),
         (index) =>

@@ -16,6 +16,7 @@ import type {
   MessageId,
   MessageState,
   SendingNumber,
+  Workspace,
   WorkspaceId,
 } from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
@@ -214,10 +215,11 @@ const flap = (storm: Storm) =>
 const topUp = (storm: Storm) =>
   Effect.gen(function* () {
     const store = yield* WorkspaceStore
-    yield* store.update(storm.workspaceId, (current) => ({
+    const more = (current: Workspace) => ({
       change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
       admits: admitsAll,
-    }))
+    })
+    yield* store.update(storm.workspaceId, more, yield* later(storm))
     storm.topUps++
   })
 

@@ -157,15 +157,23 @@ export const workspaces: Topic = (it) => {
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const workspace = yield* aWorkspace({ plan: aPlan(5) })
-      const renamed = yield* store.update(workspace.id, (current) => {
-        assert.deepStrictEqual(current, workspace)
-        return { change: { name: "Renamed" }, admits: admitsAll }
-      })
+      const renamed = yield* store.update(
+        workspace.id,
+        (current) => {
+          assert.deepStrictEqual(current, workspace)
+          return { change: { name: "Renamed" }, admits: admitsAll }
+        },
+        noon,
+      )
       assert.deepStrictEqual(renamed, { ...workspace, name: "Renamed" })
-      const changed = yield* store.update(workspace.id, () => ({
-        change: { plan: null, demo: true, accountDisabled: true, apiV2Enabled: false },
-        admits: admitsNone,
-      }))
+      const changed = yield* store.update(
+        workspace.id,
+        () => ({
+          change: { plan: null, demo: true, accountDisabled: true, apiV2Enabled: false },
+          admits: admitsNone,
+        }),
+        noon,
+      )
       assert.deepStrictEqual(changed, {
         ...workspace,
         name: "Renamed",
@@ -175,10 +183,14 @@ export const workspaces: Topic = (it) => {
         apiV2Enabled: false,
       })
       assert.deepStrictEqual(yield* store.get(workspace.id), changed)
-      const planned = yield* store.update(workspace.id, () => ({
-        change: { plan: aPlan(null) },
-        admits: admitsNone,
-      }))
+      const planned = yield* store.update(
+        workspace.id,
+        () => ({
+          change: { plan: aPlan(null) },
+          admits: admitsNone,
+        }),
+        noon,
+      )
       assert.deepStrictEqual(present(planned).plan, aPlan(null))
     }),
   )
@@ -191,10 +203,14 @@ export const workspaces: Topic = (it) => {
       yield* Effect.forEach(
         Array.from({ length: rounds }),
         () =>
-          store.update(workspace.id, (current) => ({
-            change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
-            admits: admitsAll,
-          })),
+          store.update(
+            workspace.id,
+            (current) => ({
+              change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
+              admits: admitsAll,
+            }),
+            noon,
+          ),
         { concurrency: "unbounded", discard: true },
       )
       assert.deepStrictEqual(present(yield* store.get(workspace.id)).plan, aPlan(rounds))
@@ -209,7 +225,7 @@ export const workspaces: Topic = (it) => {
       assert.isFalse(yield* store.delete(workspace.id, noon + day))
       assert.isNull(yield* store.get(workspace.id))
       const change = { change: { name: "Late" }, admits: admitsAll }
-      assert.isNull(yield* store.update(workspace.id, () => change))
+      assert.isNull(yield* store.update(workspace.id, () => change, noon))
       assert.isFalse(yield* store.delete(999_999_999 as WorkspaceId, noon))
     }),
   )
