@@ -27,10 +27,12 @@ import { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 import { WakeUp } from "./queue/WakeUp.ts"
 import { Secrets } from "./secret/Secrets.ts"
 import { Version1Lists } from "./Version1Lists.ts"
+import { layerClockWatch } from "./time/ClockSkew.ts"
 import { SigningSecrets } from "./webhook/signature.ts"
 import { WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
 import { Housekeeping } from "./worker/Housekeeper.ts"
 import { Settled } from "./worker/Settled.ts"
+import { WorkGate } from "./worker/WorkGate.ts"
 import { Worker } from "./worker/Worker.ts"
 import { EnsuredWorkspaces } from "./workspace/EnsuredWorkspaces.ts"
 import { Workspaces } from "./workspace/Workspaces.ts"
@@ -58,7 +60,6 @@ export const layerServices = Layer.mergeAll(
   Webhooks.layer,
   WebhookOperations.layer,
   layerWaking,
-  Readiness.layer,
   Housekeeping.layer,
   CallbackSecrets.layer,
   MediaDirectory.layer,
@@ -79,6 +80,9 @@ export const layerServices = Layer.mergeAll(
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),
   Layer.provideMerge(EventSignal.layer),
+  Layer.provideMerge(layerClockWatch),
+  Layer.provideMerge(WorkGate.layer),
+  Layer.provideMerge(Readiness.layer),
 )
 
 /** The worker's loops, over the services. */

@@ -14,6 +14,7 @@ const aStore = (start: number) => {
       return stored.offset
     }),
     raiseOffset: (to) => Effect.sync(() => (stored.offset = Math.max(stored.offset, to))),
+    databaseTime: Effect.succeed(null),
     ping: Effect.void,
   })
   return { stored, layer }

@@ -3,7 +3,7 @@
  * belongs to follows from its path alone; what every answer has in common (request id, error object,
  * log line, what becomes of a fault) is settled here, once.
  */
-import { Ids, Refusal, refusalOfStore, refuse } from "@messaging-service/core"
+import { Ids, Refusal, WorkGate, refusalOfStore, refuse } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import {
   logTrouble,
@@ -39,6 +39,8 @@ interface Part {
   readonly prefix: string
   readonly handler: Handler
   readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
+  /** Refuses every request while this process must not work. */
+  readonly mayWork?: Effect.Effect<void, Refusal>
   /** Words its refusals and faults; as the error object when left out. */
   readonly sayNo?: typeof refusalReply
 }
@@ -124,14 +126,16 @@ const allParts = Effect.gen(function* () {
     apiDocument({ v2, v1, operator, open: [...links, ...watched, ...pages] }, publicUrl),
   )
   const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
+  const { pass: mayWork } = yield* WorkGate
   const parts: Array<Part> = []
   if (customers) {
     parts.push(
-      { prefix: "/api/v2", handler: yield* makeHandlerV2(v2, places), places },
+      { prefix: "/api/v2", handler: yield* makeHandlerV2(v2, places), places, mayWork },
       {
         prefix: "/api/v1",
         handler: yield* makeHandlerV1(v1, places),
         places,
+        mayWork,
         sayNo: (incoming, refusal) => refusalReplyV1(incoming, refusal),
       },
     )
@@ -171,7 +175,7 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
     const started = performance.now()
     const incoming = receive(request, ids)
 
-    const { handler, places, prefix, sayNo = refusalReply } = partOf(parts, incoming.path)
+    const { handler, mayWork, places, prefix, sayNo = refusalReply } = partOf(parts, incoming.path)
 
     const refused = (refusal: Refusal) =>
       Effect.map(publicUrl, (url) => response(incoming, sayNo(incoming, refusal, url)))
@@ -219,7 +223,9 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
     const isLate = request.source instanceof Request && cameTooLate?.(request.source) === true
     const work = () => {
       if (isLate) return Effect.fail(serviceBusy)
-      return ended === null ? handler(incoming) : Effect.raceFirst(handler(incoming), ended)
+      const handled =
+        mayWork === undefined ? handler(incoming) : Effect.andThen(mayWork, handler(incoming))
+      return ended === null ? handled : Effect.raceFirst(handled, ended)
     }
 
     return placed(places, work).pipe(

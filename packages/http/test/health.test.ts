@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { StoreUnavailable } from "@messaging-service/core"
 import { ClockStore, MediaFiles, MediaFilesError, RealTime } from "@messaging-service/core/ports"
-import { Duration, Effect, Layer } from "effect"
+import { Clock, Duration, Effect, Layer } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"
 
@@ -31,6 +31,7 @@ const hastyTime = Layer.succeed(RealTime, {
       : Effect.never,
   stopwatch: Effect.succeed(() => 0),
   untilLeap: Effect.never,
+  systemMillis: Clock.currentTimeMillis,
 })
 
 const paths = ["/health/live", "/health/ready"]

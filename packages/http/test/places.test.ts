@@ -7,7 +7,7 @@ import { Admission, Caller, layerServices } from "@messaging-service/core"
 import type { KeyId, WorkspaceId } from "@messaging-service/core/ports"
 import { ClockStore, RealTime, sharedResources } from "@messaging-service/core/ports"
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
 import type { HttpServices } from "../src/index.ts"
 import type { ErrorBody } from "./Doors.ts"
@@ -68,6 +68,7 @@ const aService = () => {
         sleep: () => Effect.never,
         stopwatch: Effect.succeed(() => 0),
         untilLeap: Effect.never,
+        systemMillis: Clock.currentTimeMillis,
       }),
     ),
     Layer.orDie,

@@ -82,6 +82,7 @@ export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
     return () => Math.max(Date.now() - wall, performance.now() - steady)
   }),
   untilLeap: untilLeaptOver(sleepOnSystemClock),
+  systemMillis: Effect.sync(Date.now),
 })
 
 /** Pixels across one module, and the quiet zone around the code in modules. */

@@ -253,6 +253,7 @@ describe("closing is no later than it was told", () => {
           sleep: Effect.sleep,
           stopwatch: Effect.succeed(() => 0),
           untilLeap: Effect.never,
+          systemMillis: Clock.currentTimeMillis,
         }),
       ),
     )

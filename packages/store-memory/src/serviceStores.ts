@@ -17,6 +17,8 @@ export const clockStore = (tables: Tables): Steps<typeof ClockStore.Service> => 
     return tables.clockOffset
   },
 
+  databaseTime: Effect.succeed(null),
+
   ping: Effect.void,
 })
 

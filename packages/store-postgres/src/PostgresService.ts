@@ -90,8 +90,18 @@ on conflict (singleton) do update
 set offset_millis = greatest(present.offset_millis, excluded.offset_millis)
 returning offset_millis`
 
+/** Not a time that anything is stored with: those are parameters. */
+const readTime = statement(
+  "clock.databaseTime",
+  given({}),
+)("select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis")
+
 export const clockStore = (database: DatabaseService): typeof ClockStore.Service => ({
   offset: Effect.map(readOffset.value<bigint>(database, {}), Number),
   raiseOffset: (to) => Effect.map(raiseOffset.value<bigint>(database, { to }), Number),
+  // The database of one process alone runs inside it, on the same clock.
+  databaseTime: database.joinable
+    ? Effect.map(readTime.one<bigint>(database, {}), Number)
+    : Effect.succeed(null),
   ping: Effect.asVoid(database.query("ping", "select 1")),
 })

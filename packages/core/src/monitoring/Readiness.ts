@@ -14,6 +14,8 @@ export const notReadyReasons = [
   "disk",
   // The system clock is too far from the database's.
   "clock",
+  // The store is behind what this process has seen of it.
+  "store_behind",
 ] as const
 
 export type NotReadyReason = (typeof notReadyReasons)[number]

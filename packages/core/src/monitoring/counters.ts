@@ -74,6 +74,11 @@ const workers = Metric.gauge("messaging_workers", {
   description: "Workers that share the live numbers, as this one sees them.",
 })
 
+const clockSkewSeconds = Metric.gauge("messaging_clock_skew_seconds", {
+  description:
+    "Seconds that this process's system clock is ahead of the database's, negative when behind, as of the last comparison.",
+})
+
 export const countMoves = (direction: keyof typeof moves, shards: number): Effect.Effect<void> =>
   Metric.update(moves[direction], shards)
 
@@ -81,6 +86,9 @@ export const showNumbersHeld = (numbers: number, shards: number): Effect.Effect<
   Effect.andThen(Metric.update(numbersHeld, numbers), Metric.update(shardsHeld, shards))
 
 export const showWorkers = (count: number): Effect.Effect<void> => Metric.update(workers, count)
+
+export const showClockSkew = (seconds: number): Effect.Effect<void> =>
+  Metric.update(clockSkewSeconds, seconds)
 
 /** Shows every counter from the start: a rate needs a zero to begin with. */
 export const startCounting: Effect.Effect<void> = Effect.forEach(

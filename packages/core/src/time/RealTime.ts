@@ -19,6 +19,8 @@ export interface RealTime {
    * paused: what sleeps until a moment sleeps too long by then.
    */
   readonly untilLeap: Effect.Effect<void>
+  /** The system clock in epoch milliseconds, without the offset of an adjustable clock. */
+  readonly systemMillis: Effect.Effect<number>
 }
 
 /** Defaults to the current `Clock`, so that a test clock governs it too. */
@@ -32,6 +34,7 @@ export const RealTime = /*#__PURE__*/ Context.Reference<RealTime>("core/RealTime
       }),
     ),
     untilLeap: Effect.never,
+    systemMillis: Clock.currentTimeMillis,
   }),
 })
 
@@ -42,7 +45,7 @@ export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
 /** See `RealTime.untilLeap`. */
 export const untilLeap: Effect.Effect<void> = Effect.flatMap(RealTime, (time) => time.untilLeap)
 
-/** The port that keeps the adjustable clock's offset and tells whether the store answers. */
+/** The port that keeps the adjustable clock's offset, and tells the store's time and whether it answers. */
 export class ClockStore extends Context.Service<
   ClockStore,
   {
@@ -50,6 +53,11 @@ export class ClockStore extends Context.Service<
     offset: Effect.Effect<number, StoreUnavailable>
     /** Raises the offset; it never goes back. Returns the one then in force. */
     raiseOffset(to: number): Effect.Effect<number, StoreUnavailable>
+    /**
+     * The store's own time in epoch milliseconds, read when it answers; null for a store inside this
+     * process, which has no other clock than the system's.
+     */
+    databaseTime: Effect.Effect<number | null, StoreUnavailable>
     /** Answers when the store does. */
     ping: Effect.Effect<void, StoreUnavailable>
   }

@@ -20,6 +20,7 @@ import { makeHousekeeper } from "./Housekeeper.ts"
 import { sharedWorkStatus } from "./Loop.ts"
 import { makeLinker } from "./Linker.ts"
 import { makeNumberChecker } from "./NumberChecker.ts"
+import { WorkGate } from "./WorkGate.ts"
 import { makeReminderRunner } from "./ReminderRunner.ts"
 
 /** A tick may come before "sent" is written: it is taken again after each of these, in real time. */
@@ -71,13 +72,17 @@ const takeTransportEvents = Effect.gen(function* () {
 export class Worker extends Context.Service<
   Worker,
   {
-    /** Runs every loop until interrupted; attempts under way are then let end, for `StopMillis` at most. */
+    /**
+     * Runs every loop until interrupted; attempts under way are then let end, for `StopMillis` at most. While
+     * the gate is closed the loops are stopped in the same way, so that others take this worker's numbers.
+     */
     readonly run: Effect.Effect<never>
   }
 >()("core/Worker") {
   static readonly layer = Layer.effect(
     Worker,
     Effect.gen(function* () {
+      const gate = yield* WorkGate
       const loops = [
         (yield* makeDispatcher).run,
         (yield* makeDeliverer).run,
@@ -92,9 +97,11 @@ export class Worker extends Context.Service<
         (yield* makeConnectionReporter).run,
       ]
       return Worker.of({
-        run: Effect.andThen(
-          Effect.all(loops, { concurrency: "unbounded", discard: true }),
-          Effect.never,
+        run: gate.whileOpen(
+          Effect.andThen(
+            Effect.all(loops, { concurrency: "unbounded", discard: true }),
+            Effect.never,
+          ),
         ),
       })
     }).pipe(Effect.provideServiceEffect(WorkStatus, sharedWorkStatus)),

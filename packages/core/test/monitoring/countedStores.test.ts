@@ -8,6 +8,7 @@ import type { MessageChange } from "../../src/message/MessageChange.ts"
 import { MessageStore } from "../../src/message/MessageStore.ts"
 import type { Acceptance, AcceptanceOutcome } from "../../src/message/MessageStore.ts"
 import { layerCountedStores } from "../../src/monitoring/countedStores.ts"
+import { Readiness } from "../../src/monitoring/Readiness.ts"
 import { startCounting } from "../../src/monitoring/counters.ts"
 import { DeliveryQueue } from "../../src/queue/DeliveryQueue.ts"
 import type { DeliveryResult } from "../../src/queue/DeliveryQueue.ts"
@@ -16,6 +17,7 @@ import type { Settlement } from "../../src/queue/LaneQueue.ts"
 import type { ReminderRun } from "../../src/reminder/Reminder.ts"
 import { ReminderStore } from "../../src/reminder/Reminder.ts"
 import type { RunCommit } from "../../src/reminder/Reminder.ts"
+import { WorkGate } from "../../src/worker/WorkGate.ts"
 import type { Mode } from "../../src/workspace/Workspace.ts"
 
 /** Only what is counted of an acceptance and of a change matters here. */
@@ -37,6 +39,10 @@ const aResult = (error: DeliveryResult["error"], kind: DeliveryResult["kind"] = 
   ({ error, kind }) as DeliveryResult
 
 const ids = (...all: ReadonlyArray<number>) => new Set(all as ReadonlyArray<MessageId>)
+
+const layerGate = WorkGate.layer.pipe(
+  Layer.provide(Layer.mock(Readiness, { raise: () => Effect.void })),
+)
 
 interface Answers {
   readonly accept?: AcceptanceOutcome
@@ -74,7 +80,9 @@ const countedBy = <E>(
     )
     return counters.toSorted(([, a], [, b]) => (a < b ? -1 : 1))
   }).pipe(
-    Effect.provide(Layer.provide(layerCountedStores, Layer.merge(stores, EventSignal.layer))),
+    Effect.provide(
+      Layer.provide(layerCountedStores, Layer.mergeAll(stores, EventSignal.layer, layerGate)),
+    ),
     Effect.provideService(Metric.MetricRegistry, new Map()),
   )
 }

@@ -66,6 +66,8 @@ export interface ServiceParts {
   readonly store?: typeof layerStore
   /** The way out; there is none by default. */
   readonly egress?: Layer.Layer<Egress>
+  /** Which numbers the worker has; all by default. */
+  readonly ownership?: Layer.Layer<NumberOwnership>
   /** Whether the worker runs from the beginning; else nothing is sent, expired or swept. */
   readonly worker?: boolean
 }
@@ -73,6 +75,7 @@ export interface ServiceParts {
 const makeLayer = ({
   egress = Egress.layerClosed,
   linking = layerLinking,
+  ownership = NumberOwnership.layerAll,
   store = layerStore,
   transport = layerTransport,
 }: ServiceParts) =>
@@ -81,7 +84,7 @@ const makeLayer = ({
     Layer.provideMerge(layerServices),
     Layer.provideMerge(Layer.merge(transport, linking)),
     Layer.provideMerge(
-      Layer.mergeAll(store, layerMediaFiles, WakeUp.layerLocal, NumberOwnership.layerAll, egress),
+      Layer.mergeAll(store, layerMediaFiles, WakeUp.layerLocal, ownership, egress),
     ),
     Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Ids.layerRandom),

@@ -56,6 +56,7 @@ const withMovableClock = <A, E>(
           : Effect.never,
       stopwatch: Effect.succeed(() => 0),
       untilLeap: Effect.never,
+      systemMillis: Clock.currentTimeMillis,
     }),
   )
 

@@ -266,6 +266,7 @@ describe("the store", () => {
           assert.deepStrictEqual([...down.families.keys()].toSorted(), [
             "messaging_build_info",
             "messaging_callback_attempts_total",
+            "messaging_clock_skew_seconds",
             "messaging_http_request_duration_seconds",
             "messaging_http_requests_total",
             "messaging_messages_accepted_total",

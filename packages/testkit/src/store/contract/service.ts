@@ -28,6 +28,16 @@ export const clock: Topic = (it) => {
     }),
   )
 
+  it.effect("the store tells its own time, unless it has no clock but the process's", () =>
+    Effect.gen(function* () {
+      const store = yield* ClockStore
+      const before = Date.now()
+      const told = yield* store.databaseTime
+      // Databases of tests run on the machine of the test.
+      if (told !== null) assert.closeTo(told, before, 10_000)
+    }),
+  )
+
   it.effect("the store answers", () => Effect.flatMap(ClockStore, (store) => store.ping))
 }
 
