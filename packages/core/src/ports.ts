@@ -125,6 +125,7 @@ export {
   fitsByBound,
   fitsExactly,
   fullUntil,
+  fullUntilAfter,
   isInBound,
   quotaVerdict,
 } from "./message/Quota.ts"

@@ -104,7 +104,7 @@ export class MessagingError extends Error {
   /** Whatever else is wrong with the same command, at most 50. */
   readonly errors: ReadonlyArray<ErrorProblem>
   /** What belongs to the code, such as `used` and `limit` of `storage_full`; mostly empty. */
-  readonly details: Readonly<Record<string, string | number | boolean>>
+  readonly details: Readonly<Record<string, string | number | boolean | null>>
   /** Milliseconds after which the same may succeed; null when that is not known. */
   readonly retryAfterMillis: number | null
 

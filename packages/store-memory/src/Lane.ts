@@ -10,6 +10,7 @@ import {
   fitsByBound,
   fitsExactly,
   fullUntil,
+  fullUntilAfter,
   holdsUntil,
   isClaimable,
   isInBound,
@@ -329,13 +330,14 @@ export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number)
   return exact
 }
 
-/** Whether the new messages find room; counts only where the bound does not tell. */
+/** Whether the new messages find room, which they take then; counts only where the bound does not tell. */
 export const hasRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean => {
   lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, planned.limit.windowMillis)
   const facts = quotaFacts(lane, now, null)
-  if (fitsByBound(facts, planned)) return true
-  const exact = countAndRemember(lane, planned, now)
-  return quotaVerdict({ ...facts, exact }, planned)._tag === "Fits"
+  const exact = fitsByBound(facts, planned) ? null : countAndRemember(lane, planned, now)
+  const fits = exact === null || quotaVerdict({ ...facts, exact }, planned)._tag === "Fits"
+  if (fits) lane.fullUntil = fullUntilAfter(lane.fullUntil, planned)
+  return fits
 }
 
 /** All that is planned within a window before `now` or later. */

@@ -92,7 +92,9 @@ const entries = {
   ),
   no_credits: entry(402, "The plan has too few messages left."),
   message_rejected: entry(422, "The message could not be queued."),
-  number_daily_cap_reached: entry(429, "The number has reached its 1,000 messages in 24 hours."),
+  number_daily_cap_reached: entry(429, "The number has reached its 1,000 messages in 24 hours.", {
+    details: ["room", "room_at"],
+  }),
   message_not_found: entry(404, "There is no such message."),
   not_cancellable: entry(409, "The message is no longer waiting.", {
     details: ["status"],

@@ -41,7 +41,7 @@ export class Refusal
     /** The other problems of the same request. */
     readonly errors: ReadonlyArray<Problem>
     /** The code's extra fields, by their names in the answer. */
-    readonly details: Readonly<Record<string, string | number | boolean>>
+    readonly details: Readonly<Record<string, string | number | boolean | null>>
     /** Seconds; goes into `Retry-After`. */
     readonly retryAfter: number | null
   }> {}
@@ -53,7 +53,7 @@ interface Options {
   readonly message?: string
   readonly field?: string | null
   readonly errors?: ReadonlyArray<Problem>
-  readonly details?: Readonly<Record<string, string | number | boolean>>
+  readonly details?: Readonly<Record<string, string | number | boolean | null>>
   readonly retryAfter?: number
   /** The missing thing was addressed in the path: 404 instead of 422. */
   readonly inPath?: boolean

@@ -39,8 +39,9 @@ export interface QuotaFacts {
   /** At least as many as any window that ends now or later holds. */
   readonly bound: number
   /**
-   * From the last exact count that found the window full: no planned time before this moment has
-   * room for even one message. Null when unknown, or when a message was given back since.
+   * The earliest planned time with room for a message, from the last exact count that found none
+   * before it. Null when unknown, or when a message was given back or accepted since that may have
+   * changed it.
    */
   readonly fullUntil: number | null
   /** Present only when asked for. */
@@ -59,25 +60,39 @@ export interface ExactQuota {
 
 export type QuotaVerdict =
   | { readonly _tag: "Fits" }
-  | { readonly _tag: "Full"; readonly roomAt: number | null }
+  | {
+      readonly _tag: "Full"
+      /** How many still fit at the planned time. */
+      readonly room: number
+      /** The earliest planned time, not before the asked one, at which all fit; null when there is none. */
+      readonly roomAt: number | null
+    }
 
 /**
  * Whether the new messages fit, by what is known. Without an exact count a `Fits` is to be
- * confirmed by the guard of the commit, which counts under the lane's lock, and the `roomAt` of a
- * `Full` is of one message: several may have to wait longer.
+ * confirmed by the guard of the commit, which counts under the lane's lock, and `room` and `roomAt` of
+ * a `Full` are those of one message: several may have to wait longer.
  */
 export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVerdict => {
-  if (planned.count > planned.limit.messages) return { _tag: "Full", roomAt: null }
   if (facts.exact !== null) {
-    return fitsExactly(facts.exact, planned)
-      ? { _tag: "Fits" }
-      : { _tag: "Full", roomAt: facts.exact.roomAt }
+    if (fitsExactly(facts.exact, planned)) return { _tag: "Fits" }
+    const room = Math.max(0, planned.limit.messages - facts.exact.planned)
+    return { _tag: "Full", room, roomAt: facts.exact.roomAt }
+  }
+  if (planned.count > planned.limit.messages) {
+    return { _tag: "Full", room: Math.max(0, planned.limit.messages - facts.bound), roomAt: null }
   }
   if (facts.fullUntil !== null && planned.plannedAt < facts.fullUntil) {
-    return { _tag: "Full", roomAt: facts.fullUntil }
+    return { _tag: "Full", room: 0, roomAt: facts.fullUntil }
   }
   return { _tag: "Fits" }
 }
+
+/** `QuotaFacts.fullUntil` after an acceptance, which may take the room that the moment promised. */
+export const fullUntilAfter = (
+  full: number | null,
+  { limit, plannedAt }: Pick<PlannedQuota, "plannedAt" | "limit">,
+): number | null => (full !== null && plannedAt < full + limit.windowMillis ? null : full)
 
 /** Whether the new messages fit beside what the fullest window holds. */
 export const fitsExactly = (
@@ -97,7 +112,7 @@ export const isInBound = (plannedAt: number, now: number, windowMillis: number):
 
 /** Whether only an exact count tells if the new messages fit, or when they will. */
 export const needsCount = (facts: QuotaFacts, planned: PlannedQuota): boolean => {
-  if (facts.exact !== null || planned.count > planned.limit.messages) return false
+  if (facts.exact !== null) return false
   return quotaVerdict(facts, planned)._tag === "Full"
     ? planned.count > 1
     : !fitsByBound(facts, planned)

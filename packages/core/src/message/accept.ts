@@ -15,7 +15,7 @@ import type { Contact } from "../recipient/Contact.ts"
 import { recipientKey } from "../recipient/Recipient.ts"
 import type { Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
-import { compareInstants } from "../time/Instant.ts"
+import { compareInstants, formatInstant } from "../time/Instant.ts"
 import type { Instant } from "../time/Instant.ts"
 import { coversMessages } from "../workspace/Workspace.ts"
 import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts"
@@ -157,11 +157,30 @@ const resolveRecipients = (
   return Result.succeed(resolved)
 }
 
-const overQuota = (found: NumberFacts, planned: PlannedQuota): Refusal | undefined => {
+/** The first whole second from then on: answers show no fractions, and one second earlier is too early. */
+const wholeSecond = (time: number): number => Math.ceil(time / 1000) * 1000
+
+const overQuota = (found: NumberFacts, request: SendRequest, now: number): Refusal | undefined => {
+  const planned = plannedQuota(request, now)
   const verdict = quotaVerdict(found.quota, planned)
   if (verdict._tag === "Fits") return undefined
-  const wait = ((verdict.roomAt ?? planned.plannedAt) - planned.plannedAt) / 1000
-  return refuse("number_daily_cap_reached", { retryAfter: Math.max(1, Math.ceil(wait)) })
+  const { room, roomAt } = verdict
+  const around = formatInstant(planned.plannedAt)
+  const left = `The number has room for ${room} more in the 24 hours around ${around}`
+  if (roomAt === null) {
+    const never = `${left}, and never for so many recipients: 24 hours hold 1,000.`
+    return refuse("number_daily_cap_reached", { message: never, details: { room, room_at: null } })
+  }
+  const shown = formatInstant(wholeSecond(roomAt))
+  const next =
+    request.sendAt === null
+      ? `All of this request fits from ${shown} on: send it then, or with that \`send_at\`.`
+      : `All of this request fits from ${shown} on: repeat it with another \`send_at\`.`
+  return refuse("number_daily_cap_reached", {
+    message: `${left}. ${next}`,
+    details: { room, room_at: shown },
+    retryAfter: Math.max(1, Math.ceil((roomAt - now) / 1000)),
+  })
 }
 
 export interface AcceptContext {
@@ -258,7 +277,7 @@ export const decideAcceptance = (
   Result.flatMap(findSound(request, facts, context), (sound) => {
     const planned = plannedQuota(request, context.now)
     if (!coversMessages(facts.plan, planned.count)) return Result.fail(refuse("no_credits"))
-    const over = overQuota(sound.number, planned)
+    const over = overQuota(sound.number, request, context.now)
     return over === undefined
       ? Result.succeed(toAcceptance(request, facts, context, sound))
       : Result.fail(over)

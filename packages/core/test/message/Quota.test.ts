@@ -118,7 +118,7 @@ describe("quotaVerdict", () => {
     limit: dailyQuota,
   })
   const fits = { _tag: "Fits" } as const
-  const full = (roomAt: number | null) => ({ _tag: "Full", roomAt }) as const
+  const full = (room: number, roomAt: number | null) => ({ _tag: "Full", room, roomAt }) as const
 
   const verdicts: ReadonlyArray<
     readonly [
@@ -138,13 +138,13 @@ describe("quotaVerdict", () => {
       "the 1,001st does not",
       { bound: 1000, fullUntil: null, exact: { planned: 1000, roomAt: now + 5 } },
       planned(1),
-      full(now + 5),
+      full(0, now + 5),
     ],
     [
       "a list that does not fit whole does not fit",
       { bound: 1000, fullUntil: null, exact: { planned: 1, roomAt: now + 5 } },
       planned(1000),
-      full(now + 5),
+      full(999, now + 5),
     ],
     [
       "an exact count outweighs the moment that was remembered",
@@ -156,7 +156,7 @@ describe("quotaVerdict", () => {
       "without a count, what is planned before the remembered moment does not fit",
       { bound: 1000, fullUntil: now + 5, exact: null },
       planned(1, now + 4),
-      full(now + 5),
+      full(0, now + 5),
     ],
     [
       "without a count, what is planned from the remembered moment on may fit",
@@ -174,7 +174,7 @@ describe("quotaVerdict", () => {
       "more than the limit at once never fit",
       { bound: 0, fullUntil: null, exact: null },
       planned(1001),
-      full(null),
+      full(1000, null),
     ],
   ]
   it.effect.each(verdicts)("%s", ([, facts, query, verdict]) =>
@@ -200,7 +200,7 @@ describe("quotaVerdict", () => {
       assert.isTrue(needsCount(known(1000, now + 5), planned(1, now + 5)))
       // For how long several have no room is more than is remembered.
       assert.isTrue(needsCount(known(1000, now + 5), planned(2)))
-      assert.isFalse(needsCount(known(0), planned(1001)))
+      assert.isTrue(needsCount(known(0), planned(1001)))
       const counted = { ...known(1000), exact: { planned: 1000, roomAt: now + 5 } }
       assert.isFalse(needsCount(counted, planned(1)))
     }),

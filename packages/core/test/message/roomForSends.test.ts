@@ -84,6 +84,30 @@ describe("the number's 24-hour quota", () => {
     }),
   )
 
+  it.effect("a refusal tells the room that is left, and from when on all of the request fits", () =>
+    Effect.sync(() => {
+      const told = (count: number, quota: QuotaFacts, given: object = {}) => {
+        const { details, message, retryAfter } = refusalOf(send(count, quota, given))
+        return [message, details, retryAfter] as const
+      }
+      // It is a quarter past the second: shown are whole seconds, of which the next one has room.
+      const [at, later] = ["2026-03-02T12:00:00Z", "2026-03-03T12:00:01Z"]
+      assert.deepStrictEqual(told(2, full(now + day, 999)), [
+        `The number has room for 1 more in the 24 hours around ${at}. All of this request fits from ${later} on: send it then, or with that \`send_at\`.`,
+        { room: 1, room_at: later },
+        86_400,
+      ])
+      const send_at = "2026-03-02T12:00:10Z"
+      assert.deepStrictEqual(told(1, full(now + day), { send_at }), [
+        `The number has room for 0 more in the 24 hours around ${send_at}. All of this request fits from ${later} on: repeat it with another \`send_at\`.`,
+        { room: 0, room_at: later },
+        86_400,
+      ])
+      const soon = told(1, full(now + 750))
+      assert.deepStrictEqual(soon.slice(1), [{ room: 0, room_at: "2026-03-02T12:00:01Z" }, 1])
+    }),
+  )
+
   it.effect("Retry-After is the seconds until the number has room, rounded up", () =>
     Effect.sync(() => {
       const retryAfter = (roomAt: number) => {

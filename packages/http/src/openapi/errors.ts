@@ -29,6 +29,16 @@ const detailSchemas: Readonly<Record<string, JsonObject>> = {
       "There when a transport still has the message after five seconds: it is no longer waiting, and may be sent yet.",
   },
   number_id: { type: "integer", description: "The number that is being connected." },
+  room: {
+    type: "integer",
+    description: "How many messages still fit at the requested planned time.",
+  },
+  room_at: {
+    type: ["string", "null"],
+    format: "date-time",
+    description:
+      "The earliest planned time, not before the requested one, at which the whole request fits; null when there is none.",
+  },
   used: { type: "integer", description: "Bytes in use." },
   limit: { type: "integer", description: "Bytes that the plan includes." },
 }

@@ -155,8 +155,9 @@ export interface MessagesApi {
    * nothing. Fails with `validation_failed`, `text_required`, `text_too_long`, `invalid_phone`,
    * `invalid_username`, `invalid_datetime`, `time_in_past`, `invalid_media_url`, `contact_not_found`,
    * `media_not_found`, `number_not_found`, `number_not_allowed`, `from_required`,
-   * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached`, `message_rejected`,
-   * and as `idempotencyKey` and `transaction` say.
+   * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached` (`details.room`: how many fit
+   * at that time; `details.roomAt`: from when on all fit, as text), `message_rejected`, and as
+   * `idempotencyKey` and `transaction` say.
    */
   readonly send: (command: SendMessage, options?: SendOptions) => Promise<Made<Message>>
   /**

@@ -19,7 +19,14 @@ import { messagesRemaining } from "../workspace/workspaceRow.ts"
 import { acceptParameters, batchOf, messageColumns, toOutcome } from "./acceptBatch.ts"
 import type { OutcomeRow } from "./acceptBatch.ts"
 import { noteLane, notePlan, untilCommit } from "./arrivals.ts"
-import { countPlanned, fitsByBound, fitsExactly, isKnownFull, quotaFullUntil } from "./quota.ts"
+import {
+  countPlanned,
+  fitsByBound,
+  fitsExactly,
+  isKnownFull,
+  quotaFullUntil,
+  takesPromisedRoom,
+} from "./quota.ts"
 
 const lanesOf = `select l
         from lanes l
@@ -210,6 +217,13 @@ export const acceptMessages = sqlFunction(
         v_bound := v_bound + p_quota_count[i];
       end if;
 
+      if ${takesPromisedRoom(
+        "v_lane",
+        "p_quota_at[i]",
+        "p_quota_window_millis[i] * interval '1 millisecond'",
+      )} then
+        v_lane.quota_full_until := null;
+      end if;
       v_accepted := v_accepted + 1;
       if v_at is not null then
         v_limited[v_at].plan_messages_remaining :=

@@ -29,6 +29,8 @@ export const finishArrivals = sqlFunction("finish_arrivals", "", "void")`
 
     update lanes l
     set quota_bound = l.quota_bound + a.live,
+      -- What was accepted may have taken the room that this moment promised.
+      quota_full_until = null,
       next_due = case
         when a.due_at is null or l.removed_at is not null then l.next_due
         else ${nextDueAfter.accepted("l", "a.due_at")}

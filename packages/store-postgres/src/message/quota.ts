@@ -16,6 +16,10 @@ export const isKnownFull = (lane: string, plannedAt: string): string =>
 export const fitsByBound = (lane: string, count: string, limit: string): string =>
   `${lane}.quota_bound + ${count} <= ${limit}`
 
+/** The core's `fullUntilAfter`: whether the moment until which a lane is full is known no more. */
+export const takesPromisedRoom = (lane: string, plannedAt: string, window: string): string =>
+  `${plannedAt} < ${lane}.quota_full_until + ${window}`
+
 /**
  * `planned`: what the fullest of the windows holds that a message planned for p_at falls into, with
  * what this call has accepted and not yet inserted. `bound`: all that is inserted and planned after

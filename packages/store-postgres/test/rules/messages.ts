@@ -6,6 +6,7 @@ import {
   fitsByBound,
   fitsExactly,
   fullUntil,
+  fullUntilAfter,
   hasExpired,
   isInBound,
   modesSeenBy,
@@ -26,6 +27,7 @@ import {
   isKnownFull,
   quotaFullUntil,
   quotaRoomAt,
+  takesPromisedRoom,
 } from "../../src/message/quota.ts"
 import { hasExpired as expiredSql, notExpired } from "../../src/queue/lane.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
@@ -86,7 +88,11 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
       sql: `json_build_array(
         coalesce(${isKnownFull("l", "q.at")}, false),
         ${fitsByBoundSql("l", "q.count", "q.most")},
-        ${fitsExactlySql("q.planned", "q.count", "q.most")}
+        ${fitsExactlySql("q.planned", "q.count", "q.most")},
+        ${moment(`case
+          when ${takesPromisedRoom("l", "q.at", "interval '5 milliseconds'")} then null
+          else l.quota_full_until
+        end`)}
       )`,
       draw: Effect.gen(function* () {
         const [plannedAt, fullUntil] = [yield* draw.time, yield* draw.maybe(draw.time)]
@@ -103,6 +109,7 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
             quotaVerdict(facts, planned)._tag === "Full",
             fitsByBound(facts, planned),
             fitsExactly(exact, planned),
+            fullUntilAfter(fullUntil, planned),
           ],
         }
       }),

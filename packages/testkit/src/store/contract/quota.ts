@@ -51,6 +51,11 @@ const assertFacts = (
       assert.isAtLeast(planned, limit.messages, "a window is called full and has room")
     }
   }
+  if (quota.fullUntil !== null && quota.fullUntil > now) {
+    const one = { plannedAt: quota.fullUntil, count: 1, limit }
+    const { planned } = countExactly(ascending(times), one)
+    assert.isBelow(planned, limit.messages, "the moment until which it is full has no room")
+  }
 }
 
 export const quota: Topic = (it, { quick }) => {
@@ -208,6 +213,24 @@ export const quota: Topic = (it, { quick }) => {
       assert.strictEqual(full.fullUntil, noon + day)
       assert.isNull(full.exact)
       assert.isAtLeast(full.bound, 3)
+    }),
+  )
+
+  it.effect("what takes the room that is to come makes until when it is full unknown", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { limit: three })
+      yield* accepted(number, { now: noon + hour, count: 2, limit: three })
+      const full = brokenBy(anAcceptance(number, { now: noon + hour, limit: three }))
+      assert.strictEqual(yield* full, "quota")
+      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day)
+      // Far from it, so it stays known.
+      yield* accepted(number, { now: noon + hour, sendAt: noon + 2 * day, limit: three })
+      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day)
+      yield* accepted(number, { now: noon + hour, sendAt: noon + day, limit: three })
+      assert.isNull((yield* quotaOf(number, noon + hour)).fullUntil)
+      assert.strictEqual(yield* full, "quota")
+      assert.strictEqual((yield* quotaOf(number, noon + hour)).fullUntil, noon + day + hour)
     }),
   )
 
