@@ -286,7 +286,7 @@ export {
 export type { RequestWindow } from "./request/RateWindow.ts"
 export type { CannotOpen } from "./secret/Secrets.ts"
 export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
-export { RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
+export { DeferrableSleep, RealTime, sleep as sleepInRealTime, ClockStore } from "./time/RealTime.ts"
 export { reconnectPauseMillis } from "./transport/LiveNumber.ts"
 export type { AfterClose, Connecting, LiveSettings } from "./transport/keepConnected.ts"
 export type {

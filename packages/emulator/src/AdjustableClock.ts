@@ -4,6 +4,7 @@
  * passed or because the offset was raised. Time-outs of network calls and all else that is bound to
  * real seconds run on `RealTime` instead.
  */
+import { DeferrableSleep } from "@messaging-service/core/ports"
 import { Duration, Effect, Latch } from "effect"
 import type { Clock } from "effect"
 
@@ -17,12 +18,16 @@ export interface AdjustableClock {
    * Returns the offset then in force.
    */
   setOffset(millis: number): Effect.Effect<number>
-  /** The moment of the earliest sleeper, in epoch milliseconds; null when no fiber sleeps. */
+  /**
+   * The moment of the earliest sleeper that is not deferrable, in epoch milliseconds; null when there is
+   * none.
+   */
   readonly nextWake: Effect.Effect<number | null>
 }
 
 interface Sleeper {
   readonly moment: number
+  readonly isDeferrable: boolean
   readonly latch: Latch.Latch
 }
 
@@ -37,8 +42,8 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
   const wallNanos = () => system.currentTimeNanosUnsafe() + offsetNanos()
   const monotonicNanos = () => system.monotonicTimeNanosUnsafe() + offsetNanos()
 
-  const lieDown = (moment: number): Sleeper => {
-    const sleeper: Sleeper = { moment, latch: Latch.makeUnsafe() }
+  const lieDown = (moment: number, isDeferrable: boolean): Sleeper => {
+    const sleeper: Sleeper = { moment, isDeferrable, latch: Latch.makeUnsafe() }
     const later = sleepers.findIndex((other) => other.moment > moment)
     sleepers.splice(later === -1 ? sleepers.length : later, 0, sleeper)
     return sleeper
@@ -73,7 +78,7 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
       if (millis <= 0) return Effect.yieldNow
       if (!Number.isFinite(millis)) return Effect.never
       return Effect.acquireUseRelease(
-        Effect.sync(() => lieDown(now() + millis)),
+        Effect.map(DeferrableSleep, (isDeferrable) => lieDown(now() + millis, isDeferrable)),
         untilMoment,
         (sleeper) => Effect.sync(() => getUp(sleeper)),
       )
@@ -94,6 +99,6 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
         for (const sleeper of [...due, ...sleepers]) sleeper.latch.openUnsafe()
         return offset
       }),
-    nextWake: Effect.sync(() => sleepers[0]?.moment ?? null),
+    nextWake: Effect.sync(() => sleepers.find(({ isDeferrable }) => !isDeferrable)?.moment ?? null),
   }
 }

@@ -3,12 +3,19 @@ import { Housekeeping, Settled } from "@messaging-service/core"
 import { sleepInRealTime as sleep } from "@messaging-service/core/ports"
 import type { StoreUnavailable, NumberId } from "@messaging-service/core/ports"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
+import { LocalRest } from "./LocalRest.ts"
 
 /**
  * How long the same attempts, which this process does not see waiting, may stay in flight before
  * they are taken to be another process's wait on the clock, in real time.
  */
 const waitMillis = 2000
+
+/**
+ * Where the scheduler knows that nothing is runnable, so many looks in a row are taken without a pause. What
+ * is still busy then waits for something outside: a receiver, a file, another process.
+ */
+const looksWithoutPause = 3
 
 /**
  * Which attempts wait for the service's clock alone. Behind an adjustable clock a latency, or a phone
@@ -84,18 +91,26 @@ export class Idle extends Context.Service<
       const { look, pauses, settled, wakeAll } = yield* Settled
       const parked = yield* ParkedSends
       const housekeeping = yield* Housekeeping
+      const localRest = yield* LocalRest
 
       const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
         let mayChange = true
         let lastSeen = ""
         const pause = pauses()
+        let looks = 0
+        const untilNextLook =
+          localRest === null
+            ? pause
+            : Effect.suspend(() =>
+                looks++ < looksWithoutPause ? localRest : Effect.andThen(pause, localRest),
+              )
         const waitTimer = yield* FiberHandle.make()
         const waitedEnough = Effect.sync(() => {
           mayChange = false
         })
         for (;;) {
           // A fiber that was woken by time moving on runs before it is judged to be waiting.
-          yield* pause
+          yield* untilNextLook
           // Before the look: what waits for the clock then still does when the store is asked.
           const waiting = yield* parked.parked
           const { inHands, isCalling, isDue, nextDue } = yield* look

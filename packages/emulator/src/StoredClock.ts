@@ -5,8 +5,9 @@
  */
 import { ClockStore, RealTime } from "@messaging-service/core/ports"
 import type { StoreUnavailable } from "@messaging-service/core/ports"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Scheduler } from "effect"
 import { makeAdjustableClock } from "./AdjustableClock.ts"
+import { LocalRest, makeCountingScheduler } from "./LocalRest.ts"
 import { MovableClock } from "./TimeTravel.ts"
 
 /** So many times longer than `poll` the pauses between two looks become while time is not moved. */
@@ -15,14 +16,24 @@ const longestPause = 5
 /** How much longer each of these pauses is than the one before. */
 const growth = 1.2
 
-/**
- * Puts a clock with the stored offset in place of the present one, and makes it movable. `poll`: after
- * how many real milliseconds to look again whether another process has moved time, where one has just
- * done so; null, the default, for never.
- */
-export const layerStoredClock = (
-  { poll }: { readonly poll: number | null } = { poll: null },
-): Layer.Layer<never, StoreUnavailable, ClockStore> =>
+export interface StoredClockOptions {
+  /**
+   * After how many real milliseconds to look again whether another process has moved time, where one has
+   * just done so; null, the default, for never.
+   */
+  readonly poll?: number | null
+  /**
+   * The store answers within this process, without a socket or a thread. Then the scheduler knows whether
+   * anything happens before time moves, and moving it needs no pauses. Default: false.
+   */
+  readonly isStoreInProcess?: boolean
+}
+
+/** Puts a clock with the stored offset in place of the present one, and makes it movable. */
+export const layerStoredClock = ({
+  isStoreInProcess = false,
+  poll = null,
+}: StoredClockOptions = {}): Layer.Layer<never, StoreUnavailable, ClockStore> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const store = yield* ClockStore
@@ -52,6 +63,9 @@ export const layerStoredClock = (
         }),
         nextWake: handle.nextWake,
       }
-      return Context.make(Clock.Clock, handle.clock).pipe(Context.add(MovableClock, movable))
+      const time = Context.make(Clock.Clock, handle.clock).pipe(Context.add(MovableClock, movable))
+      if (!isStoreInProcess) return time
+      const { rest, scheduler } = makeCountingScheduler()
+      return time.pipe(Context.add(Scheduler.Scheduler, scheduler), Context.add(LocalRest, rest))
     }),
   )

@@ -11,7 +11,7 @@ import { Idle } from "./Idle.ts"
 export interface MovableClock {
   /** Moves service time to `moment` (epoch milliseconds), never back. */
   moveTo(moment: number): Effect.Effect<void, StoreUnavailable>
-  /** The earliest moment that something in this process sleeps until; null when nothing does. */
+  /** The earliest moment until which something in this process sleeps that has work to do by then; null for none. */
   readonly nextWake: Effect.Effect<number | null>
 }
 

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { DeferrableSleep } from "@messaging-service/core/ports"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { makeAdjustableClock } from "../src/AdjustableClock.ts"
@@ -116,6 +117,21 @@ describe("AdjustableClock", () => {
         yield* Fiber.join(late)
         assert.isNull(yield* handle.nextWake)
         yield* Fiber.interrupt(never)
+      }),
+    ),
+  )
+
+  it.effect("a deferrable sleep is no reason to stop, and ends when time has passed it", () =>
+    underAdjustableClock((handle) =>
+      Effect.gen(function* () {
+        const tidying = yield* Effect.forkChild(
+          Effect.provideService(Effect.sleep(1000), DeferrableSleep, true),
+        )
+        const working = yield* Effect.forkChild(Effect.sleep(5000))
+        yield* settle
+        assert.strictEqual(yield* handle.nextWake, 2 * hour + 5000)
+        yield* handle.setOffset(2 * hour + 5000)
+        yield* Fiber.joinAll([tidying, working])
       }),
     ),
   )

@@ -38,6 +38,14 @@ export const RealTime = /*#__PURE__*/ Context.Reference<RealTime>("core/RealTime
   }),
 })
 
+/**
+ * Whether what sleeps has nothing to do by its moment: an adjustable clock that is moved on does not stop
+ * there. The sleep still ends once that moment has passed.
+ */
+export const DeferrableSleep = /*#__PURE__*/ Context.Reference<boolean>("core/DeferrableSleep", {
+  defaultValue: () => false,
+})
+
 /** Sleeps in real time. */
 export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
   Effect.flatMap(RealTime, (realTime) => realTime.sleep(duration))

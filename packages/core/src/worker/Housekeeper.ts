@@ -12,7 +12,7 @@ import { WakeUp } from "../queue/WakeUp.ts"
 import { WorkStatus } from "../queue/WorkStatus.ts"
 import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
 import { IdempotencyStore } from "../request/Idempotency.ts"
-import { sleep } from "../time/RealTime.ts"
+import { DeferrableSleep, sleep } from "../time/RealTime.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./Loop.ts"
 
@@ -28,7 +28,10 @@ export const HousekeepingRest = Context.Reference<{
 })
 
 const rest = Effect.flatMap(HousekeepingRest, ({ real, service }) =>
-  Effect.raceFirst(sleep(real), Effect.sleep(service)),
+  Effect.raceFirst(
+    sleep(real),
+    Effect.provideService(Effect.sleep(service), DeferrableSleep, true),
+  ),
 )
 
 /** Whether this process tidies at the moment: what moves service time on waits for the round's end. */

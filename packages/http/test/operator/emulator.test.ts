@@ -1,6 +1,6 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/emulator"
-import { Clock, Effect } from "effect"
+import { MovableClock, layerStoredClock } from "@messaging-service/emulator"
+import { Clock, Effect, Layer } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { aSender, aText, bodyOf, operate, settle } from "../Records.ts"
@@ -214,6 +214,56 @@ describe("the adjustable clock", () => {
         assert.strictEqual((yield* read(token, expiring.id)).status, "scheduled")
         // Every request sees the service's own time, in whole seconds, and time goes on meanwhile.
         assert.isAbove(Date.parse(now), (yield* Clock.currentTimeMillis) - 60_000)
+      }),
+    )
+  })
+
+  /** How often time was moved. */
+  let moves = 0
+  const counted = Layer.effect(
+    MovableClock,
+    Effect.map(
+      MovableClock,
+      (clock) =>
+        clock && {
+          ...clock,
+          moveTo: (moment: number) => {
+            moves++
+            return clock.moveTo(moment)
+          },
+        },
+    ),
+  )
+  const inProcess = layerService({
+    ports: Layer.provideMerge(counted, layerStoredClock({ isStoreInProcess: true })),
+  })
+
+  layer(inProcess, { excludeTestServices: true })("over a store in this process", (it) => {
+    it.effect("a year in which nothing falls due is one move", () =>
+      Effect.gen(function* () {
+        moves = 0
+        bodyOf(yield* post("/clock/advance", { seconds: 365 * 86_400 }), 200)
+        assert.isAtMost(moves, 2)
+      }),
+    )
+
+    it.effect("what falls due on the way leaves at its moment", () =>
+      Effect.gen(function* () {
+        const { token } = yield* aSender()
+        const start = yield* Clock.currentTimeMillis
+        const hours = [1, 2, 3, 4, 5]
+        const messages = yield* Effect.forEach(hours, (hour) =>
+          send(token, { send_at: new Date(start + hour * 3_600_000).toISOString() }),
+        )
+        moves = 0
+        bodyOf(yield* post("/clock/advance", { seconds: 6 * 3600 }), 200)
+        assert.isAtMost(moves, 3 * hours.length)
+        for (const [index, { id }] of messages.entries()) {
+          const sent = yield* read(token, id)
+          assert.strictEqual(sent.status, "sent")
+          const late = Date.parse(String(sent["sent_at"])) - start - (index + 1) * 3_600_000
+          assert.isBelow(Math.abs(late), 60_000)
+        }
       }),
     )
   })

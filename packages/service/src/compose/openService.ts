@@ -58,7 +58,10 @@ const layerTime = ({ clock, store }: ComposedSettings) =>
   clock === "adjustable"
     ? Layer.unwrap(
         Effect.map(emulator, ({ layerStoredClock }) =>
-          layerStoredClock({ poll: isShared(store) ? clockPoll : null }),
+          layerStoredClock({
+            poll: isShared(store) ? clockPoll : null,
+            isStoreInProcess: store.kind === "memory",
+          }),
         ),
       )
     : layerSystemTime
