@@ -260,11 +260,14 @@ export const operatorCommands: Entries = {
   "workspaces get": async ({ json, workspace }) =>
     assert.strictEqual((await json("workspaces get", [workspace]))[0]?.["name"], "Shop"),
   "workspaces update": async ({ json, messaging, workspace }) => {
-    const changes = [workspace, "--name", "Closed", "--disabled", "on"]
+    const changes = [workspace, "--name", "Closed", "--disabled", "on", "--retention", 30]
     assert.deepInclude((await json("workspaces update", changes))[0], {
       name: "Closed",
       account_disabled: true,
+      retention_days: 30,
     })
+    const [kept] = await json("workspaces update", [workspace, "--retention", "none"])
+    assert.isNull(kept?.["retention_days"])
     assert.strictEqual((await messaging(["me"])).code, 4)
   },
   "workspaces delete": async ({ json, messaging, workspace }) => {

@@ -25,6 +25,7 @@ const defaults: ServerSettings = {
     maxNumbers: null,
     attachmentBytes: 1_073_741_824,
     diskReserve: null,
+    retentionDays: null,
     log: { level: "info", format: "pretty" },
   },
 }

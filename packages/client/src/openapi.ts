@@ -2710,6 +2710,8 @@ export interface ChangeWorkspace {
     readonly account_disabled?: boolean;
     readonly api_v2_enabled?: boolean;
     readonly plan?: components["schemas"]["PlanInput"] | null;
+    /** @description Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds. */
+    readonly retention_days?: number | null;
 }
 export interface CheckNumbers {
     readonly phones: readonly string[];
@@ -3632,6 +3634,8 @@ export interface Workspace {
     readonly api_v2_enabled: boolean;
     /** @description Null: no active plan, nothing included. */
     readonly plan: components["schemas"]["Plan"] | null;
+    /** @description Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds. */
+    readonly retention_days: number | null;
     /**
      * Format: date-time
      * @description UTC, whole seconds.

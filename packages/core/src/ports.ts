@@ -369,6 +369,8 @@ export {
   unlimitedPlan,
   withMessages,
 } from "./workspace/Workspace.ts"
+export { ErasureStore, erasedAtOnce } from "./workspace/Erasure.ts"
+export type { EndedBefore, RetainedWorkspace } from "./workspace/Erasure.ts"
 export type { Admits, Mode, Plan, Workspace } from "./workspace/Workspace.ts"
 export { WorkspaceStore } from "./workspace/WorkspaceStore.ts"
 export type { NewWorkspace, WantedNumber } from "./workspace/WorkspaceStore.ts"

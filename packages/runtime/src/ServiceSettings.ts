@@ -2,7 +2,7 @@
  * What the server and the worker both read from the environment (contract: Configuration).
  * Variables of the HTTP interface alone are the server's.
  */
-import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
+import { parseSecretsKeys, retentionDaysMost, secretsKeyRule } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 import {
   CannotStart,
@@ -102,6 +102,7 @@ export const serviceVariables = {
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
   ATTACHMENT_BYTES: byteSize,
   DISK_RESERVE: byteSize,
+  RETENTION_DAYS: wholeNumber(1, retentionDaysMost),
   LOG_LEVEL: oneOf("debug", "info", "warn", "error"),
   LOG_FORMAT: oneOf("pretty", "json"),
 }
@@ -180,6 +181,7 @@ export const serviceSettings = (
     allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
     attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,
     diskReserve: given.DISK_RESERVE ?? null,
+    retentionDays: given.RETENTION_DAYS ?? null,
     log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
   })
 }

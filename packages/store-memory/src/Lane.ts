@@ -264,6 +264,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   const { state, sentAt, error, foundMediaType, from } = change.message
   withdraw(tables, row)
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
+  row.endedAt = change.event.createdAt
   tell(tables, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)

@@ -7,6 +7,7 @@ import * as ports from "@messaging-service/core/ports"
 import { Context, Effect, Layer, Record } from "effect"
 import { contactStore } from "./contactStore.ts"
 import { callbackSalts, deliveryQueue } from "./deliveryQueue.ts"
+import { erasureStore } from "./erasureStore.ts"
 import { idempotencyStore } from "./idempotency.ts"
 import { keyStore } from "./keyStore.ts"
 import { laneQueue } from "./laneQueue.ts"
@@ -50,6 +51,7 @@ export const port = <Id, Port extends object>(key: Context.Key<Id, Port>, steps:
 export const memoryStore = (tables: Tables) =>
   Context.mergeAll(
     port(ports.WorkspaceStore, workspaceStore(tables)),
+    port(ports.ErasureStore, erasureStore(tables)),
     port(ports.KeyStore, keyStore(tables)),
     port(ports.NumberStore, numberStore(tables)),
     port(ports.LinkingStore, linkingStore(tables)),

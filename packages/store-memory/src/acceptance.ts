@@ -130,6 +130,7 @@ export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcom
       lane,
       tookAllowance,
       interruptions: 0,
+      endedAt: null,
     }))
     const { id } = row.message
     ids.push(id)
@@ -150,6 +151,7 @@ export const insertRefused = (tables: Tables, refused: RefusedMessage): MessageC
     lane,
     tookAllowance: false,
     interruptions: 0,
+    endedAt: change.event.createdAt,
   }))
   enter(tables, row)
   tell(tables, lane.workspace, change)

@@ -138,6 +138,33 @@ export class Table<Id extends number, Row> {
   }
 }
 
+/** The same, of records that are erased in the end; their ids are never given out again. */
+export class ErasableTable<Id extends number, Row> {
+  readonly #rows = new Map<Id, Row>()
+  #lastId = 0
+
+  /** Of the record that is inserted next. */
+  get nextId(): Id {
+    return (this.#lastId + 1) as Id
+  }
+
+  insert(make: (id: Id) => Row): Row {
+    const id = this.nextId
+    const row = make(id)
+    this.#lastId = id
+    this.#rows.set(id, row)
+    return row
+  }
+
+  get(id: Id): Row | undefined {
+    return this.#rows.get(id)
+  }
+
+  erase(id: Id): void {
+    this.#rows.delete(id)
+  }
+}
+
 /** A page of what rows hold that stand in the order of their ids: the newest first, of those shown. */
 export const newestFirst = <Row, A extends { readonly id: number }>(
   rows: ReadonlyArray<Row>,

@@ -57,6 +57,8 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
         (numberId === null ? copies : copiesByNumber.get(numberId)) ?? [],
         page,
         (copy) => copy,
+        // A copy goes with its message.
+        ({ messageId }) => messageId === null || tables.messages.get(messageId) !== undefined,
       ),
   }
 }

@@ -3,6 +3,7 @@ import type {
   ClockStore,
   MessageEvent,
   Outbox,
+  OutboxEvent,
   ServiceSecrets,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
@@ -50,13 +51,19 @@ export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent
 export const outbox = (tables: Tables): Steps<typeof Outbox.Service> => ({
   read: (after, limit) => {
     const start = Math.max(after - tables.outboxDropped, 0)
-    return tables.outbox.slice(start, start + limit)
+    const found: Array<OutboxEvent> = []
+    for (let index = start; index < tables.outbox.length; index++) {
+      if (found.length >= limit) break
+      const event = tables.outbox[index] ?? null
+      if (event !== null) found.push(event)
+    }
+    return found
   },
 
   latest: Effect.sync(() => tables.outboxDropped + tables.outbox.length),
 
   forget: (before) => {
-    const kept = tables.outbox.findIndex((event) => event.createdAt >= before)
+    const kept = tables.outbox.findIndex((event) => event !== null && event.createdAt >= before)
     const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)
     tables.outboxDropped += dropped.length
   },

@@ -39,7 +39,7 @@ import type {
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core/ports"
-import { Sorted, Table, turningPoint } from "./collections.ts"
+import { ErasableTable, Sorted, Table, turningPoint } from "./collections.ts"
 
 export interface WorkspaceRow {
   workspace: Workspace
@@ -58,7 +58,7 @@ export interface WorkspaceRow {
   readonly contacts: Array<Contact>
   /** Oldest first. */
   readonly contactsByPhone: Map<Phone, Array<ContactId>>
-  readonly messages: Readonly<Record<Mode, Array<MessageRow>>>
+  readonly messages: Record<Mode, Array<MessageRow>>
   /** Oldest first, stopped and removed ones included. */
   readonly endpoints: Array<EndpointRow>
   /** Of both modes, whatever their state. */
@@ -104,6 +104,8 @@ export interface MessageRow {
   /** Whether its acceptance took one from the plan's allowance. */
   readonly tookAllowance: boolean
   interruptions: number
+  /** Null while it waits. */
+  endedAt: number | null
 }
 
 /** A number with what waits for it and what it has sent. */
@@ -325,7 +327,7 @@ export class Tables {
   /** Those that are not completed. */
   readonly openChecks = new Set<CheckRow>()
   lastCheckResultId = 0
-  readonly messages = new Table<MessageId, MessageRow>()
+  readonly messages = new ErasableTable<MessageId, MessageRow>()
   readonly messagesByTransportId = new Map<TransportId, MessageRow>()
   readonly messagesByAttachment = new Map<MediaId, Array<MessageRow>>()
   /** Waiting and not in flight, by `expiresAt`. */
@@ -336,7 +338,8 @@ export class Tables {
   readonly stranded = new Set<MessageRow>()
   /** Oldest claim first. */
   readonly idempotency = new Map<string, IdempotencyRow>()
-  readonly outbox: Array<OutboxEvent> = []
+  /** Null where an event was erased. */
+  readonly outbox: Array<OutboxEvent | null> = []
   /** Events that were dropped from the front of the outbox. */
   outboxDropped = 0
   readonly endpoints = new Table<WebhookId, EndpointRow>()

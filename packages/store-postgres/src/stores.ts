@@ -23,6 +23,7 @@ import { version1ListStore } from "./PostgresVersion1Lists.ts"
 import { DeliveriesQueued } from "./webhook/queueDeliveries.ts"
 import { deliveryQueue } from "./webhook/PostgresDeliveries.ts"
 import { webhookStore } from "./webhook/PostgresWebhooks.ts"
+import { erasureStore } from "./workspace/PostgresErasure.ts"
 import { workspaceStore } from "./workspace/PostgresWorkspaces.ts"
 
 export const layerStores = Layer.effectContext(
@@ -34,6 +35,7 @@ export const layerStores = Layer.effectContext(
     const queued = new DeliveriesQueued()
     return Context.mergeAll(
       Context.make(ports.WorkspaceStore, workspaceStore(database)),
+      Context.make(ports.ErasureStore, erasureStore(database)),
       Context.make(ports.KeyStore, yield* keyStore(database)),
       Context.make(ports.NumberStore, numberStore(database, queued)),
       Context.make(ports.LinkingStore, linkingStore(database, queued)),

@@ -93,6 +93,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
               maxNumbers: 3,
               mediaStorageBytes: 1000,
             },
+            retentionDays: null,
             createdAt: noon,
             deletedAt: null,
           })

@@ -5,6 +5,7 @@ import type {
   ClockStore,
   ContactStore,
   DeliveryQueue,
+  ErasureStore,
   IdempotencyStore,
   KeyStore,
   LaneQueue,
@@ -28,6 +29,7 @@ import type { SimulatedPhones } from "@messaging-service/emulator"
 
 export type AllStores =
   | WorkspaceStore
+  | ErasureStore
   | KeyStore
   | NumberStore
   | LinkingStore

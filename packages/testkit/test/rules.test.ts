@@ -196,7 +196,7 @@ const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["the same in SQL", /(due|due_at|next_run_at|\.due_at\)) (<=|>) (\$|p_)now$/],
   ["where it stands in order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
   ["the period of a list", /created(At|_at) (>=|<) (filter\.|\$)?(since|until)$/],
-  ["how long something is kept", /(At|_at) (<|>=) \$?(before|\w+Before)$/],
+  ["how long something is kept", /(At|_at) (<|>=) (\$|p_)?(before|\w+Before)$/],
   ["how much is asked for", /length >= (query\.)?limit$|p_limit (<=|>) (0|p_per_workspace)$/],
 ]
 

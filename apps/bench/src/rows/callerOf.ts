@@ -13,6 +13,7 @@ export const callerOf = (held: { readonly id: number }): Caller =>
     accountDisabled: false,
     apiV2Enabled: true,
     plan: unlimitedPlan,
+    retentionDays: null,
     createdAt: since,
     deletedAt: null,
   })

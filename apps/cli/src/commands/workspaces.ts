@@ -57,6 +57,13 @@ const planOf = (given: string): PlanInput | null => {
   }
 }
 
+/** Days in digits, or `none`. */
+const daysOf = (given: string): number | null => {
+  if (given === "none") return null
+  if (/^\d{1,4}$/.test(given)) return Number(given)
+  throw usageError("--retention is a number of days, or none")
+}
+
 const plan = maybe(text("JSON", "Its plan, as the operator API takes it, or none."))
 
 export const workspaceCommands = [
@@ -100,13 +107,17 @@ export const workspaceCommands = [
       name: maybe(text("NAME", "1 to 100 characters.")),
       disabled: onOff("Refuses all of its keys."),
       plan,
+      retention: maybe(
+        text("DAYS", "Days after their end that messages are erased: 1 to 3650, or none."),
+      ),
     },
-    run: async ({ disabled, id: of, name, plan: given }, { operator, output }) =>
+    run: async ({ disabled, id: of, name, plan: given, retention }, { operator, output }) =>
       output.one(
         await operator().workspaces.update(of, {
           ...(name === undefined ? {} : { name }),
           ...(disabled === undefined ? {} : { account_disabled: disabled === "on" }),
           ...(given === undefined ? {} : { plan: planOf(given) }),
+          ...(retention === undefined ? {} : { retention_days: daysOf(retention) }),
         }),
         columns,
       ),

@@ -14,6 +14,7 @@ import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
 import { IdempotencyStore } from "../request/Idempotency.ts"
 import { DeferrableSleep, sleep } from "../time/RealTime.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
+import { makeErasure } from "../workspace/Erasure.ts"
 import { runLoop } from "./Loop.ts"
 
 /**
@@ -50,6 +51,7 @@ export const makeHousekeeper = Effect.gen(function* () {
   const outbox = yield* Outbox
   const reminders = yield* ReminderStore
   const checks = yield* NumberCheckStore
+  const erase = yield* makeErasure
   const housekeeping = yield* Housekeeping
   const context = yield* Effect.context<WakeUp | WorkStatus>()
   const is = (underWay: boolean) =>
@@ -58,21 +60,25 @@ export const makeHousekeeper = Effect.gen(function* () {
     })
   const tidy = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    yield* idempotency.forgetVoid(now)
-    yield* webhooks.forgetAttempts(now - eventsKeptMillis)
-    yield* outbox.forget(now - eventsKeptMillis)
-    yield* reminders.forget(now - runsKeptMillis)
-    yield* checks.forget(now - checksKeptMillis)
-    yield* sweepMedia
-  }).pipe(
-    // Whatever it is, it must not end the loops that run beside this one.
-    Effect.catchCause((cause) => logTrouble("housekeeping is tried again", cause)),
-    (round) =>
-      Effect.acquireUseRelease(
-        is(true),
-        () => round,
-        () => is(false),
-      ),
+    const tasks = [
+      erase,
+      idempotency.forgetVoid(now),
+      webhooks.forgetAttempts(now - eventsKeptMillis),
+      outbox.forget(now - eventsKeptMillis),
+      reminders.forget(now - runsKeptMillis),
+      checks.forget(now - checksKeptMillis),
+      sweepMedia,
+    ]
+    // A failed task ends neither the other tasks nor the loops that run beside this one.
+    for (const task of tasks) {
+      yield* Effect.catchCause(task, (cause) => logTrouble("housekeeping is tried again", cause))
+    }
+  }).pipe((round) =>
+    Effect.acquireUseRelease(
+      is(true),
+      () => round,
+      () => is(false),
+    ),
   )
   const loop = runLoop({
     work: "stranded",

@@ -42,6 +42,8 @@ export interface Workspace {
   readonly apiV2Enabled: boolean
   /** Null when the workspace has no active plan: nothing included, no messages left. */
   readonly plan: Plan | null
+  /** Days after their end that its messages are erased; null for as long as the service keeps them. */
+  readonly retentionDays: number | null
   readonly createdAt: number
   readonly deletedAt: number | null
 }

@@ -12,7 +12,7 @@ export type NewWorkspace = Omit<Workspace, "id" | "deletedAt">
 
 /** The fields that change; `plan` is replaced as a whole. */
 export type WorkspaceChange = Partial<
-  Pick<Workspace, "name" | "demo" | "accountDisabled" | "apiV2Enabled" | "plan">
+  Pick<Workspace, "name" | "demo" | "accountDisabled" | "apiV2Enabled" | "plan" | "retentionDays">
 >
 
 /** A number that a workspace is to have, as it is made where it is missing. */

@@ -11,6 +11,7 @@ import { inputDecoder, nameUpTo } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
+import { retentionDaysMost } from "./Erasure.ts"
 import { admits, requireRole, unlimitedPlan } from "./Workspace.ts"
 import type { Admits, Duty, Plan, Role, Workspace } from "./Workspace.ts"
 import { WorkspaceStore } from "./WorkspaceStore.ts"
@@ -51,6 +52,12 @@ export const WorkspacePatch = Schema.Struct({
   account_disabled: Schema.optionalKey(Schema.Boolean),
   api_v2_enabled: Schema.optionalKey(Schema.Boolean),
   plan: Schema.optionalKey(Schema.NullOr(PlanInput)),
+  retention_days: described(
+    Schema.optionalKey(
+      Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: retentionDaysMost }))),
+    ),
+    "Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds.",
+  ),
 }).annotate({ identifier: "ChangeWorkspace", description: "Only the fields to change." })
 
 /** A workspace to make, and what to change of one: in the words of their bodies. */
@@ -68,6 +75,7 @@ export const newWorkspace = (
     accountDisabled: false,
     apiV2Enabled: input.api_v2_enabled ?? true,
     plan: input.plan === undefined ? unlimitedPlan : toPlan(input.plan),
+    retentionDays: null,
     createdAt,
   }
   return { workspace, admits: admits({ ...workspace, deletedAt: null }) }
@@ -155,6 +163,9 @@ export class Workspaces extends Context.Service<
               accountDisabled: input.account_disabled ?? current.accountDisabled,
               apiV2Enabled: input.api_v2_enabled ?? current.apiV2Enabled,
               ...(input.plan === undefined ? {} : { plan: toPlan(input.plan) }),
+              ...(input.retention_days === undefined
+                ? {}
+                : { retentionDays: input.retention_days }),
             }
             return { change, admits: admits({ ...current, ...change }) }
           }

@@ -58,6 +58,7 @@ const aCaller = Effect.gen(function* () {
       accountDisabled: false,
       apiV2Enabled: true,
       plan: { ...unlimitedPlan, mediaStorageBytes: 10 },
+      retentionDays: null,
       createdAt: 0,
     },
     { v1: true, v2: true },

@@ -65,6 +65,7 @@ describe("the proxy of a number", () => {
           accountDisabled: false,
           apiV2Enabled: true,
           plan: unlimitedPlan,
+          retentionDays: null,
           createdAt: 0,
         },
         { v1: true, v2: true },

@@ -49,7 +49,7 @@ const counting = () => {
 
 /** What housekeeping asks every ten minutes, whatever else there is to do. */
 const isHousekeeping = (operation: string) =>
-  /^(IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|NumberCheckStore\.forget|MediaStore\.)/.test(
+  /^(ErasureStore\.|IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|NumberCheckStore\.forget|MediaStore\.)/.test(
     operation,
   )
 

@@ -29,6 +29,7 @@ describe("workspaces", () => {
             maxNumbers: null,
             mediaStorageBytes: 1_073_741_824,
           },
+          retentionDays: null,
           createdAt: noon,
           deletedAt: null,
         })

@@ -142,6 +142,7 @@ export const examples = {
       max_numbers: null,
       media_storage_bytes: 1_073_741_824,
     },
+    retention_days: null,
     created_at: "2030-01-31T07:00:00Z",
   },
   contact: {

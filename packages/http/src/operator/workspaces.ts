@@ -43,6 +43,10 @@ const WorkspaceJson = Schema.Struct({
   account_disabled: Schema.Boolean,
   api_v2_enabled: Schema.Boolean,
   plan: described(Schema.NullOr(PlanJson), "Null: no active plan, nothing included."),
+  retention_days: described(
+    Schema.NullOr(Schema.Int),
+    "Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds.",
+  ),
   created_at: TimeJson,
 }).annotate({ identifier: "Workspace" })
 
@@ -61,6 +65,7 @@ const workspaceJson = (workspace: Workspace): typeof WorkspaceJson.Type => ({
     max_numbers: workspace.plan.maxNumbers,
     media_storage_bytes: workspace.plan.mediaStorageBytes,
   },
+  retention_days: workspace.retentionDays,
   created_at: formatInstant(workspace.createdAt),
 })
 

@@ -27,6 +27,7 @@ layer(layerService())("workspaces", (it) => {
           max_numbers: null,
           media_storage_bytes: 1_073_741_824,
         },
+        retention_days: null,
         created_at: "1970-01-01T00:00:00Z",
       }
       assert.deepStrictEqual(made.body, workspace)
@@ -35,14 +36,25 @@ layer(layerService())("workspaces", (it) => {
       const changed = yield* operate({
         method: "PATCH",
         path: `${root}/${id}`,
-        json: { name: "Store", plan: null, demo: true },
+        json: { name: "Store", plan: null, demo: true, retention_days: 3650 },
       })
       assert.deepStrictEqual(bodyOf(changed, 200), {
         ...workspace,
         name: "Store",
         plan: null,
         demo: true,
+        retention_days: 3650,
       })
+      for (const [days, status] of [
+        [null, 200],
+        [1, 200],
+        [0, 400],
+        [3651, 400],
+        [1.5, 400],
+      ] as const) {
+        const asked = { method: "PATCH", path: `${root}/${id}`, json: { retention_days: days } }
+        assert.strictEqual((yield* operate(asked)).status, status, String(days))
+      }
 
       const deleted = yield* operate({ method: "DELETE", path: `${root}/${id}` })
       assert.deepStrictEqual(bodyOf(deleted, 200), { id, deleted: true })

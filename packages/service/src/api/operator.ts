@@ -35,6 +35,8 @@ export interface Workspace {
   readonly apiV2Enabled: boolean
   /** Null: it has no active plan, and nothing that a plan allows. */
   readonly plan: Plan | null
+  /** Days after their end that its messages are erased; null for the service's own `retentionDays` alone. The lower holds. */
+  readonly retentionDays: number | null
   /** When it was made. */
   readonly createdAt: Date
 }
@@ -63,6 +65,8 @@ export interface ChangeWorkspace {
   readonly apiV2Enabled?: boolean | undefined
   /** Replaces the plan as a whole; null takes it away. */
   readonly plan?: Plan | null | undefined
+  /** 1 to 3,650 days after their end its messages are erased; null for the service's own `retentionDays` alone. The lower holds. */
+  readonly retentionDays?: number | null | undefined
 }
 
 /** A number to add. */

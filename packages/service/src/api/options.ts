@@ -143,6 +143,8 @@ export interface OpenOptions {
   readonly shutdownMillis?: number | undefined
   /** Live numbers that this process takes at most, 1 to 100,000, where it shares them; as many as its memory allows when left out. */
   readonly maxNumbers?: number | undefined
+  /** Days after their end that messages are erased, 1 to 3,650; kept when left out. A workspace's own `retentionDays` may be lower. */
+  readonly retentionDays?: number | undefined
   /** How requests reach `handler`. */
   readonly http?: HandlerOptions | undefined
 }

@@ -53,6 +53,8 @@ export interface ComposedSettings {
   readonly attachmentBytes: number
   /** Bytes that media leave free on the disk; null for 1 GiB or 5 % of it, the smaller of both. */
   readonly diskReserve: number | null
+  /** Days after their end that messages are erased, in every workspace; null to keep them. */
+  readonly retentionDays: number | null
   /**
    * How long a stopping worker waits for what transports and receivers have in their hands, in real
    * milliseconds; the core's own bound when left out.

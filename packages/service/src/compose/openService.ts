@@ -4,6 +4,7 @@
  */
 import {
   AttachmentBytes,
+  RetentionDays,
   NumberOwnership,
   OlderSecretsKeys,
   PublicUrl,
@@ -178,7 +179,7 @@ const secretsKeyKind: SecretKind = {
 
 /** What everything stands on: ids, real time, and what links and customers' addresses may be. */
 const layerGround = (
-  { allowPrivateTargets, attachmentBytes, stopMillis }: ComposedSettings,
+  { allowPrivateTargets, attachmentBytes, retentionDays, stopMillis }: ComposedSettings,
   publicUrl: string,
 ) =>
   Layer.mergeAll(
@@ -189,6 +190,7 @@ const layerGround = (
     Layer.succeed(OutboundRule, { allowPrivate: allowPrivateTargets }),
     Layer.succeed(PublicUrl, publicUrl),
     Layer.succeed(AttachmentBytes, attachmentBytes),
+    Layer.succeed(RetentionDays, retentionDays),
     Layer.succeed(WorkerName, `${hostname()}-${process.pid}`),
   )
 

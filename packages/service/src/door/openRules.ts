@@ -1,5 +1,5 @@
 /** What the options of `open` must be: all of it is looked at before anything is made. */
-import { parseSecretsKeys, secretsKeyRule } from "@messaging-service/core"
+import { parseSecretsKeys, retentionDaysMost, secretsKeyRule } from "@messaging-service/core"
 import type {
   HandlerOptions,
   LiveSettings,
@@ -135,5 +135,6 @@ export const openRules: Rule = fields<OpenOptions>({
   worker: trueOrFalse,
   shutdownMillis: millis,
   maxNumbers: wholeNumber(1, mostNumbers),
+  retentionDays: wholeNumber(1, retentionDaysMost),
   http,
 })

@@ -170,7 +170,7 @@ export const settingsOf = Effect.fnUntraced(function* (
     if (unfit !== undefined) return yield* unfit
     yield* inHandler
   }
-  const { egress, maxNumbers = null, secretsKey } = options
+  const { egress, maxNumbers = null, retentionDays = null, secretsKey } = options
   const kept = storeOf(options, isOnEdge)
   yield* checkedSchema(kept.store)
   return {
@@ -185,6 +185,7 @@ export const settingsOf = Effect.fnUntraced(function* (
     callsByFetch: isOnEdge,
     attachmentBytes: sharedResources.attachmentBytes.share.most,
     diskReserve: null,
+    retentionDays,
     stopMillis: options.shutdownMillis ?? shutdownMillis,
   }
 })

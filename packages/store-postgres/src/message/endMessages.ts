@@ -65,7 +65,7 @@ export const changeColumns = columnsOf({
 } satisfies FieldsOf<MessageChange>)
 
 /** What an `update messages m` sets from the changes `s`. */
-export const setEnd: string = listed(endColumns, (name) => `${name} = s.${name}`)
+export const setEnd: string = `${listed(endColumns, (name) => `${name} = s.${name}`)}, ended_at = s.event_at`
 
 /** What it returns of them, beside the message itself, for the parts of `announce`. */
 export const returnedReports: string = `${listed(reportColumns, (name) => `s.${name}`)}, s.place`
@@ -242,8 +242,8 @@ export const insertRefusedMessage = sqlFunction(
       return;
     end if;
 
-    insert into messages (allowance_taken, refused, ${listed(refusedColumns)})
-    values (false, true, ${listed(refusedColumns, (name) => `m_${name}`)});
+    insert into messages (allowance_taken, refused, ended_at, ${listed(refusedColumns)})
+    values (false, true, p_event_at, ${listed(refusedColumns, (name) => `m_${name}`)});
 
     return query
     with ended as (

@@ -24,6 +24,7 @@ import { endpointFunctions } from "../webhook/changeEndpoints.ts"
 import { callbackPlaces, dueCallbackLanes } from "../webhook/claimShares.ts"
 import { takeOverCallbacks } from "../webhook/queueDeliveries.ts"
 import { settleAndClaimDeliveries } from "../webhook/settleAndClaimDeliveries.ts"
+import { erasureFunctions } from "../workspace/PostgresErasure.ts"
 import { deleteWorkspace } from "../workspace/PostgresWorkspaces.ts"
 import { initial } from "./0001_initial.ts"
 import { webhooks } from "./0002_webhooks.ts"
@@ -52,6 +53,7 @@ import { pausesBehind } from "./0024_pauses_behind.ts"
 import { arrivals } from "./0025_arrivals.ts"
 import { disabledWorkspaces } from "./0027_disabled_workspaces.ts"
 import { eventsById } from "./0029_events_by_id.ts"
+import { retention } from "./0035_retention.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -83,6 +85,7 @@ export const migrations: ReadonlyArray<Migration> = [
   arrivals,
   disabledWorkspaces,
   eventsById,
+  retention,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [
@@ -109,6 +112,7 @@ export const functions: ReadonlyArray<SqlFunction> = [
   giveUpLinking,
   ...endpointFunctions,
   deleteWorkspace,
+  ...erasureFunctions,
   revokeKey,
   holdClaim,
   finishClaim,

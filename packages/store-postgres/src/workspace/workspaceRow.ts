@@ -6,6 +6,7 @@ import {
   columnsOf,
   declared,
   instant,
+  integer,
   millis,
   selected,
   text,
@@ -43,6 +44,7 @@ export const writtenColumns = columnsOf({
     (workspace: Pick<Workspace, "plan">) => workspace.plan ?? noPlan,
     columnsOf(planFields),
   ),
+  retentionDays: { retention_days: integer((workspace) => workspace.retentionDays) },
   createdAt: { created_at: instant((workspace) => workspace.createdAt) },
 } satisfies FieldsOf<NewWorkspace>)
 
@@ -88,6 +90,7 @@ export const toWorkspace = (row: WorkspaceRow): Workspace => ({
           maxNumbers: numberOrNull(row.w_plan_max_numbers),
           mediaStorageBytes: Number(row.w_plan_media_storage_bytes),
         },
+  retentionDays: row.w_retention_days,
   createdAt: row.w_created_at.getTime(),
   deletedAt: millis(row.w_deleted_at),
 })

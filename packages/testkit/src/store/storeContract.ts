@@ -8,6 +8,7 @@ import type { AllStores } from "../AllStores.ts"
 import { attachmentRaces, attachments } from "./contract/attachments.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
+import { erasure } from "./contract/erasure.ts"
 import { callbacks } from "./contract/callbacks.ts"
 import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
 import { deliveries } from "./contract/deliveries.ts"
@@ -98,6 +99,7 @@ const topics = {
   deliveries,
   "lanes of deliveries": deliveryLanes,
   "delivery log": deliveryLog,
+  erasure,
   callbacks,
   "callbacks of connections": connectionCallbacks,
   reminders,

@@ -47,6 +47,7 @@ export const workspaces: Topic = (it) => {
           maxNumbers: 3,
           mediaStorageBytes: 5_000_000_000,
         },
+        retentionDays: 30,
         createdAt: noon + 1,
       }
       const workspace = yield* store.insert(given, admitsNone)
@@ -80,6 +81,7 @@ export const workspaces: Topic = (it) => {
     accountDisabled: false,
     apiV2Enabled: true,
     plan: aPlan(5),
+    retentionDays: null,
     createdAt: noon,
   })
   const aWanted = (phone: string): WantedNumber => ({

@@ -1,0 +1,84 @@
+/**
+ * What is erased, and when: ended messages after their workspace's retention, and everything of a
+ * deleted workspace. Rules decide here; the port finds the rows and deletes them, at most 500 in a
+ * statement. Housekeeping runs it.
+ */
+import { Clock, Context, Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { WorkspaceId } from "../Ids.ts"
+import { dayMillis } from "../request/RateWindow.ts"
+import type { Workspace } from "./Workspace.ts"
+
+/** Days that a retention may last. */
+export const retentionDaysMost = 3_650
+
+/** Rows that one statement erases at most, so that none holds locks for long. */
+export const erasedAtOnce = 500
+
+/** `RETENTION_DAYS`: the retention of every workspace; null keeps messages until their workspace ends. */
+export const RetentionDays = Context.Reference<number | null>("core/RetentionDays", {
+  defaultValue: () => null,
+})
+
+/** The days that hold for a workspace: the lower of the service's and its own. Null: no limit. */
+export const retentionDaysOf = (service: number | null, own: number | null): number | null =>
+  service === null || own === null ? (service ?? own) : Math.min(service, own)
+
+/** What a round of housekeeping needs to know of a workspace. */
+export type RetainedWorkspace = Pick<Workspace, "id" | "retentionDays" | "deletedAt">
+
+/** Which messages of a workspace go, with their events and the log of their deliveries. */
+export interface EndedBefore {
+  readonly workspaceId: WorkspaceId
+  /** Epoch milliseconds; what ended then or later stays. */
+  readonly endedBefore: number
+}
+
+/** What of a workspace has outlived its retention; null where nothing is to go. */
+export const outlived = (
+  workspace: RetainedWorkspace,
+  service: number | null,
+  now: number,
+): EndedBefore | null => {
+  const days = retentionDaysOf(service, workspace.retentionDays)
+  if (days === null) return null
+  return { workspaceId: workspace.id, endedBefore: now - days * dayMillis }
+}
+
+export class ErasureStore
+  extends /*#__PURE__*/ Context.Service<
+    ErasureStore,
+    {
+      /** By ascending id, those above `after`. Deleted workspaces that are erased are left out. */
+      workspaces(
+        after: number,
+        limit: number,
+      ): Effect.Effect<ReadonlyArray<RetainedWorkspace>, StoreUnavailable>
+      /**
+       * Erases, of each workspace, the messages that ended before its moment, the events made and the
+       * deliveries attempted before it. An event that is still to be delivered stays until a later call.
+       */
+      eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
+    }
+  >()("core/ErasureStore") {}
+
+/** Workspaces that are looked at together. */
+const together = 500
+
+/** One round. */
+export const makeErasure = Effect.gen(function* () {
+  const store = yield* ErasureStore
+  const service = yield* RetentionDays
+  return Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    let after = 0
+    for (;;) {
+      const workspaces = yield* store.workspaces(after, together)
+      const ended = workspaces.flatMap((workspace) => outlived(workspace, service, now) ?? [])
+      if (ended.length > 0) yield* store.eraseEnded(ended)
+      const last = workspaces.at(-1)
+      if (last === undefined || workspaces.length < together) return
+      after = last.id
+    }
+  })
+})
