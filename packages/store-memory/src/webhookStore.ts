@@ -32,8 +32,8 @@ const redeliverable = (
   { endpoint, log }: EndpointRow,
   eventId: EventId,
 ): FrozenEvent | undefined => {
-  const event = tables.outbox.findLast((each) => each.eventId === eventId)
-  if (event === undefined) {
+  const event = tables.outbox.findLast((each) => each?.eventId === eventId) ?? null
+  if (event === null) {
     return log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")?.event
   }
   const { body, type } = event

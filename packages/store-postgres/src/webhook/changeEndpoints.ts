@@ -205,7 +205,9 @@ export const redeliverEvent = sqlFunction(
     from outbox o
     join webhook_endpoints e on e.id = p_id
     where o.event_id = p_event_id
-      and ${canBeRedelivered("o", "e")};
+      and ${canBeRedelivered("o", "e")}
+    -- Its erasure waits, and then sees this delivery.
+    for key share of o;
     if not found then
       -- Index webhook_attempts_by_event. A ping is in no outbox; its attempts keep its body.
       select null::bigint as outbox_id, a.type, a.body

@@ -108,13 +108,19 @@ export const eraseMessages = walk("erase_messages", {
     where m.id = any (v_ids);`,
 })
 
-// Index outbox_by_workspace. One look at what is to be delivered tells which of them must stay.
+// Index outbox_by_workspace. One look at what is to be delivered tells which of them must stay. By
+// then they are locked: a redelivery locks its event too, so it is seen here or finds the event gone.
 export const eraseEvents = walk("erase_events", {
   rows: `select r.id, r.created_at as made_at, r.created_at < p_before[p_list] as erasable
         from outbox r
         where r.workspace_id = p_owner[p_list]
           and r.id > p_after`,
   erase: `if cardinality(v_ids) > 0 then
+      perform
+      from outbox o
+      where o.id = any (v_ids)
+      order by o.id
+      for update;
       delete from outbox o
       where o.id = any (v_ids)
         and o.id <> all (array(

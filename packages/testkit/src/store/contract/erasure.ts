@@ -201,10 +201,11 @@ export const erasure: Topic = (it) => {
       const plain = yield* aWorkspace()
       const limited = yield* aWorkspace({ retentionDays: 3 })
       const deleted = yield* aWorkspace()
-      yield* workspaces.update(plain.id, () => ({
-        change: { retentionDays: 30 },
-        admits: admitsAll,
-      }))
+      yield* workspaces.update(
+        plain.id,
+        () => ({ change: { retentionDays: 30 }, admits: admitsAll }),
+        era,
+      )
       yield* workspaces.delete(deleted.id, era)
       const found = yield* store.workspaces(plain.id - 1, 3)
       assert.deepStrictEqual(found, [
