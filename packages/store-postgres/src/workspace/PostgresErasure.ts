@@ -91,7 +91,7 @@ const endedAt = (message: string): string =>
           ))`
 
 // Index messages_by_workspace. What a simulated phone shows of a message goes with it.
-export const eraseMessages = walk("erase_messages", {
+const eraseMessages = walk("erase_messages", {
   rows: `select
           r.id, r.created_at as made_at,
           r.state <> 'waiting' and ${endedAt("r")} < p_before[p_list] as erasable
@@ -110,7 +110,7 @@ export const eraseMessages = walk("erase_messages", {
 
 // Index outbox_by_workspace. One look at what is to be delivered tells which of them must stay. By
 // then they are locked: a redelivery locks its event too, so it is seen here or finds the event gone.
-export const eraseEvents = walk("erase_events", {
+const eraseEvents = walk("erase_events", {
   rows: `select r.id, r.created_at as made_at, r.created_at < p_before[p_list] as erasable
         from outbox r
         where r.workspace_id = p_owner[p_list]
@@ -142,10 +142,10 @@ const attemptsBy = (column: string) => ({
 })
 
 // Index webhook_attempts_by_endpoint.
-export const eraseAttempts = walk("erase_attempts", attemptsBy("endpoint_id"))
+const eraseAttempts = walk("erase_attempts", attemptsBy("endpoint_id"))
 
 // Index webhook_attempts_of_callbacks.
-export const eraseCallbackAttempts = walk("erase_callback_attempts", attemptsBy("workspace_id"))
+const eraseCallbackAttempts = walk("erase_callback_attempts", attemptsBy("workspace_id"))
 
 interface PlaceRow {
   readonly next_list: number
