@@ -3085,7 +3085,7 @@ export interface LastRun {
 }
 export interface Media {
     readonly media_id: number | null;
-    /** @description Of a stored file: works for 26 hours. */
+    /** @description Of a stored file: works for 26 hours; null once the file is gone. */
     readonly url: string | null;
     /** @enum {string|null} */
     readonly type: "image" | "file" | null;
@@ -3101,7 +3101,7 @@ export interface MediaFile {
     readonly mime_type: string;
     /** @description Bytes. */
     readonly size: number;
-    /** @description Works for 26 hours; a fresh one with each answer. */
+    /** @description Works for 26 hours from the answer on; two answers within a second may carry the same one. */
     readonly url: string;
     /**
      * Format: date-time

@@ -64,6 +64,7 @@ export {
   fileStates,
   fitsRoom,
   isFileEnded,
+  isFileThere,
   isUnneeded,
   roomOf,
   sweptTo,

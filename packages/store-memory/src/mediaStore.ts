@@ -2,6 +2,7 @@
 import {
   fitsRoom,
   isFileEnded,
+  isFileThere,
   isUnneeded,
   roomOf,
   sweptTo,
@@ -131,6 +132,14 @@ export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => 
     if (row.state === "reserved" || row.state === "discarded") return null
     return { file: row.file, deleted: row.state === "deleted" }
   },
+
+  missing: (ids) =>
+    new Set(
+      ids.filter((id) => {
+        const row = tables.media.get(id)
+        return row === undefined || !isFileThere(row.state)
+      }),
+    ),
 
   delete: (workspaceId, mode, id) => {
     const row = keptRow(tables, workspaceId, mode, id)

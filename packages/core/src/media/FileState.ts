@@ -2,7 +2,8 @@
  * What becomes of a media file: the states of its record, the room that it takes of its workspace's, and
  * when the sweep ends it.
  */
-import type { MediaFile } from "./Media.ts"
+import type { MediaId } from "../Ids.ts"
+import type { MediaFile, MediaReference } from "./Media.ts"
 
 /**
  * A file of the directory is `reserved` until its bytes are in their place, then `kept`; one that belongs
@@ -26,6 +27,13 @@ export const roomOf = (state: FileState): "directory" | "attachments" | null => 
 /** Whether a file has room beside the bytes that are used. */
 export const fitsRoom = (used: number, size: number, limitBytes: number): boolean =>
   used + size <= limitBytes
+
+/** The id of the stored file that a message refers to; null where it refers to none. */
+export const storedFileOf = (media: MediaReference | null): MediaId | null =>
+  media === null ? null : (media.mediaId ?? media.attachmentId)
+
+/** Whether the files in that state can be read by those who refer to them. */
+export const isFileThere = (state: FileState): boolean => state === "kept" || state === "attached"
 
 /** What an attachment's sweep goes by. */
 export interface AttachmentStanding {

@@ -29,12 +29,17 @@ export interface MediaReference {
   /** Null when neither the request nor the link's ending tells: settled at send time. */
   readonly type: MediaType | null
   readonly fileName: string | null
+  /** Whether its stored file is gone: looked up for what is shown, never kept. */
+  readonly isMissing?: boolean
 }
 
 /** `media` of a message or a reminder, as answers show it: each field null when it is unknown. */
 export const MediaReferenceJson = Schema.Struct({
   media_id: Schema.NullOr(IdJson),
-  url: described(Schema.NullOr(Schema.String), "Of a stored file: works for 26 hours."),
+  url: described(
+    Schema.NullOr(Schema.String),
+    "Of a stored file: works for 26 hours; null once the file is gone.",
+  ),
   type: Schema.NullOr(Schema.Literals(mediaTypes)),
   file_name: Schema.NullOr(Schema.String),
 }).annotate({ identifier: "Media" })
@@ -173,6 +178,8 @@ export class MediaStore extends Context.Service<
       { readonly file: MediaFile; readonly deleted: boolean } | null,
       StoreUnavailable
     >
+    /** Those of the files that are not there (any more): in no directory, and attached to no message. */
+    missing(ids: ReadonlyArray<MediaId>): Effect.Effect<ReadonlySet<MediaId>, StoreUnavailable>
     /** Takes a file out of the directory: its room is free again, its bytes are left over. */
     delete(
       workspaceId: WorkspaceId,

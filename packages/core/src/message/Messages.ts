@@ -6,11 +6,14 @@ import { Clock, Context, Effect, Layer, Result } from "effect"
 import { OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure, Refusal } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../Ids.ts"
 import type { MessageId } from "../Ids.ts"
 import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
+import { MediaStore } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
+import { markMissingFiles } from "../media/missingFiles.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { makeCursors } from "../request/Page.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
@@ -89,6 +92,7 @@ export class Messages extends Context.Service<
       const acceptor = yield* makeAcceptor
       const cursors = yield* makeCursors
       const { link } = yield* MediaLinks
+      const markMissing = markMissingFiles(yield* MediaStore)
       const rule = yield* OutboundRule
       const plainParser = sendRequestParser(rule)
       const attachedParser = sendRequestParser(rule, true)
@@ -174,6 +178,10 @@ export class Messages extends Context.Service<
       const find = (caller: Permitted, id: MessageId | undefined) =>
         findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
 
+      /** Without a link to a file that is gone. */
+      const marked = (message: Message): Effect.Effect<Message, StoreUnavailable> =>
+        Effect.map(markMissing([message]), ([shown = message]) => shown)
+
       const notCancellable = (message: Message, now: number) =>
         refuse("not_cancellable", { details: { status: statusAt(message, now) } })
 
@@ -206,7 +214,7 @@ export class Messages extends Context.Service<
         get: Effect.fn("Messages.get")(function* (given, id) {
           const caller = yield* permit(given, "getMessage")
           const { message } = yield* find(caller, id)
-          return message
+          return yield* marked(message)
         }),
         list: Effect.fn("Messages.list")(function* (given, query) {
           const caller = yield* permit(given, "listMessages")
@@ -217,7 +225,9 @@ export class Messages extends Context.Service<
           const binding = ["messages", workspaceId, mode, restriction, ...filters]
           const now = yield* Clock.currentTimeMillis
           return yield* cursors.page(request, binding, (page) =>
-            store.list(scope, request.filter, page, now),
+            Effect.flatMap(store.list(scope, request.filter, page, now), ({ items, next }) =>
+              Effect.map(markMissing(items), (shown) => ({ items: shown, next })),
+            ),
           )
         }),
         cancel: Effect.fn("Messages.cancel")(function* (given, id) {
@@ -235,7 +245,7 @@ export class Messages extends Context.Service<
             // What is past its `expires_at` has expired, whether or not the sweep came by yet.
             const over = hasExpired(message, now)
             const trigger = over ? "expire" : "cancel"
-            const change = endMessage(message, { trigger }, eventId(ids), now, link)
+            const change = endMessage(yield* marked(message), { trigger }, eventId(ids), now, link)
             if (change === undefined) return yield* notCancellable(message, now)
             const ended = yield* store.end([change])
             if (!ended.has(message.id)) continue

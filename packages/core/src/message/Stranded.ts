@@ -6,7 +6,9 @@
 import { Clock, Effect } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../Ids.ts"
+import { MediaStore } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
+import { markMissingFiles } from "../media/missingFiles.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
@@ -20,9 +22,10 @@ export const makeStranded = Effect.gen(function* () {
   const ids = yield* Ids
   const wakeUp = yield* WakeUp
   const { link } = yield* MediaLinks
+  const markMissing = markMissingFiles(yield* MediaStore)
   /** Cancels one batch; returns how many it cancelled. */
   const cancelSome = Effect.gen(function* () {
-    const messages = yield* store.stranded(batch)
+    const messages = yield* markMissing(yield* store.stranded(batch))
     const now = yield* Clock.currentTimeMillis
     const changes = messages.flatMap(
       (message) => endMessage(message, { trigger: "cancel" }, eventId(ids), now, link) ?? [],

@@ -1,4 +1,5 @@
 /** How a Message is shown. Without schemas, so that an import of it costs no more than it says. */
+import { storedFileOf } from "../media/FileState.ts"
 import type { MediaLink } from "../media/MediaLinks.ts"
 import type { Recipient } from "../recipient/Recipient.ts"
 import { formatInstant, instantOrNull } from "../time/Instant.ts"
@@ -22,8 +23,8 @@ const recipientJson = (recipient: Recipient): MessageJson["to"] => {
 }
 
 /**
- * A stored file shows a link that works for 26 hours; a customer's own link is passed on as it is. An
- * attachment has no id that a request could name.
+ * A stored file shows a link that works for 26 hours, or none when it is gone; a customer's own link is
+ * passed on as it is. An attachment has no id that a request could name.
  */
 const mediaJson = (
   { foundMediaType, media }: Pick<Message, "foundMediaType" | "media">,
@@ -31,10 +32,12 @@ const mediaJson = (
   link: MediaLink,
 ) => {
   if (media === null) return null
-  const stored = media.mediaId ?? media.attachmentId
+  const stored = storedFileOf(media)
+  const linked = () => (stored === null ? media.url : link(stored, media.fileName, now))
+  const url = media.isMissing === true ? null : linked()
   return {
     media_id: media.mediaId,
-    url: stored === null ? media.url : link(stored, media.fileName, now),
+    url,
     type: media.type ?? foundMediaType,
     file_name: media.fileName,
   }

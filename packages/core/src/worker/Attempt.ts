@@ -5,8 +5,10 @@
 import { Clock, Effect } from "effect"
 import { Ids, eventId } from "../Ids.ts"
 import type { MediaType } from "../media/contentType.ts"
+import { MediaStore } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
+import { markMissingFiles } from "../media/missingFiles.ts"
 import { OutgoingMediaSource } from "../media/OutgoingMediaSource.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
@@ -59,6 +61,7 @@ export const makeAttempt = Effect.gen(function* () {
   const { link } = yield* MediaLinks
   const numbers = yield* Numbers
   const sources = yield* OutgoingMediaSource
+  const markMissing = markMissingFiles(yield* MediaStore)
   const transports = {
     whatsapp: yield* WhatsAppTransport,
     telegram: yield* TelegramTransport,
@@ -83,6 +86,15 @@ export const makeAttempt = Effect.gen(function* () {
       change,
     }
   }
+
+  /** What ends unsent shows no link to a file that is gone. Where the store is silent, the link stays. */
+  const marked = (claimed: ClaimedMessage, { trigger }: Ending): Effect.Effect<ClaimedMessage> =>
+    trigger === "send_succeeded"
+      ? Effect.succeed(claimed)
+      : markMissing([claimed.message]).pipe(
+          Effect.map(([message = claimed.message]) => ({ ...claimed, message })),
+          Effect.orElseSucceed(() => claimed),
+        )
 
   const again = (
     { lease, message, number }: ClaimedMessage,
@@ -158,7 +170,7 @@ export const makeAttempt = Effect.gen(function* () {
     const { dropsCopies } = transports[claimed.number.platform]
     const started = yield* Clock.currentTimeMillis
     const ending = lastCheck(claimed, dropsCopies, started)
-    if (ending !== undefined) return settlement(claimed, ending, started)
+    if (ending !== undefined) return settlement(yield* marked(claimed, ending), ending, started)
     const { media } = claimed.message
     const { mediaType, outcome } = yield* (
       media === null
@@ -177,7 +189,8 @@ export const makeAttempt = Effect.gen(function* () {
     const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
     const aftermath = aftermathOf(claimed, outcome, now)
     if (verdict._tag === "End") {
-      return settlement(claimed, verdict.ending, now, aftermath, mediaType)
+      const shown = yield* marked(claimed, verdict.ending)
+      return settlement(shown, verdict.ending, now, aftermath, mediaType)
     }
     const notBefore = verdict.notBefore ?? aftermath.notBefore
     return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)

@@ -4,7 +4,9 @@
  */
 import { Clock, Effect } from "effect"
 import { Ids, eventId } from "../Ids.ts"
+import { MediaStore } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
+import { markMissingFiles } from "../media/missingFiles.ts"
 import type { Message, MessageError } from "../message/Message.ts"
 import { endMessage } from "../message/MessageChange.ts"
 import type { Ending } from "../message/MessageChange.ts"
@@ -28,11 +30,12 @@ const makeEndingLoop = (
     const store = yield* MessageStore
     const ids = yield* Ids
     const { link } = yield* MediaLinks
+    const markMissing = markMissingFiles(yield* MediaStore)
     const wakeUp = yield* WakeUp
     const context = yield* Effect.context<WakeUp | WorkStatus>()
     const runOnce = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const messages = yield* store[due](now, batch)
+      const messages = yield* markMissing(yield* store[due](now, batch))
       const changes = messages.flatMap(
         (message) => endMessage(message, endingOf(message), eventId(ids), now, link) ?? [],
       )

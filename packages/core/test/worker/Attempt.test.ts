@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { Ids } from "../../src/Ids.ts"
 import type { MediaId } from "../../src/Ids.ts"
+import { MediaStore } from "../../src/media/Media.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { LinksBusy } from "../../src/media/LinkDownload.ts"
@@ -80,6 +81,7 @@ describe("an attempt", () => {
           Layer.succeed(WhatsAppTransport, transport("whatsapp")),
           Layer.succeed(TelegramTransport, transport("telegram")),
           Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),
+          Layer.mock(MediaStore, { missing: () => Effect.succeed(new Set()) }),
           Layer.mock(Numbers, {
             connectionChanged: (...change) =>
               Effect.sync(() => {

@@ -27,7 +27,10 @@ import { DateTime, DoneAnswer, done, routeV1, succeeded, successV1 } from "./Rou
 const FileV1 = Schema.Struct({
   id: described(Schema.Int, "The `media_id` of version 2."),
   file_name: Schema.String,
-  file_url: described(Schema.String, "Works for 26 hours; a fresh one with each answer."),
+  file_url: described(
+    Schema.String,
+    "Works for 26 hours from the answer on; two answers within a second may carry the same one.",
+  ),
   file_type: Schema.Literals(mediaTypes),
   file_size: described(Schema.Int, "Bytes."),
   mime_type: described(Schema.String, "Found from the content."),

@@ -36,7 +36,10 @@ const MediaFileJson = Schema.Struct({
     "Found from the content; of text, whose content does not tell it, from the ending of the name.",
   ),
   size: described(Schema.Int, "Bytes."),
-  url: described(Schema.String, "Works for 26 hours; a fresh one with each answer."),
+  url: described(
+    Schema.String,
+    "Works for 26 hours from the answer on; two answers within a second may carry the same one.",
+  ),
   created_at: TimeJson,
 }).annotate({ identifier: "MediaFile" })
 

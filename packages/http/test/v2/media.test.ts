@@ -319,6 +319,45 @@ layer(layerService())("a message with a stored file", (it) => {
     }),
   )
 
+  it.effect(
+    "that is deleted has no link any more, in messages and in events made from then on",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* aSender()
+        const file = yield* upload(token)
+        const media = { media_id: file.id, type: "image", file_name: "photo.png" }
+        const sends = (fields: Readonly<Record<string, unknown>>) =>
+          send(token, { media: { media_id: file.id }, ...fields })
+        const sent = yield* sends({})
+        yield* settle
+        const late = yield* sends({ send_at: "2031-01-01T00:00:00Z" })
+        const cancelled = yield* sends({ send_at: "2032-01-01T00:00:00Z" })
+        yield* remove(token, file.id)
+        const gone = { ...media, url: null }
+        assert.deepStrictEqual<unknown>((yield* message(token, sent.id))["media"], gone)
+        const page = bodyOf<PageBody<MessageBody>>(yield* get(token, "/api/v2/messages"), 200)
+        assert.deepStrictEqual<unknown>(
+          page.data.map((each) => each["media"]),
+          page.data.map(() => gone),
+        )
+        const path = `/api/v2/messages/${cancelled.id}`
+        const { socket } = yield* Doors
+        const answer = yield* socket.call({ method: "DELETE", path, token })
+        assert.deepStrictEqual<unknown>(bodyOf<MessageBody>(answer, 200)["media"], gone)
+        yield* TestClock.setTime(Date.UTC(2031, 0, 1))
+        yield* settle
+        const events = yield* Outbox.use((outbox) => outbox.read(0, 1000))
+        for (const [{ id }, type] of [
+          [late, "message.failed"],
+          [cancelled, "message.cancelled"],
+        ] as const) {
+          const event = events.find((each) => each.messageId === id)
+          assert.strictEqual(event?.type, type)
+          assert.deepStrictEqual(JSON.parse(event?.body ?? "").data.message.media, gone)
+        }
+      }),
+  )
+
   it.effect("of the other mode or another workspace is media_not_found, 422", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()

@@ -25,7 +25,7 @@ export interface MediaFile {
   readonly mimeType: string
   /** Bytes. */
   readonly size: number
-  /** Link to it, which `handler` serves; it works for 26 hours, and each answer has a fresh one. */
+  /** Link to it, which `handler` serves; it works for 26 hours from the answer on. */
   readonly url: string
   /** When it was uploaded. */
   readonly createdAt: Date

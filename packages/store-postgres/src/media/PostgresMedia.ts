@@ -1,5 +1,5 @@
 /** The records of media files, and what they take of their workspace's storage. */
-import type { MediaFile, MediaStore } from "@messaging-service/core/ports"
+import type { MediaFile, MediaId, MediaStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {
@@ -76,6 +76,19 @@ select ${fileColumns("m")}, m.state = 'deleted' as deleted
 from media_files m
 where m.id = $id
   and m.state in ('kept', 'attached', 'deleted')`
+
+/** The core's `isFileThere`. */
+export const isFileThere = (file: string): string => `${file}.state in ('kept', 'attached')`
+
+const missingFiles = statement("media.missing", given({ ids: bigints }))`
+select asked.id
+from unnest($ids::bigint[]) asked (id)
+where not exists (
+  select
+  from media_files m
+  where m.id = asked.id
+    and ${isFileThere("m")}
+)`
 
 // Index messages_with_attachment.
 const detachFile = statement("media.detach", given({ id: bigint }))`
@@ -290,6 +303,11 @@ export const mediaStore = (database: DatabaseService): typeof MediaStore.Service
       file: toFile(row),
       deleted: row.deleted,
     })),
+  missing: (ids) =>
+    Effect.map(
+      missingFiles.rows<{ readonly id: bigint }>(database, { ids }),
+      (rows) => new Set(rows.map(({ id }) => Number(id) as MediaId)),
+    ),
   delete: (workspaceId, mode, id) => deleteFile.first(database, { workspaceId, mode, id }, toFile),
   attach: (file, limitBytes) =>
     Effect.map(attach.rows<ReservationRow>(database, { file, limitBytes }), toReservation),

@@ -4,6 +4,7 @@ import {
   fileStates,
   fitsRoom,
   isFileEnded,
+  isFileThere,
   isRunForgotten,
   isUnneeded,
   roomOf,
@@ -103,7 +104,7 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     compare("swept files", {
       rows: { m: "media_files", q: "(reserved_before timestamptz)" },
       tables: ["workspaces"],
-      sql: `json_build_array(${sql.sweptTo("m", "q.reserved_before")}, ${sql.isFileEnded("m")})`,
+      sql: `json_build_array(${sql.sweptTo("m", "q.reserved_before")}, ${sql.isFileEnded("m")}, ${sql.isFileThere("m")})`,
       draw: Effect.gen(function* () {
         const { isOfDeleted, row } = yield* aWorkspace
         const state = yield* draw.from(fileStates)
@@ -114,7 +115,11 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
             q: { reserved_before: iso(reservedBefore) },
             workspaces: [row],
           },
-          core: [sweptTo({ state, createdAt, isOfDeleted }, reservedBefore), isFileEnded(state)],
+          core: [
+            sweptTo({ state, createdAt, isOfDeleted }, reservedBefore),
+            isFileEnded(state),
+            isFileThere(state),
+          ],
         }
       }),
     }),

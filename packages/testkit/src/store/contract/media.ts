@@ -96,6 +96,23 @@ export const media: Topic = (it) => {
     }),
   )
 
+  it.effect("a file is missing once it is deleted, and before it is in the directory", () =>
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const workspace = yield* aWorkspace()
+      const [kept, deleted] = [
+        yield* aMediaFile(workspace.id),
+        yield* aMediaFile(workspace.id, { mode: "test" }),
+      ]
+      const uncommitted = yield* reserved(workspace.id)
+      const missing = store.missing([kept.id, deleted.id, uncommitted, anUnknownId])
+      assert.deepStrictEqual(yield* missing, new Set([uncommitted, anUnknownId]))
+      yield* remove(workspace.id, deleted.id, "test")
+      assert.deepStrictEqual(yield* missing, new Set([deleted.id, uncommitted, anUnknownId]))
+      assert.deepStrictEqual(yield* store.missing([]), new Set())
+    }),
+  )
+
   it.effect("a deletion frees the file's room at once; it happens once, in its own mode", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
