@@ -1,7 +1,7 @@
 /** The collections that the tables are made of, and the form of what works on them. */
 import { pageOf } from "@messaging-service/core/ports"
 import type { PageOf, PageQuery } from "@messaging-service/core/ports"
-import type { Effect } from "effect"
+import { Effect } from "effect"
 
 const longestChunk = 512
 
@@ -165,25 +165,99 @@ export class ErasableTable<Id extends number, Row> {
   }
 }
 
-/** A page of what rows hold that stand in the order of their ids: the newest first, of those shown. */
+/** Rows that one step looks at, at most: then everything else in the process has its turn. */
+const rowsPerStep = 1000
+
+/** Visits every row, in steps. What is added meanwhile is visited too. */
+export const visitInSteps = <Row>(
+  rows: Iterable<Row>,
+  visit: (row: Row) => void,
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let left = rowsPerStep
+    for (const row of rows) {
+      if (left === 0) {
+        yield* Effect.yieldNow
+        left = rowsPerStep
+      }
+      left--
+      visit(row)
+    }
+  })
+
+/** What is made of the rows for which that is not null, in their order, found in steps. */
+export const collectInSteps = <Row, A>(
+  rows: Iterable<Row>,
+  make: (row: Row) => A | null,
+): Effect.Effect<ReadonlyArray<A>> =>
+  Effect.suspend(() => {
+    const found: Array<A> = []
+    return Effect.as(
+      visitInSteps(rows, (row) => {
+        const made = make(row)
+        if (made !== null) found.push(made)
+      }),
+      found,
+    )
+  })
+
+/**
+ * Visits rows that stand in the order of their ids from `start` down, in steps, until the visit says that
+ * it was enough. A row that is taken out meanwhile makes it miss no other.
+ */
+const visitDownwards = <Row>(
+  rows: ReadonlyArray<Row>,
+  start: number,
+  idOf: (row: Row) => number,
+  visit: (row: Row) => boolean,
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let left = rowsPerStep
+    for (let index = start; index >= 0; index--) {
+      const row = rows[index] as Row
+      if (left === 0) {
+        yield* Effect.yieldNow
+        left = rowsPerStep
+        if (rows[index] !== row) {
+          const id = idOf(row)
+          index = turningPoint(rows, (other) => idOf(other) <= id)
+          continue
+        }
+      }
+      left--
+      if (visit(row)) return
+    }
+  })
+
+/**
+ * A page of what rows hold that stand in the order of their ids: the newest first, of those shown. A filter
+ * that few rows pass looks at many, so it looks in steps.
+ */
 export const newestFirst = <Row, A extends { readonly id: number }>(
   rows: ReadonlyArray<Row>,
   { before, limit }: PageQuery,
   itemOf: (row: Row) => A,
   isShown: (row: Row) => boolean = () => true,
-): PageOf<A> => {
-  const end = before === null ? rows.length : turningPoint(rows, (row) => itemOf(row).id < before)
-  const found: Array<A> = []
-  for (let index = end - 1; index >= 0 && found.length <= limit; index--) {
-    const row = rows[index] as Row
-    if (isShown(row)) found.push(itemOf(row))
-  }
-  return pageOf(found, limit)
-}
+): Effect.Effect<PageOf<A>> =>
+  Effect.suspend(() => {
+    const end = before === null ? rows.length : turningPoint(rows, (row) => itemOf(row).id < before)
+    const found: Array<A> = []
+    const visits = visitDownwards(
+      rows,
+      end - 1,
+      (row) => itemOf(row).id,
+      (row) => {
+        if (isShown(row)) found.push(itemOf(row))
+        return found.length > limit
+      },
+    )
+    return Effect.map(visits, () => pageOf(found, limit))
+  })
 
 /**
  * The operations of a port over the tables. Each is one synchronous step, which is what makes it
- * atomic; only one that may fail answers with an effect.
+ * atomic. Two kinds answer with an effect: what may fail, and what reads or tidies more rows than one
+ * step may look at, and needs no snapshot.
  */
 export type Steps<Port> = {
   readonly [Name in keyof Port]: Port[Name] extends (

@@ -6,6 +6,7 @@ import type {
   IdempotencyStore,
   KeyStanding,
 } from "@messaging-service/core/ports"
+import { visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import type { IdempotencyRow, Tables } from "./tables.ts"
 
@@ -75,9 +76,8 @@ const forgetVoid = (tables: Tables, now: number): void => {
 export const idempotencyStore = (tables: Tables): Steps<typeof IdempotencyStore.Service> => ({
   claim: (request, now) => claim(tables, request, now),
   release: (request) => releaseClaim(tables, request),
-  forgetVoid: (now) => {
-    for (const [key, row] of tables.idempotency) {
+  forgetVoid: (now) =>
+    visitInSteps(tables.idempotency, ([key, row]) => {
       if (isVoid(row, now)) tables.idempotency.delete(key)
-    }
-  },
+    }),
 })

@@ -19,7 +19,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { finishClaim, isLost } from "./idempotency.ts"
-import { newestFirst } from "./collections.ts"
+import { collectInSteps, newestFirst, visitInSteps } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 import type { MediaRow, Tables, WorkspaceRow } from "./tables.ts"
@@ -157,19 +157,20 @@ export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => 
     return true
   },
 
-  sweepAttachments: ({ now, unusedSince }) => {
-    for (const row of tables.media.rows) {
+  sweepAttachments: ({ now, unusedSince }) =>
+    visitInSteps(tables.media.rows, (row) => {
       if (row.state === "attached") sweepAttachment(tables, row, now, unusedSince)
-    }
-  },
+    }),
 
-  leftovers: ({ limit, reservedBefore }) => {
-    for (const row of tables.media.rows) endOld(tables, row, reservedBefore)
-    return tables.media.rows
-      .filter((row) => isFileEnded(row.state) && row.hasBytes)
-      .slice(0, limit)
-      .map(({ file }) => ({ id: file.id, storageKey: file.storageKey }))
-  },
+  leftovers: ({ limit, reservedBefore }) =>
+    Effect.map(
+      collectInSteps(tables.media.rows, (row) => {
+        endOld(tables, row, reservedBefore)
+        const { id, storageKey } = row.file
+        return isFileEnded(row.state) && row.hasBytes ? { id, storageKey } : null
+      }),
+      (found) => found.slice(0, limit),
+    ),
 
   removed: (ids) => {
     for (const id of ids) {
@@ -178,11 +179,10 @@ export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => 
     }
   },
 
-  forget: (createdBefore) => {
-    for (const row of tables.media.rows) {
+  forget: (createdBefore) =>
+    visitInSteps(tables.media.rows, (row) => {
       if (isFileEnded(row.state) && !row.hasBytes && row.file.createdAt < createdBefore) {
         row.forgotten = true
       }
-    }
-  },
+    }),
 })

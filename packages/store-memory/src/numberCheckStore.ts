@@ -17,7 +17,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
-import { newestFirst } from "./collections.ts"
+import { newestFirst, visitInSteps } from "./collections.ts"
 import { laneIn } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 import type { CheckRow, Tables } from "./tables.ts"
@@ -161,12 +161,11 @@ export const numberCheckStore = (tables: Tables): Steps<typeof NumberCheckStore.
     return true
   },
 
-  forget: (completedBefore) => {
-    for (const row of tables.checks.rows) {
+  forget: (completedBefore) =>
+    visitInSteps(tables.checks.rows, (row) => {
       const { completedAt } = row.check
-      if (completedAt === null || completedAt >= completedBefore) continue
+      if (completedAt === null || completedAt >= completedBefore) return
       row.forgotten = true
       row.results = []
-    }
-  },
+    }),
 })

@@ -15,8 +15,16 @@ import {
 import { controlLane } from "./laneQueue.ts"
 import { attemptOf } from "./linkingStore.ts"
 import { laneIn, laneOf } from "./tables.ts"
+import { turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import type { Tables } from "./tables.ts"
+
+/** How many of ascending times are in the window that ends at `now`. */
+const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: number): number => {
+  const end = turningPoint(times, (time) => time <= now)
+  const start = turningPoint(times, (time) => time <= now && !isInWindow(time, now, windowMillis))
+  return end - start
+}
 
 export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> => ({
   insert: (number, pacing = null) => {
@@ -80,8 +88,8 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
       number,
       changed,
       report: reported,
-      waiting: [...lane.waiting].filter((row) => row !== inFlight?.row).length,
-      sent: sentTimes.filter((time) => isInWindow(time, now, sendCap.windowMillis)).length,
+      waiting: lane.waiting.size - (inFlight === null ? 0 : 1),
+      sent: countInWindow(sentTimes, now, sendCap.windowMillis),
       lastSentAt: sentTimes.at(-1) ?? null,
       pause: control.pauses.first,
       isDisabled: isDisabled(lane),

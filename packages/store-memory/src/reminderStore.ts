@@ -11,7 +11,7 @@ import type {
 import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
-import { newestFirst } from "./collections.ts"
+import { newestFirst, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import type { ReminderRow, Tables } from "./tables.ts"
 
@@ -132,8 +132,8 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
 
   runs: (id, page) => newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => run),
 
-  forget: (before) => {
-    for (const row of tables.reminders.rows) {
+  forget: (before) =>
+    visitInSteps(tables.reminders.rows, (row) => {
       const latest = row.runs.at(-1)
       const removed = row.removedAt !== null
       row.runs = row.runs.filter(
@@ -141,6 +141,5 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
           !isRunForgotten({ ranAt: run.ranAt, isLatest: run === latest }, { removed }, before),
       )
       if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
-    }
-  },
+    }),
 })

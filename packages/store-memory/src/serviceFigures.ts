@@ -1,71 +1,100 @@
-/** `ServiceFigures` in memory: one walk over the lanes and one over the endpoints. */
+/**
+ * `ServiceFigures` in memory: a walk over the lanes, one over what waits there, and one over what is to be
+ * delivered. They are counts of a moment that passes anyway, so each walk goes in steps.
+ */
 import { isLeased, statusAt } from "@messaging-service/core/ports"
 import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core/ports"
-import { earliest } from "./collections.ts"
+import { Effect } from "effect"
+import { earliest, visitInSteps } from "./collections.ts"
 import { firstDueAt } from "./Lane.ts"
 import type { Steps } from "./collections.ts"
 import type { Lane, Tables } from "./tables.ts"
 
-const countWaiting = (tables: Tables, now: number, countAtMost: number) => {
-  let queued = 0
-  let scheduled = 0
-  for (const { waiting } of tables.lanes.rows) {
-    for (const { message } of waiting) {
-      if (queued + scheduled === countAtMost) return { queued, scheduled }
-      if (statusAt(message, now) === "queued") queued++
-      else scheduled++
+/** The rows of all these collections, one after the other, up to so many. */
+function* firstOfAll<Row>(
+  collections: Iterable<Iterable<Row>>,
+  most: number,
+): Generator<Row, void> {
+  let left = most
+  for (const rows of collections) {
+    for (const row of rows) {
+      if (left-- <= 0) return
+      yield row
     }
   }
-  return { queued, scheduled }
 }
+
+const countWaiting = (tables: Tables, now: number, countAtMost: number) =>
+  Effect.suspend(() => {
+    const counts = { queued: 0, scheduled: 0 }
+    const waiting = tables.lanes.rows.map((lane) => lane.waiting)
+    return Effect.as(
+      visitInSteps(firstOfAll(waiting, countAtMost), ({ message }) => {
+        if (statusAt(message, now) === "queued") counts.queued++
+        else counts.scheduled++
+      }),
+      counts,
+    )
+  })
+
+const countDeliveries = (tables: Tables, countAtMost: number) =>
+  Effect.suspend(() => {
+    const counts = { deliveries: 0, retries: 0 }
+    const pending = tables.endpoints.rows.map((endpoint) => endpoint.pending)
+    return Effect.as(
+      visitInSteps(firstOfAll(pending, countAtMost), ({ attempts }) => {
+        counts.deliveries++
+        if (attempts > 0) counts.retries++
+      }),
+      counts,
+    )
+  })
 
 const firstDue = (lane: Lane, now: number): number | null =>
   lane.removed ? null : firstDueAt(lane, now)
 
-const countNumbers = (lanes: ReadonlyArray<Lane>): ReadonlyArray<NumberCount> => {
-  const counts = new Map<string, NumberCount>()
-  for (const { number, removed } of lanes) {
-    if (removed || number.mode !== "live") continue
-    const { platform, status } = number
-    const key = `${platform} ${status}`
-    counts.set(key, { platform, status, count: (counts.get(key)?.count ?? 0) + 1 })
-  }
-  return [...counts.values()]
+const countNumber = (counts: Map<string, NumberCount>, { number, removed }: Lane): void => {
+  if (removed || number.mode !== "live") return
+  const { platform, status } = number
+  const key = `${platform} ${status}`
+  counts.set(key, { platform, status, count: (counts.get(key)?.count ?? 0) + 1 })
 }
 
-const countDeliveries = (tables: Tables, countAtMost: number) => {
-  let deliveries = 0
-  let retries = 0
-  for (const { pending } of tables.endpoints.rows) {
-    for (const { attempts } of pending) {
-      if (deliveries === countAtMost) return { deliveries, retries }
-      deliveries++
-      if (attempts > 0) retries++
+/** What the lanes themselves tell. */
+const lookAtLanes = (tables: Tables, now: number) =>
+  Effect.suspend(() => {
+    const numbers = new Map<string, NumberCount>()
+    const leases: Array<number> = []
+    const firstDueOf: { connected: number | null; notConnected: number | null } = {
+      connected: null,
+      notConnected: null,
     }
-  }
-  return { deliveries, retries }
-}
-
-const figures = (tables: Tables, now: number, countAtMost: number): Figures => {
-  const lanes = tables.lanes.rows
-  const leases = lanes.flatMap(({ inFlight }) => inFlight?.leaseUntil ?? [])
-  const isConnected = ({ number }: Lane) => number.status === "connected"
-  return {
-    ...countWaiting(tables, now, countAtMost),
-    firstDueAt: {
-      connected: earliest(lanes.filter(isConnected).map((lane) => firstDue(lane, now))),
-      notConnected: earliest(
-        lanes.filter((lane) => !isConnected(lane)).map((lane) => firstDue(lane, now)),
-      ),
-    },
-    laneDueAt: tables.agenda.first?.at ?? null,
-    lanesInFlight: leases.length,
-    leasesRunOut: leases.filter((until) => !isLeased(until, now)).length,
-    numbers: countNumbers(lanes),
-    ...countDeliveries(tables, countAtMost),
-  }
-}
+    const visit = (lane: Lane) => {
+      countNumber(numbers, lane)
+      if (lane.inFlight !== null) leases.push(lane.inFlight.leaseUntil)
+      const kind = lane.number.status === "connected" ? "connected" : "notConnected"
+      firstDueOf[kind] = earliest([firstDueOf[kind], firstDue(lane, now)])
+    }
+    return Effect.map(visitInSteps(tables.lanes.rows, visit), () => ({
+      firstDueAt: firstDueOf,
+      lanesInFlight: leases.length,
+      leasesRunOut: leases.filter((until) => !isLeased(until, now)).length,
+      numbers: [...numbers.values()],
+    }))
+  })
 
 export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Service> => ({
-  read: (now, countAtMost) => figures(tables, now, countAtMost),
+  read: (now, countAtMost) =>
+    Effect.gen(function* () {
+      const lanes = yield* lookAtLanes(tables, now)
+      const waiting = yield* countWaiting(tables, now, countAtMost)
+      const deliveries = yield* countDeliveries(tables, countAtMost)
+      const figures: Figures = {
+        ...waiting,
+        ...lanes,
+        laneDueAt: tables.agenda.first?.at ?? null,
+        ...deliveries,
+      }
+      return figures
+    }),
 })

@@ -5,12 +5,14 @@ import type {
   CallbackType,
   DeliveryAttempt,
   EventId,
+  OutboxEvent,
   Queueing,
   WebhookEndpoint,
   WebhookEventType,
   WebhookScope,
   WebhookStore,
 } from "@messaging-service/core/ports"
+import { Effect } from "effect"
 import {
   drop,
   endpointIn,
@@ -21,18 +23,28 @@ import {
   shown,
 } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
-import { newestFirst } from "./collections.ts"
+import { newestFirst, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { workspaceOf } from "./tables.ts"
 import type { EndpointRow, FrozenEvent, LoggedAttempt, Tables } from "./tables.ts"
 
+/** The latest event with that id, found in steps: the outbox holds what happened in 30 days. */
+const findEvent = (tables: Tables, eventId: EventId): Effect.Effect<OutboxEvent | null> =>
+  Effect.suspend(() => {
+    let found: OutboxEvent | null = null
+    // Of a copy: events are dropped from the front meanwhile.
+    const visits = visitInSteps(tables.outbox.slice(), (event) => {
+      if (event?.eventId === eventId) found = event
+    })
+    return Effect.map(visits, () => found)
+  })
+
 /** An event that can be delivered to the endpoint once more; a ping when it was attempted there. */
 const redeliverable = (
-  tables: Tables,
   { endpoint, log }: EndpointRow,
   eventId: EventId,
+  event: OutboxEvent | null,
 ): FrozenEvent | undefined => {
-  const event = tables.outbox.findLast((each) => each?.eventId === eventId) ?? null
   if (event === null) {
     return log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")?.event
   }
@@ -103,16 +115,18 @@ export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service>
     }),
 
   redeliver: (scope, id, eventId, now) =>
-    queueing(tables, scope, id, (row) => {
-      const event = redeliverable(tables, row, eventId)
-      if (event === undefined) return null
-      for (const delivery of Array.from(row.pending)) {
-        if (delivery.event.id === eventId) drop(delivery)
-      }
-      reschedule(tables, row)
-      queue(tables, row, event, now)
-      return event.type
-    }),
+    Effect.map(findEvent(tables, eventId), (found) =>
+      queueing(tables, scope, id, (row) => {
+        const event = redeliverable(row, eventId, found)
+        if (event === undefined) return null
+        for (const delivery of Array.from(row.pending)) {
+          if (delivery.event.id === eventId) drop(delivery)
+        }
+        reschedule(tables, row)
+        queue(tables, row, event, now)
+        return event.type
+      }),
+    ),
 
   attempts: (id, page) =>
     newestFirst(

@@ -1,0 +1,164 @@
+/**
+ * Lists and counts of many rows go in steps, so that other work of the process has its turn meanwhile:
+ * told by counting the rows that are looked at between two turns.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { MessageStore, ServiceFigures, Version1ListStore } from "@messaging-service/core/ports"
+import type { Message, MessageFilter, MessageId } from "@messaging-service/core/ports"
+import { accepted, aStage, noon, scopeOf } from "@messaging-service/testkit"
+import { Context, Effect, Fiber } from "effect"
+import { newestFirst } from "../src/collections.ts"
+import { memoryStore } from "../src/MemoryStore.ts"
+import { Tables } from "../src/tables.ts"
+import type { MessageRow } from "../src/tables.ts"
+
+const everything: MessageFilter = {
+  statuses: null,
+  from: null,
+  phone: null,
+  since: null,
+  until: null,
+}
+
+/** The most rows that were looked at between two turns of another fiber, and how many turns it had. */
+const watched = <A, E, R>(looked: () => ReadonlySet<unknown>, work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    let most = 0
+    let turns = 0
+    const other = yield* Effect.forkChild(
+      Effect.forever(
+        Effect.sync(() => {
+          const rows = looked() as Set<unknown>
+          most = Math.max(most, rows.size)
+          if (rows.size > 0) turns++
+          rows.clear()
+        }),
+      ),
+    )
+    yield* Effect.yieldNow
+    const answer = yield* work
+    most = Math.max(most, looked().size)
+    yield* Fiber.interrupt(other)
+    return { answer, most, turns }
+  })
+
+/** A store with so many messages of one workspace, each of which notes that it was looked at. */
+const aStoreOf = Effect.fnUntraced(function* (many: number) {
+  const tables = new Tables()
+  const context = memoryStore(tables)
+  const looked = new Set<unknown>()
+  const { number, workspace } = yield* Effect.provideContext(aStage(), context)
+  const [first] = yield* Effect.provideContext(accepted(number, { count: 1 }), context)
+  const owner = tables.workspaces.get(workspace.id)
+  const lane = tables.lanes.get(number.id)
+  if (first === undefined || owner === undefined || lane === undefined) return yield* Effect.never
+  const insert = () =>
+    tables.messages.insert((id: MessageId): MessageRow => {
+      const message: Message = { ...first, id }
+      return {
+        lane,
+        tookAllowance: false,
+        interruptions: 0,
+        endedAt: null,
+        get message() {
+          looked.add(id)
+          return message
+        },
+        set message(_) {
+          assert.fail("no message is changed")
+        },
+      }
+    })
+  while (owner.messages.live.length < many) owner.messages.live.push(insert())
+  looked.clear()
+  return { tables, context, looked, workspace, number, first }
+})
+
+describe("of many messages the store in memory", () => {
+  it.effect("looks at a thousand in one step, where a filter lets none pass", () =>
+    Effect.gen(function* () {
+      const many = 500_000
+      const { context, first, looked, workspace } = yield* aStoreOf(many)
+      const store = Context.get(context, MessageStore)
+      const filter = { ...everything, since: first.createdAt + 1 }
+      const { answer, most, turns } = yield* watched(
+        () => looked,
+        store.list(scopeOf(workspace.id), filter, { before: null, limit: 100 }, noon),
+      )
+      assert.deepStrictEqual(answer, { items: [], next: null })
+      assert.isAtMost(most, 1000)
+      assert.isAtLeast(turns, many / 1000 - 1)
+    }),
+  )
+
+  it.effect("does the same for a page of version 1, which counts them all", () =>
+    Effect.gen(function* () {
+      const many = 60_000
+      const { context, looked, workspace } = yield* aStoreOf(many)
+      const store = Context.get(context, Version1ListStore)
+      const { answer, most } = yield* watched(
+        () => looked,
+        store.messages(
+          { workspaceId: workspace.id, mode: "live" },
+          { since: 0, until: Number.MAX_SAFE_INTEGER },
+          { offset: 10, limit: 3 },
+        ),
+      )
+      assert.strictEqual(answer.total, many)
+      assert.deepStrictEqual(
+        answer.items.map(({ id }) => id),
+        [many - 10, many - 11, many - 12],
+      )
+      assert.isAtMost(most, 1000)
+    }),
+  )
+
+  it.effect("does the same for the figures of the service", () =>
+    Effect.gen(function* () {
+      const { context, looked, number, tables, workspace } = yield* aStoreOf(60_000)
+      const lane = tables.lanes.get(number.id)
+      for (const row of tables.workspaces.get(workspace.id)?.messages.live.slice(1) ?? [])
+        lane?.waiting.add(row)
+      looked.clear()
+      const { answer, most } = yield* watched(
+        () => looked,
+        Context.get(context, ServiceFigures).read(noon, 50_000),
+      )
+      assert.strictEqual(answer.queued + answer.scheduled, 50_000)
+      assert.isAtMost(most, 1000)
+    }),
+  )
+})
+
+describe("a list in steps", () => {
+  const rows = () => Array.from({ length: 5000 }, (_, index) => ({ id: index + 1 }))
+
+  it.effect("misses and repeats no row although others are taken out and added meanwhile", () =>
+    Effect.gen(function* () {
+      const all = rows()
+      const seen: Array<number> = []
+      const listing = yield* Effect.forkChild(
+        newestFirst(
+          all,
+          { before: null, limit: 10_000 },
+          (row) => row,
+          (row) => seen.push(row.id) > 0,
+        ),
+      )
+      yield* Effect.yieldNow
+      assert.lengthOf(seen, 1000)
+      // Rows that were seen, the next one, and some that are yet to come.
+      all.splice(4500, 10)
+      all.splice(3990, 10)
+      all.splice(0, 10)
+      all.push({ id: 5001 })
+      const { items } = yield* Fiber.join(listing)
+      const expected = rows()
+        .map(({ id }) => id)
+        .filter((id) => !((id > 3990 && id <= 4000) || id <= 10))
+        .toReversed()
+      assert.deepStrictEqual(seen, expected)
+      assert.lengthOf(items, expected.length)
+    }),
+  )
+})
