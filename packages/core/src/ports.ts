@@ -122,6 +122,7 @@ export type {
 export {
   countExactly,
   countsInQuota,
+  DailyQuota,
   dailyQuota,
   fitsByBound,
   fitsExactly,

@@ -14,7 +14,7 @@ import { decideAcceptance, decideRefused, plannedQuota, resolveNumber } from "./
 import type { AcceptContext } from "./accept.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts, AcceptanceQuery } from "./MessageStore.ts"
-import { needsCount } from "./Quota.ts"
+import { DailyQuota, needsCount } from "./Quota.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
 /** Makes what sends and reminders accept with. */
@@ -23,6 +23,7 @@ export const makeAcceptor = Effect.gen(function* () {
   const ids = yield* Ids
   const egress = yield* Egress
   const wakeUp = yield* WakeUp
+  const quotaLimit = yield* DailyQuota
 
   const contextOf = (
     sender: Sender,
@@ -32,7 +33,14 @@ export const makeAcceptor = Effect.gen(function* () {
   ) =>
     Effect.map(
       media?.url == null ? Effect.succeed(true) : egress.allows(media.url, sender.workspaceId),
-      (linkAllowed): AcceptContext => ({ sender, now, ids, idempotency, linkAllowed }),
+      (linkAllowed): AcceptContext => ({
+        sender,
+        now,
+        ids,
+        idempotency,
+        linkAllowed,
+        quotaLimit,
+      }),
     )
 
   return {
@@ -53,7 +61,7 @@ export const makeAcceptor = Effect.gen(function* () {
       if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
       const number = resolveNumber(request, facts, sender)
       if (Result.isFailure(number)) return facts
-      const planned = plannedQuota(request, now)
+      const planned = plannedQuota(request, now, quotaLimit)
       const { number: from, quota } = number.success
       if (!recount && !needsCount(quota, planned)) return facts
       const exactQuota = { numberId: from.id, planned }
@@ -63,7 +71,7 @@ export const makeAcceptor = Effect.gen(function* () {
     loadConnected: (sender: Sender, request: SendRequest, now: number) =>
       store.loadAcceptance({
         ...acceptanceQuery(sender, request, now, null),
-        exactQuota: { numberId: null, planned: plannedQuota(request, now) },
+        exactQuota: { numberId: null, planned: plannedQuota(request, now, quotaLimit) },
       }),
     /**
      * Decides on the facts, after asking where a media link leads. Fails with the refusals of

@@ -10,6 +10,7 @@
  * counted. Otherwise the store counts the windows exactly, and remembers until when the number is
  * full.
  */
+import { Context } from "effect"
 import { statesGivenBack } from "./Message.ts"
 import type { Message } from "./Message.ts"
 
@@ -20,6 +21,11 @@ export interface QuotaLimit {
 
 /** Fair use (contract: Quota): 1,000 messages per number in 24 hours. */
 export const dailyQuota: QuotaLimit = { messages: 1000, windowMillis: 24 * 60 * 60 * 1000 }
+
+/** The limit in force. A simulation lowers it, so that few messages fill a number. */
+export const DailyQuota = /*#__PURE__*/ Context.Reference<QuotaLimit>("core/DailyQuota", {
+  defaultValue: () => dailyQuota,
+})
 
 /** Whether a message counts: live ones do, unless they were refused or have given back what they took. */
 export const countsInQuota = (

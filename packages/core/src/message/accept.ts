@@ -19,15 +19,19 @@ import { compareInstants, formatInstant } from "../time/Instant.ts"
 import type { Instant } from "../time/Instant.ts"
 import { coversMessages } from "../workspace/Workspace.ts"
 import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts"
-import { dailyQuota, quotaVerdict } from "./Quota.ts"
-import type { PlannedQuota } from "./Quota.ts"
+import { quotaVerdict } from "./Quota.ts"
+import type { PlannedQuota, QuotaLimit } from "./Quota.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
 /** What an acceptance plans to put into a number's 24-hour window. */
-export const plannedQuota = (request: SendRequest, now: number): PlannedQuota => ({
+export const plannedQuota = (
+  request: SendRequest,
+  now: number,
+  limit: QuotaLimit,
+): PlannedQuota => ({
   plannedAt: request.sendAt?.millis ?? now,
   count: request.recipients.length,
-  limit: dailyQuota,
+  limit,
 })
 
 const fieldOf = (request: SendRequest, index: number, recipient: RequestedRecipient): string =>
@@ -160,15 +164,19 @@ const resolveRecipients = (
 /** The first whole second from then on: answers show no fractions, and one second earlier is too early. */
 const wholeSecond = (time: number): number => Math.ceil(time / 1000) * 1000
 
-const overQuota = (found: NumberFacts, request: SendRequest, now: number): Refusal | undefined => {
-  const planned = plannedQuota(request, now)
+const overQuota = (
+  found: NumberFacts,
+  request: SendRequest,
+  { now, quotaLimit }: AcceptContext,
+): Refusal | undefined => {
+  const planned = plannedQuota(request, now, quotaLimit)
   const verdict = quotaVerdict(found.quota, planned)
   if (verdict._tag === "Fits") return undefined
   const { room, roomAt } = verdict
   const around = formatInstant(planned.plannedAt)
   const left = `The number has room for ${room} more in the 24 hours around ${around}`
   if (roomAt === null) {
-    const never = `${left}, and never for so many recipients: 24 hours hold 1,000.`
+    const never = `${left}, and never for so many recipients: 24 hours hold ${quotaLimit.messages.toLocaleString("en")}.`
     return refuse("number_daily_cap_reached", { message: never, details: { room, room_at: null } })
   }
   const shown = formatInstant(wholeSecond(roomAt))
@@ -190,6 +198,7 @@ export interface AcceptContext {
   readonly idempotency: IdempotencyClaim | null
   /** Whether the media link may be called, by the addresses that its host resolves to. */
   readonly linkAllowed: boolean
+  readonly quotaLimit: QuotaLimit
 }
 
 /** A request that is right in itself: what is left is whether there is room for it. */
@@ -227,9 +236,9 @@ const toAcceptance = (
   context: AcceptContext,
   { number: { number: from }, recipients }: Sound,
 ): Acceptance => {
-  const { ids, now, sender } = context
+  const { ids, now, quotaLimit, sender } = context
   const { mode, workspaceId } = sender
-  const planned = plannedQuota(request, now)
+  const planned = plannedQuota(request, now, quotaLimit)
   const media =
     request.media === null || facts.media === null
       ? request.media
@@ -275,9 +284,10 @@ export const decideAcceptance = (
   context: AcceptContext,
 ): Result.Result<Acceptance, Refusal> =>
   Result.flatMap(findSound(request, facts, context), (sound) => {
-    const planned = plannedQuota(request, context.now)
-    if (!coversMessages(facts.plan, planned.count)) return Result.fail(refuse("no_credits"))
-    const over = overQuota(sound.number, request, context.now)
+    if (!coversMessages(facts.plan, request.recipients.length)) {
+      return Result.fail(refuse("no_credits"))
+    }
+    const over = overQuota(sound.number, request, context)
     return over === undefined
       ? Result.succeed(toAcceptance(request, facts, context, sound))
       : Result.fail(over)

@@ -7,7 +7,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
-import { dailyQuota } from "../message/Quota.ts"
+import { DailyQuota } from "../message/Quota.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { described } from "../request/Described.ts"
@@ -85,6 +85,7 @@ export class NumberOperations extends Context.Service<
       const wakeUp = yield* WakeUp
       const ownership = yield* NumberOwnership
       const simulated = yield* ConnectedFromTheStart
+      const sendCap = yield* DailyQuota
       const notFound = refuse("number_not_found", { inPath: true })
 
       const factsOf = Effect.fnUntraced(function* (
@@ -93,7 +94,7 @@ export class NumberOperations extends Context.Service<
         const workspace = yield* workspaces.within(role, workspaceId, "numbers")
         const now = yield* Clock.currentTimeMillis
         const facts =
-          id === undefined ? null : yield* store.connection(workspace.id, id, now, dailyQuota)
+          id === undefined ? null : yield* store.connection(workspace.id, id, now, sendCap)
         return facts ?? (yield* notFound)
       })
 

@@ -5,7 +5,7 @@
  */
 import { Clock, Effect } from "effect"
 import { sharedResources } from "../limit/sharedResources.ts"
-import { dailyQuota } from "../message/Quota.ts"
+import { DailyQuota } from "../message/Quota.ts"
 import { laneLeaseMillis } from "../queue/Lane.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
 import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
@@ -22,6 +22,7 @@ export const makeDispatcher = Effect.gen(function* () {
   const lanes = yield* LaneQueue
   const ownership = yield* NumberOwnership
   const wakeUp = yield* WakeUp
+  const sendCap = yield* DailyQuota
 
   return yield* makeLeasedLoop<ClaimedMessage, Settlement>({
     work: "lanes",
@@ -31,9 +32,7 @@ export const makeDispatcher = Effect.gen(function* () {
     workspaceOf: ({ message }) => message.workspaceId,
     owned: ownership.owned,
     claim: (query) =>
-      Effect.flatMap(ownership.owned, (owned) =>
-        lanes.claim({ ...query, owned, sendCap: dailyQuota }),
-      ),
+      Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
     perform: yield* makeAttempt,
     settle: (settlements) =>
       Effect.gen(function* () {

@@ -10,6 +10,7 @@ import type { MediaFile } from "../../src/media/Media.ts"
 import { decideAcceptance } from "../../src/message/accept.ts"
 import type { AcceptContext } from "../../src/message/accept.ts"
 import type { Acceptance, AcceptanceFacts } from "../../src/message/MessageStore.ts"
+import { dailyQuota } from "../../src/message/Quota.ts"
 import type { QuotaFacts } from "../../src/message/Quota.ts"
 import { sendRequestParser } from "../../src/message/SendRequest.ts"
 import type { SendRequest } from "../../src/message/SendRequest.ts"
@@ -132,6 +133,7 @@ export const decide = (
     ids: countingIds(),
     idempotency: null,
     linkAllowed: true,
+    quotaLimit: dailyQuota,
     ...context,
   })
 

@@ -134,7 +134,7 @@ describe("the number's 24-hour quota", () => {
   it.effect("planned time governs: send_at, else now", () =>
     Effect.sync(() => {
       const at = (given: object) =>
-        plannedQuota(aRequest({ to: [to.phone, to.phone], ...given }), now)
+        plannedQuota(aRequest({ to: [to.phone, to.phone], ...given }), now, dailyQuota)
       assert.deepStrictEqual(at({}), { plannedAt: now, count: 2, limit: dailyQuota })
       assert.deepStrictEqual(at({ send_at: iso(now + day) }), {
         plannedAt: now + day,
@@ -162,6 +162,7 @@ describe("a request that is refused for want of room", () => {
     ids: countingIds(),
     idempotency: null,
     linkAllowed: true,
+    quotaLimit: dailyQuota,
   })
   const full = { bound: 1000, fullUntil: now + day, exact: null }
 
