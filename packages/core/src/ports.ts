@@ -141,6 +141,7 @@ export {
   givenUpReasons,
   keepsAway,
   noPauses,
+  pausesOnceLinked,
   noStrikes,
   pausedUntil,
   pausesAfter,
@@ -324,7 +325,7 @@ export type {
 export { makeHold, retryUntilStoreAnswers } from "./transport/retryUntilStoreAnswers.ts"
 export type { Hold } from "./transport/retryUntilStoreAnswers.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
-export type { Exchanged, KeptSession, KeyChange } from "./transport/SessionStore.ts"
+export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
 export { PhoneDirectory, TelegramTransport, WhatsAppTransport } from "./transport/Transport.ts"
 export type {

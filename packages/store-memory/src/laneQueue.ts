@@ -6,6 +6,7 @@ import {
   noPauses,
   pausedUntil,
   pausesAfter,
+  pausesOnceLinked,
   takeShares,
   reasonOnceResumed,
 } from "@messaging-service/core/ports"
@@ -148,6 +149,11 @@ export const controlLane = (
   turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   lane.limitedUntil = null
   return true
+}
+
+/** The number has a new session. */
+export const endOwnPauses = (tables: Tables, lane: Lane, now: number): void => {
+  controlLane(tables, lane.number.id, now, ({ pauses }) => ({ pauses: pausesOnceLinked(pauses) }))
 }
 
 export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({

@@ -29,6 +29,7 @@ import { earliest } from "./collections.ts"
 import { report } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { openLane, turnWithNumber, setStatus } from "./Lane.ts"
+import { endOwnPauses } from "./laneQueue.ts"
 import { laneIn, laneOf, workspaceOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 import type { Lane, LinkingRow, Tables } from "./tables.ts"
@@ -193,7 +194,9 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     if (row === undefined || lane === undefined || hasEnded(row.attempt, now)) return null
     if (!isAnothers(tables, lane, phone)) {
       report(tables, lane, reports?.connected ?? null)
-      return end(tables, lane, { status: "connected", phone }, now)
+      const linked = end(tables, lane, { status: "connected", phone }, now)
+      endOwnPauses(tables, lane, now)
+      return linked
     }
     report(tables, lane, reports?.disconnected ?? null)
     const before = keptPhone(tables, lane)

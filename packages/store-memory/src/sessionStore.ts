@@ -1,6 +1,9 @@
 /** `SessionStore` in memory. */
+import { reasonOnceResumed } from "@messaging-service/core/ports"
 import type { Fence, KeyChange, SessionStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
+import { setStatus } from "./Lane.ts"
+import { endOwnPauses } from "./laneQueue.ts"
 import { isAnothers } from "./linkingStore.ts"
 import { laneOf } from "./tables.ts"
 import type { Steps } from "./collections.ts"
@@ -78,7 +81,7 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
         sessions.set(numberId, session)
       }),
 
-    exchange: (numberId, before, credentials, keys, _now, phone = null) => {
+    exchange: (numberId, before, credentials, keys, now, account = null) => {
       if ((sessions.get(numberId)?.credentials ?? null) !== before) return false
       if (credentials === null) {
         sessions.delete(numberId)
@@ -86,9 +89,19 @@ export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service>
       }
       const lane = laneOf(tables, numberId)
       if (lane === undefined) return false
-      if (phone !== null) {
-        if (isAnothers(tables, lane, phone)) return "phone_of_another_number"
-        lane.number = { ...lane.number, phone }
+      if (account !== null) {
+        const phone = account.phone ?? lane.number.phone
+        if (account.phone !== null && isAnothers(tables, lane, account.phone)) {
+          return "phone_of_another_number"
+        }
+        const { status } = lane.number
+        setStatus(
+          lane,
+          { status, phone },
+          now,
+          status === "disconnected" ? reasonOnceResumed : null,
+        )
+        endOwnPauses(tables, lane, now)
       }
       const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
       writeKeys(session, keys)

@@ -51,6 +51,8 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
     // Any process may log an account in.
     remembersWiped: false,
     meansLoggedOut: ["logged_out", "replaced", "banned"],
+    // A word that is not known, by which an account is refused as if it were not logged in.
+    refusesLogOut: ["restricted"],
     logOut: ({ client }: OpenAccount) =>
       asked(() => client.call({ _: "auth.logOut" })).pipe(
         Effect.as(true),

@@ -5,7 +5,13 @@
  * none of the others from going on.
  */
 import { retryUntilStoreAnswers } from "@messaging-service/core/ports"
-import type { Exchanged, KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
+import type {
+  Exchanged,
+  KeyChange,
+  LoggedIn,
+  NumberId,
+  SessionVault,
+} from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { fromText, toText } from "./credentials.ts"
@@ -41,8 +47,8 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
     before: string | null,
     after: string | null,
     keys: ReadonlyArray<KeyChange> = [],
-    phone: string | null = null,
-  ) => retryUntilStoreAnswers(vault.exchange(numberId, before, after, keys, phone))
+    account: LoggedIn | null = null,
+  ) => retryUntilStoreAnswers(vault.exchange(numberId, before, after, keys, account))
 
   return {
     keptOf: (numberId: NumberId): Effect.Effect<Kept> =>
@@ -85,7 +91,9 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
       account: AccountCredentials,
       keys: ReadonlyArray<KeyChange>,
     ): Effect.Effect<Exchanged> =>
-      exchange(numberId, text, toText(account), keys, account.phone === "" ? null : account.phone),
+      exchange(numberId, text, toText(account), keys, {
+        phone: account.phone === "" ? null : account.phone,
+      }),
 
     /** Nothing is left of what was read; false when that is not there any more. */
     forget: (numberId: NumberId, before: string): Effect.Effect<boolean> =>

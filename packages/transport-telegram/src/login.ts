@@ -14,6 +14,7 @@ import {
   NumberProxies,
   SessionVault,
   TelegramLogin,
+  retryUntilStoreAnswers,
   sleepInRealTime,
   telegramLoginMillis,
 } from "@messaging-service/core/ports"
@@ -44,6 +45,7 @@ import {
 } from "./loginSteps.ts"
 import type { Step } from "./loginSteps.ts"
 import type { TelegramSettings } from "./settings.ts"
+import { accountKeys } from "./storage.ts"
 import type { KeysInMemory } from "./storage.ts"
 
 /** How often a login is looked at that another step, or process, works on, in real milliseconds. */
@@ -63,7 +65,8 @@ export const layerLogin = (
   Layer.effect(
     TelegramLogin,
     Effect.gen(function* () {
-      const logins = makeHeldLogins(yield* SessionVault)
+      const vault = yield* SessionVault
+      const logins = makeHeldLogins(vault)
       const clients = makeLoginClients(settings, yield* NumberProxies)
       /** Logins by QR code whose connection this process has. */
       const showing = yield* FiberMap.make<NumberId>()
@@ -194,18 +197,31 @@ export const layerLogin = (
         return { text: held.text, held: isEnded ? null : held }
       })
 
+      /**
+       * Logs an account out that was shut out; whether the remote server knows its session no more. Keys
+       * that an older secrets key sealed can end nothing.
+       */
+      const endAccount = (numberId: NumberId) =>
+        retryUntilStoreAnswers(accountKeys(vault, numberId)).pipe(
+          Effect.flatMap((keys) => clients.end(numberId, keys)),
+          Effect.catchTag("CannotOpen", () => Effect.succeed(true)),
+        )
+
       /** `later` when another process works on what was before, or has just written. */
       const beginNow = Effect.fnUntraced(function* (
         numberId: NumberId,
         request: TelegramLoginRequest,
+        isShutOut: boolean,
       ): Effect.fn.Return<TelegramLoginView | "later" | null> {
         const kept = yield* logins.keptOf(numberId)
         const { credentials } = kept
         const now = yield* time
         // An account that its worker is connecting, or has yet to log out, is not written over.
-        if (credentials?.kind === "account") return null
-        if (credentials !== null && !hasEnded(credentials, now)) return null
-        if (credentials?.mayBeIn === true && isHeld(credentials, now)) return "later"
+        if (credentials?.kind === "account" && !isShutOut) return null
+        if (credentials?.kind === "login") {
+          if (!hasEnded(credentials, now)) return null
+          if (credentials.mayBeIn && isHeld(credentials, now)) return "later"
+        }
         yield* FiberMap.remove(showing, numberId)
         const phone = request.method === "qr" ? null : request.phone.replace(/^\+/, "")
         const login: LoginCredentials = {
@@ -225,6 +241,10 @@ export const layerLogin = (
           stepUntil: now + stepMillis,
           mayBeIn: false,
           isCancelled: false,
+        }
+        // Nothing that the remote server may still know is written over, so that no device is left there.
+        if (credentials?.kind === "account" && !(yield* endAccount(numberId))) {
+          return failed(login.view, "connection_lost")
         }
         const ended = yield* endBefore(numberId, kept)
         if (ended === null) return "later"
@@ -271,9 +291,9 @@ export const layerLogin = (
 
       return TelegramLogin.of({
         isConfigured: settings.application !== null,
-        begin: Effect.fn("TelegramLogin.begin")(function* (numberId, request) {
+        begin: Effect.fn("TelegramLogin.begin")(function* (numberId, request, isShutOut = false) {
           for (;;) {
-            const begun = yield* beginNow(numberId, request)
+            const begun = yield* beginNow(numberId, request, isShutOut)
             if (begun !== "later") return begun
             yield* pause
           }

@@ -201,17 +201,26 @@ const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
   ],
 }
 
+/** What the vault has of that. */
+export const accountKeys = Effect.fnUntraced(function* (
+  vault: typeof SessionVault.Service,
+  numberId: NumberId,
+) {
+  const found: Array<KeyChange> = []
+  for (const [type, ids] of Object.entries(needed)) {
+    for (const [id, value] of yield* vault.keys(numberId, type, ids))
+      found.push({ type, id, value })
+  }
+  return found
+})
+
 /** Writes it once more, so that it is sealed with the secrets key of today. */
 export const reseal = Effect.fnUntraced(function* (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   credentials: string,
 ) {
-  const keys: Array<KeyChange> = []
-  for (const [type, ids] of Object.entries(needed)) {
-    for (const [id, value] of yield* vault.keys(numberId, type, ids)) keys.push({ type, id, value })
-  }
-  yield* vault.write(numberId, credentials, keys)
+  yield* vault.write(numberId, credentials, yield* accountKeys(vault, numberId))
 })
 
 export interface KeysInMemory extends KeyPlace {

@@ -128,10 +128,11 @@ export const toldOf = (numberId: NumberId, status: "connected" | "disconnected")
   )
 
 /** Logs in by code, and waits until the number is connected. */
-export const logIn = (numberId: NumberId, digits: string) =>
+export const logIn = (numberId: NumberId, digits: string, isShutOut?: boolean) =>
   Effect.gen(function* () {
     const login = yield* TelegramLogin
-    yield* login.begin(numberId, { method: "code", phone: phone(`+${digits}`) })
+    const byCode = { method: "code", phone: phone(`+${digits}`) } as const
+    assert.isNotNull(yield* login.begin(numberId, byCode, isShutOut))
     const after = yield* login.giveCode(numberId, "12345")
     assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
     yield* toldOf(numberId, "connected")

@@ -1,8 +1,15 @@
 /** What becomes of accounts that are logged in: lost connections, words that end them, restarts, ticks. */
 import { assert, layer } from "@effect/vitest"
-import { LaneQueue, SessionStore, SessionVault } from "@messaging-service/core/ports"
+import {
+  LaneQueue,
+  NumberStore,
+  SessionStore,
+  SessionVault,
+  TelegramLogin,
+} from "@messaging-service/core/ports"
 import type { OutgoingMedia, TransportEvent } from "@messaging-service/core/ports"
 import { TelegramServer } from "@messaging-service/telegram-server"
+import { live } from "@messaging-service/testkit"
 import { TelegramClient } from "@mtcute/node"
 import { Effect, Fiber, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
@@ -18,6 +25,7 @@ import {
   layerStores,
   layerWorld,
   logIn,
+  phone,
   sendNow,
   toldOf,
   toUser,
@@ -110,6 +118,62 @@ layer(layerWorld)("an account that is logged in", (it) => {
       yield* lanes.resume(account.id, 0)
       yield* until(() => endings() === 2)
     }),
+  )
+
+  it.effect("that was shut out is connected again by a login, also after a log-out", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const vault = yield* SessionVault
+      const lanes = yield* LaneQueue
+      const numbers = yield* NumberStore
+      for (const reason of ["banned", "restricted"] as const) {
+        for (const logsOut of [false, true]) {
+          const { digits, id } = yield* anAccount
+          yield* reason === "banned"
+            ? server.ban(digits)
+            : server.revoke(digits, "SESSION_WHATEVER")
+          yield* server.drop(digits)
+          yield* toldOf(id, "disconnected")
+          assert.deepInclude({ ...told.at(-1) }, { numberId: id, reason })
+          // As the core takes it.
+          yield* numbers.setStatus(id, "disconnected", undefined, 0, null, reason)
+          if (reason === "banned") yield* lanes.pause(id, { until: null, reason }, 0)
+          if (logsOut) {
+            yield* vault.leave(id)
+            yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (text) => text === null))
+          }
+          // The person has an account again.
+          yield* server.person(digits)
+          yield* logIn(id, digits, !logsOut)
+          assert.deepInclude(server.sessions(digits), { keys: 1, open: 1, most: 1 })
+        }
+      }
+    }).pipe(Effect.orDie),
+  )
+
+  it.effect("that was shut out leaves no device behind, so no login begins while that may be", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const login = yield* TelegramLogin
+      const vault = yield* SessionVault
+      const { digits, id } = yield* anAccount
+      yield* server.revoke(digits, "SESSION_WHATEVER")
+      yield* server.drop(digits)
+      yield* toldOf(id, "disconnected")
+      const kept = yield* vault.credentials(id)
+      const byCode = { method: "code", phone: phone(`+${digits}`) } as const
+      assert.isNull(yield* login.begin(id, byCode))
+      yield* server.down
+      const view = yield* Effect.provide(login.begin(id, byCode, true), live.realClock)
+      assert.deepInclude({ ...view }, { state: "failed", error: "connection_lost" })
+      assert.strictEqual(yield* vault.credentials(id), kept)
+      yield* server.up
+      assert.strictEqual((yield* login.begin(id, byCode, true))?.state, "code_sent")
+      // A look at the numbers finds the login, and it can be given up.
+      assert.isTrue(yield* login.cancel(id))
+      assert.isNull(yield* vault.credentials(id))
+    }).pipe(Effect.orDie),
   )
 
   it.effect(

@@ -77,6 +77,15 @@ export const pausesAfter = ({ behind, first }: Pauses, next: Pause): Pauses => {
     : { first: services, behind: operators }
 }
 
+/**
+ * The pauses that are left once a number has a new session: a link or a login ends what the number's own
+ * standing caused, and an operator's pause stays.
+ */
+export const pausesOnceLinked = ({ behind, first }: Pauses): Pauses => ({
+  first: [first, behind].find((pause) => pause !== null && isOperators(pause)) ?? null,
+  behind: null,
+})
+
 /** What an attempt's outcome adds to the strikes, and the pause that it brings; null for no change. */
 export const strikesAfter = (
   strikes: Strikes,
@@ -113,7 +122,10 @@ export const givenUpReasons: ReadonlyArray<ConnectionReason> = [
   "client_outdated",
 ]
 
-/** Why such a number is not connected once an operator has resumed it: it is tried again. */
+/**
+ * Why such a number is not connected once an operator has resumed it, or an account has logged in: its
+ * transport connects it.
+ */
 export const reasonOnceResumed = "connection_lost" satisfies ConnectionReason
 
 /** What the far side says of the number itself, after which only an operator lets it send again. */

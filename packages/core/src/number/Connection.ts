@@ -102,6 +102,20 @@ export const shouldReplace = (
   before.report.since !== report.since ||
   before.report.reconnects !== report.reconnects
 
+/**
+ * Whether a disconnected number is tried again: it was lost for so long that it counts as disconnected, or
+ * its process began with it after it dropped out. One that was logged out is tried no more; a process may
+ * take a moment to notice.
+ */
+const comesBack = (
+  { reason, since, state }: ConnectionReport,
+  changed: ConnectionFacts["changed"],
+): boolean => {
+  if (state !== "waiting" && state !== "connecting") return false
+  if (changed === null) return false
+  return reason === changed.reason || (since >= changed.at && changed.reason !== "logged_out")
+}
+
 /** What is known of the connection itself. */
 const standing = (
   { changed, number, report }: ConnectionFacts,
@@ -113,9 +127,7 @@ const standing = (
     keepsConnections && report !== null && report.reportedAt > now - reportLastsMillis
       ? report
       : null
-  // It was lost for so long that the number counts as disconnected, and is still tried again.
-  const comesBack = said?.state === "waiting" || said?.state === "connecting"
-  if (number.status === "disconnected" && !(comesBack && said.reason === changed?.reason)) {
+  if (number.status === "disconnected" && !(said !== null && comesBack(said, changed))) {
     // Its status never changed, so it was never linked.
     return {
       state: "disconnected",
@@ -141,6 +153,18 @@ const standing = (
  * itself, or the state says it already. Any other has to be mended before they matter.
  */
 const hiddenByStop: ReadonlyArray<ConnectionReason | null> = [null, "connection_lost", "not_linked"]
+
+/**
+ * Ends after which a Telegram account keeps what it has, for an operator who resumes it. Of others nothing
+ * is kept.
+ */
+const keptEnds: ReadonlyArray<ConnectionReason | null> = ["banned", "restricted", "client_outdated"]
+
+/** Whether the remote server has shut an account out, and nothing connects it: a login may take its place. */
+export const isShutOut = (facts: ConnectionFacts, now: number): boolean => {
+  const { reason, state } = standing(facts, now, true)
+  return state === "disconnected" && keptEnds.includes(reason)
+}
 
 /** When the first message that waits may leave. */
 const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number): number | null => {

@@ -2,9 +2,10 @@
  * Logging Telegram accounts in, as an operator does it (contract: Telegram login). What is judged here is
  * whether the number may be logged in at all; how a login goes is the far side's doing.
  */
-import { Context, Effect, Layer, Result, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { problem, refuse } from "../error/Refusal.ts"
 import type { Failure, Problem, Refusal } from "../error/Refusal.ts"
+import { dailyQuota } from "../message/Quota.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Phone.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
@@ -15,6 +16,7 @@ import type {
   TelegramLoginView,
 } from "../transport/TelegramLogin.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { isShutOut } from "./Connection.ts"
 import type { AddressedNumber } from "./NumberOperations.ts"
 import { NumberStore } from "./NumberStore.ts"
 
@@ -121,7 +123,13 @@ export class TelegramLogins extends Context.Service<
           if (!login.isConfigured || number.mode !== "live") {
             return yield* refuse("telegram_not_configured")
           }
-          const view = yield* login.begin(number.id, request)
+          const now = yield* Clock.currentTimeMillis
+          const facts = yield* numbers.connection(number.workspaceId, number.id, now, dailyQuota)
+          const view = yield* login.begin(
+            number.id,
+            request,
+            facts !== null && isShutOut(facts, now),
+          )
           if (view !== null) return view
           return yield* refuse("connect_in_progress", { details: { number_id: number.id } })
         }),

@@ -198,7 +198,9 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       const wasKeptAway = live.isKeptAway
       live.isKeptAway = keepsAway(kept.pauseReason)
       if (live.isKeptAway) return false
-      const isResumed = wasKeptAway || (live.isGivenUp && kept.reason === reasonOnceResumed)
+      // A link opens its connection before the pause of the one before ends.
+      const isResumed =
+        (wasKeptAway && live.open === null) || (live.isGivenUp && kept.reason === reasonOnceResumed)
       return isResumed || (yield* hasAnotherProxy(live, kept))
     })
 
@@ -224,6 +226,15 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       (effect, { numberId }) => Effect.annotateLogs(effect, { number: numberId }),
     )
 
+    /** Whether a login has taken the place of what the number had. */
+    const isLoggingIn = (numberId: NumberId) =>
+      options.logins === undefined
+        ? Effect.succeed(false)
+        : endingSessions.inVault(numberId).pipe(
+            Effect.map((kept) => kept !== null && kept !== "session"),
+            Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
+          )
+
     const lookAt = Effect.fnUntraced(function* (kept: KeptSession) {
       const { leavingSince, numberId, removed } = kept
       const live = held.get(numberId)
@@ -234,6 +245,9 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       else if (yield* beginsAnew(live, kept)) {
         yield* release(numberId)
         yield* start(numberId, true)
+      } else if (live.isGivenUp && (yield* isLoggingIn(numberId))) {
+        yield* release(numberId)
+        yield* begin(kept)
       } else yield* keeper.trim(live)
     })
 

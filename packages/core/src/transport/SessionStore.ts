@@ -43,6 +43,12 @@ export interface KeptSession {
   readonly proxy: string | null
 }
 
+/** An account whose login takes the place of what a number had. */
+export interface LoggedIn {
+  /** Digits with country code; null where the account does not tell. */
+  readonly phone: string | null
+}
+
 /** Whether credentials were exchanged, or why not. */
 export type Exchanged = boolean | "phone_of_another_number"
 
@@ -81,9 +87,12 @@ export class SessionStore extends Context.Service<
     /**
      * Puts these in place of all that the number had, or nothing in place of it where they are null, if
      * its credentials still are `before` (null: it has none), and answers whether they were. What was
-     * written since makes it refuse, so it needs no fence. `phone`, where the credentials are those of an
-     * account, becomes the number's in the same commit; where another number of its workspace has it
-     * (`hasPhone`), nothing is changed.
+     * written since makes it refuse, so it needs no fence.
+     *
+     * With `account` the credentials are those of an account that has logged in. In the same commit its
+     * phone becomes the number's, the pauses that the number's own standing caused end
+     * (`pausesOnceLinked`), and a disconnected number is to be connected (`reasonOnceResumed`). Where
+     * another number of its workspace has the phone (`hasPhone`), nothing is changed.
      */
     exchange(
       numberId: NumberId,
@@ -91,7 +100,7 @@ export class SessionStore extends Context.Service<
       credentials: string | null,
       keys: ReadonlyArray<KeyChange>,
       now: number,
-      phone?: string | null,
+      account?: LoggedIn | null,
     ): Effect.Effect<Exchanged, StoreUnavailable>
     /** Drops keys of that type, the longest unwritten first, until no more than `most` are left. */
     trim(

@@ -15,7 +15,7 @@ import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
 import { SessionStore } from "./SessionStore.ts"
-import type { Exchanged, KeptSession, KeyChange } from "./SessionStore.ts"
+import type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./SessionStore.ts"
 import type { Fence } from "./Shards.ts"
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
@@ -42,7 +42,7 @@ export class SessionVault extends Context.Service<
       before: string | null,
       credentials: string | null,
       keys: ReadonlyArray<KeyChange>,
-      phone?: string | null,
+      account?: LoggedIn | null,
     ): Effect.Effect<Exchanged, StoreUnavailable>
     trim(numberId: NumberId, type: string, most: number): Written
     leave(numberId: NumberId): Written
@@ -126,7 +126,7 @@ export class SessionVault extends Context.Service<
               fence,
             ),
           ),
-        exchange: (numberId, before, credentials, keys, phone = null) =>
+        exchange: (numberId, before, credentials, keys, account = null) =>
           behindWrites(numberId)(
             Effect.uninterruptible(
               Effect.gen(function* () {
@@ -142,7 +142,7 @@ export class SessionVault extends Context.Service<
                   credentials === null ? null : secrets.seal(place, credentials),
                   sealedKeys(numberId, keys),
                   yield* Clock.currentTimeMillis,
-                  phone,
+                  account,
                 )
               }),
             ),

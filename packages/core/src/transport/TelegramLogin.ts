@@ -47,8 +47,15 @@ export type AfterSecret = TelegramLoginView | "wrong" | null
 export interface TelegramLoginPort {
   /** Whether there is an application, without which the far side lets no account in. */
   readonly isConfigured: boolean
-  /** Begins in place of what there was; null while one goes on. */
-  begin(numberId: NumberId, request: TelegramLoginRequest): Effect.Effect<TelegramLoginView | null>
+  /**
+   * Begins in place of what there was; null while one goes on, or the number has an account. `isShutOut`:
+   * the remote server has shut that account out, so the login takes its place.
+   */
+  begin(
+    numberId: NumberId,
+    request: TelegramLoginRequest,
+    isShutOut?: boolean,
+  ): Effect.Effect<TelegramLoginView | null>
   /** Null where there is none. */
   look(numberId: NumberId): Effect.Effect<TelegramLoginView | null>
   giveCode(numberId: NumberId, code: string): Effect.Effect<AfterSecret>

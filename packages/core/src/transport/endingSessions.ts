@@ -29,6 +29,8 @@ export interface Ends<Open extends LiveConnection> {
   readonly logOut: (connection: Open) => Effect.Effect<boolean>
   /** The ends after which the far side knows the session no more, as if it had been logged out here. */
   readonly meansLoggedOut: ReadonlyArray<ClosedReason>
+  /** Those with which it refuses a session, also one that asks to be logged out: no more can be done. */
+  readonly refusesLogOut?: ReadonlyArray<ClosedReason>
   /** Left out where the vault has nothing but sessions. */
   readonly logins?: Logins
 }
@@ -44,7 +46,7 @@ const leavingMillis = 30 * 24 * 60 * 60_000
  * with the clock of the service and without the log annotations of that caller.
  */
 export const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnection>(
-  { logOut, logins, meansLoggedOut }: Ends<Open>,
+  { logOut, logins, meansLoggedOut, refusesLogOut = [] }: Ends<Open>,
   numbers: {
     readonly find: (numberId: NumberId) => LiveNumber<Open> | undefined
     readonly start: (numberId: NumberId) => Effect.Effect<LiveNumber<Open>>
@@ -68,7 +70,7 @@ export const makeEndingSessions = Effect.fnUntraced(function* <Open extends Live
   /** Whether the far side knows the session no more. */
   const isLoggedOut = (reached: Open | ClosedReason): Effect.Effect<boolean> =>
     typeof reached === "string"
-      ? Effect.succeed(meansLoggedOut.includes(reached))
+      ? Effect.succeed(meansLoggedOut.includes(reached) || refusesLogOut.includes(reached))
       : Effect.map(
           Effect.timeoutOption(logOut(reached), logOutMillis),
           Option.getOrElse(() => false),

@@ -7,6 +7,7 @@ import {
   pauseFor,
   pausedUntil,
   pausesAfter,
+  pausesOnceLinked,
   strikesAfter,
 } from "../../src/number/Breaker.ts"
 import type { Pause } from "../../src/number/Breaker.ts"
@@ -118,6 +119,19 @@ describe("a pause", () => {
         assert.deepStrictEqual(after(earlier, breaker), [breaker])
         assert.deepStrictEqual(after(breaker, banned, earlier), [banned])
       }),
+  )
+
+  it.effect("of the number's own standing ends with a new session, and an operator's stays", () =>
+    Effect.sync(() => {
+      const left = (...pauses: ReadonlyArray<Pause>) =>
+        pausesOnceLinked(pauses.reduce(pausesAfter, noPauses))
+      const operators = until(noon + 1)
+      assert.deepStrictEqual(left(), noPauses)
+      assert.deepStrictEqual(left(banned), noPauses)
+      const kept = { first: operators, behind: null }
+      assert.deepStrictEqual(left(operators, banned), kept)
+      assert.deepStrictEqual(left(until(noon, "restricted"), operators), kept)
+    }),
   )
 
   it.effect("of an operator and one of the number stand side by side, and the later counts", () =>

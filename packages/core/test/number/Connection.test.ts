@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { connectionOf, shouldReplace } from "../../src/number/Connection.ts"
+import { connectionOf, isShutOut, shouldReplace } from "../../src/number/Connection.ts"
 import type { ConnectionFacts, ConnectionReport } from "../../src/number/Connection.ts"
+import type { ConnectionReason } from "../../src/number/SendingNumber.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
 
 const second = 1000
@@ -126,6 +127,47 @@ describe("the connection of a live number", () => {
         "logged_out",
         out.at,
       ])
+    }),
+  )
+
+  it.effect("that dropped out is being connected once its process began with it after that", () =>
+    Effect.sync(() => {
+      const number = numberOf("disconnected")
+      const begun = (reason: ConnectionReason, since: number) =>
+        live({
+          number,
+          changed: { at: noon - second, reason },
+          report: { ...report, state: "connecting", since, reportedAt: noon },
+        })[0]
+      // After a login, or by a process that starts.
+      assert.strictEqual(begun("connection_lost", noon), "connecting")
+      assert.strictEqual(begun("restricted", noon), "connecting")
+      assert.strictEqual(begun("restricted", noon - 2 * second), "disconnected")
+      // Its worker is about to notice.
+      assert.strictEqual(begun("logged_out", noon), "disconnected")
+    }),
+  )
+
+  it.effect("is shut out when the remote server has ended it and nothing connects it", () =>
+    Effect.sync(() => {
+      const out = (reason: ConnectionReason, given: Partial<ConnectionFacts> = {}) =>
+        isShutOut(
+          facts({
+            number: numberOf("disconnected"),
+            changed: { at: noon - second, reason },
+            ...given,
+          }),
+          noon,
+        )
+      const reasons = ["banned", "restricted", "client_outdated"] as const
+      for (const reason of reasons) assert.isTrue(out(reason))
+      for (const reason of ["connection_lost", "logged_out", "replaced"] as const) {
+        assert.isFalse(out(reason))
+      }
+      const connecting = { ...report, state: "connecting", since: noon, reportedAt: noon } as const
+      assert.isFalse(out("restricted", { report: connecting }))
+      assert.isFalse(out("banned", { number: numberOf("connected") }))
+      assert.isFalse(out("banned", { changed: null }))
     }),
   )
 

@@ -18,12 +18,15 @@ const view: TelegramLoginView = {
 /** A port that answers as it is told. */
 const layerLogin = (answers: {
   readonly begun?: TelegramLoginView | null
+  /** The number has an account. */
+  readonly beginsOver?: boolean
   readonly after?: AfterSecret
   readonly isConfigured?: boolean
 }) =>
   Layer.succeed(TelegramLogin, {
     isConfigured: answers.isConfigured ?? true,
-    begin: () => Effect.succeed(answers.begun ?? null),
+    begin: (_number, _request, isShutOut = false) =>
+      Effect.succeed(answers.beginsOver === true && !isShutOut ? null : (answers.begun ?? null)),
     look: () => Effect.succeed(answers.begun ?? null),
     giveCode: () => Effect.succeed(answers.after ?? null),
     givePassword: () => Effect.succeed(answers.after ?? null),
@@ -94,6 +97,22 @@ describe("a Telegram login", () => {
       expected = "invalid_phone"
       yield* refusalOf({ begun: view }, () => Effect.void, { method: "code", phone: "12" })
     }),
+  )
+
+  it.effect("takes the place of an account that Telegram has shut out, and of no other", () =>
+    inScene(
+      { begun: view, beginsOver: true },
+      Effect.gen(function* () {
+        const account = yield* anAccount
+        const numbers = yield* Numbers
+        const dropOut = (reason: "connection_lost" | "banned") =>
+          numbers.connectionChanged(account.id, "disconnected", null, reason)
+        yield* dropOut("connection_lost")
+        assert.strictEqual(codeOf(yield* Effect.flip(begin(account))), "connect_in_progress")
+        yield* dropOut("banned")
+        assert.deepStrictEqual(yield* begin(account), view)
+      }),
+    ),
   )
 
   it.effect("tells a wrong code or password, and that there is none", () =>

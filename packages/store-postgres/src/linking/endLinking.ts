@@ -6,6 +6,7 @@
  * attempt, which may have ended meanwhile.
  */
 import type { EndReports } from "@messaging-service/core/ports"
+import { controlLane } from "../queue/controlLane.ts"
 import { nextDueAfter } from "../queue/lane.ts"
 import { callbackParameters, connectionParameters, report } from "../webhook/queueDeliveries.ts"
 import { instant, text } from "../database/Fields.ts"
@@ -108,6 +109,7 @@ export const finishLinking = sqlFunction(
     if v_held then
       ${reportTo("disconnected")}
     else
+      perform ${controlLane.name}(v_number, p_now, false, true, null, null, null);
       ${reportTo("connected")}
     end if;
     return v_number;

@@ -1,10 +1,11 @@
-/** What operators set for a lane: its pauses and its pacing. */
+/** The pauses and the pacing of a lane: what operators set, and what a new session of its number ends. */
 import { givenUpReasons, reasonOnceResumed } from "@messaging-service/core/ports"
 import type { LaneQueue, NumberId, Pacing, Pause } from "@messaging-service/core/ports"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integers, text } from "../database/Fields.ts"
 import { call, literals, single, sqlFunction } from "../database/Statement.ts"
 import {
+  endOwnPauses,
   firstToLeave,
   fromPacing,
   lockLanes,
@@ -20,6 +21,8 @@ export interface Control {
   readonly numberId: NumberId
   readonly now: number
   readonly resume?: boolean
+  /** The number has a new session. */
+  readonly linked?: boolean
   readonly pause?: Pause
   readonly pacing?: Pacing
 }
@@ -28,6 +31,7 @@ const parameters = single({
   p_number: bigint((control: Control) => control.numberId),
   p_now: instant((control: Control) => control.now),
   p_resume: boolean((control: Control) => control.resume ?? false),
+  p_linked: boolean((control: Control) => control.linked ?? false),
   p_pause_reason: text((control: Control) => control.pause?.reason ?? null),
   // Null in a pause that only an operator ends.
   p_pause_until: instant((control: Control) => control.pause?.until ?? null),
@@ -78,6 +82,10 @@ export const controlLane = sqlFunction("control_lane", parameters, "boolean")`
       where n.id = p_number
         and n.status = 'disconnected'
         and n.status_reason in (${literals(givenUpReasons)});
+    elsif p_linked then
+      update lanes l
+      set ${endOwnPauses("l")}
+      where l.number_id = p_number;
     end if;
 
     update lanes l

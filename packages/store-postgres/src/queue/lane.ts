@@ -240,6 +240,21 @@ const pauseColumns = "paused_until, pause_reason, pause_behind_until, pause_behi
 
 export const unpaused = `(${pauseColumns}) = (null, null, null, null)`
 
+/** The core's `pausesOnceLinked`. A server of the version before resumes what counts alone. */
+export const pausesOnceLinked = (lane: string): string => `
+        select p.until, p.reason, null::timestamptz, null::text
+        from (
+          values
+            (${lane}.paused_until, ${lane}.pause_reason),
+            (${lane}.pause_behind_until, ${lane}.pause_behind_reason)
+        ) p (until, reason)
+        where p.reason = 'paused'
+          and ${lane}.paused_until is not null`
+
+/** The pauses of these lanes once their numbers have new sessions. */
+export const endOwnPauses = (lane: string): string =>
+  `(${pauseColumns}) = (${pausesOnceLinked(lane)})`
+
 /** The core's `pausesAfter`: what stands in these columns once another pause came. */
 export const pausesAfter = (lane: string, reason: string, until: string): string => {
   const place = (n: number) =>

@@ -298,10 +298,16 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
           return row?.written === true
         }),
       ),
-    exchange: (numberId, before, credentials, keys, now, phone = null) =>
+    exchange: (numberId, before, credentials, keys, now, account = null) =>
       database.transaction("session.exchange", (run) =>
         Effect.gen(function* () {
-          const done = yield* exchangeWithin(run, { numberId, before, credentials, phone })
+          const done = yield* exchangeWithin(run, {
+            numberId,
+            before,
+            credentials,
+            account,
+            now,
+          })
           if (done === true && keys.length > 0) {
             const added = { numberId, credentials: null, keys, now, fence: null }
             yield* write.within(run, writeOf([added]))

@@ -1,11 +1,14 @@
-/** Credentials that are exchanged for others, with the phone of the account that they are of. */
-import type { Exchanged, NumberId } from "@messaging-service/core/ports"
+/** Credentials that are exchanged for others, with what an account that has logged in changes of its number. */
+import { reasonOnceResumed } from "@messaging-service/core/ports"
+import type { Exchanged, LoggedIn, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type { RunStatement } from "../database/Database.ts"
-import { bigint, text } from "../database/Fields.ts"
+import { bigint, instant, text } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 import { hasPhone } from "../linking/endLinking.ts"
+import { changedTo } from "../number/connections.ts"
+import { control } from "../queue/controlLane.ts"
 
 /** Of two that would exchange the same credentials the second finds the row changed, or there. */
 const exchange = statement(
@@ -77,23 +80,44 @@ select exists (
     and ${hasPhone("other", "a.phone_before", "n", "$phone")}
 ) as held`
 
-const setPhone = statement("session.phone", given({ numberId: bigint, phone: text }))`
+/** The lane first, as before every change of a status. */
+const lockLane = statement("session.lockLane", given({ numberId: bigint }))`
+select l.number_id
+from lanes l
+where l.number_id = $numberId
+for no key update`
+
+const changed = changedTo("n", {
+  status: "n.status",
+  reason: `case when n.status = 'disconnected' then '${reasonOnceResumed}' end`,
+  now: "$now",
+})
+
+const setAccount = statement(
+  "session.account",
+  given({ numberId: bigint, phone: text, now: instant }),
+)`
 update numbers n
-set phone = $phone
+set phone = coalesce($phone, n.phone),
+  status_since = ${changed.status_since},
+  status_reason = ${changed.status_reason}
 where n.id = $numberId`
 
 interface Exchange {
   readonly numberId: NumberId
   readonly before: string | null
   readonly credentials: string | null
-  readonly phone: string | null
+  readonly account: LoggedIn | null
+  readonly now: number
 }
 
 /** See `SessionStore.exchange`: all of it but the keys, in that transaction. */
 export const exchangeWithin = Effect.fnUntraced(function* (
   run: RunStatement,
-  { before, credentials, numberId, phone }: Exchange,
+  { account, before, credentials, now, numberId }: Exchange,
 ): Effect.fn.Return<Exchanged, SqlError.SqlError> {
+  const phone = account?.phone ?? null
+  if (account !== null) yield* lockLane.within(run, { numberId })
   if (phone !== null) {
     yield* lockWorkspace.within(run, { numberId })
     const [other] = yield* isAnothers.within<{ readonly held: boolean }>(run, {
@@ -106,6 +130,9 @@ export const exchangeWithin = Effect.fnUntraced(function* (
   const asked = { numberId, before, credentials }
   const [row] = yield* exchange.within<{ readonly written: boolean }>(run, asked)
   if (row?.written !== true) return false
-  if (phone !== null) yield* setPhone.within(run, { numberId, phone })
+  if (account !== null) {
+    yield* control.within(run, { numberId, now, linked: true })
+    yield* setAccount.within(run, { numberId, phone, now })
+  }
   return true
 })

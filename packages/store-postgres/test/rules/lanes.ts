@@ -15,10 +15,18 @@ import {
   noPauses,
   pausedUntil,
   pausesAfter,
+  pausesOnceLinked,
   recipientName,
   shardOf,
 } from "@messaging-service/core/ports"
-import type { NumberId, Owned, Pause, Phone, Recipient } from "@messaging-service/core/ports"
+import type {
+  NumberId,
+  Owned,
+  Pause,
+  Pauses,
+  Phone,
+  Recipient,
+} from "@messaging-service/core/ports"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
@@ -322,27 +330,13 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
           after (until, reason, behind_until, behind_reason)
       )`,
       draw: Effect.gen(function* () {
-        const aPause = Effect.gen(function* () {
-          const pause: Pause = {
-            reason: yield* draw.from(["paused", "paused", "restricted", "banned"] as const),
-            until: yield* draw.maybe(draw.time),
-          }
-          return pause
-        })
         const earlier = yield* Effect.replicateEffect(aPause, yield* draw.below(4))
         const before = earlier.reduce(pausesAfter, noPauses)
         const next = yield* aPause
         const { behind, first } = pausesAfter(before, next)
-        const ended = (pause: Pause | null) =>
-          pause === null ? null : (iso(pause.until) ?? "infinity")
         return {
           facts: {
-            l: {
-              pause_reason: before.first?.reason ?? null,
-              paused_until: ended(before.first),
-              pause_behind_reason: before.behind?.reason ?? null,
-              pause_behind_until: ended(before.behind),
-            },
+            l: pauseRow(before),
             q: { reason: next.reason, until: iso(next.until) },
           },
           core: [first, behind].flatMap((pause) => [
@@ -353,7 +347,46 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
       }),
     }),
   )
+
+  it.effect("which pauses are left once a number has a new session", () =>
+    compare("linked", {
+      rows: { l: "lanes" },
+      sql: `(
+        select array[after.reason, ${shownEnd("after.until")}]
+        from (values (1)) one
+        left join (${sql.pausesOnceLinked("l")})
+          after (until, reason, behind_until, behind_reason) on true
+      )`,
+      draw: Effect.gen(function* () {
+        const earlier = yield* Effect.replicateEffect(aPause, yield* draw.below(4))
+        const before = earlier.reduce(pausesAfter, noPauses)
+        const { first } = pausesOnceLinked(before)
+        return {
+          facts: { l: pauseRow(before) },
+          core: [first?.reason ?? null, first?.until?.toString() ?? null],
+        }
+      }),
+    }),
+  )
 }
+
+const aPause = Effect.gen(function* () {
+  const pause: Pause = {
+    reason: yield* draw.from(["paused", "paused", "restricted", "banned"] as const),
+    until: yield* draw.maybe(draw.time),
+  }
+  return pause
+})
+
+const endOfPause = (pause: Pause | null) =>
+  pause === null ? null : (iso(pause.until) ?? "infinity")
+
+const pauseRow = ({ behind, first }: Pauses) => ({
+  pause_reason: first?.reason ?? null,
+  paused_until: endOfPause(first),
+  pause_behind_reason: behind?.reason ?? null,
+  pause_behind_until: endOfPause(behind),
+})
 
 /** The end of a pause in milliseconds; null while only an operator ends it. */
 const shownEnd = (until: string): string =>

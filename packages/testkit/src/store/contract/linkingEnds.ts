@@ -1,6 +1,7 @@
 /** `LinkingStore`: what attempts show, and how they end: linked, given up, or over. */
 import { assert } from "@effect/vitest"
 import {
+  LaneQueue,
   LinkingStore,
   NumberStore,
   WorkStatus,
@@ -10,7 +11,7 @@ import {
 import type { LinkingId, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
-import { claimOne, sent, settle } from "../Sending.ts"
+import { claimOne, connectionFacts, sent, settle } from "../Sending.ts"
 import { nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import {
@@ -19,6 +20,7 @@ import {
   aNumber,
   aStage,
   aWorkspace,
+  hour,
   minute,
   oneSecond,
   givenUp,
@@ -69,6 +71,28 @@ export const linkingEnds: Topic = (it) => {
       const claimed = yield* claimOne(number, { now: era + oneSecond, leaseUntil: era + minute })
       assert.strictEqual(claimed.message.id, message.id)
       yield* settle([sent(claimed, era + oneSecond)], era + oneSecond)
+    }),
+  )
+
+  it.effect("a link ends the pauses of the number's own standing, and no operator's", () =>
+    Effect.gen(function* () {
+      const store = yield* LinkingStore
+      const { pause } = yield* LaneQueue
+      const era = anEra()
+      const { id: workspaceId } = yield* aWorkspace()
+      for (const operators of [null, { until: era + hour, reason: "paused" as const }]) {
+        const { attempt, number } = yield* aLinking(workspaceId, era)
+        const message = yield* aMessage(number, { now: era })
+        if (operators !== null) yield* pause(number.id, operators, era)
+        yield* pause(number.id, { until: null, reason: "banned" }, era)
+        yield* store.linked(attempt.id, digits(), era + oneSecond)
+        const paused = (yield* connectionFacts(number)).pause
+        assert.deepStrictEqual(paused, operators)
+        const now = operators === null ? era + oneSecond : era + hour
+        const claimed = yield* claimOne(number, { now, leaseUntil: now + minute })
+        assert.strictEqual(claimed.message.id, message.id)
+        yield* settle([sent(claimed, now)], now)
+      }
     }),
   )
 

@@ -4,7 +4,8 @@ import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging
 import type { KeyChange, NumberId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
-import { aNumber, aStage, aWorkspace, noon, oneSecond } from "../Records.ts"
+import { aMessage, aNumber, aStage, aWorkspace, hour, noon, oneSecond } from "../Records.ts"
+import { claimOne, connectionFacts } from "../Sending.ts"
 
 const key = (type: string, id: string, value: string | null): KeyChange => ({ type, id, value })
 
@@ -180,7 +181,7 @@ export const sessions: Topic = (it) => {
       const all = [number, yield* aNumber(workspace.id), yield* aNumber(workspace.id)]
       for (const { id } of all) yield* store.write(id, "login", [], noon, null)
       const get = (id: NumberId, before: string) =>
-        store.exchange(id, before, `account of ${id}`, [], noon, "15550000077")
+        store.exchange(id, before, `account of ${id}`, [], noon, { phone: "15550000077" })
       const got = yield* Effect.forEach(all, ({ id }) => get(id, "login"), {
         concurrency: "unbounded",
       })
@@ -198,6 +199,52 @@ export const sessions: Topic = (it) => {
       const elsewhere = yield* aStage()
       yield* store.write(elsewhere.number.id, "login", [], noon, null)
       assert.isTrue(yield* get(elsewhere.number.id, "login"))
+    }),
+  )
+
+  it.effect("an account that logs in ends the pauses of the one before, and no operator's", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const numbers = yield* NumberStore
+      const { pause } = yield* LaneQueue
+      const { number } = yield* aStage()
+      const { id } = number
+      const message = yield* aMessage(number)
+      yield* numbers.setStatus(id, "disconnected", undefined, noon, null, "banned")
+      yield* pause(id, { until: null, reason: "banned" }, noon)
+      yield* pause(id, { until: noon + hour, reason: "paused" }, noon)
+      const logIn = (before: string | null, now: number) =>
+        store.exchange(id, before, `account at ${now}`, [], now, { phone: null })
+      // A login that goes on ends none.
+      assert.isTrue(yield* store.exchange(id, null, "login", [], noon))
+      assert.deepInclude(yield* keptOf(id), { pauseReason: "banned", reason: "banned" })
+      assert.isFalse(yield* logIn("another login", noon))
+      assert.deepInclude(yield* keptOf(id), { pauseReason: "banned", reason: "banned" })
+      assert.isTrue(yield* logIn("login", noon + oneSecond))
+      const known = yield* connectionFacts(number)
+      assert.deepStrictEqual(known.pause, { until: noon + hour, reason: "paused" })
+      assert.deepStrictEqual(known.changed, { at: noon, reason: "connection_lost" })
+      assert.strictEqual(known.number.phone, number.phone)
+      yield* numbers.setStatus(id, "connected", undefined, noon)
+      // An endless pause behind which nothing would ever have left.
+      yield* pause(id, { until: null, reason: "restricted" }, noon)
+      assert.isTrue(yield* logIn(`account at ${noon + oneSecond}`, noon + hour))
+      assert.deepStrictEqual((yield* connectionFacts(number)).changed?.reason ?? null, null)
+      assert.strictEqual((yield* claimOne(number, { now: noon + hour })).message.id, message.id)
+    }),
+  )
+
+  it.effect("a number that never was connected is to be, once its account has logged in", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const { workspace } = yield* aStage()
+      const number = yield* aNumber(workspace.id, { status: "disconnected" })
+      assert.isNull((yield* connectionFacts(number)).changed)
+      const account = { phone: "15550000078" }
+      assert.isTrue(yield* store.exchange(number.id, null, "account", [], noon, account))
+      const { changed, number: now } = yield* connectionFacts(number)
+      assert.deepStrictEqual(changed, { at: noon, reason: "connection_lost" })
+      assert.strictEqual(now.phone, account.phone)
     }),
   )
 
