@@ -16,11 +16,17 @@ import { aSender } from "./Records.ts"
 const gibibyte = 1024 ** 3
 const mebibyte = 1024 ** 2
 
+/** Links that were fetched. */
+const fetched = { count: 0 }
+
 const layerWeb = Layer.succeed(Egress, {
   allows: () => Effect.succeed(true),
   post: () => Effect.fail(new EgressError({ reason: "connection" })),
   fetch: (url) =>
-    Effect.succeed({ status: 200, headers: {}, url, body: Stream.make(new Uint8Array(400)) }),
+    Effect.sync(() => {
+      fetched.count++
+      return { status: 200, headers: {}, url, body: Stream.make(new Uint8Array(400)) }
+    }),
 })
 
 /** The disk says that it has so much while something is done. */
@@ -38,18 +44,17 @@ const withDisk = <A, E, R>(says: { free: number; whole: number }, done: Effect.E
 const large = { free: gibibyte - 1, whole: 100 * gibibyte }
 
 layer(layerService({ egress: layerWeb }))("a disk with less free than its reserve", (it) => {
-  it.effect("stops uploads of version 2, with the workspace's own figures", () =>
+  it.effect("stops uploads of version 2 for the time being", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { files } = yield* Disk
       yield* upload(token, { bytes: "x".repeat(1000) })
       const before = yield* files
       const refused = yield* withDisk(large, post(token, [aPart()]))
-      const { code, limit, used } = errorOf(refused)
-      assert.deepStrictEqual(
-        [refused.status, code, used, limit],
-        [403, "storage_full", 1000, gibibyte],
-      )
+      const { code, ...rest } = errorOf(refused)
+      assert.deepStrictEqual([refused.status, code], [503, "service_unavailable"])
+      assert.notProperty(rest, "used")
+      assert.strictEqual(refused.headers["retry-after"], "60")
       assert.deepStrictEqual(yield* files, before)
       yield* upload(token)
     }),
@@ -68,29 +73,32 @@ layer(layerService({ egress: layerWeb }))("a disk with less free than its reserv
         // A file system that does not tell.
         yield* statusWith(0, 0),
       ]
-      assert.deepStrictEqual(statuses, [201, 403, 201, 403, 201])
+      assert.deepStrictEqual(statuses, [201, 503, 201, 503, 201])
     }),
   )
 
-  it.effect("stops version 1's uploads, and its sends with files, as a full media storage", () =>
+  it.effect("stops version 1's uploads, and its sends with files, before a link is fetched", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const { files } = yield* Disk
       const before = yield* files
-      const full = "Media storage is full"
+      const full = "Service unavailable"
+      fetched.count = 0
       const link = { ...credentials, ...aText, msg_type: 2, file_url: "https://example.com/a.bin" }
       yield* withDisk(
         large,
         Effect.gen(function* () {
-          saysNo(yield* call("media/upload/", withFile(credentials, [{}])), 400, full)
+          saysNo(yield* call("media/upload/", withFile(credentials, [{}])), 503, full)
           const sent = withFile({ ...credentials, ...aText, msg_type: 2 }, [{}])
-          saysNo(yield* call("send_msg/", sent), 400, full)
-          saysNo(yield* ask("send_msg/", link), 400, full)
+          saysNo(yield* call("send_msg/", sent), 503, full)
+          saysNo(yield* ask("send_msg/", link), 503, full)
           answered(yield* ask("send_msg/", { ...credentials, ...aText }))
         }),
       )
       assert.deepStrictEqual(yield* files, before)
+      assert.strictEqual(fetched.count, 0)
       answered(yield* ask("send_msg/", link))
+      assert.strictEqual(fetched.count, 1)
     }),
   )
 

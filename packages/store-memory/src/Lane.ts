@@ -67,6 +67,7 @@ export const openLane = (
     control: { pacing, strikes: noStrikes, pauses: noPauses },
     restsUntil: null,
     limitedUntil: null,
+    noRoomInARow: 0,
     agendaAt: null,
     counting: new Sorted(byDue),
     fullUntil: null,

@@ -56,6 +56,7 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
           const keep = Effect.sync(() => void files.set(storageKey, bytes))
           return { ...stored(bytes), storageKey, keep }
         }),
+      room: Effect.void,
       remove: (storageKey) => Effect.sync(() => void files.delete(storageKey)),
       ready: Effect.void,
       removeAbandoned: Effect.void,

@@ -73,6 +73,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
   const claimed: Array<ClaimedMessage> = []
   for (const [lane, offer] of offers) {
     lane.limitedUntil = offer.row === null ? offer.limited : null
+    if (lane.limitedUntil !== null) lane.noRoomInARow = 0
     if (offer.row === null) {
       const { inFlight } = lane
       if (inFlight !== null) {
@@ -95,6 +96,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
       removed: lane.removed,
       lease: lane.lease,
       interruptions: row.interruptions,
+      noRoomInARow: lane.noRoomInARow,
       pacing: lane.control.pacing,
       strikes: lane.control.strikes,
     })
@@ -117,12 +119,14 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
   const row = lane?.inFlight?.row
   if (lane === undefined || row === undefined) return undefined
   const { id } = row.message
-  const { breaker, notBefore } = settlement
+  const { breaker, noRoom, notBefore } = settlement
   const settled = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
   if (settled !== id) return undefined
   if (settlement._tag === "Ended") finish(tables, row, settlement.change)
   else if (settlement.interrupted) interrupted(row)
   lane.restsUntil = notBefore
+  lane.limitedUntil = noRoom?.until ?? null
+  lane.noRoomInARow = noRoom?.inARow ?? 0
   if (breaker !== null) {
     const { pause, strikes } = breaker
     const { control } = lane

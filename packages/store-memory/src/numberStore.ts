@@ -97,6 +97,7 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
       firstDueAt: first?.message.dueAt ?? null,
       restsUntil,
       limitedUntil: first === null ? null : limitsOf(lane, first, now, sendCap),
+      noRoomUntil: lane.noRoomInARow > 0 ? lane.limitedUntil : null,
     }
   },
 

@@ -136,8 +136,10 @@ export interface Lane extends InAgenda {
   control: LaneControl
   /** The lane is not claimed before, whatever falls due; null: it does not rest. */
   restsUntil: number | null
-  /** Until when its limits hold its first message back, as a claim has found. */
+  /** Until when its limits, or a disk without room, hold its first message back; see `LaneDue`. */
   limitedUntil: number | null
+  /** The latest attempts, in a row, that found no room; above zero, `limitedUntil` is for that. */
+  noRoomInARow: number
   /** Live messages that are not cancelled or expired, by planned time. */
   readonly counting: Sorted<MessageRow>
   /** Planned times before this have no room for one more message; null when not known. */

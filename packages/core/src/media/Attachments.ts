@@ -15,10 +15,10 @@ import { permit } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { LinkDownloads } from "./LinkDownload.ts"
 import type { LinkTerms, MediaLinkRequest } from "./LinkDownload.ts"
-import { MediaStore, mediaUrlProblems, newMediaFile, refuseFullDisk, removeBytes } from "./Media.ts"
+import { MediaStore, mediaUrlProblems, newMediaFile, removeBytes } from "./Media.ts"
 import type { MediaFile } from "./Media.ts"
 import type { Upload } from "./MediaDirectory.ts"
-import { MediaFiles, filesUnavailable, refuseUnkept } from "./MediaFiles.ts"
+import { MediaFiles, filesUnavailable, noRoomForFile, refuseUnkept } from "./MediaFiles.ts"
 import { sharedResources } from "../limit/sharedResources.ts"
 
 /** How a link is downloaded during the call (contract: Version 1: sends). */
@@ -51,7 +51,7 @@ export class Attachments extends Context.Service<
      * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Fails with
      * `invalid_media_url`: the link may not be called, the file could not be had, is empty, or is no
      * image where one is asked for; and with `service_unavailable` when too many links are being
-     * fetched; with `storage_full` as `fromUpload`. The scope is that of the send.
+     * fetched or the disk has no room; with `storage_full` as `fromUpload`. The scope is that of the send.
      */
     fromLink(
       caller: Caller,
@@ -118,7 +118,7 @@ export class Attachments extends Context.Service<
               MediaUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
               MediaFilesError: (error) =>
                 error.reason === "full"
-                  ? Effect.flatMap(refuseFullDisk(store, caller), Effect.fail)
+                  ? Effect.fail(noRoomForFile)
                   : Effect.fail(filesUnavailable("attachment.spool")(error)),
             }),
           )

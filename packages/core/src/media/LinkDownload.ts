@@ -81,7 +81,8 @@ export class LinkDownloads extends Context.Service<
     /**
      * Downloads what a link leads to; it goes with the scope, and so does its place. Fails with
      * `LinksBusy` when there was no place for it in time, and with `MediaFilesError` only when the
-     * file could not be kept, which is not the link's fault. An empty file cannot be sent, nor one
+     * file could not be kept, which is not the link's fault: with `full` before anything is fetched
+     * while the disk has no room. An empty file cannot be sent, nor one
      * that is not an image where one is asked for.
      */
     fetch(
@@ -99,10 +100,15 @@ export class LinkDownloads extends Context.Service<
       const places = makePlaces<WorkspaceId>(sharedResources.linkedFiles)
       return LinkDownloads.of({
         fetch: (workspaceId, link, terms) =>
-          Effect.raceFirst(
-            places.take(workspaceId),
-            Effect.andThen(sleep(terms.placeWaitMillis), Effect.fail(new LinksBusy())),
-          ).pipe(Effect.andThen(download(egress, files, workspaceId, link, terms))),
+          files.room.pipe(
+            Effect.andThen(
+              Effect.raceFirst(
+                places.take(workspaceId),
+                Effect.andThen(sleep(terms.placeWaitMillis), Effect.fail(new LinksBusy())),
+              ),
+            ),
+            Effect.andThen(download(egress, files, workspaceId, link, terms)),
+          ),
       })
     }),
   )

@@ -6,11 +6,11 @@ import { Context, Effect, Result, Schema } from "effect"
 import { IdJson } from "../request/Answer.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import { parseOutboundUrl } from "../egress/PublicAddress.ts"
-import { problem, refuse } from "../error/Refusal.ts"
-import type { Problem, Refusal } from "../error/Refusal.ts"
+import { problem } from "../error/Refusal.ts"
+import type { Problem } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
-import type { Permitted, Sender } from "../key/Caller.ts"
+import type { Sender } from "../key/Caller.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { described } from "../request/Described.ts"
 import { nameUpTo } from "../request/Input.ts"
@@ -229,28 +229,6 @@ export const newMediaFile = (
   const type = mediaTypeOf(mimeType)
   return { workspaceId, mode, fileName, type, mimeType, size, storageKey, createdAt }
 }
-
-const nothing = { size: 0, mimeType: "", storageKey: "" }
-
-/**
- * The refusal of a file because the disk is full, whatever the caller has taken of it. `used` and
- * `limit` are the workspace's own figures, for it has no others to know: what its files take of its
- * plan's storage.
- */
-export const refuseFullDisk = (
-  store: typeof MediaStore.Service,
-  caller: Permitted,
-): Effect.Effect<Refusal, StoreUnavailable> =>
-  // No room at all is asked for, so nothing is reserved.
-  Effect.map(store.reserve(newMediaFile(caller, nothing, "", 0), -1), (answer) =>
-    refuse("storage_full", {
-      message: "The service has no room for files at present.",
-      details: {
-        used: answer._tag === "Full" ? answer.used : 0,
-        limit: caller.workspace.plan?.mediaStorageBytes ?? 0,
-      },
-    }),
-  )
 
 /**
  * Removes the bytes of a file at once when its record ends; what cannot be removed now is found again

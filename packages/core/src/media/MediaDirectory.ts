@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Failure, Refusal } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MediaId } from "../Ids.ts"
 import { permit } from "../key/Caller.ts"
@@ -17,7 +17,7 @@ import type { CursorPage } from "../request/Page.ts"
 import { pageFields, queryDecoder } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
 import { WorkspaceStore } from "../workspace/WorkspaceStore.ts"
-import { MediaStore, newMediaFile, refuseFullDisk, removeBytes } from "./Media.ts"
+import { MediaStore, newMediaFile, removeBytes } from "./Media.ts"
 import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
 import { mediaTypes } from "./contentType.ts"
 import type { MediaType } from "./contentType.ts"
@@ -68,8 +68,6 @@ export class MediaDirectory extends Context.Service<
       upload: Upload,
       idempotency: IdempotencyKey | null,
     ): Effect.Effect<Repeatable<MediaFile>, Failure>
-    /** The refusal of an upload for which the disk has no room. */
-    fullDisk(caller: Permitted): Effect.Effect<Refusal, StoreUnavailable>
     /** GET /media: newest first. */
     list(caller: Caller, query: ListMedia): Effect.Effect<CursorPage<MediaFile>, Failure>
     /** GET /media/{id}. Fails with `media_not_found`. */
@@ -149,7 +147,6 @@ export class MediaDirectory extends Context.Service<
           })
           // All of it was read: a client that hangs up now leaves nothing half done.
         }, Effect.uninterruptible),
-        fullDisk: (caller) => refuseFullDisk(store, caller),
         list: Effect.fn("MediaDirectory.list")(function* (given, asked) {
           const { mode, workspaceId } = yield* permit(given, "listMedia")
           const query = yield* Effect.fromResult(decodeList(asked))

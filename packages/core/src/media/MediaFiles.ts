@@ -66,6 +66,8 @@ export class MediaFiles
         content: Stream.Stream<Uint8Array, E>,
         maximumBytes: number,
       ): Effect.Effect<SpooledContent, MediaFilesError | E, Scope.Scope>
+      /** Fails with `full` while the disk has less free than its reserve, so that nothing is spooled. */
+      readonly room: Effect.Effect<void, MediaFilesError>
       /** Succeeds too when there is nothing under that key. */
       remove(storageKey: string): Effect.Effect<void, MediaFilesError>
       /** Fails when nothing more can be written, whatever it is. */
@@ -74,6 +76,13 @@ export class MediaFiles
       readonly removeAbandoned: Effect.Effect<void, MediaFilesError>
     }
   >()("core/MediaFiles") {}
+
+/** The refusal of a file for which the disk has no room, whatever the plan's storage has left. */
+export const noRoomForFile = /*#__PURE__*/ refuse("service_unavailable", {
+  message:
+    "The service has no room for files at present. Retry after the seconds of `Retry-After`.",
+  retryAfter: 60,
+})
 
 /** The refusal of a file, on `field`, by a process that cannot keep it; undefined where it can. */
 export const refuseUnkept = (

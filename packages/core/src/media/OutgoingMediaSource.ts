@@ -1,9 +1,9 @@
 /**
  * Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
  * egress into a spooled file (contract: Media links). What cannot be had fails the message. A disk
- * error, also in the middle of reading, postpones the message.
+ * error, also in the middle of reading, postpones the message, and so does a disk without room.
  */
-import { Context, Effect, Layer, Stream } from "effect"
+import { Context, Data, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -29,13 +29,24 @@ const logWaiting = (error: MediaFilesError) =>
 
 const isGone = ({ reason }: MediaFilesError): boolean => reason === "not_found"
 
+/** The disk has no room for the file behind a link. */
+export class NoRoom extends Data.TaggedError("NoRoom") {
+  override get message() {
+    return "the disk has no room for the file"
+  }
+}
+
 export class OutgoingMediaSource extends Context.Service<
   OutgoingMediaSource,
   {
     open(
       message: Pick<Message, "workspaceId" | "mode">,
       reference: MediaReference,
-    ): Effect.Effect<OutgoingMedia, MediaUnavailable | LinksBusy | StoreUnavailable, Scope.Scope>
+    ): Effect.Effect<
+      OutgoingMedia,
+      MediaUnavailable | LinksBusy | NoRoom | StoreUnavailable,
+      Scope.Scope
+    >
   }
 >()("core/OutgoingMediaSource") {
   static readonly layer = Layer.effect(
@@ -62,7 +73,9 @@ export class OutgoingMediaSource extends Context.Service<
         links.fetch(workspaceId, { ...reference, url }, linkTerms).pipe(
           Effect.map((file) => outgoing(reference, file.content, file)),
           // The link is not to blame for a disk that cannot keep its file.
-          Effect.catchTag("MediaFilesError", () => Effect.fail(new LinksBusy())),
+          Effect.catchTag("MediaFilesError", ({ reason }) =>
+            Effect.fail(reason === "full" ? new NoRoom() : new LinksBusy()),
+          ),
         )
 
       const openFile = (reference: MediaReference, file: MediaFile | null) =>

@@ -24,11 +24,12 @@ const unknownOutcome: MessageError = {
   message: "It cannot be known whether the message left; it is not sent again.",
 }
 
-/** What became of an attempt: the transport's word, or that the media could not be had. */
+/** What became of an attempt: the transport's word, or what became of its media. */
 export type AttemptOutcome =
   | SendOutcome
   | { readonly _tag: "Unsendable"; readonly error: MessageError }
   | { readonly _tag: "TooLate" }
+  | { readonly _tag: "NoRoom" }
 
 /** What an outcome means: the end of the message, or another try. Pure. */
 export const judgeAttempt = (
@@ -67,6 +68,7 @@ export const judgeAttempt = (
     case "Postponed":
       return again(now + outcome.afterMillis, false)
     case "NotConnected":
+    case "NoRoom":
       return again(null, false)
     case "Unknown":
       return dropsCopies && claimed.interruptions + 1 < maximumInterruptions

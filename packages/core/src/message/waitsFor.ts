@@ -20,6 +20,8 @@ export type WaitReason =
   | "scheduled"
   /** Its number's limits are used up: its pacing, or the quota of 24 hours. */
   | "limited"
+  /** The disk has no room for the file that it needs, or that one before it needs. */
+  | "no_room"
   /** Its number rests after a message, or because the far side asked for it. */
   | "resting"
   /** A message of its number is in the hands of the far side: this one, or one before it. */
@@ -66,6 +68,7 @@ export const waitsFor = (
   addUntil("scheduled", message.dueAt)
   if (!isLive) return reasons
   addUntil("limited", facts.limitedUntil)
+  addUntil("no_room", facts.noRoomUntil)
   addUntil("resting", facts.restsUntil)
   if (facts.isSending) add("sending", null)
   return reasons

@@ -51,6 +51,8 @@ export interface ConnectionFacts {
   readonly restsUntil: number | null
   /** Until when its limits hold its first message back, as they stand now. */
   readonly limitedUntil: number | null
+  /** Until when a disk without room for its file holds its first message back. */
+  readonly noRoomUntil: number | null
 }
 
 /** A number's connection as an operator sees it. */
@@ -168,10 +170,11 @@ export const isShutOut = (facts: ConnectionFacts, now: number): boolean => {
 
 /** When the first message that waits may leave. */
 const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number): number | null => {
-  const { firstDueAt, isDisabled, isSending, limitedUntil, pause, restsUntil } = facts
+  const { firstDueAt, isDisabled, isSending, pause } = facts
   if (state !== "connected" || isSending || firstDueAt === null) return null
   const stopped = stoppedUntil(pausedUntil(pause, now), isDisabled)
-  const moment = Math.max(now, firstDueAt, restsUntil ?? now, limitedUntil ?? now, stopped ?? now)
+  const holds = [facts.restsUntil, facts.limitedUntil, facts.noRoomUntil, stopped]
+  const moment = Math.max(now, firstDueAt, ...holds.map((until) => until ?? now))
   return Number.isFinite(moment) ? moment : null
 }
 

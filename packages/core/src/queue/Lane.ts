@@ -165,7 +165,10 @@ export interface LaneDue {
   readonly leaseUntil: number | null
   /** The far side asked for that rest, or it follows a message; null for none. */
   readonly restsUntil: number | null
-  /** Until when a claim has found the number's limits to hold its first message back. */
+  /**
+   * Until when a claim has found the number's limits to hold its first message back, or an attempt a
+   * disk without room for its file.
+   */
   readonly limitedUntil: number | null
   /**
    * Until when its first message is held back (see `holdsUntil`): infinite while only an operator can
@@ -240,7 +243,7 @@ export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null =
     case "Settled": {
       const { again, now } = change
       if (lane.removed && again?.mayHaveLeft !== true) return null
-      if (again !== null) return ifEver(latest(now, rests, held))
+      if (again !== null) return ifEver(latest(now, rests, limited, held))
       return first === null ? null : ifEver(latest(first, now, rests, held))
     }
     case "Changed":

@@ -46,6 +46,8 @@ export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> 
   readonly lease: number
   /** Earlier attempts of this message that were interrupted: begun and never settled. */
   readonly interruptions: number
+  /** The latest attempts of its number, in a row, for which the disk had no room. */
+  readonly noRoomInARow: number
 }
 
 /** What an attempt leaves behind in its lane, whatever became of the message. */
@@ -54,9 +56,30 @@ export interface Aftermath {
   readonly notBefore: number | null
   /** What the number's strikes are now, and whether that pauses it; null where nothing changed. */
   readonly breaker: { readonly strikes: Strikes; readonly pause: Pause | null } | null
+  /**
+   * The disk had no room for the file of the message, which holds it back; null otherwise. It need not
+   * hold back what comes first once that message is cancelled or has expired.
+   */
+  readonly noRoom: RoomRest | null
 }
 
-export const noAftermath: Aftermath = { notBefore: null, breaker: null }
+export interface RoomRest {
+  readonly until: number
+  /** How often in a row, this attempt included. */
+  readonly inARow: number
+}
+
+export const noAftermath: Aftermath = { notBefore: null, breaker: null, noRoom: null }
+
+/** The first rest of a number for want of room on the disk, and the longest. Milliseconds. */
+const firstRoomRest = 1000
+const longestRoomRest = 300_000
+
+/** How long a number rests after so many attempts in a row for which the disk had no room. */
+export const roomRestAfter = (inARow: number, now: number): RoomRest => ({
+  until: now + Math.min(firstRoomRest * 2 ** (inARow - 1), longestRoomRest),
+  inARow,
+})
 
 export type Settlement = Aftermath & {
   readonly numberId: NumberId

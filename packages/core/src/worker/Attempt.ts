@@ -23,8 +23,9 @@ import { hasExpired } from "../message/Message.ts"
 import type { Message } from "../message/Message.ts"
 import { strikesAfter } from "../number/Breaker.ts"
 import { Numbers } from "../number/Numbers.ts"
+import { rarely } from "../monitoring/rareLog.ts"
 import { drawRestMillis } from "../number/Pacing.ts"
-import { noAftermath } from "../queue/LaneQueue.ts"
+import { noAftermath, roomRestAfter } from "../queue/LaneQueue.ts"
 import type { Aftermath, ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
 import { targetOf } from "../recipient/Recipient.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
@@ -32,7 +33,8 @@ import type { OutgoingMedia } from "../transport/Transport.ts"
 
 /**
  * How long to wait before another try where nothing was handed over, because the store or the disk of
- * media files did not answer or too many links were being fetched. Milliseconds.
+ * media files did not answer or too many links were being fetched. Milliseconds. A disk without room
+ * has pauses that grow (see `roomRestAfter`).
  */
 const pauseMillis = 1000
 
@@ -48,6 +50,15 @@ const made = (outcome: AttemptOutcome, mediaType: MediaType | null = null): Made
 })
 
 const postponed = made({ _tag: "Postponed", afterMillis: pauseMillis })
+
+const logNoRoom = ({ number }: ClaimedMessage): Effect.Effect<void> => {
+  const line = "the disk has no room for the file of a message; its number rests"
+  return rarely(
+    line,
+    (heldBack) => Effect.logWarning(line, { number: number.id, heldBack }),
+    Effect.logDebug(line, { number: number.id }),
+  )
+}
 
 /** The message with what its media turned out to be, where nothing had told it. */
 const withMediaType = (message: Message, found: MediaType | null): Message =>
@@ -111,7 +122,7 @@ export const makeAttempt = Effect.gen(function* () {
 
   /** What the attempt leaves behind in the lane: the rest of its pacing, and strikes. */
   const aftermathOf = (
-    { pacing, strikes }: ClaimedMessage,
+    { noRoomInARow, pacing, strikes }: ClaimedMessage,
     outcome: AttemptOutcome,
     now: number,
   ): Aftermath => {
@@ -119,6 +130,7 @@ export const makeAttempt = Effect.gen(function* () {
     return {
       notBefore: rest === 0 ? null : now + rest,
       breaker: strikesAfter(strikes, outcome, now),
+      noRoom: outcome._tag === "NoRoom" ? roomRestAfter(noRoomInARow + 1, now) : null,
     }
   }
 
@@ -161,6 +173,7 @@ export const makeAttempt = Effect.gen(function* () {
             }),
           ),
         LinksBusy: () => Effect.succeed(postponed),
+        NoRoom: () => Effect.as(logNoRoom(claimed), made({ _tag: "NoRoom" })),
         StoreUnavailable: () => Effect.succeed(postponed),
       }),
     )
@@ -190,7 +203,7 @@ export const makeAttempt = Effect.gen(function* () {
     const aftermath = aftermathOf(claimed, outcome, now)
     if (verdict._tag === "End") {
       const shown = yield* marked(claimed, verdict.ending)
-      return settlement(shown, verdict.ending, now, aftermath, mediaType)
+      return settlement(shown, verdict.ending, now, { ...aftermath, noRoom: null }, mediaType)
     }
     const notBefore = verdict.notBefore ?? aftermath.notBefore
     return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)

@@ -69,6 +69,8 @@ export interface Setup {
   readonly mimeType?: string
   /** Why the disk keeps nothing. */
   readonly cannotKeep?: "full" | "io"
+  /** Whether it says so before anything is spooled. */
+  readonly noRoom?: boolean
 }
 
 export const setup = ({ replies = [answer(200)], records = [record], ...given }: Setup) =>
@@ -93,6 +95,10 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
         }),
         Layer.mock(MediaFiles, {
           keeps: true,
+          room:
+            given.noRoom === true
+              ? Effect.fail(new MediaFilesError({ reason: "full" }))
+              : Effect.void,
           open: (storageKey) =>
             given.open ??
             (storageKey === "key-71"

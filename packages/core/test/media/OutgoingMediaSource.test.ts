@@ -32,9 +32,18 @@ describe("a file of the media directory", () => {
         for (const cannotKeep of ["full", "io"] as const) {
           const { open } = yield* setup({ cannotKeep })
           const error = yield* Effect.flip(open(owner, link()))
-          assert.strictEqual(error._tag, "LinksBusy")
+          assert.strictEqual(error._tag, cannotKeep === "full" ? "NoRoom" : "LinksBusy")
         }
       }),
+  )
+
+  it.effect("nothing is fetched while the disk has no room; what is stored can be sent", () =>
+    Effect.gen(function* () {
+      const { calls, open } = yield* setup({ noRoom: true })
+      assert.strictEqual((yield* Effect.flip(open(owner, link())))._tag, "NoRoom")
+      assert.deepStrictEqual(calls, [])
+      assert.strictEqual((yield* open(owner, stored())).size, 3)
+    }),
   )
 
   it.effect("has the MIME type that was found for it, by its name too", () =>

@@ -17,6 +17,7 @@ const facts: ConnectionFacts = {
   firstDueAt: noon,
   restsUntil: null,
   limitedUntil: null,
+  noRoomUntil: null,
 }
 
 const reasons = (given: Partial<Parameters<typeof waitsFor>[0]>) =>
@@ -52,6 +53,7 @@ const stopped: ConnectionFacts = {
   isSending: true,
   restsUntil: noon + 3,
   limitedUntil: noon + 2,
+  noRoomUntil: noon + 4,
 }
 
 const everything = (given: Partial<Parameters<typeof waitsFor>[0]>, known = stopped) =>
@@ -70,6 +72,7 @@ it.effect("reasons come in one order, each with its end and what is behind it", 
       { reason: "not_connected", until: null, because: "logged_out" },
       { reason: "scheduled", until: noon + 1, because: null },
       { reason: "limited", until: noon + 2, because: null },
+      { reason: "no_room", until: noon + 4, because: null },
       { reason: "resting", until: noon + 3, because: null },
       { reason: "sending", until: null, because: null },
     ])

@@ -29,6 +29,7 @@ const facts = (given: Partial<ConnectionFacts> = {}): ConnectionFacts => ({
   firstDueAt: noon - second,
   restsUntil: null,
   limitedUntil: null,
+  noRoomUntil: null,
   ...given,
 })
 

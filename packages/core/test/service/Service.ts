@@ -39,6 +39,7 @@ import {
   sharedWork,
 } from "../../src/ports.ts"
 import type {
+  MediaFiles,
   NumberId,
   NumberLinking,
   NumberStore,
@@ -68,12 +69,15 @@ export interface ServiceParts {
   readonly egress?: Layer.Layer<Egress>
   /** Which numbers the worker has; all by default. */
   readonly ownership?: Layer.Layer<NumberOwnership>
+  /** Where files are kept; in memory by default. */
+  readonly files?: Layer.Layer<MediaFiles, never, Ids>
   /** Whether the worker runs from the beginning; else nothing is sent, expired or swept. */
   readonly worker?: boolean
 }
 
 const makeLayer = ({
   egress = Egress.layerClosed,
+  files = layerMediaFiles,
   linking = layerLinking,
   ownership = NumberOwnership.layerAll,
   store = layerStore,
@@ -83,9 +87,7 @@ const makeLayer = ({
     Layer.provideMerge(layerEmulator),
     Layer.provideMerge(layerServices),
     Layer.provideMerge(Layer.merge(transport, linking)),
-    Layer.provideMerge(
-      Layer.mergeAll(store, layerMediaFiles, WakeUp.layerLocal, ownership, egress),
-    ),
+    Layer.provideMerge(Layer.mergeAll(store, files, WakeUp.layerLocal, ownership, egress)),
     Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Ids.layerRandom),
   )

@@ -9,7 +9,7 @@ import type { MediaReference } from "../../src/media/Media.ts"
 import { MediaLinks } from "../../src/media/MediaLinks.ts"
 import { LinksBusy } from "../../src/media/LinkDownload.ts"
 import { MediaUnavailable } from "../../src/media/LinkDownload.ts"
-import { OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
+import { NoRoom, OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
 import type { Message } from "../../src/message/Message.ts"
 import { noStrikes } from "../../src/number/Breaker.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
@@ -138,6 +138,26 @@ describe("an attempt", () => {
     }),
   )
 
+  it.effect(
+    "rests the number for longer each time that the disk has no room, up to 5 minutes",
+    () =>
+      Effect.gen(function* () {
+        const { handed, make } = yield* setup({ media: Effect.fail(new NoRoom()) })
+        const media = { ...reference, mediaId: null, url: "https://example.com/photo.png" }
+        const rests: Array<number | undefined> = []
+        let noRoomInARow = 0
+        for (let attempt = 0; attempt < 11; attempt++) {
+          const settlement = yield* make(claim({ message: { media }, noRoomInARow }))
+          assert.deepInclude(settlement, { _tag: "Again", interrupted: false, notBefore: null })
+          const { noRoom } = settlement
+          rests.push(noRoom === null ? undefined : (noRoom.until - noon) / second)
+          noRoomInARow = noRoom?.inARow ?? 0
+        }
+        assert.deepStrictEqual(rests, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
+        assert.isEmpty(handed)
+      }),
+  )
+
   it.effect("counts what is held against the number", () =>
     Effect.gen(function* () {
       const against: SendOutcome = { _tag: "Refused", error: notRegistered, againstNumber: true }
@@ -221,6 +241,7 @@ describe("an attempt", () => {
       assert.deepStrictEqual<unknown>(yield* Fiber.join(fiber), {
         _tag: "Again",
         numberId: 7,
+        noRoom: null,
         lease: 3,
         messageId: 42,
         notBefore: null,
@@ -309,6 +330,7 @@ describe("an attempt", () => {
           assert.deepStrictEqual<unknown>(settlement, {
             _tag: "Again",
             numberId: 7,
+            noRoom: null,
             lease: 3,
             messageId: 42,
             notBefore: noon + second,

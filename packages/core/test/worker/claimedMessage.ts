@@ -47,6 +47,7 @@ export const claim = (
   removed: false,
   lease: 3,
   interruptions: 0,
+  noRoomInARow: 0,
   pacing: null,
   strikes: noStrikes,
   ...given,

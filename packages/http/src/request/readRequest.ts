@@ -1,5 +1,11 @@
 /** What an operation takes of a request, read as its entry says. */
-import { maximumFileBytes, refuse, refuseUnkept, uploadedFileName } from "@messaging-service/core"
+import {
+  maximumFileBytes,
+  noRoomForFile,
+  refuse,
+  refuseUnkept,
+  uploadedFileName,
+} from "@messaging-service/core"
 import type { Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
 import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
@@ -88,7 +94,8 @@ const empty = invalid("The file is empty.")
 const unnamed = invalid("The file has no name, or one of more than 255 characters.")
 const tooMany = invalid("The form must have one part alone, the file in the field file.")
 
-const refusals: Readonly<Record<Exclude<FormProblem["reason"], "no_room">, Refusal>> = {
+const refusals: Readonly<Record<FormProblem["reason"], Refusal>> = {
+  no_room: noRoomForFile,
   too_large: tooLarge,
   too_many_fields: tooMany,
   malformed: invalid("The body is no complete multipart/form-data form."),
@@ -112,13 +119,12 @@ const uploadOf = ({
 /**
  * The uploaded file, which stays until the scope closes. Fails with `unsupported_content_type`,
  * `request_too_large` (by the declared length before anything is read, and by the bytes that really
- * come), `validation_failed` on `file`, also before anything is read where there is no disk, and with `fullDisk` when the disk has no room for it: only the
- * caller's workspace tells its figures.
+ * come), `validation_failed` on `file`, also before anything is read where there is no disk, and
+ * `service_unavailable` when the disk has no room for it.
  */
 export const readUpload = (
   request: HttpServerRequest,
   files: typeof MediaFiles.Service,
-  fullDisk: Effect.Effect<Refusal, StoreUnavailable>,
 ): Effect.Effect<Upload, Refusal | StoreUnavailable, Scope.Scope> => {
   const { headers } = request
   if (!isMultipart(headers["content-type"]) || !isPlain(headers["content-encoding"])) {
@@ -127,9 +133,7 @@ export const readUpload = (
   const unkept = refuseUnkept(files, "file")
   if (unkept !== undefined) return Effect.fail(unkept)
   return readForm(request, files, limits).pipe(
-    Effect.catchTag("FormProblem", ({ reason }) =>
-      reason === "no_room" ? Effect.flatMap(fullDisk, Effect.fail) : Effect.fail(refusals[reason]),
-    ),
+    Effect.catchTag("FormProblem", ({ reason }) => Effect.fail(refusals[reason])),
     Effect.flatMap((form) => Effect.fromResult(uploadOf(form))),
   )
 }

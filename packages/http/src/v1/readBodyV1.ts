@@ -3,7 +3,7 @@
  * 1: requests). One without a content type is read as JSON when it begins like an object, else as a
  * form. A body that cannot be read is `Invalid JSON format`, of whichever kind it should have been.
  */
-import { maximumFileBytes, refuse, uploadedFileName } from "@messaging-service/core"
+import { maximumFileBytes, noRoomForFile, refuse, uploadedFileName } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 import type { MediaFiles } from "@messaging-service/core/ports"
@@ -102,7 +102,7 @@ const readerOf = (
 }
 
 const problemOf = ({ reason }: FormProblem): Refusal => {
-  if (reason === "no_room") return refuse("storage_full")
+  if (reason === "no_room") return noRoomForFile
   return reason === "malformed" ? invalid : tooLarge
 }
 

@@ -1,7 +1,6 @@
 /** Version 2: the steps that every request under `/api/v2` goes through. */
 import {
   Admission,
-  MediaDirectory,
   canonicalJson,
   fingerprint,
   parseId,
@@ -57,7 +56,6 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
   const admission = yield* Admission
   const addressOf = clientAddressReader(yield* HttpOptions)
   const files = yield* MediaFiles
-  const media = yield* MediaDirectory
   const find = routeFinder(routes)
 
   /** Counts a request that is answered 404 or 405; that answer stands even when the counting fails. */
@@ -91,7 +89,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
     yield* takeWorkspaceShare(places, caller.workspace.id)
 
     // Scope, limited keys: the services ask the same gate, but only once the body was read
-    const permitted = yield* permit(caller, route.id)
+    yield* permit(caller, route.id)
 
     // Idempotency-Key
     const idempotencyKey =
@@ -100,9 +98,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
         : null
 
     // Content type, size, JSON or the form with a file; query
-    const read = yield* readRequest(route.request, incoming, () =>
-      readUpload(request, files, media.fullDisk(permitted)),
-    )
+    const read = yield* readRequest(route.request, incoming, () => readUpload(request, files))
 
     // Fields, idempotency, and whatever depends on the clock or on stored state
     const input = {

@@ -41,7 +41,8 @@ export interface ListMedia extends PageOptions {
 export interface MediaApi {
   /**
    * Keeps a file. Fails with `validation_failed` (no name, no content, no disk), `request_too_large`,
-   * `storage_full` (`details.used` and `details.limit` in bytes), and as `idempotencyKey` says.
+   * `storage_full` (`details.used` and `details.limit` in bytes),
+   * `service_unavailable` while the disk has no room, and as `idempotencyKey` says.
    */
   readonly upload: (file: UploadFile, options?: RepeatOptions) => Promise<Made<MediaFile>>
   /** The file, with a fresh link. Fails with `media_not_found`. */

@@ -3,12 +3,13 @@ import {
   MediaDirectory,
   filesUnavailable,
   maximumFileBytes,
+  noRoomForFile,
   permit,
   refuse,
   refuseUnkept,
   uploadedFileName,
 } from "@messaging-service/core"
-import type { Caller, Failure, ListMedia, Upload } from "@messaging-service/core"
+import type { Failure, ListMedia, Upload } from "@messaging-service/core"
 import { MediaFiles } from "@messaging-service/core/ports"
 import type { MediaFilesError, MediaId } from "@messaging-service/core/ports"
 import { Data, Effect, Stream } from "effect"
@@ -62,25 +63,19 @@ const destroy = (source: object): void => {
   if ("destroy" in source && typeof source.destroy === "function") source.destroy()
 }
 
-const spoolFailure =
-  (caller: Caller) =>
-  (error: MediaFilesError): Effect.Effect<never, Failure, ComposedService> => {
-    switch (error.reason) {
-      case "too_large":
-        return Effect.fail(tooLarge)
-      case "full":
-        return Effect.gen(function* () {
-          const permitted = yield* permit(caller, "uploadMedia")
-          return yield* yield* (yield* MediaDirectory).fullDisk(permitted)
-        })
-      default:
-        return Effect.fail(filesUnavailable("media.spool")(error))
-    }
+const spoolFailure = (error: MediaFilesError): Failure => {
+  switch (error.reason) {
+    case "too_large":
+      return tooLarge
+    case "full":
+      return noRoomForFile
+    default:
+      return filesUnavailable("media.spool")(error)
   }
+}
 
 /** Reads the file to its end, as an upload over HTTP is read. */
 const spooled = (
-  caller: Caller,
   file: UploadFile | undefined,
 ): Effect.Effect<Upload, Failure, ComposedService | Scope.Scope> =>
   Effect.gen(function* () {
@@ -92,7 +87,7 @@ const spooled = (
     }
     const content = yield* (yield* MediaFiles).spool(bytes, maximumFileBytes).pipe(
       Effect.catchTags({
-        MediaFilesError: spoolFailure(caller),
+        MediaFilesError: (error) => Effect.fail(spoolFailure(error)),
         ContentFailed: ({ cause }) => Effect.die(cause),
       }),
     )
@@ -114,7 +109,7 @@ export const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
           yield* permit(who, "uploadMedia")
           const unkept = refuseUnkept(yield* MediaFiles, "content")
           if (unkept !== undefined) return yield* unkept
-          const upload = yield* spooled(who, file)
+          const upload = yield* spooled(file)
           const repeat = yield* repeatable(options, "/api/v2/media", {
             file_name: upload.fileName,
             sha256: upload.content.sha256,

@@ -135,7 +135,8 @@ export interface TestPhones {
 export interface WaitsFor {
   /**
    * `disabled`: its workspace. `paused`, `not_connected`: its number. `scheduled`: its time has not come.
-   * `limited`: pacing or the quota of its number is used up. `resting`: its number rests after a message, or
+   * `limited`: pacing or the quota of its number is used up. `no_room`: the disk has no room for the file
+   * that it needs, or that one before it needs. `resting`: its number rests after a message, or
    * because the far side asked for it. `sending`: a message of its number is under way, this one or one
    * before it. In this order.
    */
@@ -145,6 +146,7 @@ export interface WaitsFor {
     | "not_connected"
     | "scheduled"
     | "limited"
+    | "no_room"
     | "resting"
     | "sending"
   /** When it ends by itself; null where that is not known. */

@@ -52,6 +52,7 @@ import { workspacesByName } from "./0023_workspaces_by_name.ts"
 import { pausesBehind } from "./0024_pauses_behind.ts"
 import { arrivals } from "./0025_arrivals.ts"
 import { disabledWorkspaces } from "./0027_disabled_workspaces.ts"
+import { noRoom } from "./0028_no_room.ts"
 import { eventsById } from "./0029_events_by_id.ts"
 import { retention } from "./0035_retention.ts"
 import type { Migration } from "./migrate.ts"
@@ -84,6 +85,7 @@ export const migrations: ReadonlyArray<Migration> = [
   pausesBehind,
   arrivals,
   disabledWorkspaces,
+  noRoom,
   eventsById,
   retention,
 ]

@@ -97,7 +97,8 @@ select
   case when head.id is not null then ${limitedUntil("l", "head.id", {
     capped: sendsCappedUntil("l", { fits: "$fits", window: "width.length", now: "$now" }),
     now: "$now",
-  })} end as limited_until
+  })} end as limited_until,
+  case when l.no_room > 0 then l.limited_until end as no_room_until
 from numbers n
 join lanes l on l.number_id = n.id
 cross join (values ($windowMillis * interval '1 millisecond')) width (length)
@@ -132,6 +133,7 @@ type ConnectionRow = NumberRow &
     readonly first_due_at: Date | null
     readonly hold_until: Date | null
     readonly limited_until: Date | null
+    readonly no_room_until: Date | null
   }
 
 const toReport = (row: ConnectionRow): KeptReport | null =>
@@ -166,6 +168,7 @@ const toFacts = (row: ConnectionRow): ConnectionFacts => ({
   firstDueAt: millis(row.first_due_at),
   restsUntil: millis(row.hold_until),
   limitedUntil: millis(row.limited_until),
+  noRoomUntil: millis(row.no_room_until),
 })
 
 export const readConnection =

@@ -101,7 +101,7 @@ export const claimLanes = sqlFunction(
   parameters,
   `table (
     lease bigint, interruptions integer, removed boolean, pacing integer[], refusals integer,
-    pauses integer, ${declared(numberBeside, "n_")},
+    pauses integer, no_room integer, ${declared(numberBeside, "n_")},
     ${messageResult}
   )`,
 )`
@@ -184,6 +184,7 @@ export const claimLanes = sqlFunction(
         lease_until = case when picked.head_id is null then null else p_lease_until end,
         sent_bound = case when picked.counted then picked.sent_count else l.sent_bound end,
         limited_until = picked.limited_until,
+        no_room = case when picked.limited_until is null then l.no_room else 0 end,
         next_due = ${nextDueAfter.claimed({
           handsOut: "picked.head_id is not null",
           leaseUntil: "p_lease_until",
@@ -194,11 +195,12 @@ export const claimLanes = sqlFunction(
       where l.number_id = picked.number_id
       returning
         l.number_id, l.head_id, l.lease, l.interruptions, l.lease_until,
-        l.removed_at is not null as removed, l.pacing, l.refusals, l.pauses,
+        l.removed_at is not null as removed, l.pacing, l.refusals, l.pauses, l.no_room,
         picked.next_due as was_due
     )
     select
       moved.lease, moved.interruptions, moved.removed, moved.pacing, moved.refusals, moved.pauses,
+      moved.no_room,
       ${selected(numberBeside, "n")},
       ${messageColumns("m", "n.phone")}
     from moved
@@ -216,6 +218,7 @@ type ClaimedRow = MessageRow &
     readonly pacing: ReadonlyArray<number | null> | null
     readonly refusals: number
     readonly pauses: number
+    readonly no_room: number
   }
 
 const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
@@ -236,6 +239,7 @@ const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
   lease: Number(row.lease),
   interruptions: row.interruptions,
   pacing: toPacing(row.pacing),
+  noRoomInARow: row.no_room,
   strikes: { refusals: row.refusals, pauses: row.pauses },
 })
 
@@ -246,6 +250,7 @@ const Claimed = rowsOver([
   "pacing",
   "refusals",
   "pauses",
+  "no_room",
   ...Object.keys(numberBeside).map((name) => `n_${name}`),
   ...messageNames,
 ])

@@ -351,6 +351,7 @@ export const nextDueAfter = {
       readonly now: string
       readonly again: string
       readonly notBefore: string
+      readonly limitedUntil: string
       readonly stoppedUntil: string
       readonly mayHaveLeft: string
       readonly firstDueAt: string
@@ -360,6 +361,7 @@ export const nextDueAfter = {
         then null
         else ${ifEver(`greatest(
           case when not ${change.again} then coalesce(${change.firstDueAt}, 'infinity') end,
+          case when ${change.again} then ${change.limitedUntil} end,
           ${change.now}, ${change.notBefore},
           ${holdsUntil(lane, change.stoppedUntil, {
             mayHaveLeft: `${change.again} and ${change.mayHaveLeft}`,

@@ -52,6 +52,8 @@ const columns = {
   pause_reason: text((one: Settlement) => one.breaker?.pause?.reason ?? null),
   // Null in a pause that only an operator ends.
   pause_until: instant((one: Settlement) => one.breaker?.pause?.until ?? null),
+  no_room: integer((one: Settlement) => one.noRoom?.inARow ?? null),
+  no_room_until: instant((one: Settlement) => one.noRoom?.until ?? null),
   interrupted: integer((one: Settlement) => (one._tag === "Again" && one.interrupted ? 1 : 0)),
   ...within(changeOf, changeColumns),
 }
@@ -143,6 +145,8 @@ export const settleAttempts = sqlFunction(
       head_id = case when s.again then l.head_id end,
       interruptions = case when s.again then l.interruptions + s.interrupted else 0 end,
       hold_until = s.not_before,
+      limited_until = s.no_room_until,
+      no_room = coalesce(s.no_room, 0),
       refusals = coalesce(s.refusals, l.refusals),
       pauses = coalesce(s.pauses, l.pauses),
       sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end,
@@ -151,6 +155,7 @@ export const settleAttempts = sqlFunction(
         now: "p_now",
         again: "s.again",
         notBefore: "s.not_before",
+        limitedUntil: "s.no_room_until",
         stoppedUntil: stoppedUntil("l"),
         mayHaveLeft: "l.interruptions + s.interrupted > 0",
         firstDueAt: firstWaiting("due_at", "l", { now: "p_now" }),
@@ -161,9 +166,10 @@ export const settleAttempts = sqlFunction(
       )}
     from unnest(
       p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state, p_refusals,
-      p_pauses
+      p_pauses, p_no_room, p_no_room_until
     ) with ordinality s (
-      number_id, again, not_before, interrupted, gives_back, state, refusals, pauses, place
+      number_id, again, not_before, interrupted, gives_back, state, refusals, pauses, no_room,
+      no_room_until, place
     )
     where s.place = any (v_held)
       and l.number_id = s.number_id;

@@ -73,6 +73,7 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
           now: "q.at",
           again: "q.again",
           notBefore: "l.hold_until",
+          limitedUntil: "l.limited_until",
           stoppedUntil: sql.stoppedUntil("l"),
           mayHaveLeft: "l.interruptions + q.interrupted > 0",
           firstDueAt: "q.first",

@@ -109,6 +109,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             workspace_id: workspaceId,
             next_due: iso(noon + place),
             disabled: false,
+            no_room: 0,
           })),
           messages: workspaces.map(({ id, workspaceId }) => ({
             ...aMessage,

@@ -103,15 +103,15 @@ export const failed = (claimed: ClaimedMessage, now = noon): Settlement =>
 
 export const again = (
   claimed: ClaimedMessage,
-  given: { readonly notBefore?: number; readonly interrupted?: boolean } = {},
+  given: Partial<Aftermath> & { readonly interrupted?: boolean } = {},
 ): Settlement => ({
   _tag: "Again",
   numberId: claimed.number.id,
   lease: claimed.lease,
   ...noAftermath,
   messageId: claimed.message.id,
-  notBefore: given.notBefore ?? null,
-  interrupted: given.interrupted ?? false,
+  interrupted: false,
+  ...given,
 })
 
 /** Settles; the ids of the messages that were settled. */

@@ -37,6 +37,7 @@ export const connections: Topic = (it) => {
         firstDueAt: null,
         restsUntil: null,
         limitedUntil: null,
+        noRoomUntil: null,
       })
       yield* accepted(number, { count: 3 })
       yield* aMessage(number, { sendAt: noon + hour })

@@ -84,6 +84,7 @@ export const departures: Topic = (it) => {
         interruptions: 1,
         pacing: null,
         strikes: noStrikes,
+        noRoomInARow: 0,
       })
       assert.deepStrictEqual(yield* settle([sent(lost)]), [])
       const outcome = endedAs(repeat, { trigger: "cancel" }, noon + minute)

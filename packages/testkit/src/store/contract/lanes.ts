@@ -3,13 +3,14 @@ import { assert } from "@effect/vitest"
 import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core/ports"
 import type { QuotaLimit, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { at, ids, only } from "../Expect.ts"
+import { at, ids, only, present } from "../Expect.ts"
 import {
   again,
   aClaimQuery,
   cancelled,
   claim,
   claimOne,
+  connectionFacts,
   end,
   sendNext,
   sent,
@@ -47,6 +48,7 @@ export const lanes: Topic = (it) => {
         interruptions: 0,
         pacing: null,
         strikes: noStrikes,
+        noRoomInARow: 0,
       })
     }),
   )
@@ -353,6 +355,69 @@ export const lanes: Topic = (it) => {
       yield* accepted(number, { count: 2 })
       yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
       assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
+    }),
+  )
+
+  it.effect("a number whose first message finds no room on the disk rests, its order kept", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const [first, second] = yield* accepted(number, { count: 2 })
+      const { number: other } = yield* aStage()
+      yield* aMessage(other)
+      const claimed = yield* claimOne(number)
+      assert.strictEqual(claimed.noRoomInARow, 0)
+      yield* settle([again(claimed, { noRoom: { until: noon + minute, inARow: 1 } })])
+      assert.deepInclude(yield* connectionFacts(number), {
+        noRoomUntil: noon + minute,
+        restsUntil: null,
+        limitedUntil: null,
+      })
+      // What arrives waits behind it, and others go on.
+      const third = yield* aMessage(number)
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
+      yield* sendNext(other)
+      const repeat = yield* claimOne(number, { now: noon + minute })
+      assert.deepStrictEqual([repeat.message.id, repeat.noRoomInARow], [first?.id, 1])
+      const noRoom = { until: noon + 3 * minute, inARow: 2 }
+      yield* settle([again(repeat, { noRoom })], noon + minute)
+      assert.deepStrictEqual(yield* claim([number], { now: noon + 3 * minute - 1 }), [])
+      const last = yield* claimOne(number, { now: noon + 3 * minute })
+      assert.strictEqual(last.noRoomInARow, 2)
+      yield* settle([sent(last, noon + 3 * minute)], noon + 3 * minute)
+      assert.isNull((yield* connectionFacts(number)).noRoomUntil)
+      const next = yield* claimOne(number, { now: noon + 3 * minute })
+      assert.deepStrictEqual([next.message.id, next.noRoomInARow], [second?.id, 0])
+      yield* settle([sent(next, noon + 3 * minute)], noon + 3 * minute)
+      assert.strictEqual((yield* sendNext(number, noon + 3 * minute)).id, third.id)
+    }),
+  )
+
+  it.effect("once that message is cancelled, the next one does not wait for room", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const [first, second] = yield* accepted(number, { count: 2 })
+      const noRoom = { until: noon + minute, inARow: 1 }
+      yield* settle([again(yield* claimOne(number), { noRoom })])
+      yield* end(cancelled(present(first)))
+      assert.isNull((yield* connectionFacts(number)).noRoomUntil)
+      const next = yield* claimOne(number)
+      // It may need a file too.
+      assert.deepStrictEqual([next.message.id, next.noRoomInARow], [second?.id, 1])
+    }),
+  )
+
+  it.effect("what is limited since then is no longer held back for want of room", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      yield* accepted(number, { count: 2 })
+      yield* sendNext(number)
+      const noRoom = { until: noon + minute, inARow: 1 }
+      yield* settle([again(yield* claimOne(number), { noRoom })])
+      const sendCap = { messages: 1, windowMillis: hour }
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute, sendCap }), [])
+      assert.isNull((yield* connectionFacts(number)).noRoomUntil)
+      const next = yield* claimOne(number, { now: noon + hour, sendCap })
+      assert.strictEqual(next.noRoomInARow, 0)
     }),
   )
 }

@@ -1,0 +1,107 @@
+import { layerMediaFiles } from "@messaging-service/store-memory"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Stream } from "effect"
+import { Egress, NumberOperations, waitsFor } from "../../src/index.ts"
+import type { Caller } from "../../src/index.ts"
+import {
+  EgressError,
+  MediaFiles,
+  MediaFilesError,
+  MessageStore,
+  NumberStore,
+} from "../../src/ports.ts"
+import type { MessageId, NumberId, WorkspaceId } from "../../src/ports.ts"
+import { cancel, copies, send, status } from "./Operations.ts"
+import { aNumber, aSender, day, hour, inAService, noon, pass, second, settled } from "./Service.ts"
+
+/** A disk that a test fills, and links of which it counts what is fetched. */
+const aDisk = () => {
+  const disk = { isFull: true, looks: 0, fetched: 0 }
+  const files = Layer.effect(
+    MediaFiles,
+    Effect.map(MediaFiles, (real) => ({
+      ...real,
+      room: Effect.suspend(() => {
+        disk.looks++
+        return disk.isFull ? Effect.fail(new MediaFilesError({ reason: "full" })) : Effect.void
+      }),
+    })),
+  ).pipe(Layer.provide(layerMediaFiles))
+  const egress = Layer.succeed(Egress, {
+    allows: () => Effect.succeed(true),
+    post: () => Effect.fail(new EgressError({ reason: "connection" })),
+    fetch: (url) =>
+      Effect.sync(() => {
+        disk.fetched++
+        return { status: 200, headers: {}, url, body: Stream.make(new Uint8Array([1])) }
+      }),
+  })
+  return { disk, parts: { files, egress } }
+}
+
+const withFile = { media: { url: "https://example.com/a.bin" } }
+
+const why = (workspace: WorkspaceId, number: NumberId, id: MessageId, now: number) =>
+  Effect.gen(function* () {
+    const [message] = yield* MessageStore.use((messages) => messages.byIds([id]))
+    const facts = yield* NumberStore.use((numbers) =>
+      numbers.connection(workspace, number, now, { messages: 1000, windowMillis: day }),
+    )
+    return message === undefined || facts === null ? null : waitsFor(message, facts, now, false)
+  })
+
+describe("a disk with less free than its reserve", () => {
+  const texts = Effect.map(copies(), (all) => all.map(({ text }) => text))
+  const sendTo = (key: Caller, from: NumberId, given: Readonly<Record<string, unknown>>) =>
+    send(key, { from, ...given })
+
+  it.effect("keeps a number's messages in their order behind one that needs a file", () => {
+    const { disk, parts } = aDisk()
+    return inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        const other = yield* aNumber(workspace)
+        const first = yield* sendTo(key, number, { ...withFile, text: "First" })
+        const behind = yield* sendTo(key, number, { text: "Second" })
+        yield* sendTo(key, other, { text: "Of another number" })
+        yield* settled
+        assert.deepStrictEqual(yield* texts, ["Of another number"])
+        assert.deepStrictEqual(yield* why(workspace, number, behind.id, noon), [
+          { reason: "no_room", until: noon + second, because: null },
+        ])
+        const shown = yield* NumberOperations.use((all) =>
+          all.connection("owner", workspace, number),
+        )
+        assert.deepInclude(shown, { reason: null, nextSendAt: noon + second, waiting: 2 })
+        yield* pass(hour)
+        // 1, 2, 4 … 256 seconds, then every 5 minutes.
+        assert.isAtMost(disk.looks, 20)
+        assert.strictEqual(disk.fetched, 0)
+        assert.deepStrictEqual(yield* texts, ["Of another number"])
+        disk.isFull = false
+        yield* pass(300 * second)
+        assert.deepStrictEqual(yield* texts, ["Of another number", "First", "Second"])
+        assert.strictEqual(disk.fetched, 1)
+        assert.strictEqual(yield* status(key, first), "sent")
+      }),
+      parts,
+    )
+  })
+
+  it.effect("holds back nothing once the message that needs a file is cancelled", () => {
+    const { disk, parts } = aDisk()
+    return inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        const first = yield* sendTo(key, number, withFile)
+        yield* sendTo(key, number, { text: "Second" })
+        yield* pass(hour)
+        yield* cancel(key, first)
+        yield* settled
+        assert.deepStrictEqual(yield* texts, ["Second"])
+        assert.strictEqual(disk.fetched, 0)
+      }),
+      parts,
+    )
+  })
+})
