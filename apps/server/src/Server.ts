@@ -2,7 +2,7 @@
  * The HTTP app: binds its address, builds the service, shows what a first start has to show, and then
  * answers requests, with the worker beside it unless that runs elsewhere.
  */
-import { Worker } from "@messaging-service/core"
+import { Worker, version } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
 import {
   announce,
@@ -11,6 +11,7 @@ import {
   listen,
   logged,
   openService,
+  saysStop,
   storeCannotStart,
 } from "@messaging-service/runtime"
 import type { CannotStart, HttpListener } from "@messaging-service/runtime"
@@ -102,15 +103,16 @@ const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: 
   return yield* Effect.all([...served, worker], {
     concurrency: "unbounded",
     discard: true,
-  }).pipe(Effect.andThen(Effect.never))
+  }).pipe(Effect.andThen(Effect.never), saysStop)
 })
 
 const readyLine = ({ admin, metrics, open }: Listeners): string => {
   const others = [
+    `version ${version}`,
     ...(admin === null ? [] : [`operator API on ${admin.url}`]),
     ...(metrics === null ? [] : [`metrics on ${metrics.url}/metrics`]),
   ]
-  return `listening on ${open.url}${others.length === 0 ? "" : ` (${others.join("; ")})`}`
+  return `listening on ${open.url} (${others.join("; ")})`
 }
 
 const operatorToken = Effect.fnUntraced(function* ({

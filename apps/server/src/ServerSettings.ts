@@ -55,11 +55,16 @@ const serverVariables = {
   SEED_EXAMPLE: trueOrFalse,
 }
 
+const variables = { ...serviceVariables, ...serverVariables }
+
+/** The names of all that it reads. */
+export const serverVariableNames: ReadonlyArray<string> = Object.keys(variables)
+
 /** Fails with one line that names what is wrong, before anything is started. */
 export const readServerSettings = Effect.fnUntraced(function* (
   environment: Environment,
 ): Effect.fn.Return<ServerSettings, CannotStart> {
-  const given = yield* readVariables({ ...serviceVariables, ...serverVariables }, environment)
+  const given = yield* readVariables(variables, environment)
   const service = yield* serviceSettings(given)
   const inlineWorker = given.WORKER !== "separate"
   if (!inlineWorker && !isShared(service.store)) {

@@ -1,13 +1,24 @@
 /** The server's process; with an argument, a command for its database. */
-import { runDatabaseCommand, runProcess } from "@messaging-service/runtime"
+import {
+  databaseCommandSummaries,
+  runDatabaseCommand,
+  runProcess,
+  runProgram,
+} from "@messaging-service/runtime"
 import { Effect } from "effect"
 import { runServer } from "./Server.ts"
-import { readServerSettings } from "./ServerSettings.ts"
-
-const command = process.argv[2]
+import { readServerSettings, serverVariableNames } from "./ServerSettings.ts"
 
 runProcess(
-  command === undefined
-    ? Effect.flatMap(readServerSettings(process.env), runServer)
-    : runDatabaseCommand(command, process.env),
+  runProgram(
+    {
+      name: "messaging-server",
+      summary: "Serves the HTTP interface, and sends messages unless WORKER=separate.",
+      variables: serverVariableNames,
+      commands: databaseCommandSummaries,
+      runCommand: (name) => runDatabaseCommand(name, process.env),
+      run: Effect.flatMap(readServerSettings(process.env), runServer),
+    },
+    process.argv.slice(2),
+  ),
 )

@@ -119,14 +119,19 @@ const understood: ReadonlyArray<
     { TELEGRAM_API_ID: "12345", TELEGRAM_API_HASH: "0123456789abcdef0123456789abcdef" },
     within({ transport: { kind: "simulated", hasApplication: true } }),
   ],
-  // Half an application is none.
-  [{ TELEGRAM_API_ID: "12345" }, {}],
-  [
-    { TRANSPORT: "live", TELEGRAM_API_ID: "12345" },
-    { seedExample: false, ...within({ transport: { kind: "live", whatsApp: {} } }) },
-  ],
   [{ DATABASE_URL: "memory:" }, within({ store: { kind: "memory" } })],
   [{ DATA_DIR: "/var/lib/messages" }, within({ dataDirectory: "/var/lib/messages" })],
+  // The time of live numbers is moved by tests alone, which have servers of their own.
+  [
+    { TRANSPORT: "live", CLOCK: "adjustable", WHATSAPP_URL: "ws://127.0.0.1:4000/" },
+    {
+      seedExample: false,
+      ...within({
+        clock: "adjustable",
+        transport: { kind: "live", whatsApp: { url: new URL("ws://127.0.0.1:4000/") } },
+      }),
+    },
+  ],
   [{ DATA_DIR: "here" }, within({ dataDirectory: resolve("here") })],
   [{ CLOCK: "adjustable" }, within({ clock: "adjustable" })],
   [{ ALLOW_PRIVATE_TARGETS: "true" }, within({ allowPrivateTargets: true })],
@@ -169,6 +174,25 @@ const refused: ReadonlyArray<readonly [environment: Record<string, string>, vari
   [{ TELEGRAM_PUBLIC_KEY: "/there/is/no/such.pem" }, "TELEGRAM_PUBLIC_KEY"],
   [{ TRANSPORT: "pigeon" }, "TRANSPORT"],
   [{ CLOCK: "sundial" }, "CLOCK"],
+  [{ CLOCK: "adjustable", TRANSPORT: "live" }, "CLOCK"],
+  [
+    {
+      CLOCK: "adjustable",
+      TRANSPORT: "live",
+      WHATSAPP_URL: "ws://127.0.0.1:4000/",
+      TELEGRAM_API_ID: "12345",
+      TELEGRAM_API_HASH: "0123456789abcdef0123456789abcdef",
+    },
+    "CLOCK",
+  ],
+  [{ DATABASE_URL: postgres, SECRETS_KEY: secretsKey, DATABASE_SCHEMA: "No" }, "DATABASE_SCHEMA"],
+  [
+    { DATABASE_URL: postgres, SECRETS_KEY: secretsKey, DATABASE_SCHEMA: "pg_own" },
+    "DATABASE_SCHEMA",
+  ],
+  [{ TELEGRAM_API_ID: "12345" }, "TELEGRAM_API_HASH"],
+  [{ TELEGRAM_API_ID: "12345", TRANSPORT: "live" }, "TELEGRAM_API_HASH"],
+  [{ TELEGRAM_API_HASH: "0123456789abcdef0123456789abcdef" }, "TELEGRAM_API_ID"],
   [{ ALLOW_PRIVATE_TARGETS: "yes" }, "ALLOW_PRIVATE_TARGETS"],
   [{ TRUST_PROXY: "1" }, "TRUST_PROXY"],
   [{ WORKER: "none" }, "WORKER"],

@@ -140,7 +140,10 @@ describe.concurrent("a first start", () => {
     Effect.gen(function* () {
       const settings = { ...(yield* forgetful), SEED_EXAMPLE: "false", OPERATOR_TOKEN: ownToken }
       const server = yield* aServer(settings)
-      assert.match(yield* server.stdout, /^listening on http:\/\/127\.0\.0\.1:\d+\n$/)
+      assert.match(
+        yield* server.stdout,
+        /^listening on http:\/\/127\.0\.0\.1:\d+ \(version \d+\.\d+\.\d+\)\n$/,
+      )
       const { body } = yield* server.operator.ask("GET", "/workspaces")
       assert.deepStrictEqual(body, { data: [], next_cursor: null })
       // A store in memory keeps media files only as long as its process lives.

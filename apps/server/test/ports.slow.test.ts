@@ -16,7 +16,7 @@ describe("a server with ADMIN_PORT and METRICS_PORT", () => {
     Effect.gen(function* () {
       const server = yield* aServer({ ADMIN_PORT: "0", METRICS_PORT: "0" })
       const [, admin = "", metrics = ""] = yield* server.says(
-        /^listening on \S+ \(operator API on (http:\S+); metrics on (http:\S+)\/metrics\)$/m,
+        /^listening on \S+ \(version [\d.]+; operator API on (http:\S+); metrics on (http:\S+)\/metrics\)$/m,
       )
       const served = {
         "/api/v2/me": [200, 404, 404],

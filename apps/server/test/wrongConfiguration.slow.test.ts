@@ -76,6 +76,18 @@ describe.concurrent("a server that is configured wrongly", () => {
     }),
   )
 
+  // Linux has directories in which nothing can be made, not even by root.
+  for (const DATA_DIR of process.platform === "linux" ? ["/proc/x", "/proc/x/y", "/proc"] : []) {
+    it.effect(`names DATA_DIR when nothing can be made in it: ${DATA_DIR}`, () =>
+      Effect.gen(function* () {
+        for (const DATABASE_URL of ["memory:", ""]) {
+          const line = yield* inVain({ ...(yield* forgetful), DATABASE_URL, DATA_DIR })
+          assert.match(line, /^DATA_DIR cannot be written to: /)
+        }
+      }),
+    )
+  }
+
   it.effect("names DATABASE_URL when no database answers there, and keeps its password", () =>
     Effect.gen(function* () {
       const DATABASE_URL = "postgres://me:hush@127.0.0.1:1/messages"

@@ -17,13 +17,16 @@ export interface WorkerSettings {
 }
 
 /** `PORT` is the server's, for links: it cannot also say where this process listens. */
-const workerVariables = { METRICS_PORT: portNumber }
+const variables = { ...serviceVariables, METRICS_PORT: portNumber }
+
+/** The names of all that it reads. */
+export const workerVariableNames: ReadonlyArray<string> = Object.keys(variables)
 
 /** Fails with one line that names what is wrong, before anything is started. */
 export const readWorkerSettings = Effect.fnUntraced(function* (
   environment: Environment,
 ): Effect.fn.Return<WorkerSettings, CannotStart> {
-  const given = yield* readVariables({ ...serviceVariables, ...workerVariables }, environment)
+  const given = yield* readVariables(variables, environment)
   const service = yield* serviceSettings(given)
   if (!isShared(service.store)) {
     return yield* new CannotStart({

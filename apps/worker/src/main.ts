@@ -1,5 +1,5 @@
 /** The worker's process: everything that happens by itself, for servers with `WORKER=separate`. */
-import { Worker } from "@messaging-service/core"
+import { Worker, version } from "@messaging-service/core"
 import { HttpOptions, monitoringApp } from "@messaging-service/http"
 import {
   addressOf,
@@ -8,10 +8,12 @@ import {
   logged,
   openService,
   runProcess,
+  runProgram,
+  saysStop,
 } from "@messaging-service/runtime"
 import type { CannotStart, HttpListener } from "@messaging-service/runtime"
 import { Effect } from "effect"
-import { readWorkerSettings } from "./WorkerSettings.ts"
+import { readWorkerSettings, workerVariableNames } from "./WorkerSettings.ts"
 import type { WorkerSettings } from "./WorkerSettings.ts"
 
 /** Runs until interrupted; attempts under way then end first. */
@@ -39,8 +41,8 @@ const work = Effect.fnUntraced(function* (
 ) {
   const worker = yield* Worker
   if (listener === null) {
-    yield* announce(service.log, "worker ready")
-    return yield* worker.run
+    yield* announce(service.log, `worker ready (version ${version})`)
+    return yield* saysStop(worker.run)
   }
   const app = yield* Effect.provideService(monitoringApp, HttpOptions, {
     operatorToken: null,
@@ -48,11 +50,24 @@ const work = Effect.fnUntraced(function* (
     publicUrl: service.publicUrl ?? addressOf(service.host, service.port),
     trustProxy: false,
   })
-  yield* announce(service.log, `worker ready, metrics on ${listener.url}/metrics`)
+  yield* announce(
+    service.log,
+    `worker ready (version ${version}; metrics on ${listener.url}/metrics)`,
+  )
   return yield* Effect.all([listener.serve(app), worker.run], {
     concurrency: "unbounded",
     discard: true,
-  }).pipe(Effect.andThen(Effect.never))
+  }).pipe(Effect.andThen(Effect.never), saysStop)
 })
 
-runProcess(Effect.flatMap(readWorkerSettings(process.env), runWorker))
+runProcess(
+  runProgram(
+    {
+      name: "messaging-worker",
+      summary: "Sends messages and makes calls, for servers with WORKER=separate.",
+      variables: workerVariableNames,
+      run: Effect.flatMap(readWorkerSettings(process.env), runWorker),
+    },
+    process.argv.slice(2),
+  ),
+)

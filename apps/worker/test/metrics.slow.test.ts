@@ -38,7 +38,9 @@ layer(EmbeddedPostgres.layer())("a worker with METRICS_PORT", (it) => {
         ...settings,
         METRICS_PORT: "0",
       })
-      const [, at = ""] = yield* worker.says(/^worker ready, metrics on (http:\S+)\/metrics$/m)
+      const [, at = ""] = yield* worker.says(
+        /^worker ready \(version [\d.]+; metrics on (http:\S+)\/metrics\)$/m,
+      )
       const { body } = yield* caller.send("Hello")
       yield* caller.until(body.id, "sent")
 

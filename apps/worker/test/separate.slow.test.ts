@@ -26,7 +26,7 @@ const shared = Effect.gen(function* () {
 
 const startWorker = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const worker = yield* processes.start(programs.worker, settings)
-  yield* worker.says(/^worker ready$/m)
+  yield* worker.says(/^worker ready \(version [\d.]+\)$/m)
   return worker
 })
 

@@ -27,7 +27,7 @@ const aService = Effect.fnUntraced(function* (workers: number) {
   const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
   for (let started = 0; started < workers; started++) {
     const worker = yield* processes.start(programs.worker, settings)
-    yield* worker.says(/^worker ready$/m)
+    yield* worker.says(/^worker ready \(version [\d.]+\)$/m)
   }
   const operator = processes.anOperator(server.url, operatorToken)
 

@@ -51,7 +51,7 @@ const aStage = Effect.gen(function* () {
   assert.strictEqual(created.status, 201)
   const startWorker = Effect.gen(function* () {
     const worker = yield* processes.start(programs.worker, settings)
-    yield* worker.says(/^worker ready$/m)
+    yield* worker.says(/^worker ready \(version [\d.]+\)$/m)
     return worker
   })
   const arrived = (count: number) =>

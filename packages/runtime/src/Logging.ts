@@ -44,6 +44,13 @@ export const logged = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, 
     Effect.provide(layerLogging(settings)),
   )
 
+/** Runs the work of an app that is ready; says so when it is to stop, and when all in flight has ended. */
+export const saysStop = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.raceFirst(
+    work,
+    Effect.onInterrupt(Effect.never, () => Effect.logInfo("stops; finishes what is in flight")),
+  ).pipe(Effect.onInterrupt(() => Effect.logInfo("stopped")))
+
 /** Whether a person reads standard output as it comes; else secrets do not belong there. */
 export const isTerminal = (): boolean => process.stdout.isTTY === true
 

@@ -9,6 +9,7 @@ import {
   mostNumbers,
   originRule,
   parseOrigin,
+  wrongSchemaName,
 } from "@messaging-service/service/compose"
 import type {
   ComposedSettings,
@@ -153,22 +154,55 @@ const transportChoice = ({
 export const addressOf = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
-/** Puts the defaults where a variable is unset. Fails with one line when one is missing. */
-export const serviceSettings = (
-  given: VariablesOf<typeof serviceVariables>,
-): Effect.Effect<ServiceSettings, CannotStart> => {
-  const store = storeChoice(given)
+/** What is wrong with variables that do not fit together. */
+const misfits = (given: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {
+  const {
+    CLOCK: clock,
+    TELEGRAM_API_HASH: hash,
+    TELEGRAM_API_ID: id,
+    TELEGRAM_DC: telegram,
+    TRANSPORT: transport,
+    WHATSAPP_URL: whatsApp,
+  } = given
+  const found: Array<string> = []
   // Processes on other machines could not read one that is kept here.
   if (store.kind === "postgres" && given.SECRETS_KEY === undefined) {
-    return Effect.fail(
-      new CannotStart({
-        message:
-          `SECRETS_KEY must be set where DATABASE_URL names a PostgreSQL: ${secretsKeyRule}, ` +
-          "the same for all processes on it",
-      }),
+    found.push(
+      `SECRETS_KEY must be set where DATABASE_URL names a PostgreSQL: ${secretsKeyRule}, ` +
+        "the same for all processes on it",
     )
   }
-  return Effect.succeed({
+  if (id !== undefined && hash === undefined) {
+    found.push("TELEGRAM_API_HASH must be set where TELEGRAM_API_ID is")
+  }
+  if (id === undefined && hash !== undefined) {
+    found.push("TELEGRAM_API_ID must be set where TELEGRAM_API_HASH is")
+  }
+  // Tests move the time of live numbers, against servers of their own for each platform.
+  const reachesPeople = whatsApp === undefined || (id !== undefined && telegram === undefined)
+  if (transport === "live" && clock === "adjustable" && reachesPeople) {
+    found.push("CLOCK must be system where TRANSPORT is live")
+  }
+  return found
+}
+
+/** What is wrong with the variables that say where everything is kept. */
+export const checkStore = (store: StoreChoice): Effect.Effect<void, CannotStart> =>
+  Effect.flatMap(wrongSchemaName(store), (rule) =>
+    rule === null
+      ? Effect.void
+      : Effect.fail(new CannotStart({ message: `DATABASE_SCHEMA must be ${rule}` })),
+  )
+
+/** Puts the defaults where a variable is unset. Fails with one line when one is missing. */
+export const serviceSettings = Effect.fnUntraced(function* (
+  given: VariablesOf<typeof serviceVariables>,
+): Effect.fn.Return<ServiceSettings, CannotStart> {
+  const store = storeChoice(given)
+  const wrong = misfits(given, store)
+  if (wrong.length > 0) return yield* new CannotStart({ message: wrong.join("; ") })
+  yield* checkStore(store)
+  return {
     host: given.HOST ?? "127.0.0.1",
     port: given.PORT ?? 8080,
     publicUrl: given.PUBLIC_URL ?? null,
@@ -183,5 +217,5 @@ export const serviceSettings = (
     diskReserve: given.DISK_RESERVE ?? null,
     retentionDays: given.RETENTION_DAYS ?? null,
     log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
-  })
-}
+  }
+})

@@ -1,11 +1,16 @@
 /** The server's commands for a database, in place of serving (docs/postgresql.md). */
-import { databaseCommand } from "@messaging-service/service/compose"
+import { databaseCommand, databaseCommands } from "@messaging-service/service/compose"
 import { Console, Effect } from "effect"
-import { serviceVariables, storeChoice } from "./ServiceSettings.ts"
+import { checkStore, serviceVariables, storeChoice } from "./ServiceSettings.ts"
 import { readVariables } from "./Variables.ts"
 import type { Environment } from "./Variables.ts"
 
 const { DATABASE_SCHEMA, DATABASE_URL } = serviceVariables
+
+/** What each command does, by its name. */
+export const databaseCommandSummaries: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(databaseCommands).map(([name, { summary }]) => [name, summary]),
+)
 
 /** Reads no more of the environment than where the database is, and says what it did. */
 export const runDatabaseCommand = Effect.fnUntraced(function* (
@@ -13,5 +18,7 @@ export const runDatabaseCommand = Effect.fnUntraced(function* (
   environment: Environment,
 ) {
   const given = yield* readVariables({ DATABASE_SCHEMA, DATABASE_URL }, environment)
-  yield* Console.log(yield* databaseCommand(name, storeChoice(given)))
+  const store = storeChoice(given)
+  yield* checkStore(store)
+  yield* Console.log(yield* databaseCommand(name, store))
 })

@@ -23,20 +23,37 @@ const placeOf = {
   pool: "store.pool is of",
 }
 
+/** A store as far as a line about it needs. */
+interface NamedStore {
+  readonly kind: keyof typeof placeOf
+  readonly schema?: string | null
+}
+
+/** SQLSTATEs that a schema is to blame for where one is named: no right to it, and none of that name. */
+const ofSchema: ReadonlySet<unknown> = new Set(["42501", "3F000"])
+
 /** The line for a store that did not answer when it was first needed. */
 export const storeCannotStart = (
-  { store }: { readonly store: { readonly kind: keyof typeof placeOf } },
+  { store }: { readonly store: NamedStore },
   error: StoreUnavailable,
-): CannotStart => cannotStart(`${placeOf[store.kind]} a database that cannot be used`, error)
+): CannotStart => {
+  const root = rootOf(error)
+  const isOfSchema = root instanceof Error && "code" in root && ofSchema.has(root.code)
+  if (isOfSchema && typeof store.schema === "string") {
+    const setting = store.kind === "pool" ? "store.schema is" : "DATABASE_SCHEMA names"
+    return cannotStart(`${setting} a schema that cannot be used`, error)
+  }
+  return cannotStart(`${placeOf[store.kind]} a database that cannot be used`, error)
+}
 
 /** The line for what failed at the start: `what`, and the words at the bottom of its cause. */
 export const cannotStart = (what: string, cause: unknown) =>
-  new CannotStart({ message: `${what}: ${rootCause(cause)}` })
+  new CannotStart({ message: `${what}: ${briefly(rootOf(cause))}` })
 
-/** The words of what stands at the bottom of a failure that was wrapped several times. */
-const rootCause = (cause: unknown): string => {
+/** What stands at the bottom of a failure that was wrapped several times. */
+const rootOf = (cause: unknown): unknown => {
   const inner = cause instanceof Error ? (reasonOf(cause) ?? cause.cause) : undefined
-  return inner === undefined ? briefly(cause) : rootCause(inner)
+  return inner === undefined ? cause : rootOf(inner)
 }
 
 /** An SQL error has what really happened beside it. */

@@ -5,8 +5,19 @@
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { constants } from "node:fs"
-import { access, chmod, lstat, mkdir, mkdtemp, readdir, realpath, rm } from "node:fs/promises"
-import { join } from "node:path"
+import {
+  access,
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  realpath,
+  rm,
+  rmdir,
+  stat,
+} from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { CannotStart, briefly } from "./CannotStart.ts"
 
 /** What is kept is for the service's own user alone. */
@@ -24,6 +35,9 @@ const onDisk = <A>(complaint: string, operation: () => Promise<A>) =>
   })
 
 const unwritable = "DATA_DIR cannot be written to"
+
+/** How the names of directories begin that are of no use to any other process. */
+const passing = "passing-"
 
 /** What of a mode lets other users write. */
 const writingOfOthers = 0o022
@@ -62,8 +76,37 @@ const closeOwn = async (directory: string, change: typeof chmod): Promise<void> 
 /** Other processes may remove files of theirs meanwhile. */
 const unlessGone = (done: Promise<void>): Promise<void> =>
   done.catch((cause: unknown) => {
-    if (!(cause instanceof Error && "code" in cause && cause.code === "ENOENT")) throw cause
+    if (!hasCode(cause, "ENOENT")) throw cause
   })
+
+const hasCode = (cause: unknown, code: string): boolean =>
+  cause instanceof Error && "code" in cause && cause.code === code
+
+/** Whether something is there; fails where that cannot be known. */
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (cause: unknown) => {
+      if (hasCode(cause, "ENOENT")) return false
+      throw cause
+    },
+  )
+
+/**
+ * Makes the directory and those above it that are missing, one by one: Node's own `recursive` tries without
+ * end where the file system lets nothing be made, as below `/proc`.
+ */
+const makeDirectory = async (directory: string): Promise<void> => {
+  const missing: Array<string> = []
+  for (let at = directory; !(await isThere(at)); at = dirname(at)) missing.push(at)
+  for (const each of missing.toReversed()) {
+    // Another process may make it at the same time.
+    await mkdir(each, { mode: directoryPermissions }).catch((cause: unknown) => {
+      if (!hasCode(cause, "EEXIST")) throw cause
+    })
+  }
+  if (!(await stat(directory)).isDirectory()) throw new Error("it is not a directory")
+}
 
 /**
  * Makes the directory, unless it is there, and sees to it that it can be written to, and that the
@@ -73,8 +116,10 @@ const unlessGone = (done: Promise<void>): Promise<void> =>
 export const openDataDirectory = (directory: string): Effect.Effect<void, CannotStart> =>
   Effect.andThen(
     onDisk(unwritable, async () => {
-      await mkdir(directory, { recursive: true, mode: directoryPermissions })
+      await makeDirectory(directory)
       await access(directory, constants.W_OK | constants.X_OK)
+      // Rights are not enough everywhere: root has all of them, also where nothing can be made.
+      await rmdir(await mkdtemp(join(directory, passing)))
     }),
     closeDataDirectory(directory),
   )
@@ -97,7 +142,7 @@ export const passingDirectory = (
   directory: string,
 ): Effect.Effect<string, CannotStart, Scope.Scope> =>
   Effect.acquireRelease(
-    onDisk(unwritable, () => mkdtemp(join(directory, "passing-"))),
+    onDisk(unwritable, () => mkdtemp(join(directory, passing))),
     (made) => Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
   )
 

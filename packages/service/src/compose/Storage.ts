@@ -68,6 +68,19 @@ const postgres = <Kept>(
     return Layer.merge(layer(options), layerWakeUp(options))
   })
 
+/** What the name of the schema must be, where the one that is given is wrong; else null. */
+export const wrongSchemaName = (store: StoreChoice): Effect.Effect<string | null> =>
+  "schema" in store && store.schema !== null
+    ? schemaNameProblem(store.schema)
+    : Effect.succeed(null)
+
+/** The rule is the store's, and loaded only where a schema is named. */
+const schemaNameProblem = (name: string) =>
+  Effect.map(
+    Effect.promise(() => import("@messaging-service/store-postgres")),
+    ({ isSchemaName, schemaNameRule }) => (isSchemaName(name) ? null : schemaNameRule),
+  )
+
 /** Whether other processes may use the same store. */
 export const isShared = (store: StoreChoice): boolean =>
   store.kind === "postgres" || store.kind === "pool"

@@ -27,18 +27,28 @@ const moveTables = ({ schema, url }: Postgres): Effect.Effect<string, StoreUnava
     )
   })
 
-const commands: Readonly<
-  Record<string, (store: Postgres) => Effect.Effect<string, StoreUnavailable>>
-> = { migrate, "move-tables": moveTables }
+interface Command {
+  /** For the help of the program. */
+  readonly summary: string
+  readonly run: (store: Postgres) => Effect.Effect<string, StoreUnavailable>
+}
+
+export const databaseCommands: Readonly<Record<string, Command>> = {
+  migrate: { summary: "Brings the tables in DATABASE_URL up to date.", run: migrate },
+  "move-tables": {
+    summary: "Moves tables of a version before from public to DATABASE_SCHEMA.",
+    run: moveTables,
+  },
+}
 
 /** Does what a command says, and answers with a line that says what is true afterwards. */
 export const databaseCommand = (
   name: string,
   store: StoreChoice,
 ): Effect.Effect<string, CannotStart> => {
-  const command = commands[name]
+  const command = databaseCommands[name]
   if (command === undefined) {
-    const known = Object.keys(commands).join(" and ")
+    const known = Object.keys(databaseCommands).join(" and ")
     return Effect.fail(new CannotStart({ message: `"${name}" is no command: there are ${known}` }))
   }
   if (store.kind !== "postgres") {
@@ -46,5 +56,5 @@ export const databaseCommand = (
       new CannotStart({ message: `DATABASE_URL must name a PostgreSQL for the command ${name}` }),
     )
   }
-  return Effect.mapError(command(store), (error) => storeCannotStart({ store }, error))
+  return Effect.mapError(command.run(store), (error) => storeCannotStart({ store }, error))
 }

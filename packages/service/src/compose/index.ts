@@ -4,7 +4,7 @@
  */
 export { CannotStart, briefly, storeCannotStart } from "./CannotStart.ts"
 export type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
-export { databaseCommand } from "./databaseCommands.ts"
+export { databaseCommand, databaseCommands } from "./databaseCommands.ts"
 export { keepSecret, keptSecret } from "./keptSecret.ts"
 export type { SecretKind } from "./keptSecret.ts"
 export { logEntry, logLevels } from "./logEntry.ts"
@@ -18,6 +18,6 @@ export {
   originRule,
   parseOrigin,
 } from "./rules.ts"
-export { isShared } from "./Storage.ts"
+export { isShared, wrongSchemaName } from "./Storage.ts"
 export { requireNoLinkedNumbers } from "./transports.ts"
 export type { LiveTelegram, TransportChoice } from "./transports.ts"

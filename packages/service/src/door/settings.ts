@@ -7,7 +7,7 @@ import { sharedResources } from "@messaging-service/core/ports"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
 import type { LiveSettings, OpenOptions, Store, TelegramApplication } from "../api/options.ts"
-import { optionalPackage, parseOrigin } from "../compose/index.ts"
+import { optionalPackage, parseOrigin, wrongSchemaName } from "../compose/index.ts"
 import type {
   CannotStart,
   ComposedSettings,
@@ -54,13 +54,9 @@ const storeOf = (
   }
 }
 
-/** What can be the name of a schema is said where the schema is made. */
 const checkedSchema = Effect.fnUntraced(function* (store: StoreChoice) {
-  if (!("schema" in store) || store.schema === null) return
-  const { isSchemaName, schemaNameRule } = yield* Effect.promise(
-    () => import("@messaging-service/store-postgres"),
-  )
-  if (!isSchemaName(store.schema)) return yield* wrong("store.schema", schemaNameRule)
+  const rule = yield* wrongSchemaName(store)
+  if (rule !== null) return yield* wrong("store.schema", rule)
 })
 
 /** One setting of live numbers, as its parser reads it. */

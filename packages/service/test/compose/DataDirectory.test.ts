@@ -23,6 +23,19 @@ describe("the data directory", () => {
     }),
   )
 
+  it.effect("that is a file, or below one, or can hold nothing, is refused at once", () =>
+    Effect.gen(function* () {
+      const file = join(yield* processes.temporaryDirectory, "file")
+      yield* Effect.promise(() => writeFile(file, ""))
+      // Linux has directories in which nothing can be made, not even by root.
+      const odd = process.platform === "linux" ? ["/proc", "/proc/x", "/proc/x/y"] : []
+      for (const directory of [file, join(file, "data"), ...odd]) {
+        const { message } = yield* Effect.flip(openDataDirectory(directory))
+        assert.match(message, /^DATA_DIR cannot be written to: ./, directory)
+      }
+    }),
+  )
+
   /** Makes these files and directories, open to every user, and tells how open they are later. */
   const standing = (
     directory: string,

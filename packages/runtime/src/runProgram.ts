@@ -1,0 +1,71 @@
+/**
+ * The command line of an app: without an argument it runs; `--version`, `--help` and the commands for
+ * its database are answered, and the process ends.
+ */
+import { version } from "@messaging-service/core"
+import { CannotStart } from "@messaging-service/service/compose"
+import { Console, Effect } from "effect"
+
+/** An app as its command line needs it. */
+export interface Program {
+  /** Such as `messaging-server`. */
+  readonly name: string
+  readonly summary: string
+  /** What it reads of the environment. */
+  readonly variables: ReadonlyArray<string>
+  /** What its commands do, by their names; none when left out. */
+  readonly commands?: Readonly<Record<string, string>>
+  readonly runCommand?: (name: string) => Effect.Effect<void, CannotStart>
+  /** Runs the app itself. */
+  readonly run: Effect.Effect<void, CannotStart>
+}
+
+const inColumns = (rows: ReadonlyArray<readonly [string, string]>): string => {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join("")
+}
+
+/** Words, as many to a line as fit in 78 columns. */
+const wrapped = (words: ReadonlyArray<string>): string => {
+  const lines: Array<string> = []
+  for (const word of words) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + word.length > 76) lines.push(`  ${word}`)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines.map((line) => `${line}\n`).join("")
+}
+
+const help = ({ commands = {}, name, summary, variables }: Program): string => {
+  const hasCommands = Object.keys(commands).length > 0
+  const rows = [
+    ["(nothing)", summary],
+    ...Object.entries(commands),
+    ["--version", "Names the version."],
+    ["--help", "Shows this."],
+  ] as const
+  return `${name} ${hasCommands ? "[COMMAND]" : "[--version | --help]"}
+
+${inColumns(rows)}
+It is configured by variables of the environment, which its README explains:
+
+${wrapped(variables)}`
+}
+
+/** Does what the arguments say, and runs the app where there are none. */
+export const runProgram = (
+  program: Program,
+  [first, second]: ReadonlyArray<string>,
+): Effect.Effect<void, CannotStart> => {
+  if (first === undefined) return program.run
+  if (second !== undefined) {
+    return Effect.fail(new CannotStart({ message: `"${second}" is one argument too many` }))
+  }
+  if (first === "--version") return Console.log(`${program.name} ${version}`)
+  if (first === "--help" || first === "-h") return Console.log(help(program).trimEnd())
+  const { commands = {}, runCommand } = program
+  if (runCommand !== undefined && Object.hasOwn(commands, first)) return runCommand(first)
+  const known = [...Object.keys(commands), "--version", "--help"]
+  const message = `"${first}" is no command: there are ${known.join(", ")}`
+  return Effect.fail(new CannotStart({ message }))
+}

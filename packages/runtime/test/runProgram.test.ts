@@ -1,0 +1,61 @@
+/** An app's command line: it runs without an argument, and answers the others without starting. */
+import { assert, it } from "@effect/vitest"
+import { version } from "@messaging-service/core"
+import { Console, Effect } from "effect"
+import { databaseCommandSummaries, runProgram } from "../src/index.ts"
+
+/** What the program does with these arguments, as lines; in brackets what it was asked to run. */
+const said = (line: ReadonlyArray<string>, hasCommands = true) =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    const quiet = { ...(yield* Console.Console), log: (text: string) => void lines.push(text) }
+    const commands = {
+      commands: databaseCommandSummaries,
+      runCommand: (name: string) => Console.log(`[${name}]`),
+    }
+    const program = {
+      name: "messaging-server",
+      summary: "Serves.",
+      variables: ["PORT", "HOST"],
+      run: Console.log("[serve]"),
+      ...(hasCommands ? commands : {}),
+    }
+    return yield* runProgram(program, line).pipe(
+      Effect.provideService(Console.Console, quiet),
+      Effect.map(() => lines.join("\n")),
+      Effect.catch(({ message }) => Effect.succeed(`refused: ${message}`)),
+    )
+  })
+
+it.effect("without an argument it runs, and commands are those of the database", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* said([]), "[serve]")
+    assert.strictEqual(yield* said(["migrate"]), "[migrate]")
+    assert.strictEqual(yield* said(["move-tables"]), "[move-tables]")
+  }),
+)
+
+it.effect("it names its version, its commands and its variables", () =>
+  Effect.gen(function* () {
+    assert.strictEqual(yield* said(["--version"]), `messaging-server ${version}`)
+    const help = yield* said(["--help"])
+    assert.strictEqual(yield* said(["-h"]), help)
+    for (const [name, summary] of Object.entries(databaseCommandSummaries)) {
+      assert.match(help, new RegExp(`^  ${name} +${summary}$`, "m"))
+    }
+    assert.match(help, /^ {2}PORT HOST$/m)
+    assert.notInclude(yield* said(["--help"], false), "migrate")
+  }),
+)
+
+it.effect("what it does not know is refused, and nothing runs", () =>
+  Effect.gen(function* () {
+    const known = `${Object.keys(databaseCommandSummaries).join(", ")}, --version, --help`
+    assert.strictEqual(yield* said(["serve"]), `refused: "serve" is no command: there are ${known}`)
+    assert.strictEqual(
+      yield* said(["migrate"], false),
+      'refused: "migrate" is no command: there are --version, --help',
+    )
+    assert.strictEqual(yield* said(["--version", "now"]), 'refused: "now" is one argument too many')
+  }),
+)

@@ -1,0 +1,44 @@
+/** The line about a store that cannot be used names the setting that is to blame. */
+import { assert, describe, it } from "@effect/vitest"
+import { StoreUnavailable } from "@messaging-service/core"
+import { storeCannotStart } from "../../src/compose/index.ts"
+
+/** As a driver fails, with PostgreSQL's code at the bottom. */
+const failed = (code: string, message: string) =>
+  new StoreUnavailable({
+    operation: "connect",
+    cause: new Error("failed to execute", { cause: Object.assign(new Error(message), { code }) }),
+  })
+
+const noRight = failed("42501", "permission denied for schema other")
+
+describe("a database that cannot be used", () => {
+  for (const [what, store, error, line] of [
+    [
+      "has a schema that the role may not use",
+      { kind: "postgres", schema: "other" },
+      noRight,
+      "DATABASE_SCHEMA names a schema that cannot be used: permission denied for schema other",
+    ],
+    [
+      "has one that a host's pool may not use",
+      { kind: "pool", schema: "other" },
+      noRight,
+      "store.schema is a schema that cannot be used: permission denied for schema other",
+    ],
+    [
+      "gives the role no right, where no schema is named",
+      { kind: "postgres", schema: null },
+      noRight,
+      "DATABASE_URL names a database that cannot be used: permission denied for schema other",
+    ],
+    [
+      "is not there, whatever schema is named",
+      { kind: "postgres", schema: "other" },
+      failed("3D000", 'database "shop" does not exist'),
+      'DATABASE_URL names a database that cannot be used: database "shop" does not exist',
+    ],
+  ] as const) {
+    it(what, () => assert.strictEqual(storeCannotStart({ store }, error).message, line))
+  }
+})
