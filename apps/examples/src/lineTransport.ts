@@ -111,7 +111,12 @@ const makeConnect = Effect.fnUntraced(function* (port: number) {
           line.waiting.get(nack)?.(refused(code, why))
         }
         if (read !== undefined) {
-          const tick = { _tag: "Tick", transportId: read as TransportId, status: "read" } as const
+          const tick = {
+            _tag: "Tick",
+            numberId: live.numberId,
+            transportId: read as TransportId,
+            status: "read",
+          } as const
           yield* Effect.forkScoped(connecting.take(tick))
         }
         if (bye !== undefined) return afterClose(bye)

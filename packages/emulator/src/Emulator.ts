@@ -278,7 +278,7 @@ export class Emulator extends Context.Service<
           const [found] = id === undefined ? [] : yield* messages.byIds([id])
           if (found === undefined) return yield* refuse("message_not_found")
           const { status } = yield* Effect.fromResult(decodeTick(body))
-          const message = yield* messages.tick(found.transportId, status)
+          const message = yield* messages.tick(found.from.id, found.transportId, status)
           return messageJson(message ?? found, yield* Clock.currentTimeMillis, link)
         }),
         sent: Effect.fn("Emulator.sent")(function* (asked) {

@@ -24,7 +24,7 @@ import type {
 import { claim, finishClaim, isLost } from "./idempotency.ts"
 import { keptFile } from "./mediaStore.ts"
 import { countAndRemember, enqueue, hasRoom, quotaFacts, tell } from "./Lane.ts"
-import { contactOf, laneIn } from "./tables.ts"
+import { contactOf, laneIn, transportKey } from "./tables.ts"
 import type { Lane, MessageRow, WorkspaceRow, Tables } from "./tables.ts"
 
 const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
@@ -107,7 +107,7 @@ const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
 /** Makes a new message known to those who look for it. */
 const enter = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
-  tables.messagesByTransportId.set(message.transportId, row)
+  tables.messagesByTransportId.set(transportKey(lane.number.id, message.transportId), row)
   lane.workspace.messages[message.mode].push(row)
   const attachmentId = message.media?.attachmentId ?? null
   if (attachmentId === null) return

@@ -6,7 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import { memoryStore, port } from "./MemoryStore.ts"
 import type { MemoryStore } from "./MemoryStore.ts"
 import { newestFirst } from "./collections.ts"
-import { Tables } from "./tables.ts"
+import { Tables, transportKey } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 
 export { layerMediaFiles } from "./MemoryMediaFiles.ts"
@@ -36,10 +36,10 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
     receive: (copy, then) => {
       // A repeat reached the phone too, which from then on behaves as it was told.
       if (then !== null) behaviours.set(copy.numberId, then)
-      const identity = `${copy.numberId} ${copy.transportId}`
+      const identity = transportKey(copy.numberId, copy.transportId)
       if (received.has(identity)) return false
       received.add(identity)
-      const message = tables.messagesByTransportId.get(copy.transportId)?.message
+      const message = tables.messagesByTransportId.get(identity)?.message
       const shown: SentCopy = {
         ...copy,
         id: copies.length + 1,

@@ -1,6 +1,7 @@
 /** `ErasureStore` in memory. */
 import type { EndedBefore, ErasureStore } from "@messaging-service/core/ports"
 import type { Steps } from "./collections.ts"
+import { transportKey } from "./tables.ts"
 import type { MessageRow, Tables, WorkspaceRow } from "./tables.ts"
 
 const modes = ["live", "test"] as const
@@ -9,7 +10,7 @@ const modes = ["live", "test"] as const
 const eraseMessage = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   tables.messages.erase(message.id)
-  tables.messagesByTransportId.delete(message.transportId)
+  tables.messagesByTransportId.delete(transportKey(lane.number.id, message.transportId))
   lane.counting.delete(row)
   const attachmentId = message.media?.attachmentId ?? null
   if (attachmentId === null) return

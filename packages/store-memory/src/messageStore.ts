@@ -11,7 +11,7 @@ import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"
 import { newestFirst } from "./collections.ts"
-import { messageOf } from "./tables.ts"
+import { messageOf, transportKey } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 import type { MessageRow, Tables } from "./tables.ts"
 
@@ -97,15 +97,15 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
 
   stranded: (limit) => firstOf(tables.stranded, limit, () => "take"),
 
-  tick: (transportId, state) => {
-    const row = tables.messagesByTransportId.get(transportId)
+  tick: (numberId, transportId, state) => {
+    const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
     if (row === undefined) return null
     if (movedByTick[state].includes(row.message.state)) row.message = { ...row.message, state }
     return messageOf(row)
   },
 
-  byTransportId: (transportId) => {
-    const row = tables.messagesByTransportId.get(transportId)
+  byTransportId: (numberId, transportId) => {
+    const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
     return row === undefined ? null : messageOf(row)
   },
 })

@@ -330,7 +330,8 @@ export class Tables {
   readonly openChecks = new Set<CheckRow>()
   lastCheckResultId = 0
   readonly messages = new ErasableTable<MessageId, MessageRow>()
-  readonly messagesByTransportId = new Map<TransportId, MessageRow>()
+  /** By what `transportKey` makes of the number and its message's id. */
+  readonly messagesByTransportId = new Map<string, MessageRow>()
   readonly messagesByAttachment = new Map<MediaId, Array<MessageRow>>()
   /** Waiting and not in flight, by `expiresAt`. */
   readonly expiring = new Sorted(byExpiry)
@@ -394,3 +395,7 @@ export const contactOf = (owner: WorkspaceRow, id: ContactId): Contact | undefin
   const contact = owner.contacts[turningPoint(owner.contacts, (other) => other.id < id)]
   return contact?.id === id ? contact : undefined
 }
+
+/** A number's message as transports know it: two numbers may know messages of theirs by one id. */
+export const transportKey = (numberId: NumberId, transportId: TransportId): string =>
+  `${numberId} ${transportId}`

@@ -81,10 +81,13 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
   const read = Effect.fnUntraced(function* (
     { peerId, upTo }: Extract<AccountEvent, { readonly _tag: "Read" }>,
     sent: SentMessages,
+    { numberId }: LiveNumber<OpenAccount>,
     { take }: Connecting<OpenAccount>,
   ) {
     const ids = yield* Effect.promise(() => sent.readUpTo(peerId, upTo))
-    for (const transportId of ids) yield* take({ _tag: "Tick", transportId, status: "read" })
+    for (const transportId of ids) {
+      yield* take({ _tag: "Tick", numberId, transportId, status: "read" })
+    }
   })
 
   /** Takes what the connection says until the session is over; why it is. */
@@ -164,7 +167,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
           yield* connecting.lost
           break
         case "Read":
-          yield* Effect.forkScoped(read(event, sent, connecting))
+          yield* Effect.forkScoped(read(event, sent, live, connecting))
           break
         case "Failed":
           return "failed"

@@ -77,6 +77,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettin
 
   /** Takes what one connection says until it is over; what it ended with. */
   const listen = Effect.fnUntraced(function* (
+    numberId: NumberId,
     connecting: Connecting<OpenSession>,
     session: OpenSession,
     { changed, isUnsaved, saved }: ReturnType<typeof makeSaver>,
@@ -92,6 +93,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettin
         (id) =>
           connecting.take({
             _tag: "Tick",
+            numberId,
             transportId: id as TransportId,
             status: status ?? "read",
           }),
@@ -149,7 +151,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettin
       askedAgain: before.askedAgain,
     })
     const saver = makeSaver(Effect.promise(device.saveCredentials))
-    const { closed, wasOpen } = yield* listen(connecting, sessionOver(connection), saver)
+    const { closed, wasOpen } = yield* listen(numberId, connecting, sessionOver(connection), saver)
     yield* Effect.logInfo(`connection ended with ${closed.code}`)
     before.badSessions = closed.code === 500 && !wasOpen ? before.badSessions + 1 : 0
     return afterClose(closed, before.badSessions)

@@ -162,11 +162,18 @@ export class MessageStore extends Context.Service<
     /** Waiting, not in flight, whose number was removed or workspace deleted; live and test. */
     stranded(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /**
-     * A tick that arrived from the phone: moves the message on, if it moves on from its state (see
-     * `movedByTick`). The message as it then stands, null when unknown.
+     * A tick that a number heard: moves its message of that id on, if it moves on from its state (see
+     * `movedByTick`). The message as it then stands; null when the number has none of that id.
      */
-    tick(transportId: TransportId, tick: Tick): Effect.Effect<Message | null, StoreUnavailable>
-    /** The message that transports know by that id; null when unknown. */
-    byTransportId(transportId: TransportId): Effect.Effect<Message | null, StoreUnavailable>
+    tick(
+      numberId: NumberId,
+      transportId: TransportId,
+      tick: Tick,
+    ): Effect.Effect<Message | null, StoreUnavailable>
+    /** The number's message that transports know by that id; null when it has none. */
+    byTransportId(
+      numberId: NumberId,
+      transportId: TransportId,
+    ): Effect.Effect<Message | null, StoreUnavailable>
   }
 >()("core/MessageStore") {}

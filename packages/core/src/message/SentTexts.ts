@@ -20,10 +20,8 @@ export class SentTexts extends Context.Service<
     Effect.map(MessageStore, (messages) =>
       SentTexts.of({
         of: (numberId, transportId) =>
-          Effect.map(messages.byTransportId(transportId), (message) =>
-            message === null || message.from.id !== numberId || message.media !== null
-              ? null
-              : message.text,
+          Effect.map(messages.byTransportId(numberId, transportId), (message) =>
+            message === null || message.media !== null ? null : message.text,
           ),
       }),
     ),

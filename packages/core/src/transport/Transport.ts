@@ -58,6 +58,8 @@ export type TransportEvent =
   /** May repeat, skip and come out of order. */
   | {
       readonly _tag: "Tick"
+      /** Whose connection heard it: it speaks of no other number's messages. */
+      readonly numberId: NumberId
       readonly transportId: TransportId
       readonly status: "delivered" | "read"
     }

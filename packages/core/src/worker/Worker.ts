@@ -45,15 +45,16 @@ const takeTransportEvents = Effect.gen(function* () {
   const numbers = yield* Numbers
 
   const tick = Effect.fnUntraced(function* ({
+    numberId,
     status,
     transportId,
   }: Extract<TransportEvent, { readonly _tag: "Tick" }>) {
     for (const pause of overtakenPauses) {
-      const message = yield* stored(messages.tick(transportId, status))
+      const message = yield* stored(messages.tick(numberId, transportId, status))
       if (message?.state !== "waiting") return
       yield* sleep(pause)
     }
-    yield* stored(messages.tick(transportId, status))
+    yield* stored(messages.tick(numberId, transportId, status))
   })
 
   const take: TakeEvent = (event) =>

@@ -7,14 +7,15 @@ import { MessageStore } from "../../src/message/MessageStore.ts"
 import { SentTexts } from "../../src/message/SentTexts.ts"
 
 const number = 1 as NumberId
-const withoutMedia = { from: { id: number }, text: "Hello", media: null }
+const withoutMedia = { text: "Hello", media: null }
 const stored = new Map<string, object>([
   ["TEXT", withoutMedia],
   ["MEDIA", { ...withoutMedia, media: { url: "https://example.com/a.png" } }],
 ])
 
 const layerMessages = Layer.mock(MessageStore, {
-  byTransportId: (id) => Effect.succeed((stored.get(id) ?? null) as Message | null),
+  byTransportId: (numberId, id) =>
+    Effect.succeed((numberId === number ? (stored.get(id) ?? null) : null) as Message | null),
 })
 
 describe("the text of a message that left", () => {

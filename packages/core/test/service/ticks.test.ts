@@ -9,8 +9,8 @@ import { ahead, aSender, hour, inAService, settled } from "./Service.ts"
 describe("ticks", () => {
   const tick = (message: MessageJson, state: "delivered" | "read") =>
     Effect.gen(function* () {
-      const { transportId } = yield* stored(message)
-      return yield* MessageStore.use((store) => store.tick(transportId, state))
+      const { from, transportId } = yield* stored(message)
+      return yield* MessageStore.use((store) => store.tick(from.id, transportId, state))
     })
 
   it.effect.prop(
@@ -55,8 +55,9 @@ describe("ticks", () => {
   it.effect("of an id that is no message's are ignored", () =>
     inAService(
       Effect.gen(function* () {
+        const { number } = yield* aSender()
         const unknown = "FFFFFFFFFFFFFFFFFFFF" as TransportId
-        assert.isNull(yield* MessageStore.use((store) => store.tick(unknown, "read")))
+        assert.isNull(yield* MessageStore.use((store) => store.tick(number, unknown, "read")))
       }),
     ),
   )

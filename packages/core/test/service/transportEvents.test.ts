@@ -27,9 +27,9 @@ describe("what a transport reports by itself", () => {
           const { key } = yield* aSender()
           const message = yield* send(key)
           yield* settled
-          const { transportId } = yield* stored(message)
-          yield* report({ _tag: "Tick", transportId, status: "read" })
-          yield* report({ _tag: "Tick", transportId, status: "delivered" })
+          const { from, transportId } = yield* stored(message)
+          yield* report({ _tag: "Tick", numberId: from.id, transportId, status: "read" })
+          yield* report({ _tag: "Tick", numberId: from.id, transportId, status: "delivered" })
           yield* settled
           assert.strictEqual(yield* status(key, message), "read")
           assert.deepStrictEqual(yield* events(message), ["message.sent"])
@@ -45,8 +45,8 @@ describe("what a transport reports by itself", () => {
       const isTaken = yield* Deferred.make<void>()
       const layer = transportOf({
         dropsCopies: true,
-        send: ({ transportId }) =>
-          Queue.offer(reports, { _tag: "Tick", transportId, status: "delivered" }).pipe(
+        send: ({ numberId, transportId }) =>
+          Queue.offer(reports, { _tag: "Tick", numberId, transportId, status: "delivered" }).pipe(
             Effect.andThen(Deferred.await(isTaken)),
             Effect.as<SendOutcome>({ _tag: "Accepted" }),
           ),
@@ -131,9 +131,14 @@ describe("what a transport reports by itself", () => {
           const { key, number } = yield* aSender()
           const message = yield* send(key)
           yield* settled
-          const { transportId } = yield* stored(message)
+          const { from, transportId } = yield* stored(message)
           failing = true
-          yield* Queue.offer(reports, { _tag: "Tick", transportId, status: "delivered" })
+          yield* Queue.offer(reports, {
+            _tag: "Tick",
+            numberId: from.id,
+            transportId,
+            status: "delivered",
+          })
           yield* Queue.offer(reports, {
             _tag: "ConnectionChanged",
             numberId: number,
@@ -171,13 +176,13 @@ describe("what a transport reports by itself", () => {
           const { key } = yield* aSender()
           const message = yield* send(key)
           yield* settled
-          const { transportId } = yield* stored(message)
+          const { from, transportId } = yield* stored(message)
           for (breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
-            yield* report({ _tag: "Tick", transportId, status: "delivered" })
+            yield* report({ _tag: "Tick", numberId: from.id, transportId, status: "delivered" })
             yield* settled
           }
           breaking = null
-          yield* report({ _tag: "Tick", transportId, status: "read" })
+          yield* report({ _tag: "Tick", numberId: from.id, transportId, status: "read" })
           const next = yield* send(key)
           yield* settled
           assert.deepStrictEqual(yield* statuses(key, [message, next]), ["read", "sent"])

@@ -12,6 +12,7 @@ const connectedOf = (events: ReadonlyArray<TransportEvent>) =>
 
 const aTick = (id: string): TransportEvent => ({
   _tag: "Tick",
+  numberId: one,
   transportId: id as TransportId,
   status: "read",
 })

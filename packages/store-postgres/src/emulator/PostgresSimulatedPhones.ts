@@ -113,7 +113,7 @@ const listSent = (ofNumber: string) =>
   statement("simulated.sent", given({ ...paging, numberId: bigint }))`
 select s.id, m.id as message_id, ${selected(writtenColumns, "s")}
 from simulated_sent s
-left join messages m on m.transport_id = s.transport_id
+left join messages m on m.transport_id = s.transport_id and m.number_id = s.number_id
 where ${ofNumber}${newestFirst("s")}`
 
 const sentOfAll = listSent("")

@@ -72,21 +72,26 @@ where l.stranded
 limit $limit`
 
 // Index messages_by_transport_id.
-const getByTransportId = statement("message.byTransportId", given({ transportId: text }))`
+const getByTransportId = statement(
+  "message.byTransportId",
+  given({ numberId: bigint, transportId: text }),
+)`
 select ${messageColumns("m")}
 from messages m
 where m.transport_id = $transportId
+  and m.number_id = $numberId
 limit 1`
 
 /** Locks the message alone, and so tells how it really stands; neither lane nor workspace matter. */
 const tickMessage = statement(
   "message.tick",
-  given({ transportId: text, from: texts, state: text }),
+  given({ numberId: bigint, transportId: text, from: texts, state: text }),
 )`
 with known as materialized (
   select *
   from messages m
   where m.transport_id = $transportId
+    and m.number_id = $numberId
   limit 1
   for no key update
 ),
@@ -136,9 +141,14 @@ export const messageStore = Effect.fnUntraced(function* (
     expired: (now, limit) => expiredMessages.all(database, { now, limit }, toMessage),
     dueTest: (now, limit) => dueTestMessages.all(database, { now, limit }, toMessage),
     stranded: (limit) => strandedMessages.all(database, { limit }, toMessage),
-    byTransportId: (transportId) => getByTransportId.first(database, { transportId }, toMessage),
-    tick: (transportId, state) =>
-      tickMessage.first(database, { transportId, from: movedByTick[state], state }, toMessage),
+    byTransportId: (numberId, transportId) =>
+      getByTransportId.first(database, { numberId, transportId }, toMessage),
+    tick: (numberId, transportId, state) =>
+      tickMessage.first(
+        database,
+        { numberId, transportId, from: movedByTick[state], state },
+        toMessage,
+      ),
   }
   return store
 })

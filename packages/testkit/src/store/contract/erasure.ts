@@ -76,7 +76,9 @@ export const erasure: Topic = (it) => {
       assert.deepStrictEqual(yield* left(workspace.id, "test"), [])
       yield* eraseEnded(workspace.id, noon + 50 * day)
       assert.deepStrictEqual(yield* left(workspace.id), [waiting.id])
-      assert.isNull(yield* MessageStore.use((store) => store.byTransportId(sent.transportId)))
+      assert.isNull(
+        yield* MessageStore.use((store) => store.byTransportId(sent.from.id, sent.transportId)),
+      )
     }),
   )
 

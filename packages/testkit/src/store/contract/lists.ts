@@ -172,8 +172,8 @@ export const lists: Topic = (it) => {
       ]
       for (let index = 0; index < 3; index++) yield* sendNext(number)
       yield* settle([failed(yield* claimOne(number))])
-      yield* store.tick(delivered.transportId, "delivered")
-      yield* store.tick(read.transportId, "read")
+      yield* store.tick(delivered.from.id, delivered.transportId, "delivered")
+      yield* store.tick(read.from.id, read.transportId, "read")
       const gone = yield* aMessage(number)
       const late = yield* aMessage(number, { sendAt: noon + hour, expiresAt: noon + minute })
       yield* end(cancelled(gone), expired(late))

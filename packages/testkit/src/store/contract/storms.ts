@@ -200,7 +200,7 @@ const tickSome = (storm: Storm) =>
     const store = yield* MessageStore
     if (storm.accepted.length === 0) return
     const message = at(storm.accepted, yield* below(storm.accepted.length))
-    yield* store.tick(message.transportId, "delivered")
+    yield* store.tick(message.from.id, message.transportId, "delivered")
   })
 
 const flap = (storm: Storm) =>

@@ -1,19 +1,19 @@
 /** `MessageStore.tick` and `byTransportId`: word from the far side about a message that left. */
 import { assert } from "@effect/vitest"
 import { MessageStore } from "@messaging-service/core/ports"
-import type { Message } from "@messaging-service/core/ports"
+import type { Message, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { followOutbox } from "../follow.ts"
 import { lookUp } from "../Reading.ts"
 import { sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, aStage, aTransportId, noon } from "../Records.ts"
+import { accept, aMessage, anAcceptance, aStage, aTransportId, noon } from "../Records.ts"
 
 const delivered = (message: Message) =>
-  MessageStore.use((store) => store.tick(message.transportId, "delivered"))
+  MessageStore.use((store) => store.tick(message.from.id, message.transportId, "delivered"))
 
 const read = (message: Message) =>
-  MessageStore.use((store) => store.tick(message.transportId, "read"))
+  MessageStore.use((store) => store.tick(message.from.id, message.transportId, "read"))
 
 export const ticks: Topic = (it) => {
   it.effect("a tick moves a message forward and never back, announcing nothing", () =>
@@ -59,19 +59,58 @@ export const ticks: Topic = (it) => {
       const { number } = yield* aStage()
       const message = yield* aMessage(number)
       const other = yield* aMessage(number)
-      assert.deepStrictEqual(yield* store.byTransportId(message.transportId), message)
+      assert.deepStrictEqual(yield* store.byTransportId(number.id, message.transportId), message)
       yield* sendNext(number)
       const left: Message = { ...message, state: "sent", sentAt: noon }
-      assert.deepStrictEqual(yield* store.byTransportId(message.transportId), left)
-      assert.deepStrictEqual(yield* store.byTransportId(other.transportId), other)
+      assert.deepStrictEqual(yield* store.byTransportId(number.id, message.transportId), left)
+      assert.deepStrictEqual(yield* store.byTransportId(number.id, other.transportId), other)
     }),
   )
 
   it.effect("nothing known is answered with null", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
-      assert.isNull(yield* store.tick(aTransportId(), "delivered"))
-      assert.isNull(yield* store.byTransportId(aTransportId()))
+      const { number } = yield* aStage()
+      assert.isNull(yield* store.tick(number.id, aTransportId(), "delivered"))
+      assert.isNull(yield* store.byTransportId(number.id, aTransportId()))
+    }),
+  )
+
+  it.effect("a tick moves a message of the number that heard it, and of no other", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { number } = yield* aStage()
+      const { number: other } = yield* aStage()
+      const message = yield* aMessage(number)
+      const theirs = yield* aMessage(other)
+      yield* sendNext(number)
+      yield* sendNext(other)
+      assert.isNull(yield* store.tick(other.id, message.transportId, "read"))
+      assert.isNull(yield* store.byTransportId(other.id, message.transportId))
+      assert.strictEqual((yield* lookUp(message)).message.state, "sent")
+      assert.strictEqual((yield* read(theirs))?.state, "read")
+    }),
+  )
+
+  it.effect("two numbers may know messages of theirs by one id", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { number } = yield* aStage()
+      const { number: other } = yield* aStage()
+      const transportId = aTransportId()
+      const sentFrom = (from: SendingNumber) =>
+        Effect.gen(function* () {
+          const acceptance = anAcceptance(from)
+          const messages = acceptance.messages.map((one) => ({ ...one, transportId }))
+          yield* accept({ ...acceptance, messages })
+          return yield* sendNext(from)
+        })
+      const message = yield* sentFrom(number)
+      const theirs = yield* sentFrom(other)
+      assert.strictEqual((yield* read(message))?.id, message.id)
+      assert.strictEqual((yield* lookUp(theirs)).message.state, "sent")
+      assert.strictEqual((yield* delivered(theirs))?.id, theirs.id)
+      assert.strictEqual((yield* store.byTransportId(number.id, transportId))?.id, message.id)
     }),
   )
 }
