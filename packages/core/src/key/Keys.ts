@@ -5,6 +5,7 @@ import type { Failure } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import { NumberStore } from "../number/NumberStore.ts"
+import { isSeenBy } from "../number/SendingNumber.ts"
 import { described } from "../request/Described.ts"
 import { inputDecoder, nameUpTo } from "../request/Input.ts"
 import { dayMillis } from "../request/RateWindow.ts"
@@ -147,13 +148,15 @@ export class Keys extends Context.Service<
       const createV2 = (workspaceId: WorkspaceId, command: CreateKey) =>
         Effect.gen(function* () {
           const input = yield* Effect.fromResult(decodeV2(command))
+          const mode = input.mode ?? "live"
           const numberIds = input.number_ids == null ? null : [...new Set(input.number_ids)]
           for (const id of numberIds ?? []) {
             const found = yield* numbers.get(workspaceId, id as NumberId)
-            if (found === null) return yield* refuse("number_not_found", { field: "number_ids" })
+            if (found === null || !isSeenBy(mode, found)) {
+              return yield* refuse("number_not_found", { field: "number_ids" })
+            }
           }
           const now = yield* Clock.currentTimeMillis
-          const mode = input.mode ?? "live"
           const chosen = input.scopes ?? "all"
           return yield* insert(makeKeyV2(ids, mode), {
             workspaceId,

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Admission, Keys } from "../../src/index.ts"
 import type { CreateKey, Role } from "../../src/index.ts"
+import { NumberStore } from "../../src/ports.ts"
 import type { KeyId, WorkspaceId } from "../../src/ports.ts"
 import { code, refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, day, inAService, noon, pass } from "./Service.ts"
@@ -191,6 +192,32 @@ describe("keys", () => {
           const refused = yield* refusal(made)
           assert.deepStrictEqual([refused.code, refused.status], ["number_not_found", 422])
         }
+      }),
+    ),
+  )
+
+  it.effect("a number that the key's mode cannot use is number_not_found", () =>
+    inAService(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const live = yield* aNumber(workspace)
+        const store = yield* NumberStore
+        const { id: test } = yield* store.insert({
+          workspaceId: workspace,
+          mode: "test",
+          phone: "15550000200",
+          label: "",
+          platform: "whatsapp",
+          status: "connected",
+          loginMethod: "qr",
+          createdAt: noon,
+        })
+        const limited = (mode: "live" | "test", id: number) =>
+          create(workspace, { version: 2, name: "Key", mode, number_ids: [id] })
+        const refused = yield* refusal(limited("live", test))
+        assert.deepStrictEqual([refused.code, refused.field], ["number_not_found", "number_ids"])
+        for (const id of [live, test]) yield* limited("test", id)
+        yield* limited("live", live)
       }),
     ),
   )
