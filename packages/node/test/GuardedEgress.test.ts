@@ -60,6 +60,22 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
+  it.effect(
+    "no call and no redirect goes to a port of another protocol, whatever else is allowed",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* aServer((_, response) =>
+          response.writeHead(302, { location: "http://127.0.0.1:6667/" }).end(),
+        )
+        assert.strictEqual(yield* reason(get("http://127.0.0.1:6667/")), "blocked_address")
+        assert.strictEqual(yield* reason(get(server.origin)), "blocked_address")
+        const request = { workspaceId, headers: {}, body: "", allowHttp: true }
+        const times = { maximumBytes: 100, timeoutMillis: 10_000, connectTimeoutMillis: 5000 }
+        const posting = Egress.use((egress) => egress.post("http://127.0.0.1:25/", request, times))
+        assert.strictEqual(yield* reason(posting), "blocked_address")
+      }).pipe(unguarded()),
+  )
+
   it.effect("a redirect's address may hold letters that were not escaped", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => {

@@ -5,7 +5,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { Brand } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
-import { parseOutboundUrl } from "../egress/PublicAddress.ts"
+import { outboundUrlMessage, parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
@@ -15,10 +15,17 @@ import { maximumWebhookUrlLength } from "../webhook/EndpointRequest.ts"
 /** An address that was let pass. */
 export type CallbackUrl = string & Brand.Brand<"CallbackUrl">
 
-/** Whether the rule lets a callback go to this URL, as far as its text tells. */
-const mayBeCallback = (url: string, { allowPrivate }: OutboundRule): url is CallbackUrl =>
-  codePointLength(url) <= maximumWebhookUrlLength &&
-  Result.isSuccess(parseOutboundUrl(url, { allowHttp: true, allowPrivate }))
+/** The URL, if the rule lets a callback go there as far as its text tells; else what a refusal says of it. */
+const readCallbackUrl = (
+  url: string,
+  { allowPrivate }: OutboundRule,
+): Result.Result<CallbackUrl, string | undefined> => {
+  if (codePointLength(url) > maximumWebhookUrlLength) return Result.fail(undefined)
+  return parseOutboundUrl(url, { allowHttp: true, allowPrivate }).pipe(
+    Result.map(() => url as CallbackUrl),
+    Result.mapError((problem) => outboundUrlMessage(url, problem)),
+  )
+}
 
 export class CallbackUrls extends Context.Service<
   CallbackUrls,
@@ -38,7 +45,12 @@ export class CallbackUrls extends Context.Service<
       return CallbackUrls.of({
         check: Effect.fn("CallbackUrls.check")(function* (url, workspaceId) {
           if (url === null) return null
-          if (mayBeCallback(url, rule) && (yield* egress.allows(url, workspaceId))) return url
+          const read = readCallbackUrl(url, rule)
+          if (Result.isFailure(read)) {
+            const message = read.failure
+            return yield* refuse("invalid_callback_url", message === undefined ? {} : { message })
+          }
+          if (yield* egress.allows(url, workspaceId)) return read.success
           return yield* refuse("invalid_callback_url")
         }),
       })

@@ -75,6 +75,12 @@ export const parseOutboundUrl = (
   return Result.succeed({ href, protocol, hostname, port, pathname, search })
 }
 
+/** What a refusal says of that problem, where it can say more than its code does. */
+export const outboundUrlMessage = (text: string, problem: OutboundUrlProblem): string | undefined =>
+  problem === "port"
+    ? `Port ${URL.parse(text)?.port} is not allowed: it belongs to another protocol than HTTP.`
+    : undefined
+
 const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3]
 
 /**

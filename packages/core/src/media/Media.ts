@@ -5,7 +5,7 @@
 import { Context, Effect, Result, Schema } from "effect"
 import { IdJson } from "../request/Answer.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
-import { parseOutboundUrl } from "../egress/PublicAddress.ts"
+import { outboundUrlMessage, parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { problem } from "../error/Refusal.ts"
 import type { Problem } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
@@ -79,10 +79,11 @@ export const mediaUrlProblems = (media: unknown, rule: OutboundRule): ReadonlyAr
   if (typeof media !== "object" || media === null || !Object.hasOwn(media, "url")) return []
   const url = (media as { readonly url: unknown }).url
   if (typeof url !== "string") return []
-  const readable =
-    url.length <= maximumUrlLength &&
-    Result.isSuccess(parseOutboundUrl(url, { allowHttp: true, allowPrivate: rule.allowPrivate }))
-  return readable ? [] : [problem("invalid_media_url", "media.url")]
+  if (url.length > maximumUrlLength) return [problem("invalid_media_url", "media.url")]
+  const parsed = parseOutboundUrl(url, { allowHttp: true, allowPrivate: rule.allowPrivate })
+  return Result.isSuccess(parsed)
+    ? []
+    : [problem("invalid_media_url", "media.url", outboundUrlMessage(url, parsed.failure))]
 }
 
 /** A file of the media directory. */

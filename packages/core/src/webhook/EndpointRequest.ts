@@ -1,7 +1,7 @@
 /** What may be asked of a webhook endpoint: the body that makes one (contract: Webhook endpoints). */
 import { Result, Schema } from "effect"
 import type { OutboundRule } from "../egress/Egress.ts"
-import { parseOutboundUrl } from "../egress/PublicAddress.ts"
+import { outboundUrlMessage, parseOutboundUrl } from "../egress/PublicAddress.ts"
 import { problem } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { MessageEventType } from "../message/Message.ts"
@@ -47,9 +47,10 @@ const urlProblems =
   ({ url }: Readonly<Record<string, unknown>>): ReadonlyArray<Problem> => {
     // Another type and too much of it are the schema's to report.
     if (typeof url !== "string" || codePointLength(url) > maximumWebhookUrlLength) return []
-    return Result.isSuccess(parseOutboundUrl(url, { allowHttp: false, allowPrivate }))
+    const parsed = parseOutboundUrl(url, { allowHttp: false, allowPrivate })
+    return Result.isSuccess(parsed)
       ? []
-      : [problem("invalid_webhook_url", "url")]
+      : [problem("invalid_webhook_url", "url", outboundUrlMessage(url, parsed.failure))]
   }
 
 /**

@@ -58,6 +58,13 @@ describe("the address of a callback", () => {
     }),
   )
 
+  it.effect("a port of another protocol is named", () =>
+    Effect.gen(function* () {
+      const refused = yield* Effect.flip(check("http://example.com:6667/"))
+      assert.match(refused.message, /^Port 6667 is not allowed/)
+    }),
+  )
+
   it.effect("a name that resolves to a private address is invalid_callback_url", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(check("https://example.com/", { resolvesTo: "private" }))

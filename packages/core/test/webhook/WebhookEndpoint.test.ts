@@ -63,6 +63,14 @@ describe("POST /webhooks", () => {
     }),
   )
 
+  it.effect("a port of another protocol is named, the other ports are all allowed", () =>
+    Effect.sync(() => {
+      assert.match(refusal({ url: "https://example.com:0025/" }).message, /^Port 25 is not allowed/)
+      const lenient = "https://example.com:8443/"
+      assert.strictEqual(accepted({ url: lenient }).url, lenient)
+    }),
+  )
+
   it.effect("a URL that is missing, too long or not a string is validation_failed", () =>
     Effect.sync(() => {
       const long = `https://example.com/${"a".repeat(480)}`
