@@ -12,6 +12,14 @@ const aDelivery = async ({ client, operator, receiver, workspace }: Scene) => {
   return { webhook: id, event: data[0]?.event_id ?? "" }
 }
 
+/** A message that is held; its id. */
+const held = async ({ client, operator }: Scene) => {
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+  const { id } = await client.messages.send({ to: { phone: to }, text: "Hello", send_at: tomorrow })
+  await operator.store.restored({ again: true })
+  return id
+}
+
 /** A Telegram number that is not logged in, and the words that name it. */
 const anAccount = async ({ operator, workspace }: Scene, phone = "+15550100021") => {
   const account = { platform: "telegram", phone, status: "disconnected" } as const
@@ -324,5 +332,43 @@ export const operatorCommands: Entries = {
     assert.deepStrictEqual(await json("contacts delete", [id, "--workspace", workspace]), [
       { id, deleted: true },
     ])
+  },
+
+  // These come last: a restore holds what waits in the whole store.
+  "store restored": async ({ client, json, messaging }) => {
+    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello" })
+    const [begun] = await json("store restored", ["--above", 5_000_000])
+    assert.strictEqual(begun?.["epoch"], 2)
+    const next = await client.messages.send({ to: { phone: to }, text: "Hello" })
+    assert.isAbove(next.id, 5_000_000 + id)
+    const refused = await messaging(["store", "restored"])
+    assert.strictEqual(refused.code, 3)
+    assert.match(refused.remarks, /already_restored/)
+  },
+  "held workspaces": async (scene) => {
+    await held(scene)
+    assert.deepInclude(await scene.json("held workspaces"), {
+      workspace_id: scene.workspace,
+      messages: 1,
+      reminders: 0,
+    })
+  },
+  "held list": async (scene) => {
+    const id = await held(scene)
+    const place = ["--workspace", scene.workspace]
+    assert.strictEqual((await scene.json("held list", place))[0]?.["id"], id)
+  },
+  "held release": async (scene) => {
+    const id = await held(scene)
+    const place = ["--workspace", scene.workspace]
+    assert.strictEqual((await scene.messaging(["held", "release", ...place.map(String)])).code, 2)
+    assert.deepStrictEqual(await scene.json("held release", [id, ...place]), [
+      { released: 1, more: false },
+    ])
+  },
+  "held cancel": async (scene) => {
+    await held(scene)
+    const place = ["--workspace", scene.workspace, "--all"]
+    assert.deepStrictEqual(await scene.json("held cancel", place), [{ cancelled: 1, more: false }])
   },
 }

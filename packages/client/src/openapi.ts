@@ -703,6 +703,108 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/store/restored": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Say that the store went back in time */
+        readonly post: operations["storeRestored"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/held": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** See what is held */
+        readonly get: operations["listHeldWorkspaces"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/held": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List a workspace's held messages */
+        readonly get: operations["listHeld"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/held/release": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let held messages leave */
+        readonly post: operations["releaseHeld"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/held/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Cancel held messages */
+        readonly post: operations["cancelHeld"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages/{message_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Cancel a waiting message */
+        readonly delete: operations["cancelWorkspaceMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/simulator/numbers/{number_id}/behaviour": {
         readonly parameters: {
             readonly query?: never;
@@ -886,11 +988,16 @@ export interface components {
         readonly CreateWorkspace: CreateWorkspace;
         readonly Deleted: Deleted;
         readonly Delivery: Delivery;
+        readonly Epoch: Epoch;
         /**
          * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
          * @enum {string}
          */
         readonly ErrorCode: ErrorCode;
+        readonly Held: Held;
+        readonly HeldCancelled: HeldCancelled;
+        readonly HeldFilter: HeldFilter;
+        readonly HeldReleased: HeldReleased;
         readonly Key: Key;
         readonly KeyInfo: KeyInfo;
         readonly LastDelivery: LastDelivery;
@@ -921,12 +1028,15 @@ export interface components {
         readonly RevokedKey: RevokedKey;
         readonly Scan: Scan;
         readonly ScheduleInput: ScheduleInput;
+        /** @description Exactly one of `ids` and `filter`. */
+        readonly SelectHeld: SelectHeld;
         readonly SendBatch: SendBatch;
         readonly SendMessage: SendMessage;
         readonly Sent: Sent;
         readonly SetBehaviour: SetBehaviour;
         readonly SetRegistered: SetRegistered;
         readonly Settled: Settled;
+        readonly StoreRestored: StoreRestored;
         readonly TelegramCode: TelegramCode;
         readonly TelegramLogin: TelegramLogin;
         readonly TelegramLoginRequest: TelegramLoginRequest;
@@ -2410,6 +2520,153 @@ export interface operations {
             };
         };
     };
+    readonly storeRestored: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["StoreRestored"];
+            };
+        };
+        readonly responses: {
+            /** @description The epoch that began, and how much is held. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Epoch"];
+                };
+            };
+        };
+    };
+    readonly listHeldWorkspaces: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Each workspace of which anything is held. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Held"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly listHeld: {
+        readonly parameters: {
+            readonly query?: ListHeldQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of messages, newest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly releaseHeld: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SelectHeld"];
+            };
+        };
+        readonly responses: {
+            /** @description How many messages and reminders go on. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HeldReleased"];
+                };
+            };
+        };
+    };
+    readonly cancelHeld: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SelectHeld"];
+            };
+        };
+        readonly responses: {
+            /** @description How many messages were cancelled, and reminders went on. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HeldCancelled"];
+                };
+            };
+        };
+    };
+    readonly cancelWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cancelled message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
     readonly setBehaviour: {
         readonly parameters: {
             readonly query?: never;
@@ -2957,11 +3214,46 @@ export interface Delivery {
     readonly next_attempt_at: string | null;
     readonly duration_ms: number;
 }
+export interface Epoch {
+    /** @description Grows with each restore; 1 before the first. */
+    readonly epoch: number;
+    /** @description Messages and reminders. */
+    readonly held: number;
+}
 /**
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export interface Held {
+    readonly workspace_id: number;
+    readonly messages: number;
+    readonly reminders: number;
+}
+export interface HeldCancelled {
+    readonly cancelled: number;
+    /** @description Whether there are more: at most 1,000 a call. */
+    readonly more: boolean;
+}
+export interface HeldFilter {
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly since?: string;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly until?: string;
+}
+export interface HeldReleased {
+    readonly released: number;
+    /** @description Whether there are more: at most 1,000 a call. */
+    readonly more: boolean;
+}
 export interface Key {
     readonly id: number;
     /** @enum {number} */
@@ -3453,6 +3745,13 @@ export interface ScheduleInput {
      */
     readonly timezone?: string;
 }
+/** @description Exactly one of `ids` and `filter`. */
+export type SelectHeld = {
+    /** @description Held messages; either these or `filter`. */
+    readonly ids?: readonly number[];
+    /** @description Held messages and reminders; `{}` for all. */
+    readonly filter?: components["schemas"]["HeldFilter"];
+} & (unknown | unknown);
 export interface SendBatch {
     readonly to: readonly components["schemas"]["Recipient"][];
     /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
@@ -3532,6 +3831,18 @@ export interface SetRegistered {
     readonly phones: readonly string[] | null;
 }
 export type Settled = unknown;
+export interface StoreRestored {
+    /**
+     * @description The highest id of any kind that is known outside.
+     * @default 0
+     */
+    readonly above?: number;
+    /**
+     * @description Begin another epoch although this one has accepted messages.
+     * @default false
+     */
+    readonly again?: boolean;
+}
 export interface TelegramCode {
     readonly code: string;
 }
@@ -3713,6 +4024,12 @@ export interface ListCallbackDeliveriesQuery {
     readonly cursor?: string;
 }
 export interface ListReminderRunsQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListHeldQuery {
     /** @description Records of a page. */
     readonly limit?: number;
     /** @description `next_cursor` of the page before; other filters must stay the same. */

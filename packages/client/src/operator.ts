@@ -113,6 +113,29 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       runs: at.list("/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs"),
     },
 
+    messages: {
+      /** Cancels a waiting message of a workspace, live or test. Refused with `not_cancellable`. */
+      cancel: at.remove("/admin/v1/workspaces/{id}/messages/{message_id}"),
+    },
+
+    /** A store that went back in time: restored from a backup, or by a standby that lagged. */
+    store: {
+      /** Ids given before are not given again, and what waits is held. Refused with `already_restored`. */
+      restored: at.post("/admin/v1/store/restored"),
+      /** Each workspace of which anything is held. */
+      held: at.get("/admin/v1/held"),
+    },
+
+    /** What a workspace holds since the store went back in time. */
+    held: {
+      /** Held messages, newest first. */
+      list: at.list("/admin/v1/workspaces/{id}/held"),
+      /** Lets what is selected go on; at most 1,000 a call. */
+      release: at.post("/admin/v1/workspaces/{id}/held/release"),
+      /** Cancels what is selected; reminders go on with their next run. At most 1,000 a call. */
+      cancel: at.post("/admin/v1/workspaces/{id}/held/cancel"),
+    },
+
     /** The other side of the wire and the clock; there only with `TRANSPORT=simulated`. */
     simulator: {
       /** Sets how a number's phone behaves from now on; what is left out gets its default. */

@@ -285,6 +285,40 @@ const entries: {
     assert.isAtLeast(Date.parse(moved.now) - Date.parse(now), 60_000)
   },
   settle: async ({ operator }) => assert.deepStrictEqual(await operator.simulator.settle(), {}),
+
+  cancelWorkspaceMessage: async ({ made, operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.messages.cancel(workspace, made.scheduled)).status,
+      "cancelled",
+    ),
+  // These come last: a restore holds what waits in the whole store.
+  listHeldWorkspaces: async ({ operator, workspace }) => {
+    await operator.store.restored({ again: true })
+    assert.deepInclude(await operator.store.held(), {
+      workspace_id: workspace,
+      messages: 1,
+      reminders: 0,
+    })
+  },
+  listHeld: async ({ made, operator, workspace }) => {
+    await operator.store.restored({ again: true })
+    assert.strictEqual((await first(operator.held.list(workspace)))?.id, made.scheduled)
+  },
+  releaseHeld: async ({ made, operator, workspace }) => {
+    await operator.store.restored({ again: true })
+    assert.deepStrictEqual(await operator.held.release(workspace, { ids: [made.scheduled] }), {
+      released: 1,
+      more: false,
+    })
+  },
+  cancelHeld: async ({ operator, workspace }) => {
+    await operator.store.restored({ again: true })
+    assert.deepStrictEqual(await operator.held.cancel(workspace, { filter: {} }), {
+      cancelled: 1,
+      more: false,
+    })
+  },
+  storeRestored: ({ operator }) => refusedWith("already_restored", operator.store.restored()),
 }
 
 /** The document of the service, which no entry changes. */

@@ -13,6 +13,7 @@ import { Attachments } from "./media/Attachments.ts"
 import { MediaDirectory } from "./media/MediaDirectory.ts"
 import { MediaLinks } from "./media/MediaLinks.ts"
 import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
+import { MessageOperations } from "./message/MessageOperations.ts"
 import { Messages } from "./message/Messages.ts"
 import { layerCountedStores } from "./monitoring/countedStores.ts"
 import { Readiness } from "./monitoring/Readiness.ts"
@@ -25,6 +26,7 @@ import { NumberChecks } from "./numberCheck/NumberChecks.ts"
 import { Reminders } from "./reminder/Reminders.ts"
 import { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 import { WakeUp } from "./queue/WakeUp.ts"
+import { Restoration } from "./restore/Restoration.ts"
 import { Secrets } from "./secret/Secrets.ts"
 import { Version1Lists } from "./Version1Lists.ts"
 import { layerClockWatch } from "./time/ClockSkew.ts"
@@ -51,7 +53,7 @@ const layerWaking = Layer.effectDiscard(
 /** What callers use: admission, messages, and the operator's services. */
 export const layerServices = Layer.mergeAll(
   Admission.layer,
-  Messages.layer,
+  MessageOperations.layer,
   Keys.layer,
   NumberOperations.layer,
   TelegramLogins.layer,
@@ -66,11 +68,13 @@ export const layerServices = Layer.mergeAll(
   Attachments.layer,
   NumberChecks.layer,
   Reminders.layer,
+  Restoration.layer,
   Version1Lists.layer,
   EventFeed.layer,
   EnsuredWorkspaces.layer,
   Settled.layer,
 ).pipe(
+  Layer.provideMerge(Messages.layer),
   Layer.provideMerge(Numbers.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(

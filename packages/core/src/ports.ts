@@ -277,6 +277,14 @@ export type {
   IdempotencyRecord,
   KeyStanding,
 } from "./request/Idempotency.ts"
+export { RestoreStore, idsSkipped, mayBeginEpoch } from "./restore/RestoreStore.ts"
+export type {
+  Epoch,
+  HeldCount,
+  HeldFilter,
+  HeldReminder,
+  HeldSelection,
+} from "./restore/RestoreStore.ts"
 export { pageOf } from "./request/Page.ts"
 export type { PageOf, PageQuery } from "./request/Page.ts"
 export {

@@ -73,6 +73,7 @@ const codes: Readonly<Record<string, number>> = {
   login_not_found: 404,
   invalid_code: 422,
   invalid_password: 422,
+  already_restored: 409,
   clock_not_adjustable: 409,
 }
 

@@ -71,6 +71,7 @@ export type ErrorCode =
   | "login_not_found"
   | "invalid_code"
   | "invalid_password"
+  | "already_restored"
   | "clock_not_adjustable"
   /** The service was closed, or is closing. */
   | "closed"

@@ -72,6 +72,8 @@ const commands: {
   readonly telegramLogin: Command<Core.BeginTelegramLogin, Door.BeginTelegramLogin>
   readonly redeliver: Command<Core.RedeliverEvent, Door.RedeliverEvent>
   readonly page: Command<Core.ListPage, Door.PageOptions>
+  readonly restored: Command<Core.StoreRestored, Door.StoreRestored>
+  readonly held: Same<keyof Core.SelectHeld, keyof Door.SelectHeld>
 } = {
   sendMessage: true,
   sendBatch: true,
@@ -94,6 +96,8 @@ const commands: {
   telegramLogin: true,
   redeliver: true,
   page: true,
+  restored: true,
+  held: true,
 }
 
 const records: {
@@ -127,6 +131,8 @@ const records: {
     Omit<Core.TelegramLoginView, "qr" | "expiresAt">,
     Omit<Door.TelegramLogin, "qrUrl" | "qrExpiresAt" | "expiresAt">
   >
+  readonly heldCount: RecordOf<Ports.HeldCount, Door.HeldCount>
+  readonly decidedHeld: RecordOf<Core.DecidedHeld, Door.DecidedHeld>
   readonly run: Same<keyof Ports.LoggedRun, keyof Door.LoggedReminderRun>
 } = {
   message: true,
@@ -144,6 +150,8 @@ const records: {
   webhook: true,
   reminder: true,
   telegramLogin: true,
+  heldCount: true,
+  decidedHeld: true,
   run: true,
 }
 
@@ -172,7 +180,7 @@ const words: {
 it("commands, records and words of the front door are the core's", () => {
   const all = [commands, records, words].flatMap((ties) => Object.values(ties))
   assert.isTrue(all.every((tie) => tie))
-  assert.lengthOf(all, 46)
+  assert.lengthOf(all, 50)
 })
 
 it("every name has one spelling on each side", () => {

@@ -63,6 +63,7 @@ export const openLane = (
     inDoubt: null,
     waiting: new Sorted(byDue),
     waitingTest: new Set(),
+    held: new Set(),
     nextDue: null,
     control: { pacing, strikes: noStrikes, pauses: noPauses },
     restsUntil: null,
@@ -203,6 +204,43 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
   offer(tables, row)
 }
 
+/** Holds back all that waits in the lane, what was in flight included; it may still expire. */
+export const holdLane = (tables: Tables, lane: Lane): void => {
+  lane.inFlight = null
+  tables.inFlight.delete(lane.number.id)
+  lane.inDoubt = null
+  lane.restsUntil = null
+  lane.limitedUntil = null
+  for (const row of [...lane.waiting, ...lane.waitingTest]) {
+    withdraw(tables, row)
+    row.interruptions = 0
+    lane.waiting.delete(row)
+    lane.counting.delete(row)
+    lane.held.add(row)
+    if (row.message.expiresAt !== null) tables.expiring.add(row)
+  }
+  lane.waitingTest.clear()
+  turn(tables, lane, { _tag: "Changed", firstDueAt: null })
+}
+
+/** A held message waits like others again; its lane is still to be turned. */
+export const resume = (tables: Tables, row: MessageRow): void => {
+  const { lane, message } = row
+  lane.held.delete(row)
+  if (message.mode === "test") lane.waitingTest.add(row)
+  else {
+    lane.waiting.add(row)
+    if (countsInQuota(message, false)) lane.counting.add(row)
+  }
+  offer(tables, row)
+}
+
+/** Another message may come first now, which the limits are still to be asked for. */
+export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => {
+  lane.limitedUntil = null
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+}
+
 /** The message waits and is not being sent: sweeps may find it. */
 const offer = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.add(row)
@@ -266,6 +304,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   withdraw(tables, row)
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
   row.endedAt = change.event.createdAt
+  lane.held.delete(row)
   tell(tables, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
@@ -306,10 +345,11 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.control = { ...lane.control, pauses: noPauses }
   tables.linkings.delete(lane.number.id)
   turn(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })
-  for (const row of [...lane.waiting, ...lane.waitingTest]) {
+  for (const row of [...lane.waiting, ...lane.waitingTest, ...lane.held]) {
     withdraw(tables, row)
     if (!isInFlight(row)) offer(tables, row)
   }
+  lane.held.clear()
 }
 
 /** The planned times of what counts, later than `after`. */

@@ -18,6 +18,7 @@ import { numberCheckStore } from "./numberCheckStore.ts"
 import { numberStore } from "./numberStore.ts"
 import { version1ListStore } from "./version1ListStore.ts"
 import { reminderStore } from "./reminderStore.ts"
+import { restoreStore } from "./restoreStore.ts"
 import { serviceFigures } from "./serviceFigures.ts"
 import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore } from "./sessionStore.ts"
@@ -70,6 +71,7 @@ export const memoryStore = (tables: Tables) =>
     port(ports.DeliveryQueue, deliveryQueue(tables)),
     port(ports.CallbackSalts, callbackSalts(tables)),
     port(ports.ReminderStore, reminderStore(tables)),
+    port(ports.RestoreStore, restoreStore(tables)),
     port(ports.Version1ListStore, version1ListStore(tables)),
     port(ports.SessionStore, sessionStore(tables)),
     port(ports.ShardLeases, shardLeases(tables)),

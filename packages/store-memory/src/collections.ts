@@ -116,10 +116,18 @@ export const earliest = (moments: Iterable<number | null>): number | null => {
 /** Records by an id that the table gives out: 1, 2, 3, … None is ever taken out. */
 export class Table<Id extends number, Row> {
   readonly #rows: Array<Row> = []
+  /** From which place on ids are greater than places, and by how much; the latest last. */
+  readonly #gaps: Array<{ readonly from: number; readonly by: number }> = [{ from: 0, by: 1 }]
 
   /** Of the record that is inserted next. */
   get nextId(): Id {
-    return (this.#rows.length + 1) as Id
+    return (this.#rows.length + (this.#gaps.at(-1)?.by ?? 1)) as Id
+  }
+
+  /** The next id is greater than the latest by `step` at least, and than `above`. */
+  moveOn(step: number, above: number): void {
+    const from = this.#rows.length
+    this.#gaps.push({ from, by: Math.max(this.nextId, above) + step - from })
   }
 
   insert(make: (id: Id) => Row): Row {
@@ -129,7 +137,16 @@ export class Table<Id extends number, Row> {
   }
 
   get(id: Id): Row | undefined {
-    return this.#rows[id - 1]
+    for (let at = this.#gaps.length - 1; at >= 0; at--) {
+      const gap = this.#gaps[at]
+      if (gap !== undefined && id - gap.by >= gap.from) {
+        const place = id - gap.by
+        return place < (this.#gaps[at + 1]?.from ?? this.#rows.length)
+          ? this.#rows[place]
+          : undefined
+      }
+    }
+    return undefined
   }
 
   /** Oldest first. */
@@ -146,6 +163,11 @@ export class ErasableTable<Id extends number, Row> {
   /** Of the record that is inserted next. */
   get nextId(): Id {
     return (this.#lastId + 1) as Id
+  }
+
+  /** As `Table.moveOn`. */
+  moveOn(step: number, above: number): void {
+    this.#lastId = Math.max(this.#lastId, above) + step
   }
 
   insert(make: (id: Id) => Row): Row {

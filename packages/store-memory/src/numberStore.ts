@@ -88,7 +88,10 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
       number,
       changed,
       report: reported,
-      waiting: lane.waiting.size - (inFlight === null ? 0 : 1),
+      waiting:
+        lane.waiting.size -
+        (inFlight === null ? 0 : 1) +
+        [...lane.held].filter(({ message }) => message.mode === "live").length,
       sent: countInWindow(sentTimes, now, sendCap.windowMillis),
       lastSentAt: sentTimes.at(-1) ?? null,
       pause: control.pauses.first,

@@ -46,6 +46,7 @@ const advance = (
   { dueAt, nextRunAt, ranAt }: ReminderRun,
   line: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
 ): void => {
+  row.heldRunAt = null
   revise(tables, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
   if (line !== null) row.runs.push({ id: ++tables.lastRunId, dueAt, ranAt, ...line })
 }
@@ -60,6 +61,7 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
       previousNumberId: null,
       original: contentOf(given),
       removedAt: null,
+      heldRunAt: null,
       forgotten: false,
       runs: [],
     }))
@@ -88,6 +90,7 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
     const row = rowAt(tables, id, revision)
     if (row === undefined) return false
     revise(tables, row, { ...contentOf(content), nextRunAt })
+    if (!content.active || nextRunAt !== null) row.heldRunAt = null
     return true
   },
 
@@ -96,6 +99,7 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
     if (row === undefined) return false
     revise(tables, row, { nextRunAt: null })
     row.removedAt = now
+    row.heldRunAt = null
     return true
   },
 

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 import { earliest, visitInSteps } from "./collections.ts"
 import { firstDueAt } from "./Lane.ts"
 import type { Steps } from "./collections.ts"
-import type { Lane, Tables } from "./tables.ts"
+import type { Lane, MessageRow, Tables } from "./tables.ts"
 
 /** The rows of all these collections, one after the other, up to so many. */
 function* firstOfAll<Row>(
@@ -24,10 +24,17 @@ function* firstOfAll<Row>(
   }
 }
 
+function* onlyLive(rows: Iterable<MessageRow>): Generator<MessageRow> {
+  for (const row of rows) if (row.message.mode === "live") yield row
+}
+
 const countWaiting = (tables: Tables, now: number, countAtMost: number) =>
   Effect.suspend(() => {
     const counts = { queued: 0, scheduled: 0 }
-    const waiting = tables.lanes.rows.map((lane) => lane.waiting)
+    const waiting = tables.lanes.rows.flatMap<Iterable<MessageRow>>(({ held, waiting: rows }) => [
+      rows,
+      onlyLive(held),
+    ])
     return Effect.as(
       visitInSteps(firstOfAll(waiting, countAtMost), ({ message }) => {
         if (statusAt(message, now) === "queued") counts.queued++

@@ -74,6 +74,8 @@ export interface ReminderRow {
   /** What it was made with. */
   readonly original: ReminderContent
   removedAt: number | null
+  /** When a run was due that is held. */
+  heldRunAt: number | null
   forgotten: boolean
   /** That its latest message was to leave from. */
   previousNumberId: NumberId | null
@@ -131,6 +133,8 @@ export interface Lane extends InAgenda {
   /** Live messages, what is in flight included, in the order in which they leave. */
   readonly waiting: Sorted<MessageRow>
   readonly waitingTest: Set<MessageRow>
+  /** Of both modes: what waits for an operator since the store went back in time. */
+  readonly held: Set<MessageRow>
   /** As the core's `nextDueAfter` tells; null: nothing to send. */
   nextDue: number | null
   control: LaneControl
@@ -361,6 +365,30 @@ export class Tables {
   readonly queuedListeners = new Set<() => void>()
   readonly secrets = new Map<string, string>()
   clockOffset = 0
+  epoch = 1
+  firstMessageOfEpoch = 1
+
+  /** What is made from now on has ids that are greater by `step` at least, and than `above`. */
+  moveIdsOn(step: number, above: number): void {
+    for (const table of [
+      this.workspaces,
+      this.keys,
+      this.lanes,
+      this.contacts,
+      this.media,
+      this.checks,
+      this.messages,
+      this.endpoints,
+      this.reminders,
+    ]) {
+      table.moveOn(step, above)
+    }
+    const movedOn = (latest: number) => Math.max(latest, above) + step
+    this.lastCheckResultId = movedOn(this.lastCheckResultId)
+    this.lastDeliveryId = movedOn(this.lastDeliveryId)
+    this.lastAttemptId = movedOn(this.lastAttemptId)
+    this.lastRunId = movedOn(this.lastRunId)
+  }
 }
 
 /** Deliveries were queued by a step that ends before any other begins. */

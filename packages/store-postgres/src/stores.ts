@@ -16,6 +16,7 @@ import { numberStore } from "./number/PostgresNumbers.ts"
 import { laneQueue, workStatus } from "./queue/PostgresLanes.ts"
 import { callbackSalts, clockStore, serviceSecrets, transactionsOn } from "./PostgresService.ts"
 import { reminderStore } from "./reminder/PostgresReminders.ts"
+import { restoreStore } from "./restore/PostgresRestore.ts"
 import { idempotencyStore } from "./PostgresIdempotency.ts"
 import { sessionStore } from "./session/PostgresSessions.ts"
 import { shardLeases } from "./session/PostgresShards.ts"
@@ -51,6 +52,7 @@ export const layerStores = Layer.effectContext(
       Context.make(ports.DeliveryQueue, deliveryQueue(database, queued)),
       Context.make(ports.CallbackSalts, callbackSalts(database)),
       Context.make(ports.ReminderStore, reminderStore(database)),
+      Context.make(ports.RestoreStore, restoreStore(database)),
       Context.make(ports.Version1ListStore, version1ListStore(database)),
       Context.make(ports.ServiceSecrets, serviceSecrets(database)),
       Context.make(ports.SessionStore, yield* sessionStore(database)),

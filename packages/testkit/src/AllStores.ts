@@ -16,6 +16,7 @@ import type {
   NumberStore,
   Outbox,
   ReminderStore,
+  RestoreStore,
   ServiceFigures,
   ServiceSecrets,
   SessionStore,
@@ -50,6 +51,7 @@ export type AllStores =
   | CallbackSalts
   | CallersTransactions
   | ReminderStore
+  | RestoreStore
   | Version1ListStore
   | SessionStore
   | ShardLeases

@@ -7,6 +7,7 @@ import { checkCommands, mediaCommands } from "./media.ts"
 import { messageCommands } from "./messages.ts"
 import { numberCommands } from "./numbers.ts"
 import { reminderCommands } from "./reminders.ts"
+import { restoreCommands } from "./restore.ts"
 import { telegramCommands } from "./telegram.ts"
 import { webhookCommands } from "./webhooks.ts"
 import { workspaceCommands } from "./workspaces.ts"
@@ -29,6 +30,7 @@ export const commands: ReadonlyArray<Command> = [
   ...checkCommands,
   ...webhookCommands,
   ...workspaceCommands,
+  ...restoreCommands,
   command({
     words: "completion",
     as: "none",

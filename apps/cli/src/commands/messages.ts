@@ -9,7 +9,19 @@ import type {
   Reminder,
   SendMessage,
 } from "@messaging-service/client"
-import { any, choice, command, count, flag, id, many, maybe, text, time } from "../Command.ts"
+import {
+  any,
+  choice,
+  command,
+  count,
+  flag,
+  id,
+  many,
+  maybe,
+  text,
+  time,
+  workspace,
+} from "../Command.ts"
 import type { Tools, Value } from "../Command.ts"
 import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
@@ -51,7 +63,7 @@ export const recipientText = (to: Message["to"] | Reminder["to"]): string => {
   )
 }
 
-const messageColumns = [
+export const messageColumns = [
   ["id", ({ id: number }: Message) => number],
   ["status", ({ status }: Message) => status],
   ["to", ({ to }: Message) => recipientText(to)],
@@ -310,12 +322,17 @@ export const messageCommands = [
   }),
   command({
     words: "cancel",
-    as: "key",
-    summary: "Cancels messages that still wait.",
+    as: "key or operator",
+    summary: "Cancels messages that still wait: those of the key, or of a workspace.",
     arguments: { id: many(id("message")) },
-    run: async (given, { client, output }) => {
-      for (const each of given.id) {
-        output.one(await client().messages.cancel(each).catch(toldOf(each)), messageColumns)
+    options: { workspace: maybe(workspace.value) },
+    run: async ({ id: all, workspace: inside }, { client, operator, output }) => {
+      for (const each of all) {
+        const cancelled =
+          inside === undefined
+            ? client().messages.cancel(each)
+            : operator().messages.cancel(inside, each)
+        output.one(await cancelled.catch(toldOf(each)), messageColumns)
       }
     },
   }),

@@ -146,6 +146,10 @@ const entries = {
   login_not_found: entry(404, "No login of this number goes on."),
   invalid_code: entry(422, "This is not the code that Telegram sent."),
   invalid_password: entry(422, "This is not the account's password."),
+  already_restored: entry(
+    409,
+    "This epoch of the store has accepted messages. Say again: true where it was restored once more.",
+  ),
   clock_not_adjustable: entry(409, "The clock moves on only with CLOCK=adjustable."),
 } satisfies Record<string, Entry>
 

@@ -8,9 +8,9 @@ import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure, Refusal } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../Ids.ts"
-import type { MessageId } from "../Ids.ts"
+import type { MessageId, WorkspaceId } from "../Ids.ts"
 import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
-import type { Caller, Permitted } from "../key/Caller.ts"
+import type { Caller, CallerScope, Permitted } from "../key/Caller.ts"
 import { MediaStore } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { markMissingFiles } from "../media/missingFiles.ts"
@@ -27,7 +27,7 @@ import { asAccepted, hasExpired, statusAt } from "./Message.ts"
 import type { Message } from "./Message.ts"
 import { endMessage } from "./MessageChange.ts"
 import { MessageStore } from "./MessageStore.ts"
-import type { Acceptance, AcceptanceFacts } from "./MessageStore.ts"
+import type { Acceptance, AcceptanceFacts, FoundMessage } from "./MessageStore.ts"
 import { sendRequestParser } from "./SendRequest.ts"
 import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
 import { plainTerms, underTerms, keepRefused, leavesMessage } from "./SendTerms.ts"
@@ -42,6 +42,13 @@ const attempts = 5
  */
 const cancelWaitMillis = 5000
 const cancelPollMillis = 25
+
+/** Every message of that mode. */
+const anyOf = (workspaceId: WorkspaceId, mode: CallerScope["mode"]): CallerScope => ({
+  workspaceId,
+  mode,
+  restriction: null,
+})
 
 export interface Sent {
   /** In the order of `to`; as they were accepted, whatever became of them since. */
@@ -81,6 +88,8 @@ export class Messages extends Context.Service<
      * `not_cancellable`.
      */
     cancel(caller: Caller, id: MessageId | undefined): Effect.Effect<Message, Failure>
+    /** The same of a workspace's message of either mode. */
+    cancelIn(workspaceId: WorkspaceId, id: MessageId | undefined): Effect.Effect<Message, Failure>
   }
 >()("core/Messages") {
   static readonly layer = Layer.effect(
@@ -192,6 +201,32 @@ export class Messages extends Context.Service<
           details: { status: statusAt(message, now), sending: true },
         })
 
+      const cancel = Effect.fnUntraced(function* (
+        look: Effect.Effect<FoundMessage, Failure>,
+      ): Effect.fn.Return<Message, Failure> {
+        let waitLeft = cancelWaitMillis
+        while (true) {
+          const { message, inFlight } = yield* look
+          const now = yield* Clock.currentTimeMillis
+          if (inFlight && message.state === "waiting") {
+            if (waitLeft <= 0) return yield* stillSending(message, now)
+            yield* sleep(cancelPollMillis)
+            waitLeft -= cancelPollMillis
+            continue
+          }
+          // What is past its `expires_at` has expired, whether or not the sweep came by yet.
+          const over = hasExpired(message, now)
+          const trigger = over ? "expire" : "cancel"
+          const change = endMessage(yield* marked(message), { trigger }, eventId(ids), now, link)
+          if (change === undefined) return yield* notCancellable(message, now)
+          const ended = yield* store.end([change])
+          if (!ended.has(message.id)) continue
+          // Its number's limits may have held back this message, and not the one behind it.
+          if (message.dueAt <= now) yield* wakeUp.wake("lanes")
+          return over ? yield* notCancellable(change.message, now) : change.message
+        }
+      })
+
       return Messages.of({
         send: Effect.fn("Messages.send")(function* (
           given,
@@ -232,27 +267,16 @@ export class Messages extends Context.Service<
         }),
         cancel: Effect.fn("Messages.cancel")(function* (given, id) {
           const caller = yield* permit(given, "cancelMessage")
-          let waitLeft = cancelWaitMillis
-          while (true) {
-            const { message, inFlight } = yield* find(caller, id)
-            const now = yield* Clock.currentTimeMillis
-            if (inFlight && message.state === "waiting") {
-              if (waitLeft <= 0) return yield* stillSending(message, now)
-              yield* sleep(cancelPollMillis)
-              waitLeft -= cancelPollMillis
-              continue
-            }
-            // What is past its `expires_at` has expired, whether or not the sweep came by yet.
-            const over = hasExpired(message, now)
-            const trigger = over ? "expire" : "cancel"
-            const change = endMessage(yield* marked(message), { trigger }, eventId(ids), now, link)
-            if (change === undefined) return yield* notCancellable(message, now)
-            const ended = yield* store.end([change])
-            if (!ended.has(message.id)) continue
-            // Its number's limits may have held back this message, and not the one behind it.
-            if (message.dueAt <= now) yield* wakeUp.wake("lanes")
-            return over ? yield* notCancellable(change.message, now) : change.message
-          }
+          return yield* cancel(find(caller, id))
+        }),
+        cancelIn: Effect.fn("Messages.cancelIn")(function* (workspaceId, id) {
+          return yield* cancel(
+            findOrRefuse("message_not_found", id, (known) =>
+              Effect.flatMap(store.get(anyOf(workspaceId, "live"), known), (live) =>
+                live === null ? store.get(anyOf(workspaceId, "test"), known) : Effect.succeed(live),
+              ),
+            ),
+          )
         }),
       })
     }),

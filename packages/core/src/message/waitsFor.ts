@@ -12,6 +12,8 @@ import type { Message } from "./Message.ts"
 export type WaitReason =
   /** Its workspace is disabled. */
   | "disabled"
+  /** The store went back in time, and an operator has not released it yet. */
+  | "held"
   /** Its number is paused, by an operator or by refusals. */
   | "paused"
   /** Its number is not connected. */
@@ -47,6 +49,7 @@ export const waitsFor = (
   facts: ConnectionFacts,
   now: number,
   keepsConnections: boolean,
+  isHeld: boolean,
 ): ReadonlyArray<WaitsFor> | null => {
   if (message.state !== "waiting") return null
   if (message.expiresAt !== null && message.expiresAt <= now) return null
@@ -61,6 +64,7 @@ export const waitsFor = (
   }
   const isLive = message.mode === "live"
   if (facts.isDisabled) add("disabled", null, "account_disabled")
+  if (isHeld) add("held", null)
   if (isLive && paused !== null) {
     add("paused", Number.isFinite(paused) ? paused : null, facts.pause?.reason ?? null)
   }

@@ -20,12 +20,13 @@ const facts: ConnectionFacts = {
   noRoomUntil: null,
 }
 
-const reasons = (given: Partial<Parameters<typeof waitsFor>[0]>) =>
+const reasons = (given: Partial<Parameters<typeof waitsFor>[0]>, isHeld = false) =>
   waitsFor(
     { state: "waiting", mode: "live", dueAt: noon, expiresAt: null, ...given },
     facts,
     noon,
     false,
+    isHeld,
   )?.map(({ reason }) => reason) ?? null
 
 it.effect("a live message waits for its number, and one in test mode does not", () =>
@@ -56,18 +57,24 @@ const stopped: ConnectionFacts = {
   noRoomUntil: noon + 4,
 }
 
-const everything = (given: Partial<Parameters<typeof waitsFor>[0]>, known = stopped) =>
+const everything = (
+  given: Partial<Parameters<typeof waitsFor>[0]>,
+  known = stopped,
+  isHeld = false,
+) =>
   waitsFor(
     { state: "waiting", mode: "live", dueAt: noon + 1, expiresAt: null, ...given },
     known,
     noon,
     false,
+    isHeld,
   )
 
 it.effect("reasons come in one order, each with its end and what is behind it", () =>
   Effect.sync(() => {
-    assert.deepStrictEqual(everything({}), [
+    assert.deepStrictEqual(everything({}, stopped, true), [
       { reason: "disabled", until: null, because: "account_disabled" },
+      { reason: "held", until: null, because: null },
       { reason: "paused", until: noon + hour, because: "restricted" },
       { reason: "not_connected", until: null, because: "logged_out" },
       { reason: "scheduled", until: noon + 1, because: null },
@@ -96,5 +103,12 @@ it.effect("a number is not connected for a reason of its connection, whatever el
     }
     const found = everything({}, lost)?.find(({ reason }) => reason === "not_connected")
     assert.strictEqual(found?.because, "connection_lost")
+  }),
+)
+
+it.effect("what is held since a restore waits for an operator first", () =>
+  Effect.sync(() => {
+    assert.deepStrictEqual(reasons({}, true), ["held", "not_connected"])
+    assert.deepStrictEqual(reasons({ mode: "test" }, true), ["held"])
   }),
 )

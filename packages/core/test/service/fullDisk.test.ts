@@ -47,7 +47,9 @@ const why = (workspace: WorkspaceId, number: NumberId, id: MessageId, now: numbe
     const facts = yield* NumberStore.use((numbers) =>
       numbers.connection(workspace, number, now, { messages: 1000, windowMillis: day }),
     )
-    return message === undefined || facts === null ? null : waitsFor(message, facts, now, false)
+    return message === undefined || facts === null
+      ? null
+      : waitsFor(message, facts, now, false, false)
   })
 
 describe("a disk with less free than its reserve", () => {

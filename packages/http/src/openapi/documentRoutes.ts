@@ -214,6 +214,8 @@ const operatorTags = [
   { name: "Contacts", description: "The saved contacts of a workspace." },
   { name: "Deliveries", description: "What was sent to webhook endpoints." },
   { name: "Reminder runs", description: "What became of the runs of reminders." },
+  { name: "Workspace messages", description: "The messages of a workspace." },
+  { name: "Restored stores", description: "What is held since the store went back in time." },
   {
     name: "Emulator",
     description:

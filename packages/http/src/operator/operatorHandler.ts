@@ -14,6 +14,7 @@ import { deliveryRoutes } from "./deliveries.ts"
 import { keyRoutes } from "./keys.ts"
 import { numberRoutes } from "./numbers.ts"
 import type { EmulatorControls, OperatorRoute } from "./OperatorRoute.ts"
+import { restoreRoutes } from "./restore.ts"
 import { telegramLoginRoutes } from "./telegramLogin.ts"
 import { workspaceRoutes } from "./workspaces.ts"
 
@@ -26,6 +27,7 @@ export const operatorRoutes = Effect.fnUntraced(function* (emulator: EmulatorCon
     ...(yield* telegramLoginRoutes),
     ...(yield* contactRoutes),
     ...(yield* deliveryRoutes),
+    ...(yield* restoreRoutes),
     ...(emulator === null ? [] : yield* emulator),
   ]
 })

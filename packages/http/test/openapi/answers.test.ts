@@ -325,6 +325,30 @@ describe("the document and the service", () => {
 
           yield* ask(operator("POST", `${own}/logout`), 200)
 
+          // A message of a workspace, and a store that went back in time
+          const kept = {
+            to: { phone },
+            from: number.id,
+            text: "Hello",
+            send_at: "2999-01-31T09:00:00Z",
+          }
+          const waiting = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+          yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 200)
+          yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 409)
+          yield* ask(operator("DELETE", `${at}/messages/987654`), 404)
+          const held = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+          yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+          const store = "/admin/v1/store/restored"
+          yield* ask(operator("POST", store, { above: 5000 }), 200)
+          yield* ask(operator("GET", "/admin/v1/held"), 200)
+          yield* ask(operator("GET", `${at}/held?limit=1`), 200)
+          yield* ask(operator("POST", `${at}/held/release`, { ids: [held.id] }), 200)
+          yield* ask(operator("POST", `${at}/held/cancel`, {}), 400)
+          yield* ask(operator("POST", `${at}/held/cancel`, { filter: { since: "now" } }), 400)
+          yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)
+          yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+          yield* ask(operator("POST", store), 409)
+
           // The end, and what needs no key
           yield* ask(customer("DELETE", `${v2}/media/${file.id}`), 200)
           yield* ask(operator("DELETE", `${at}/contacts/${contact.id}`), 200)

@@ -3,7 +3,7 @@ import type { HasId, Mode, Scope } from "./common.ts"
 import type { MediaApi } from "./media.ts"
 import type { Message, MessagesApi } from "./messages.ts"
 import type { NumberChecksApi, NumbersApi } from "./numbers.ts"
-import type { Operator, Role, WorkspacesApi } from "./operator.ts"
+import type { Epoch, HeldCount, Operator, Role, StoreRestored, WorkspacesApi } from "./operator.ts"
 import type { RemindersApi } from "./reminders.ts"
 import type { MessageEventType, WebhooksApi } from "./webhooks.ts"
 
@@ -167,6 +167,13 @@ export interface Messaging {
     handler: (event: MessageEvent) => unknown,
     options?: ListenOptions,
   ) => Subscription
+  /**
+   * Says that the store went back in time: it was restored, or a standby that lagged took over. Ids that
+   * were given before are not given again, and what waits is held. Fails with `validation_failed`, `already_restored`.
+   */
+  readonly restored: (how?: StoreRestored) => Promise<Epoch>
+  /** Each workspace of which anything is held since then. Fails with nothing of its own. */
+  readonly held: () => Promise<ReadonlyArray<HeldCount>>
   /**
    * Works off what is due now, with `worker: false` too: for cron jobs and programs that run for one
    * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out), and then

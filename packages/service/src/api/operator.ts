@@ -1,6 +1,7 @@
 /** Workspaces, and what operators do inside them. */
 import type { Delivery, MessageEventType, QueuedEvent, Webhook } from "./webhooks.ts"
 import type { HasId, Listing, Mode, Moment, PageOptions, Platform, Scope } from "./common.ts"
+import type { Message } from "./messages.ts"
 import type { SendingNumber } from "./numbers.ts"
 import type { ReminderRun } from "./reminders.ts"
 import type { TelegramLoginsApi } from "./telegramLogins.ts"
@@ -378,6 +379,68 @@ export interface CallbacksApi {
   readonly rotateSecret: () => Promise<string>
 }
 
+/** How a store went back in time. */
+export interface StoreRestored {
+  /** The highest id of any kind that is known outside; 0 when left out. */
+  readonly above?: number | undefined
+  /** True: begin another epoch although this one has accepted messages. */
+  readonly again?: boolean | undefined
+}
+
+/** What began with a restore. */
+export interface Epoch {
+  /** Grows with each restore; 1 before the first. */
+  readonly epoch: number
+  /** Messages and reminders that are held. */
+  readonly held: number
+}
+
+/** How much of a workspace is held since the store went back in time. */
+export interface HeldCount {
+  /** Of which workspace. */
+  readonly workspaceId: number
+  /** Messages, of both modes. */
+  readonly messages: number
+  /** Reminders that were due when the store was restored. */
+  readonly reminders: number
+}
+
+/** Which held messages and reminders; an empty one finds all. */
+export interface HeldFilter {
+  /** Id of the sending number. */
+  readonly from?: number | undefined
+  /** Created then or later. */
+  readonly since?: Moment | undefined
+  /** Created before. */
+  readonly until?: Moment | undefined
+}
+
+/** Which of what is held: exactly one of these. */
+export interface SelectHeld {
+  /** Held messages, 1 to 1,000. */
+  readonly ids?: ReadonlyArray<number> | undefined
+  /** Held messages and reminders. */
+  readonly filter?: HeldFilter | undefined
+}
+
+/** What a call did; at most 1,000 of them. */
+export interface DecidedHeld {
+  /** Messages and reminders. */
+  readonly count: number
+  /** Whether the selection has more. */
+  readonly more: boolean
+}
+
+/** What a workspace holds since the store went back in time. */
+export interface HeldApi {
+  /** Held messages, newest first. Fails with `validation_failed`, `invalid_cursor`. */
+  readonly list: (query?: PageOptions) => Listing<Message>
+  /** Lets messages leave, in the order in which they fell due; reminders go on with their next run. Fails with `validation_failed`, `invalid_datetime`. */
+  readonly release: (selection: SelectHeld) => Promise<DecidedHeld>
+  /** Cancels messages, each with its event; reminders go on with their next run. Fails with `validation_failed`, `invalid_datetime`. */
+  readonly cancel: (selection: SelectHeld) => Promise<DecidedHeld>
+}
+
 /** What operators do inside one workspace. */
 export interface Operator {
   /** The workspace. */
@@ -396,4 +459,8 @@ export interface Operator {
   readonly callbacks: CallbacksApi
   /** The log of a reminder's runs, newest first. Fails with `reminder_not_found`, `validation_failed`, `invalid_cursor`. */
   readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
+  /** What is held since the store went back in time. */
+  readonly held: HeldApi
+  /** Cancels a waiting message, of either mode. Fails with `message_not_found`, `not_cancellable`. */
+  readonly cancelMessage: (message: HasId) => Promise<Message>
 }

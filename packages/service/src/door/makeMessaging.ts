@@ -17,7 +17,7 @@ import { closedAnswer, makeHandler } from "./handler.ts"
 import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
 import { startsWorker } from "./settings.ts"
 import { cutOffMillis, exitWithin, startWork } from "./work.ts"
-import { operatorApi, workspacesApi } from "./workspaces.ts"
+import { operatorApi, storeApi, workspacesApi } from "./workspaces.ts"
 
 /** How long a shared store may take to let go: one that is frozen never answers. */
 const letGoMillis = 2000
@@ -103,6 +103,7 @@ export const makeMessaging = (
 
     const messaging: Messaging = {
       workspaces: workspacesApi(run),
+      ...storeApi(run),
       as: (workspace, trust = {}) => {
         refused(refusalOf(trustRules, trust))
         const id = idOf<WorkspaceId>(workspace)

@@ -4,9 +4,11 @@ import {
   Contacts,
   EnsuredWorkspaces,
   Keys,
+  MessageOperations,
   NumberOperations,
   Numbers,
   Reminders,
+  Restoration,
   WebhookOperations,
   Workspaces,
 } from "@messaging-service/core"
@@ -20,11 +22,14 @@ import type {
   EnsureWorkspace,
   PauseNumber,
   RedeliverEvent,
+  SelectHeld,
+  StoreRestored,
 } from "@messaging-service/core"
 import type {
   ContactId,
   DeliveryAttempt,
   KeyId,
+  MessageId,
   NumberId,
   ReminderId,
   WebhookId,
@@ -32,16 +37,18 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { HasId } from "../api/common.ts"
+import type { Messaging } from "../api/Messaging.ts"
 import type { Operator, Role, WorkspacesApi } from "../api/operator.ts"
 import { bodyOf } from "../names.ts"
 import type { Run } from "./Calls.ts"
-import { idOf, listing } from "./asking.ts"
+import { idOf, listing, showingNow } from "./asking.ts"
 import {
   callbackShown,
   connectionShown,
   contactShown,
   deliveryShown,
   keyShown,
+  messageShown,
   numberShown,
   operatedShown,
   runShown,
@@ -96,6 +103,17 @@ export const workspacesApi = (run: Run): WorkspacesApi => ({
         Workspaces.use((workspaces) => workspaces.delete("owner", idOf<WorkspaceId>(workspace))),
       ),
     ),
+})
+
+const messageShownNow = showingNow(messageShown)
+
+/** What concerns the whole store. */
+export const storeApi = (run: Run): Pick<Messaging, "restored" | "held"> => ({
+  restored: (how = {}) =>
+    run(
+      Restoration.use((restoration) => restoration.restored("owner", bodyOf<StoreRestored>(how))),
+    ),
+  held: () => run(Restoration.use((restoration) => restoration.counts("owner"))),
 })
 
 export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator => {
@@ -267,6 +285,35 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
         (asked) =>
           Reminders.use((reminders) => reminders.runs(role, id, idOf<ReminderId>(reminder), asked)),
         Effect.succeed(runShown),
+      ),
+    held: {
+      list: (query) =>
+        listing(
+          run,
+          query,
+          (asked) => Restoration.use((restoration) => restoration.list(role, id, asked)),
+          messageShownNow,
+        ),
+      release: (selection) =>
+        run(
+          Restoration.use((restoration) =>
+            restoration.release(role, id, bodyOf<SelectHeld>(selection)),
+          ),
+        ),
+      cancel: (selection) =>
+        run(
+          Restoration.use((restoration) =>
+            restoration.cancel(role, id, bodyOf<SelectHeld>(selection)),
+          ),
+        ),
+    },
+    cancelMessage: (message) =>
+      run(
+        Effect.gen(function* () {
+          const operations = yield* MessageOperations
+          const cancelled = yield* operations.cancel(role, id, idOf<MessageId>(message))
+          return (yield* messageShownNow)(cancelled)
+        }),
       ),
   }
 }

@@ -134,7 +134,8 @@ export interface TestPhones {
 /** One thing that has to end before a message leaves. */
 export interface WaitsFor {
   /**
-   * `disabled`: its workspace. `paused`, `not_connected`: its number. `scheduled`: its time has not come.
+   * `disabled`: its workspace. `held`: the store went back in time, and an operator has not released it.
+   * `paused`, `not_connected`: its number. `scheduled`: its time has not come.
    * `limited`: pacing or the quota of its number is used up. `no_room`: the disk has no room for the file
    * that it needs, or that one before it needs. `resting`: its number rests after a message, or
    * because the far side asked for it. `sending`: a message of its number is under way, this one or one
@@ -142,6 +143,7 @@ export interface WaitsFor {
    */
   readonly reason:
     | "disabled"
+    | "held"
     | "paused"
     | "not_connected"
     | "scheduled"

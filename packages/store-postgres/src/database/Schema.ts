@@ -41,6 +41,7 @@ export const relations = [
   "simulated_behaviours",
   "simulated_registered",
   "simulated_sent",
+  "store_epochs",
   "webhook_attempts",
   "webhook_deliveries",
   "webhook_endpoints",

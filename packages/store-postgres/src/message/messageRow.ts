@@ -15,11 +15,12 @@ import {
   declared,
   idOrNull,
   instant,
+  listed,
   millis,
-  selected,
   text,
 } from "../database/Fields.ts"
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import { plannedTime } from "../queue/lane.ts"
 
 /** What the end of a message writes; all else is written at acceptance. */
 type EndField = "state" | "sentAt" | "error" | "foundMediaType"
@@ -101,7 +102,9 @@ const phoneOfNumber = (alias: string): string => `(
  * the message waits, then what its end wrote down; `numberPhone` where the number is at hand.
  */
 export const messageColumns = (alias: string, numberPhone = phoneOfNumber(alias)): string =>
-  `${selected(columns, alias)}, case
+  `${listed(columns, (name) =>
+    name === "due_at" ? `${plannedTime(alias)} as due_at` : `${alias}.${name}`,
+  )}, case
     when ${alias}.state = 'waiting' then ${numberPhone}
     else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
   end as phone`

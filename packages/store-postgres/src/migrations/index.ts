@@ -19,6 +19,8 @@ import { claimLanes, laneLimit } from "../queue/claimLanes.ts"
 import { controlLane } from "../queue/controlLane.ts"
 import { settleAttempts } from "../queue/settleAttempts.ts"
 import { insertReminder, runReminder } from "../reminder/PostgresReminders.ts"
+import { beginEpoch } from "../restore/beginEpoch.ts"
+import { releaseHeld } from "../restore/PostgresRestore.ts"
 import { claimKey, finishClaim, holdClaim } from "../PostgresIdempotency.ts"
 import { endpointFunctions } from "../webhook/changeEndpoints.ts"
 import { callbackPlaces, dueCallbackLanes } from "../webhook/claimShares.ts"
@@ -54,6 +56,7 @@ import { arrivals } from "./0025_arrivals.ts"
 import { disabledWorkspaces } from "./0027_disabled_workspaces.ts"
 import { noRoom } from "./0028_no_room.ts"
 import { eventsById } from "./0029_events_by_id.ts"
+import { epochs } from "./0033_epochs.ts"
 import { retention } from "./0035_retention.ts"
 import type { Migration } from "./migrate.ts"
 
@@ -87,6 +90,7 @@ export const migrations: ReadonlyArray<Migration> = [
   disabledWorkspaces,
   noRoom,
   eventsById,
+  epochs,
   retention,
 ]
 
@@ -131,4 +135,6 @@ export const functions: ReadonlyArray<SqlFunction> = [
   answerCheck,
   insertReminder,
   runReminder,
+  beginEpoch,
+  releaseHeld,
 ]

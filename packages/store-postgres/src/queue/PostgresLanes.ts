@@ -63,6 +63,7 @@ select m.due_at as due
 from messages m
 where m.state = 'waiting'
   and m.mode = 'test'
+  and m.due_at < 'infinity'
   and not ${isStopped("m")}
 order by m.due_at
 limit 1`,

@@ -21,6 +21,16 @@ export const hasExpired = (message: string, now: string): string =>
 export const stillWaits = (message: string): string =>
   `${message}.state between 'waiting' and 'waiting'`
 
+/**
+ * Whether a message is held since the store went back in time: it is due never, so that neither claims nor
+ * sweeps by due time read it, however many there are.
+ */
+export const isHeld = (message: string): string => `${message}.due_at = 'infinity'`
+
+/** When a message was planned to leave, held or not. */
+export const plannedTime = (message: string): string =>
+  `case when isfinite(${message}.due_at) then ${message}.due_at else coalesce(${message}.send_at, ${message}.created_at) end`
+
 /** Whether a row's lease lasts; after it, or without one, the row is free. */
 export const isLeased = (row: string, now: string): string => `${row}.lease_until > ${now}`
 
@@ -66,7 +76,7 @@ export const isClaimable = (lane: string): string =>
   )`
 
 /**
- * The first message that waits in a lane and has not expired, as a scalar subquery. For holders of
+ * The first message that waits in a lane, is not held and has not expired, as a scalar subquery. For holders of
  * the lane's lock; index `messages_waiting`.
  */
 export const firstWaiting = (
@@ -80,7 +90,7 @@ export const firstWaiting = (
     and first.mode = 'live'
     and first.state = 'waiting'
     and ${notExpired("first", now)}
-    ${dueBy === undefined ? "" : `and first.due_at <= ${dueBy}`}
+    and first.due_at ${dueBy === undefined ? "< 'infinity'" : `<= ${dueBy}`}
   order by first.due_at, first.id
   limit 1
 )`

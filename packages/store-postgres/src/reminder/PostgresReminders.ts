@@ -115,6 +115,8 @@ const updateReminder = statement(
 update reminders r
 set ${listed(contentColumns, (name) => `${name} = $${name}`)},
   next_run_at = $nextRunAt,
+  -- Held until it is another schedule's, or none's.
+  held_run_at = case when $active and $nextRunAt::timestamptz is null then r.held_run_at end,
   revision = r.revision + 1,
   original = coalesce(r.original, ${contentJson("r")})
 where r.id = $id
@@ -125,7 +127,8 @@ returning r.id`
 const removeReminder = statement("reminder.remove", given({ ...scope, id: bigint, now: instant }))`
 update reminders r
 set removed_at = $now,
-  next_run_at = null
+  next_run_at = null,
+  held_run_at = null
 where r.id = $id
   and ${seen}
 returning r.id`
@@ -200,6 +203,7 @@ const passRun = statement(
 with advanced as (
   update reminders r
   set next_run_at = $r_next_run_at,
+    held_run_at = null,
     revision = r.revision + 1
   where r.id = $r_id
     and r.revision = $r_revision

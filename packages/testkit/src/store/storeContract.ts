@@ -46,6 +46,7 @@ import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
 import { callbackRaces } from "./contract/racesOfCallbacks.ts"
 import { deliveryRaces } from "./contract/racesOfDeliveries.ts"
 import { endingRaces } from "./contract/racesOfEnding.ts"
+import { restores } from "./contract/restores.ts"
 import { sendingRaces } from "./contract/racesOfSending.ts"
 import { workerRaces } from "./contract/racesOfWorkers.ts"
 import { clock, secrets } from "./contract/service.ts"
@@ -123,6 +124,8 @@ const topics = {
   "races of callbacks": callbackRaces,
   "races of reminders": reminderRaces,
   storms,
+  // Holds all that waits in the store.
+  restores,
 } satisfies Readonly<Record<string, Topic>>
 
 export type StoreTopic = keyof typeof topics

@@ -1,0 +1,108 @@
+/** What an operator does with a store that went back in time. */
+import type { OperatorClient } from "@messaging-service/client"
+import {
+  any,
+  command,
+  count,
+  flag,
+  maybe,
+  number as wholeNumber,
+  time,
+  workspace,
+} from "../Command.ts"
+import { usageError } from "../ending.ts"
+import { limit, listed } from "./lists.ts"
+import { messageColumns } from "./messages.ts"
+
+const selection = {
+  options: {
+    workspace,
+    from: maybe(count("ID", "Those of that number.")),
+    since: maybe(time("Created then or later.")),
+    until: maybe(time("Created before.")),
+    all: flag("Everything that is held."),
+  },
+  arguments: { ids: any(count("ID", "The messages; instead of options.")) },
+} as const
+
+interface Selected {
+  readonly workspace: number
+  readonly ids: ReadonlyArray<number>
+  readonly from?: number | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly all: boolean
+}
+
+type Body = Parameters<OperatorClient["held"]["release"]>[1]
+
+/** Everything only by that word: nothing named must not mean all. */
+const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
+  const filter = {
+    ...(from === undefined ? {} : { from }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  }
+  const isFiltered = Object.keys(filter).length > 0
+  if (ids.length > 0 && !isFiltered && !all) return { ids: [...ids] }
+  if (ids.length > 0 || isFiltered === all) {
+    throw usageError("name messages, or what they have in common, or --all")
+  }
+  return { filter }
+}
+
+export const restoreCommands = [
+  command({
+    words: "store restored",
+    as: "operator",
+    summary: "Says that the store went back in time: what waits is held.",
+    about:
+      "After a restore from a backup, or when a standby that lagged took over. No id is given twice then, and nothing\nthat waited leaves before it is released.",
+    options: {
+      above: maybe(wholeNumber("ID", "The highest id of any kind that is known outside.")),
+      again: flag("It was restored once more, although messages were accepted since."),
+    },
+    run: async ({ above, again }, { operator, output }) =>
+      output.one(
+        await operator().store.restored({
+          ...(above === undefined ? {} : { above }),
+          ...(again ? { again } : {}),
+        }),
+      ),
+  }),
+  command({
+    words: "held workspaces",
+    as: "operator",
+    summary: "Lists the workspaces of which anything is held since a restore.",
+    run: async (_, { operator, output }) =>
+      output.all(await operator().store.held(), [
+        ["workspace", ({ workspace_id }) => workspace_id],
+        ["messages", ({ messages }) => messages],
+        ["reminders", ({ reminders }) => reminders],
+      ]),
+  }),
+  command({
+    words: "held list",
+    as: "operator",
+    summary: "Lists a workspace's held messages, newest first.",
+    options: { workspace, ...limit },
+    run: ({ workspace: inside, ...given }, { operator, output }) =>
+      listed(given, output, messageColumns, (page) => operator().held.list(inside, page)),
+  }),
+  command({
+    words: "held release",
+    as: "operator",
+    summary: "Lets held messages leave; reminders go on with their next run.",
+    ...selection,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().held.release(given.workspace, bodyOf(given))),
+  }),
+  command({
+    words: "held cancel",
+    as: "operator",
+    summary: "Cancels held messages; reminders go on with their next run.",
+    ...selection,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().held.cancel(given.workspace, bodyOf(given))),
+  }),
+]

@@ -1,0 +1,239 @@
+/**
+ * What an operator does with a store that went back in time (contract: Restored stores): begins its next
+ * epoch, and decides what of the held messages and reminders goes on.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Ids, eventId } from "../Ids.ts"
+import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
+import { MediaLinks } from "../media/MediaLinks.ts"
+import type { Message } from "../message/Message.ts"
+import { endMessage } from "../message/MessageChange.ts"
+import { MessageStore } from "../message/MessageStore.ts"
+import { WakeUp } from "../queue/WakeUp.ts"
+import { ReminderStore, firstRun } from "../reminder/Reminder.ts"
+import { described } from "../request/Described.ts"
+import { IdInput, InstantInput, inputDecoder } from "../request/Input.ts"
+import { makeCursors } from "../request/Page.ts"
+import type { CursorPage } from "../request/Page.ts"
+import { parsePageRequest } from "../request/PageInput.ts"
+import type { ListPage } from "../request/PageInput.ts"
+import type { Instant } from "../time/Instant.ts"
+import { requireRole } from "../workspace/Workspace.ts"
+import type { Role } from "../workspace/Workspace.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { RestoreStore, mayBeginEpoch } from "./RestoreStore.ts"
+import type { HeldCount, HeldReminder, HeldSelection } from "./RestoreStore.ts"
+
+/** What one call releases or cancels at most. */
+const heldAtOnce = 1000
+
+export const RestoredBody = Schema.Struct({
+  above: described(
+    Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1e15 }))),
+    "The highest id of any kind that is known outside.",
+    { default: 0 },
+  ),
+  again: described(
+    Schema.optionalKey(Schema.Boolean),
+    "Begin another epoch although this one has accepted messages.",
+    { default: false },
+  ),
+}).annotate({ identifier: "StoreRestored" })
+
+/** That the store went back in time: in the words of its body. */
+export type StoreRestored = typeof RestoredBody.Encoded
+
+export const HeldBody = Schema.Struct({
+  ids: described(
+    Schema.optionalKey(
+      Schema.Array(IdInput).check(Schema.isMinLength(1), Schema.isMaxLength(heldAtOnce)),
+    ),
+    "Held messages; either these or `filter`.",
+  ),
+  filter: described(
+    Schema.optionalKey(
+      Schema.Struct({
+        from: described(Schema.optionalKey(IdInput), "Id of the sending number."),
+        since: described(Schema.optionalKey(InstantInput), "Created then or later."),
+        until: described(Schema.optionalKey(InstantInput), "Created before."),
+      }).annotate({ identifier: "HeldFilter" }),
+    ),
+    "Held messages and reminders; `{}` for all.",
+  ),
+})
+  .check(
+    Schema.makeFilter(
+      ({ filter, ids }) =>
+        (ids === undefined) !== (filter === undefined)
+          ? undefined
+          : "must have exactly one of ids and filter",
+      { toJsonSchema: () => ({ oneOf: [{ required: ["ids"] }, { required: ["filter"] }] }) },
+    ),
+  )
+  .annotate({ identifier: "SelectHeld", description: "Exactly one of `ids` and `filter`." })
+
+/** Which of what is held: in the words of its body. */
+export type SelectHeld = typeof HeldBody.Encoded
+
+const decodeRestored = inputDecoder(RestoredBody)
+const decodeHeld = inputDecoder(HeldBody)
+
+/** Stored times are whole milliseconds: the first one that is not before the instant. */
+const ceiling = (instant: Instant | undefined): number | null =>
+  instant === undefined ? null : instant.millis + (instant.beyond === "" ? 0 : 1)
+
+const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
+  ids === undefined
+    ? {
+        filter: {
+          from: (filter?.from ?? null) as NumberId | null,
+          since: ceiling(filter?.since),
+          until: ceiling(filter?.until),
+        },
+      }
+    : { ids: ids as ReadonlyArray<MessageId> }
+
+/** What one call did. */
+export interface DecidedHeld {
+  /** Messages and reminders. */
+  readonly count: number
+  /** Whether the selection has more. */
+  readonly more: boolean
+}
+
+/** What is held of a workspace that the operator names, before it is known that there is one. */
+type HeldCommand = readonly [
+  role: Role,
+  workspaceId: WorkspaceId | undefined,
+  selection: SelectHeld,
+]
+
+export class Restoration extends Context.Service<
+  Restoration,
+  {
+    /**
+     * POST /store/restored, which also tells how many messages and reminders are held. Fails with
+     * `already_restored`.
+     */
+    restored(
+      role: Role,
+      command: StoreRestored,
+    ): Effect.Effect<{ readonly epoch: number; readonly held: number }, Failure>
+    /** GET /held. */
+    counts(role: Role): Effect.Effect<ReadonlyArray<HeldCount>, Failure>
+    /** GET /workspaces/{id}/held: newest first. */
+    list(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      query: ListPage,
+    ): Effect.Effect<CursorPage<Message>, Failure>
+    /** POST …/held/release. */
+    release(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure>
+    /** POST …/held/cancel: the messages; a reminder goes on with its next run. */
+    cancel(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure>
+  }
+>()("core/Restoration") {
+  static readonly layer = Layer.effect(
+    Restoration,
+    Effect.gen(function* () {
+      const store = yield* RestoreStore
+      const messages = yield* MessageStore
+      const reminders = yield* ReminderStore
+      const workspaces = yield* Workspaces
+      const wakeUp = yield* WakeUp
+      const ids = yield* Ids
+      const { link } = yield* MediaLinks
+      const cursors = yield* makeCursors
+
+      const begin = Effect.fnUntraced(function* ({
+        above = 0,
+        again = false,
+      }: typeof RestoredBody.Type): Effect.fn.Return<number, Failure> {
+        while (true) {
+          const epoch = yield* store.epoch
+          if (!again && !mayBeginEpoch(epoch)) return yield* refuse("already_restored")
+          const now = yield* Clock.currentTimeMillis
+          const begun = yield* store.begin({ epoch: epoch.epoch, above, now })
+          if (begun !== null) return begun
+        }
+      })
+
+      /**
+       * Lets a reminder go on: runs that were due until now are missed. One that was changed or released
+       * meanwhile is passed over.
+       */
+      const passOver = Effect.fnUntraced(function* ({ dueAt, reminder }: HeldReminder) {
+        const now = yield* Clock.currentTimeMillis
+        const { id, revision } = reminder
+        const run = { id, revision, dueAt, ranAt: now, nextRunAt: firstRun(reminder, now) }
+        return yield* reminders.pass(run, { outcome: "missed", code: null })
+      })
+
+      const decide = (
+        [role, workspaceId, command]: HeldCommand,
+        decideMessages: (
+          held: ReadonlyArray<Message>,
+        ) => Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>,
+      ): Effect.Effect<DecidedHeld, Failure> =>
+        Effect.gen(function* () {
+          const workspace = yield* workspaces.within(role, workspaceId, "workspace")
+          const selection = selectionOf(yield* Effect.fromResult(decodeHeld(command)))
+          const held = yield* store.messages(workspace.id, selection, heldAtOnce + 1)
+          const room = heldAtOnce - Math.min(held.length, heldAtOnce)
+          const heldReminders =
+            "filter" in selection
+              ? yield* store.reminders(workspace.id, selection.filter, room + 1)
+              : []
+          const decided = yield* decideMessages(held.slice(0, heldAtOnce))
+          const passed = yield* Effect.filter(heldReminders.slice(0, room), passOver)
+          yield* Effect.forEach(["lanes", "test_messages", "reminders"] as const, wakeUp.wake)
+          return {
+            count: decided.size + passed.length,
+            more: held.length > heldAtOnce || heldReminders.length > room,
+          }
+        })
+
+      return Restoration.of({
+        restored: Effect.fn("Restoration.restored")(function* (role, command) {
+          yield* requireRole(role, "workspace")
+          const epoch = yield* begin(yield* Effect.fromResult(decodeRestored(command)))
+          const counts = yield* store.counts
+          const held = counts.reduce((sum, one) => sum + one.messages + one.reminders, 0)
+          yield* Effect.logWarning(`restored: epoch ${epoch} began, ${held} held`)
+          return { epoch, held }
+        }),
+        counts: Effect.fn("Restoration.counts")(function* (role) {
+          yield* requireRole(role, "workspace")
+          return yield* store.counts
+        }),
+        list: Effect.fn("Restoration.list")(function* (role, workspaceId, query) {
+          const { id } = yield* workspaces.within(role, workspaceId, "workspace")
+          const asked = yield* Effect.fromResult(parsePageRequest(query))
+          return yield* cursors.page(asked, ["held", id], (page) => store.list(id, page))
+        }),
+        release: Effect.fn("Restoration.release")((...command) =>
+          decide(command, (held) =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              held.length === 0 ? Effect.succeed(new Set<MessageId>()) : store.release(held, now),
+            ),
+          ),
+        ),
+        cancel: Effect.fn("Restoration.cancel")((...command) =>
+          decide(command, (held) =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              messages.end(
+                held.flatMap(
+                  (message) =>
+                    endMessage(message, { trigger: "cancel" }, eventId(ids), now, link) ?? [],
+                ),
+              ),
+            ),
+          ),
+        ),
+      })
+    }),
+  )
+}

@@ -1,0 +1,142 @@
+/** A store that went back in time, as an operator meets it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { MessageOperations, Restoration } from "../../src/index.ts"
+import type { SelectHeld } from "../../src/index.ts"
+import { idsSkipped } from "../../src/ports.ts"
+import type { WorkspaceId } from "../../src/ports.ts"
+import { cancel, code, send, sendBatch, status, statuses } from "./Operations.ts"
+import { log, nextRun, read, scheduled } from "./Reminding.ts"
+import { ahead, aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
+
+const restored = (command: { readonly above?: number; readonly again?: boolean } = {}) =>
+  Restoration.use((all) => all.restored("owner", command))
+const counts = Restoration.use((all) => all.counts("owner"))
+const release = (workspace: WorkspaceId, selection: SelectHeld = { filter: {} }) =>
+  Restoration.use((all) => all.release("owner", workspace, selection))
+const cancelHeld = (workspace: WorkspaceId, selection: SelectHeld = { filter: {} }) =>
+  Restoration.use((all) => all.cancel("owner", workspace, selection))
+
+describe("a restored store", () => {
+  it.effect("holds what waits while newer messages leave, until it is released", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const old = yield* send(key, { send_at: yield* ahead(minute) })
+        assert.deepStrictEqual(yield* restored(), { epoch: 2, held: 1 })
+        const newer = yield* send(key)
+        assert.isAtLeast(newer.id, old.id + idsSkipped)
+        yield* pass(hour)
+        assert.deepStrictEqual(yield* statuses(key, [old, newer]), ["queued", "sent"])
+        assert.deepStrictEqual(yield* counts, [
+          { workspaceId: workspace, messages: 1, reminders: 0 },
+        ])
+        assert.deepStrictEqual(yield* release(workspace), { count: 1, more: false })
+        yield* settled
+        assert.strictEqual(yield* status(key, old), "sent")
+        assert.deepStrictEqual(yield* counts, [])
+      }),
+    ),
+  )
+
+  it.effect("says so once for each time that it went back, unless it is meant", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        yield* send(key)
+        assert.deepInclude(yield* restored(), { epoch: 2 })
+        assert.deepInclude(yield* restored({ above: 9_000_000 }), { epoch: 3 })
+        assert.isAbove((yield* send(key)).id, 9_000_000)
+        assert.strictEqual(yield* code(restored()), "already_restored")
+        assert.deepInclude(yield* restored({ again: true }), { epoch: 4 })
+      }),
+    ),
+  )
+
+  it.effect("cancels what is held, by id or all of it, and customers may too", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const later = { send_at: yield* ahead(hour) }
+        const [first, second, third] = [
+          yield* send(key, later),
+          yield* send(key, later),
+          yield* send(key, later),
+        ]
+        yield* restored()
+        yield* cancel(key, first)
+        const selection = { ids: [first.id, second.id] }
+        assert.deepStrictEqual(yield* cancelHeld(workspace, selection), { count: 1, more: false })
+        assert.deepStrictEqual(yield* cancelHeld(workspace), { count: 1, more: false })
+        assert.deepStrictEqual(yield* statuses(key, [first, second, third]), [
+          "cancelled",
+          "cancelled",
+          "cancelled",
+        ])
+        assert.strictEqual(yield* code(cancelHeld(workspace, {})), "validation_failed")
+        assert.strictEqual(
+          yield* code(cancelHeld(workspace, { ids: [1], filter: {} })),
+          "validation_failed",
+        )
+      }),
+    ),
+  )
+
+  it.effect("takes at most a thousand a call, and tells that there are more", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        yield* sendBatch(key, 999, { send_at: yield* ahead(hour) })
+        yield* sendBatch(key, 2, { send_at: yield* ahead(48 * hour) })
+        yield* restored()
+        assert.deepStrictEqual(yield* cancelHeld(workspace), { count: 1000, more: true })
+        assert.deepStrictEqual(yield* cancelHeld(workspace), { count: 1, more: false })
+      }),
+    ),
+  )
+
+  it.effect("misses the runs that were due, and reminders go on once released", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const due = yield* scheduled(key, "0 13 * * *")
+        const later = yield* scheduled(key, "30 13 * * *")
+        yield* TestClock.adjust(hour)
+        assert.deepStrictEqual(yield* restored(), { epoch: 2, held: 1 })
+        assert.isNull((yield* read(key, due)).nextRunAt)
+        assert.strictEqual(nextRun(yield* read(key, later)), "2026-03-02T13:30:00+00:00")
+        assert.deepStrictEqual(yield* release(workspace), { count: 1, more: false })
+        assert.strictEqual(nextRun(yield* read(key, due)), "2026-03-03T13:00:00+00:00")
+        assert.deepStrictEqual(yield* log(workspace, due), [
+          ["2026-03-02T13:00:00Z", "missed", null],
+        ])
+        assert.deepStrictEqual(yield* counts, [])
+      }),
+      { worker: false },
+    ),
+  )
+})
+
+describe("an operator", () => {
+  it.effect("cancels a message of a workspace, live or test", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const message = yield* send(key, { send_at: yield* ahead(hour) })
+        const cancelled = yield* MessageOperations.use((all) =>
+          all.cancel("owner", workspace, message.id as never),
+        )
+        assert.strictEqual(cancelled.state, "cancelled")
+        const again = MessageOperations.use((all) =>
+          all.cancel("owner", workspace, message.id as never),
+        )
+        assert.strictEqual(yield* code(again), "not_cancellable")
+        const member = MessageOperations.use((all) =>
+          all.cancel("member", workspace, message.id as never),
+        )
+        assert.strictEqual(yield* code(member), "role_required")
+      }),
+    ),
+  )
+})

@@ -1,0 +1,231 @@
+/** A store that went back in time: its epochs, and what is held since the latest began. */
+import { idsSkipped } from "@messaging-service/core/ports"
+import type {
+  Epoch,
+  HeldSelection,
+  Message,
+  MessageId,
+  RestoreStore,
+  WorkspaceId,
+} from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { bigint, bigints, instant, integer, newestFirst, paging } from "../database/Fields.ts"
+import { relations } from "../database/Schema.ts"
+import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
+import { messageColumns, toMessage } from "../message/messageRow.ts"
+import {
+  firstToLeave,
+  holdsUntil,
+  isHeld,
+  lockLanes,
+  nextDueAfter,
+  plannedTime,
+  stillWaits,
+} from "../queue/lane.ts"
+import { reminderColumns, toReminder } from "../reminder/reminderRow.ts"
+import { beginEpoch } from "./beginEpoch.ts"
+
+const readEpoch = statement("restore.epoch", given({}))`
+select
+  coalesce(latest.epoch, 1) as epoch,
+  exists (
+    select
+    from messages m
+    where m.id > latest.after_message
+  ) as "hasAccepted"
+from (select) one
+left join (
+  select *
+  from store_epochs e
+  order by e.epoch desc
+  limit 1
+) latest on true`
+
+const begin = call("restore.begin", beginEpoch)
+
+/** The held messages of a lane `l`, by descending id. Index messages_waiting. */
+const heldIn = (lane: string, bounds: string): string => `
+  select m.*
+  from unnest('{live,test}'::text[]) modes (mode)
+  cross join lateral (
+    select *
+    from messages held
+    where held.number_id = ${lane}.number_id
+      and held.mode = modes.mode
+      and held.state = 'waiting'
+      and ${isHeld("held")}
+      ${bounds}
+  ) m`
+
+const countHeld = statement("restore.counts", given({}))`
+select
+  coalesce(m.workspace_id, r.workspace_id) as "workspaceId",
+  coalesce(m.count, 0) as messages,
+  coalesce(r.count, 0) as reminders
+from (
+  select l.workspace_id, count(*) as count
+  from lanes l
+  cross join lateral (${heldIn("l", "")}) held
+  where l.removed_at is null
+  group by l.workspace_id
+) m
+full join (
+  select r.workspace_id, count(*) as count
+  from reminders r
+  where r.held_run_at is not null
+  group by r.workspace_id
+) r on r.workspace_id = m.workspace_id
+order by 1`
+
+const listHeld = statement("restore.list", given({ workspaceId: bigint, ...paging }))`
+select ${messageColumns("m")}
+from lanes l
+cross join lateral (${heldIn("l", `and ${newestFirst("held")}`)}) m
+where l.workspace_id = $workspaceId
+  and l.removed_at is null
+  and ${newestFirst("m")}`
+
+const filters = {
+  workspaceId: bigint,
+  from: bigint,
+  since: instant,
+  until: instant,
+  limit: integer,
+}
+
+const passes = (row: string): string => `${row}.workspace_id = $workspaceId
+  and ($from::bigint is null or ${row}.number_id = $from)
+  and ($since::timestamptz is null or ${row}.created_at >= $since)
+  and ($until::timestamptz is null or ${row}.created_at < $until)`
+
+const findHeld = statement("restore.messages", given(filters))`
+select ${messageColumns("m")}
+from lanes l
+cross join lateral (${heldIn("l", "")}) m
+where l.workspace_id = $workspaceId
+  and l.removed_at is null
+  and ${passes("m")}
+order by m.id
+limit $limit`
+
+const heldByIds = statement(
+  "restore.byIds",
+  given({ workspaceId: bigint, ids: bigints, limit: integer }),
+)`
+select ${messageColumns("m")}
+from messages m
+where m.id = any ($ids)
+  and m.workspace_id = $workspaceId
+  and ${stillWaits("m")}
+  and ${isHeld("m")}
+order by m.id
+limit $limit`
+
+// Index reminders_held.
+const heldReminders = statement("restore.reminders", given(filters))`
+select ${reminderColumns("r")}, r.held_run_at
+from reminders r
+where r.held_run_at is not null
+  and ${passes("r")}
+order by r.id
+limit $limit`
+
+const isHeldMessage = statement("restore.isHeld", given({ id: bigint }))`
+select ${stillWaits("m")} and ${isHeld("m")} as held
+from messages m
+where m.id = $id`
+
+/**
+ * Held messages wait like others again. Their lanes are due with what comes first now; the numbers' limits
+ * are looked at once more.
+ *
+ * Locks: the lanes by id; only later statements look at messages.
+ */
+export const releaseHeld = sqlFunction(
+  "release_held",
+  taking({ ids: bigints, numbers: bigints, now: instant }),
+  "table (message_id bigint)",
+)`
+  declare
+    v_released bigint[];
+  begin
+    ${lockLanes("p_numbers")}
+
+    with released as (
+      update messages m
+      set due_at = ${plannedTime("m")}
+      from unnest(p_ids) asked (id)
+      where m.id = asked.id
+        and ${stillWaits("m")}
+        and ${isHeld("m")}
+      returning m.id
+    )
+    select array_agg(released.id)
+    into v_released
+    from released;
+    if v_released is null then
+      return;
+    end if;
+
+    update lanes l
+    set limited_until = null,
+      next_due = ${nextDueAfter.changed(
+        "l",
+        holdsUntil("l", "l.paused_until"),
+        firstToLeave("due_at", "l", "p_now"),
+      )}
+    where l.number_id = any (p_numbers);
+
+    return query
+    select one.id
+    from unnest(v_released) one (id);
+  end`
+
+const release = call("restore.release", releaseHeld)
+
+type ReminderRow = Parameters<typeof toReminder>[0] & { readonly held_run_at: Date }
+
+export const restoreStore = (database: DatabaseService): typeof RestoreStore.Service => ({
+  epoch: Effect.map(readEpoch.rows<Epoch>(database, {}), ([row]) => ({
+    epoch: Number(row?.epoch ?? 1),
+    hasAccepted: row?.hasAccepted === true,
+  })),
+  begin: (command) =>
+    begin.value<number>(database, {
+      ...command,
+      schema: database.schema,
+      tables: relations,
+      step: idsSkipped,
+    }),
+  counts: countHeld.all(
+    database,
+    {},
+    (row: Readonly<Record<"workspaceId" | "messages" | "reminders", bigint>>) => ({
+      workspaceId: Number(row.workspaceId) as WorkspaceId,
+      messages: Number(row.messages),
+      reminders: Number(row.reminders),
+    }),
+  ),
+  list: (workspaceId, page) =>
+    listHeld.page(database, workspaceId, { workspaceId, ...page }, toMessage),
+  messages: (workspaceId, selection: HeldSelection, limit) =>
+    "ids" in selection
+      ? heldByIds.all(database, { workspaceId, ids: selection.ids, limit }, toMessage)
+      : findHeld.all(database, { workspaceId, ...selection.filter, limit }, toMessage),
+  reminders: (workspaceId, filter, limit) =>
+    heldReminders.all(database, { workspaceId, ...filter, limit }, (row: ReminderRow) => ({
+      reminder: toReminder(row),
+      dueAt: row.held_run_at.getTime(),
+    })),
+  release: (messages: ReadonlyArray<Message>, now) =>
+    Effect.map(
+      release.rows<{ readonly message_id: bigint }>(database, {
+        ids: messages.map(({ id }) => id),
+        numbers: [...new Set(messages.map(({ from }) => from.id))],
+        now,
+      }),
+      (rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId)),
+    ),
+  isHeld: (id) => isHeldMessage.holds(database, { id }),
+})

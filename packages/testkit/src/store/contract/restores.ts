@@ -1,0 +1,312 @@
+/**
+ * `RestoreStore`: what a store that went back in time holds. It looks at the whole store and holds all that
+ * waits in it, so it comes last.
+ */
+import { assert } from "@effect/vitest"
+import {
+  MessageStore,
+  NumberStore,
+  ReminderStore,
+  RestoreStore,
+  idsSkipped,
+} from "@messaging-service/core/ports"
+import type { HeldFilter, HeldSelection, Message, Workspace } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import { ids, only, present } from "../Expect.ts"
+import {
+  aContact,
+  aKey,
+  aMediaFile,
+  aMessage,
+  aNumber,
+  aStage,
+  accepted,
+  day,
+  hour,
+  minute,
+  noon,
+  oneSecond,
+} from "../Records.ts"
+import { lookUp, messagesOf } from "../Reading.ts"
+import { aReminder, aRun, dueIn, get, logOf, scopeOf, update } from "../Reminding.ts"
+import {
+  again,
+  cancelled,
+  change,
+  claim,
+  claimOne,
+  connectionFacts,
+  end,
+  sendNext,
+  sent,
+  settle,
+} from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+
+const begin = (above = 0, now = noon) =>
+  RestoreStore.use((store) =>
+    Effect.flatMap(store.epoch, ({ epoch }) => store.begin({ epoch, above, now })),
+  )
+
+const all: HeldFilter = { from: null, since: null, until: null }
+
+const heldOf = (workspace: Workspace, selection: HeldSelection = { filter: all }, limit = 1000) =>
+  Effect.map(
+    RestoreStore.use((store) => store.messages(workspace.id, selection, limit)),
+    ids,
+  )
+
+const countsOf = (workspace: Workspace) =>
+  Effect.map(
+    RestoreStore.use((store) => store.counts),
+    (counts) => {
+      const found = counts.find(({ workspaceId }) => workspaceId === workspace.id)
+      return [found?.messages ?? 0, found?.reminders ?? 0]
+    },
+  )
+
+const ofWorkspace =
+  ({ id }: Workspace) =>
+  (messages: ReadonlyArray<Message>) =>
+    messages.filter(({ workspaceId }) => workspaceId === id)
+
+const expiredOf = (workspace: Workspace, now: number) =>
+  Effect.map(
+    MessageStore.use((store) => store.expired(now, 100_000)),
+    ofWorkspace(workspace),
+  )
+
+const dueTestOf = (workspace: Workspace) =>
+  Effect.map(
+    MessageStore.use((store) => store.dueTest(noon, 100_000)),
+    ofWorkspace(workspace),
+  )
+
+const strandedOf = (workspace: Workspace) =>
+  Effect.map(
+    MessageStore.use((store) => store.stranded(100_000)),
+    ofWorkspace(workspace),
+  )
+
+export const restores: Topic = (it) => {
+  it.effect(
+    "an epoch begins once: ids of every kind move on, and beyond what is known outside",
+    () =>
+      Effect.gen(function* () {
+        const made = Effect.gen(function* () {
+          const { number, workspace } = yield* aStage()
+          const reminder = yield* aReminder(workspace.id)
+          return [
+            workspace.id,
+            number.id,
+            reminder.id,
+            (yield* aMessage(number)).id,
+            (yield* aContact(workspace.id)).id,
+            (yield* aKey(workspace.id)).key.id,
+            (yield* aMediaFile(workspace.id)).id,
+          ]
+        })
+        const store = yield* RestoreStore
+        const { epoch } = yield* store.epoch
+        const before = yield* made
+        assert.strictEqual(yield* begin(), epoch + 1)
+        assert.isNull(yield* store.begin({ epoch, above: 0, now: noon }))
+        assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: false })
+        const after = yield* made
+        for (const [kind, id] of after.entries()) {
+          assert.isAtLeast(id, (before[kind] ?? 0) + idsSkipped)
+        }
+        assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: true })
+        const above = Math.max(...after) + 5_000_000
+        assert.strictEqual(yield* begin(above), epoch + 2)
+        for (const id of yield* made) assert.isAbove(id, above)
+      }),
+  )
+
+  it.effect(
+    "what waits is held: newer messages pass it, and it leaves in order once released",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* RestoreStore
+        const { workspace, number } = yield* aStage()
+        const first = yield* aMessage(number)
+        const second = yield* aMessage(number, { now: noon + 1 })
+        const scheduled = yield* aMessage(number, { sendAt: noon + hour })
+        const over = yield* aMessage(number, { sendAt: noon - 1 })
+        yield* sendNext(number)
+        assert.isFalse(yield* store.isHeld(first.id))
+        yield* begin()
+        assert.deepStrictEqual(yield* heldOf(workspace), ids([first, second, scheduled]))
+        assert.deepStrictEqual(yield* countsOf(workspace), [3, 0])
+        assert.isTrue(yield* store.isHeld(first.id))
+        assert.isFalse(yield* store.isHeld(over.id))
+        assert.deepStrictEqual(yield* lookUp(scheduled), { message: scheduled, inFlight: false })
+        assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
+
+        const newer = yield* aMessage(number, { now: noon + minute })
+        const facts = yield* connectionFacts(number, noon + minute)
+        assert.deepStrictEqual([facts.waiting, facts.firstDueAt], [4, noon + minute])
+        assert.strictEqual((yield* sendNext(number, noon + minute)).id, newer.id)
+        assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
+
+        const released = yield* store.release([second, scheduled, first, newer], noon + minute)
+        assert.deepStrictEqual(
+          [...released].toSorted((a, b) => a - b),
+          ids([first, second, scheduled]),
+        )
+        assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
+        assert.strictEqual((yield* sendNext(number, noon + minute)).id, first.id)
+        assert.strictEqual((yield* sendNext(number, noon + minute)).id, second.id)
+        assert.deepStrictEqual(yield* claim([number], { now: noon + hour - 1 }), [])
+        assert.deepStrictEqual((yield* sendNext(number, noon + hour)).dueAt, scheduled.dueAt)
+      }),
+  )
+
+  it.effect("what was in flight is held too, and its lease counts no more", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const [inFlight] = yield* accepted(number, { count: 2 })
+      const interrupted = yield* aNumber(workspace.id)
+      const doubtful = yield* aMessage(interrupted)
+      const claimed = yield* claimOne(number)
+      yield* settle([again(yield* claimOne(interrupted), { interrupted: true })])
+      yield* begin()
+      assert.lengthOf(yield* heldOf(workspace), 3)
+      assert.deepStrictEqual(yield* settle([sent(claimed)]), [])
+      assert.deepStrictEqual(yield* claim([number, interrupted], { now: noon + day }), [])
+      assert.deepStrictEqual(
+        yield* end(cancelled(present(inFlight)), cancelled(doubtful)),
+        ids([present(inFlight), doubtful]),
+      )
+      yield* aMessage(number)
+      assert.isAbove((yield* claimOne(number)).lease, claimed.lease + idsSkipped)
+    }),
+  )
+
+  it.effect("what is held may expire and be cancelled", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const expiring = yield* aMessage(number, { expiresAt: noon + minute })
+      const waits = yield* aMessage(number)
+      yield* begin()
+      assert.deepStrictEqual(yield* expiredOf(workspace, noon + minute), [expiring])
+      const changes = [
+        change(expiring, { trigger: "expire" }, noon + minute),
+        cancelled(waits, noon + minute),
+      ]
+      assert.deepStrictEqual(yield* end(...changes), ids([expiring, waits]))
+      assert.deepStrictEqual(
+        (yield* messagesOf(workspace.id)).map(({ state }) => state),
+        ["cancelled", "expired"],
+      )
+      assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
+    }),
+  )
+
+  it.effect("test messages are held and released as live ones are", () =>
+    Effect.gen(function* () {
+      const store = yield* RestoreStore
+      const { workspace, number } = yield* aStage()
+      const test = yield* aMessage(number, { mode: "test" })
+      yield* begin()
+      assert.deepStrictEqual(yield* dueTestOf(workspace), [])
+      assert.deepStrictEqual(yield* heldOf(workspace), [test.id])
+      assert.deepStrictEqual([...(yield* store.release([test], noon))], [test.id])
+      assert.deepStrictEqual(yield* dueTestOf(workspace), [test])
+      yield* end(cancelled(test))
+    }),
+  )
+
+  it.effect("of a removed number nothing is held: it is stranded, whenever the number goes", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const other = yield* aNumber(workspace.id)
+      const before = yield* aMessage(number)
+      const after = yield* aMessage(other)
+      const remove = (id: typeof number.id) =>
+        NumberStore.use((store) => store.remove(workspace.id, id, noon))
+      yield* remove(number.id)
+      yield* begin()
+      assert.deepStrictEqual(yield* heldOf(workspace), [after.id])
+      yield* remove(other.id)
+      assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
+      assert.deepStrictEqual(yield* strandedOf(workspace), [before, after])
+      assert.deepStrictEqual(yield* end(cancelled(before), cancelled(after)), ids([before, after]))
+    }),
+  )
+
+  it.effect(
+    "selections: by ids, number and times of creation, oldest first, as many as asked for",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* RestoreStore
+        const { workspace, number } = yield* aStage()
+        const other = yield* aNumber(workspace.id)
+        const first = yield* aMessage(number)
+        const second = yield* aMessage(other, { now: noon + oneSecond })
+        const third = yield* aMessage(number, { now: noon + 2 * oneSecond, mode: "test" })
+        const elsewhere = yield* aMessage((yield* aStage()).number)
+        yield* begin()
+        const newer = yield* aMessage(number)
+        const filtered = (given: Partial<HeldFilter>) =>
+          heldOf(workspace, { filter: { ...all, ...given } })
+        assert.deepStrictEqual(yield* filtered({}), ids([first, second, third]))
+        assert.deepStrictEqual(yield* filtered({ from: number.id }), ids([first, third]))
+        assert.deepStrictEqual(yield* filtered({ since: noon + oneSecond }), ids([second, third]))
+        assert.deepStrictEqual(yield* filtered({ until: noon + oneSecond }), [first.id])
+        assert.deepStrictEqual(
+          yield* heldOf(workspace, { ids: ids([third, newer, elsewhere, first]) }),
+          ids([first, third]),
+        )
+        assert.deepStrictEqual(yield* heldOf(workspace, { filter: all }, 2), ids([first, second]))
+        const page = yield* store.list(workspace.id, { before: null, limit: 2 })
+        assert.deepStrictEqual(page.items, [third, second])
+        const rest = yield* store.list(workspace.id, { before: page.next, limit: 2 })
+        assert.deepStrictEqual([rest.items, rest.next], [[first], null])
+      }),
+  )
+
+  it.effect("a reminder that was due is held until it is passed over, changed or deleted", () =>
+    Effect.gen(function* () {
+      const store = yield* RestoreStore
+      const { workspace, number } = yield* aStage()
+      const era = noon - 40 * day
+      const due = yield* aReminder(workspace.id, { nextRunAt: era, from: number.id })
+      const changed = yield* aReminder(workspace.id, { nextRunAt: era, createdAt: noon - day })
+      const later = yield* aReminder(workspace.id, { nextRunAt: era + 2 })
+      yield* begin(0, era + 1)
+      assert.deepStrictEqual(ids((yield* dueIn(era, noon)).map(({ reminder }) => reminder)), [
+        later.id,
+      ])
+      const remindersOf = (filter: Partial<HeldFilter> = {}) =>
+        store.reminders(workspace.id, { ...all, ...filter }, 10)
+      assert.deepStrictEqual(
+        (yield* remindersOf()).map(({ dueAt, reminder }) => [reminder.id, dueAt]),
+        [
+          [due.id, era],
+          [changed.id, era],
+        ],
+      )
+      assert.strictEqual(only(yield* remindersOf({ from: number.id })).reminder.id, due.id)
+      assert.strictEqual(only(yield* remindersOf({ until: noon })).reminder.id, changed.id)
+      assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
+
+      // What leaves its times as they are leaves it held.
+      const renamed = present(yield* get(changed))
+      assert.isTrue(yield* update(renamed, { name: "Other" }))
+      assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
+      assert.isTrue(yield* update(present(yield* get(changed)), { cron: "1 9 * * *" }, noon + day))
+      const held = only(yield* remindersOf())
+      assert.deepStrictEqual(held.reminder, present(yield* get(due)))
+      const run = aRun(held.reminder, { dueAt: era, ranAt: noon, nextRunAt: noon + day })
+      const missed = { outcome: "missed", code: null } as const
+      assert.isTrue(yield* ReminderStore.use((reminders) => reminders.pass(run, missed)))
+      assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
+      assert.strictEqual(present(yield* get(due, scopeOf(due))).nextRunAt, noon + day)
+      assert.deepStrictEqual(
+        (yield* logOf(due)).map(({ dueAt, outcome }) => [dueAt, outcome]),
+        [[era, "missed"]],
+      )
+    }),
+  )
+}
