@@ -381,7 +381,12 @@ export {
   withMessages,
 } from "./workspace/Workspace.ts"
 export { ErasureStore, erasedAtOnce } from "./workspace/Erasure.ts"
-export type { EndedBefore, RetainedWorkspace } from "./workspace/Erasure.ts"
+export type {
+  DeletedWorkspace,
+  EndedBefore,
+  RemovalsKept,
+  RetainedWorkspace,
+} from "./workspace/Erasure.ts"
 export type { Admits, Mode, Plan, Workspace } from "./workspace/Workspace.ts"
 export { WorkspaceStore } from "./workspace/WorkspaceStore.ts"
 export type { NewWorkspace, WantedNumber } from "./workspace/WorkspaceStore.ts"

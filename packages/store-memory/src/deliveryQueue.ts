@@ -111,6 +111,7 @@ export const openEndpoint = (
     id,
     endpoint: { ...given, id, firstSecretLast4: given.secretLast4, disabledReason: null },
     removed: false,
+    removedAt: null,
     deliveredSince: given.createdAt,
     log: [],
   }))
@@ -152,9 +153,10 @@ export const stop = (tables: Tables, row: EndpointRow, reason: DisabledReason): 
   dropAll(tables, row)
 }
 
-export const removeEndpoint = (tables: Tables, row: EndpointRow): void => {
+export const removeEndpoint = (tables: Tables, row: EndpointRow, now: number): void => {
   dropAll(tables, row)
   row.removed = true
+  row.removedAt ??= now
   row.log = []
 }
 

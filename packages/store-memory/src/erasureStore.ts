@@ -1,8 +1,9 @@
 /** `ErasureStore` in memory. */
-import type { EndedBefore, ErasureStore } from "@messaging-service/core/ports"
+import { isFileEnded } from "@messaging-service/core/ports"
+import type { DeletedWorkspace, EndedBefore, ErasureStore } from "@messaging-service/core/ports"
 import type { Steps } from "./collections.ts"
 import { transportKey } from "./tables.ts"
-import type { MessageRow, Tables, WorkspaceRow } from "./tables.ts"
+import type { EndpointRow, KeyRow, Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
 
 const modes = ["live", "test"] as const
 
@@ -57,13 +58,90 @@ const eraseEnded = (tables: Tables, { endedBefore, workspaceId }: EndedBefore): 
   owner.callbackLog = owner.callbackLog.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
 }
 
+/** Nothing waits in it, and nothing is in a worker's hands. */
+const isIdle = ({ inDoubt, inFlight, waiting, waitingTest }: Lane): boolean =>
+  inDoubt === null && inFlight === null && waiting.size === 0 && waitingTest.size === 0
+
+const eraseNumber = (tables: Tables, lane: Lane): void => {
+  lane.number = { ...lane.number, label: "", phone: null }
+  lane.callbackUrl = null
+  lane.report = null
+  lane.recipients.clear()
+  // A session that is still to be logged out is logged out through the proxy.
+  if (!tables.sessions.has(lane.number.id)) lane.proxy = null
+}
+
+const eraseEndpoint = (row: EndpointRow): void => {
+  const nothing = { url: "", description: "", secretSalt: "", secretLast4: "" }
+  row.endpoint = { ...row.endpoint, ...nothing, firstSecretLast4: "" }
+}
+
+const eraseKey = (row: KeyRow): void => {
+  row.key = { ...row.key, name: "", lastUsedIp: null }
+}
+
+const eraseClaims = (tables: Tables, claimants: ReadonlySet<string>): void => {
+  for (const identity of tables.idempotency.keys()) {
+    if (claimants.has(identity.slice(0, identity.indexOf(" ")))) tables.idempotency.delete(identity)
+  }
+}
+
+const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void => {
+  const owner = tables.workspaces.get(id)
+  if (owner === undefined) return
+  eraseClaims(tables, new Set([...claimants, ...owner.keys.map(({ key }) => key.id)].map(String)))
+  owner.contacts.length = 0
+  owner.contactsByPhone.clear()
+  for (const row of owner.reminders) {
+    tables.dueReminders.delete(row)
+    row.forgotten = true
+  }
+  owner.reminders.length = 0
+  const checks = tables.checks.rows.filter(({ check }) => check.workspaceId === id)
+  for (const row of checks) {
+    if (row.check.completedAt === null) continue
+    row.forgotten = true
+    row.results = []
+    row.check = { ...row.check, name: null }
+  }
+  const files = tables.media.rows.filter(({ file }) => file.workspaceId === id)
+  for (const row of files) if (isFileEnded(row.state) && !row.hasBytes) row.forgotten = true
+  for (const row of owner.endpoints) eraseEndpoint(row)
+  for (const row of owner.keys) {
+    eraseKey(row)
+    row.key = { ...row.key, last4: "", scopes: [], numberIds: null }
+  }
+  owner.callbackSalt = null
+  owner.workspace = { ...owner.workspace, name: "", plan: null, retentionDays: null }
+  owner.erased =
+    owner.messages.live.length === 0 &&
+    owner.messages.test.length === 0 &&
+    checks.every(({ forgotten }) => forgotten) &&
+    files.every(({ forgotten }) => forgotten)
+}
+
 export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service> => ({
   workspaces: (after, limit) =>
     tables.workspaces.rows
-      .slice(after, after + limit)
+      .filter(({ erased, workspace }) => !erased && workspace.id > after)
+      .slice(0, limit)
       .map(({ workspace: { deletedAt, id, retentionDays } }) => ({ deletedAt, id, retentionDays })),
 
   eraseEnded: (workspaces) => {
     for (const one of workspaces) eraseEnded(tables, one)
+  },
+
+  eraseRemoved: ({ endpointsBefore }) => {
+    for (const lane of tables.lanes.rows) {
+      if (lane.removed && isIdle(lane)) eraseNumber(tables, lane)
+    }
+    for (const row of tables.keys.rows) if (row.key.revokedAt !== null) eraseKey(row)
+    for (const row of tables.endpoints.rows) {
+      if (row.removedAt !== null && row.removedAt < endpointsBefore) eraseEndpoint(row)
+    }
+  },
+
+  eraseDeleted: (workspaces) => {
+    for (const one of workspaces) eraseDeleted(tables, one)
   },
 })

@@ -43,6 +43,8 @@ import { ErasableTable, Sorted, Table, turningPoint } from "./collections.ts"
 
 export interface WorkspaceRow {
   workspace: Workspace
+  /** It was deleted, and nothing of it is left to be erased. */
+  erased: boolean
   /** What the secret of its callbacks is made from; null until it was changed. */
   callbackSalt: string | null
   /** By the origin that is called. */
@@ -237,6 +239,7 @@ export interface EndpointRow extends TargetLane {
   readonly id: WebhookEndpoint["id"]
   endpoint: Omit<WebhookEndpoint, "lastAttempt">
   removed: boolean
+  removedAt: number | null
   /** When it was made, resumed, or something was last delivered to it: the latest of them. */
   deliveredSince: number
   /** Oldest first. */

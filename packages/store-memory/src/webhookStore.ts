@@ -90,10 +90,10 @@ export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service>
     return shown(row)
   },
 
-  remove: (scope, id) => {
+  remove: (scope, id, now) => {
     const row = endpointIn(tables, scope, id)
     if (row === undefined) return false
-    removeEndpoint(tables, row)
+    removeEndpoint(tables, row, now)
     return true
   },
 

@@ -12,6 +12,7 @@ import type { Tables } from "./tables.ts"
 const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
   tables.workspaces.insert((id) => ({
     workspace: { ...given, id, deletedAt: null },
+    erased: false,
     callbackSalt: null,
     admits,
     minuteV1: { start: Number.NaN, count: 0 },
@@ -73,7 +74,7 @@ export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Serv
     row.workspace = { ...row.workspace, deletedAt: now }
     row.admits = { v1: false, v2: false }
     for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
-    for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint)
+    for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint, now)
     dropCallbacks(tables, row)
     return true
   },

@@ -70,7 +70,16 @@ export const Caller = {
  * workspace's mode, by a number below zero, which no key has.
  */
 export const claimantOf = ({ key, mode, workspaceId }: Caller): number =>
-  key?.id ?? -(2 * workspaceId + (mode === "test" ? 1 : 0))
+  key?.id ?? claimantWithoutKey(workspaceId, mode)
+
+const claimantWithoutKey = (workspaceId: WorkspaceId, mode: Mode): number =>
+  -(2 * workspaceId + (mode === "test" ? 1 : 0))
+
+/** All of a workspace's that have no key. */
+export const claimantsWithoutKey = (workspaceId: WorkspaceId): ReadonlyArray<number> => [
+  claimantWithoutKey(workspaceId, "live"),
+  claimantWithoutKey(workspaceId, "test"),
+]
 
 /** What an operation asks of its caller. */
 export interface OperationRule {

@@ -61,13 +61,14 @@ export const makeHousekeeper = Effect.gen(function* () {
   const tidy = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const tasks = [
-      erase,
       idempotency.forgetVoid(now),
       webhooks.forgetAttempts(now - eventsKeptMillis),
       outbox.forget(now - eventsKeptMillis),
       reminders.forget(now - runsKeptMillis),
       checks.forget(now - checksKeptMillis),
       sweepMedia,
+      // The last: of a deleted workspace it takes the records of files whose bytes are gone by now.
+      erase,
     ]
     // A failed task ends neither the other tasks nor the loops that run beside this one.
     for (const task of tasks) {

@@ -58,6 +58,7 @@ import { noRoom } from "./0028_no_room.ts"
 import { eventsById } from "./0029_events_by_id.ts"
 import { epochs } from "./0033_epochs.ts"
 import { retention } from "./0035_retention.ts"
+import { erasure } from "./0036_erasure.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -92,6 +93,7 @@ export const migrations: ReadonlyArray<Migration> = [
   eventsById,
   epochs,
   retention,
+  erasure,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

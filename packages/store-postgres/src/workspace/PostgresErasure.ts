@@ -15,8 +15,10 @@ import type {
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, millis, text } from "../database/Fields.ts"
+import type { Kind } from "../database/Fields.ts"
 import { call, each, given, joined, part, sqlFunction, statement } from "../database/Statement.ts"
 import type { Statement } from "../database/Statement.ts"
+import { isFileEnded } from "../media/PostgresMedia.ts"
 import { slack } from "../message/listMessages.ts"
 
 /** Whose rows a list holds: those of a workspace in a mode, or of a webhook endpoint. */
@@ -208,6 +210,223 @@ const events = call("erasure.events", eraseEvents)
 const attempts = call("erasure.attempts", eraseAttempts)
 const callbackAttempts = call("erasure.callbackAttempts", eraseCallbackAttempts)
 
+/** Deletes the rows that `where` finds, a few at a time; `found` is the table in it. */
+const eraseRows = <const Kinds extends Readonly<Record<string, Kind<never>>>>(
+  table: string,
+  key: ReadonlyArray<string>,
+  kinds: Kinds,
+  where: string,
+  join = "",
+) =>
+  statement(`erasure.${table}`, joined(given(kinds), given({ limit: integer })))`
+delete from ${table} gone
+using (
+  select ${key.map((name) => `found.${name}`).join(", ")}
+  from ${table} found${join}
+  where ${where}
+  limit $limit
+) found
+where ${key.map((name) => `gone.${name} = found.${name}`).join("\n  and ")}
+returning gone.${key[0] ?? ""}`
+
+/** Of deleted workspaces. */
+const ofWorkspaces = { ids: bigints }
+const isOfThem = "found.workspace_id = any ($ids)"
+
+/** In the words of the index numbers_to_erase: removed, and not erased yet. */
+const isToErase = "n.removed_at is not null\n    and n.erased_at is null"
+
+/** Index messages_waiting. A message that waits shows its number's phone. */
+const nothingWaits = `not exists (
+    select
+    from messages m
+    where m.number_id = n.id
+      and m.state = 'waiting'
+  )`
+
+const ofRemoved = (table: string, key: ReadonlyArray<string>) =>
+  eraseRows(
+    table,
+    key,
+    {},
+    `${isToErase}\n    and ${nothingWaits}`,
+    "\n  join numbers n on n.id = found.number_id",
+  )
+
+const removedReports = ofRemoved("connection_reports", ["number_id"])
+const removedBehaviours = ofRemoved("simulated_behaviours", ["number_id"])
+const removedRecipients = ofRemoved("lane_recipients", ["number_id", "recipient"])
+
+/** A session that is still to be logged out is logged out through the number's proxy. */
+const eraseNumbers = statement("erasure.numbers", given({ now: instant, limit: integer }))`
+with gone as materialized (
+  select n.id, exists (select from sessions s where s.number_id = n.id) as leaving
+  from numbers n
+  where ${isToErase}
+    and ${nothingWaits}
+    and (
+      n.phone is not null
+      or n.label <> ''
+      or n.callback_url is not null
+      or not exists (select from sessions s where s.number_id = n.id)
+    )
+  order by n.id
+  limit $limit
+)
+update numbers n
+set label = '',
+  phone = null,
+  callback_url = null,
+  proxy_host = case when gone.leaving then n.proxy_host end,
+  proxy_port = case when gone.leaving then n.proxy_port end,
+  proxy_url = case when gone.leaving then n.proxy_url end,
+  erased_at = case when not gone.leaving then $now end
+from gone
+where n.id = gone.id
+returning n.id`
+
+const removedSessions = eraseRows(
+  "sessions",
+  ["number_id"],
+  { before: instant },
+  "l.removed_at < $before",
+  "\n  join lanes l on l.number_id = found.number_id",
+)
+
+/** Of revoked keys, or of all keys of deleted workspaces. */
+const eraseKeys = (operation: string, which: string, alsoSet = "") =>
+  statement(operation, given({ ...ofWorkspaces, now: instant, limit: integer }))`
+with gone as materialized (
+  select k.id
+  from api_keys k
+  where k.erased_at is null
+    and ${which}
+  order by k.id
+  limit $limit
+),
+forgotten as (
+  update key_windows u
+  set last_used_ip = null
+  from gone
+  where u.key_id = gone.id
+)
+update api_keys k
+set name = '',
+  erased_at = $now${alsoSet}
+from gone
+where k.id = gone.id
+returning k.id`
+
+// Index api_keys_to_erase.
+const revokedKeys = eraseKeys("erasure.revokedKeys", "k.revoked_at is not null")
+
+// Index webhook_endpoints_to_erase.
+const removedEndpoints = statement(
+  "erasure.removedEndpoints",
+  given({ before: instant, limit: integer }),
+)`
+with gone as materialized (
+  select e.id
+  from webhook_endpoints e
+  where e.removed_at < $before
+    and e.removed_at is not null
+    and e.url <> ''
+  limit $limit
+)
+update webhook_endpoints e
+set url = '',
+  description = '',
+  secret_salt = '',
+  secret_last4 = '',
+  first_secret_last4 = ''
+from gone
+where e.id = gone.id
+returning e.id`
+
+// Index api_keys_by_workspace.
+const keysOf = statement("erasure.keysOf", given(ofWorkspaces))`
+select k.id
+from api_keys k
+where k.workspace_id = any ($ids)`
+
+// The hash stays: a key of a deleted workspace is refused as revoked.
+const keysOfWorkspaces = eraseKeys(
+  "erasure.keys",
+  "k.workspace_id = any ($ids)",
+  `,
+  last4 = '',
+  scopes = '{}',
+  number_ids = null`,
+)
+
+/** What callers have claimed; `ids` are theirs. */
+const claimed = (table: string) =>
+  eraseRows(table, ["key_id", "key"], ofWorkspaces, "found.key_id = any ($ids)")
+
+const claims = claimed("idempotency_claims")
+const records = claimed("idempotency_records")
+
+/**
+ * In the order in which they go. What a worker asks for at the moment goes once it is done: its lane is
+ * closed.
+ */
+const recordsOf = [
+  eraseRows(
+    "number_check_results",
+    ["id"],
+    ofWorkspaces,
+    "c.workspace_id = any ($ids)\n    and c.completed_at is not null",
+    "\n  join number_checks c on c.id = found.check_id",
+  ),
+  eraseRows(
+    "number_checks",
+    ["id"],
+    ofWorkspaces,
+    `${isOfThem}\n    and found.completed_at is not null`,
+  ),
+  eraseRows("contacts", ["id"], ofWorkspaces, isOfThem),
+  // Index reminders_by_workspace, then reminders_removed.
+  eraseRows("reminders", ["id"], ofWorkspaces, `${isOfThem}\n    and found.removed_at is null`),
+  eraseRows("reminders", ["id"], ofWorkspaces, `${isOfThem}\n    and found.removed_at is not null`),
+  // Index media_files_remembered.
+  eraseRows(
+    "media_files",
+    ["id"],
+    ofWorkspaces,
+    `${isOfThem}\n    and ${isFileEnded("found")}\n    and not found.has_bytes`,
+  ),
+  // Its attempts went before it.
+  eraseRows("webhook_endpoints", ["id"], ofWorkspaces, isOfThem),
+  eraseRows("workspace_windows", ["workspace_id"], ofWorkspaces, isOfThem),
+]
+
+const holdsFiles = (state: string): string => `exists (
+      select
+      from media_files f
+      where f.workspace_id = w.id
+        and ${state}
+    )`
+
+/** A workspace is done once nothing of it is left that a worker or a sweep still has to end. */
+const eraseWorkspaces = statement("erasure.workspace", given({ ...ofWorkspaces, now: instant }))`
+update workspaces w
+set name = '',
+  callback_salt = null,
+  plan_name = null,
+  retention_days = null,
+  erased_at = case when not (
+    exists (select from messages m where m.workspace_id = w.id)
+    or exists (select from outbox o where o.workspace_id = w.id)
+    or exists (select from number_checks c where c.workspace_id = w.id)
+    or exists (select from numbers n where n.workspace_id = w.id and n.erased_at is null)
+    or ${holdsFiles("f.state = 'kept'")}
+    or ${holdsFiles("f.state = 'attached'")}
+    or ${holdsFiles("f.state = 'reserved'")}
+    or ${holdsFiles(isFileEnded("f"))}
+  ) then $now::timestamptz end
+where w.id = any ($ids)
+  and w.deleted_at is not null`
+
 export const erasureStore = (database: DatabaseService): typeof ErasureStore.Service => ({
   workspaces: (after, limit) => listWorkspaces.all(database, { after, limit }, toWorkspace),
   eraseEnded: (workspaces) =>
@@ -234,6 +453,31 @@ export const erasureStore = (database: DatabaseService): typeof ErasureStore.Ser
         before: befores.get(Number(row.workspace_id)) ?? Number.NEGATIVE_INFINITY,
       }))
       yield* walkAll(database, attempts, ofEndpoints)
+    }),
+  eraseRemoved: ({ endpointsBefore, now, sessionsBefore }) =>
+    Effect.gen(function* () {
+      const limit = erasedAtOnce
+      yield* removedSessions.untilDone(database, { before: sessionsBefore, limit })
+      yield* removedReports.untilDone(database, { limit })
+      yield* removedBehaviours.untilDone(database, { limit })
+      yield* removedRecipients.untilDone(database, { limit })
+      yield* eraseNumbers.untilDone(database, { now, limit })
+      yield* revokedKeys.untilDone(database, { ids: [], now, limit: limit / 2 })
+      yield* removedEndpoints.untilDone(database, { before: endpointsBefore, limit })
+    }),
+  eraseDeleted: (workspaces, now) =>
+    Effect.gen(function* () {
+      const limit = erasedAtOnce
+      const ids = workspaces.map(({ id }) => id)
+      const keys = yield* keysOf.all(database, { ids }, ({ id }: { readonly id: bigint }) =>
+        Number(id),
+      )
+      const claimants = [...keys, ...workspaces.flatMap((one) => one.claimants)]
+      yield* claims.untilDone(database, { ids: claimants, limit })
+      yield* records.untilDone(database, { ids: claimants, limit })
+      for (const one of recordsOf) yield* one.untilDone(database, { ids, limit })
+      yield* keysOfWorkspaces.untilDone(database, { ids, now, limit: limit / 2 })
+      yield* eraseWorkspaces.run(database, { ids, now })
     }),
 })
 

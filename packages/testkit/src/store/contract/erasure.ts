@@ -1,14 +1,27 @@
 /** `ErasureStore`: what has outlived its retention is gone, and nothing else. */
 import { assert } from "@effect/vitest"
 import {
+  ContactStore,
   ErasureStore,
+  IdempotencyStore,
+  KeyStore,
   MessageStore,
+  NumberCheckStore,
+  NumberStore,
+  ReminderStore,
   WebhookStore,
   WorkspaceStore,
 } from "@messaging-service/core/ports"
-import type { Message, Mode, WorkspaceId } from "@messaging-service/core/ports"
+import type { AdmitQuery, Message, Mode, WorkspaceId } from "@messaging-service/core/ports"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import { Effect } from "effect"
+import {
+  aCheck,
+  answered,
+  claimOne as claimCheck,
+  scopeOf as checkScope,
+  settle as settleCheck,
+} from "../Checking.ts"
 import {
   anEndpoint,
   anEvent,
@@ -22,11 +35,15 @@ import {
   settleDeliveries,
 } from "../Delivering.ts"
 import { ids } from "../Expect.ts"
+import { aReminder } from "../Reminding.ts"
 import { followOutbox } from "../follow.ts"
-import { messagesOf, scopeOf } from "../Reading.ts"
+import { lookUp, messagesOf, scopeOf } from "../Reading.ts"
 import { cancelled, change, end, sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
+  aClaim,
+  aContact,
+  aKey,
   accepted,
   admitsAll,
   aMessage,
@@ -51,6 +68,22 @@ const isThere = ({ id, mode, workspaceId }: Message) =>
 
 const left = (workspaceId: WorkspaceId, mode: Mode = "live") =>
   Effect.map(messagesOf(workspaceId, mode), ids)
+
+/** A stage whose key can ask. */
+const aStageWithHash = Effect.gen(function* () {
+  const stage = yield* aStage()
+  return { ...stage, ...(yield* aKey(stage.workspace.id)) }
+})
+
+/** A request with that key, which counts. */
+const anAdmission = (hash: string): AdmitQuery => ({
+  hash,
+  version: 2,
+  now: noon,
+  minuteStart: noon,
+  dayStart: noon - 12 * hour,
+  clientAddress: "192.0.2.7",
+})
 
 export const erasure: Topic = (it) => {
   it.effect("a message is erased once it ended before the moment, however it ended", () =>
@@ -216,6 +249,139 @@ export const erasure: Topic = (it) => {
         { id: deleted.id, retentionDays: null, deletedAt: era },
       ])
       assert.deepStrictEqual(yield* store.workspaces(deleted.id, 3), [])
+    }),
+  )
+
+  const eraseRemoved = (endpointsBefore = noon) =>
+    ErasureStore.use((store) =>
+      store.eraseRemoved({ now: noon, endpointsBefore, sessionsBefore: noon - 50 * day }),
+    )
+
+  /** What a round of housekeeping does with a workspace that was deleted. */
+  const eraseDeleted = (id: WorkspaceId) =>
+    Effect.gen(function* () {
+      const store = yield* ErasureStore
+      yield* eraseRemoved()
+      yield* store.eraseEnded([{ workspaceId: id, endedBefore: Infinity }])
+      yield* store.eraseDeleted([{ id, claimants: [-2 * id] }], noon)
+      const [next] = yield* store.workspaces(id - 1, 1)
+      return next?.id !== id
+    })
+
+  it.effect("of a deleted workspace nothing is left, and it is looked at no more", () =>
+    Effect.gen(function* () {
+      const follow = yield* followOutbox
+      const keys = yield* KeyStore
+      const { hash, key, number, workspace } = yield* aStageWithHash
+      const endpoint = yield* anEndpoint(key)
+      yield* anEvent(number)
+      yield* settleDeliveries(...(yield* claimDue()).map((one) => delivered(one)))
+      yield* anEvent(number, { mode: "test" })
+      yield* aContact(workspace.id)
+      const reminder = yield* aReminder(workspace.id)
+      const check = yield* aCheck(number)
+      yield* settleCheck(answered(yield* claimCheck(number)))
+      const claims = [aClaim(key.id), aClaim(-2 * workspace.id)]
+      for (const idempotency of claims) {
+        yield* IdempotencyStore.use((store) => store.claim(idempotency, noon))
+        yield* aMessage(number, { idempotency })
+      }
+      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* end(
+        ...(yield* messagesOf(workspace.id)).flatMap((one) =>
+          one.state === "waiting" ? cancelled(one) : [],
+        ),
+      )
+
+      assert.isTrue(yield* eraseDeleted(workspace.id))
+      assert.deepStrictEqual(yield* left(workspace.id), [])
+      assert.deepStrictEqual(yield* left(workspace.id, "test"), [])
+      assert.deepStrictEqual(yield* follow(workspace.id), [])
+      assert.deepStrictEqual(yield* logOf(endpoint), [])
+      assert.isNull(yield* ReminderStore.use((store) => store.made(reminder.id)))
+      assert.isNull(yield* NumberCheckStore.use((store) => store.get(checkScope(check), check.id)))
+      const contacts = yield* ContactStore.use((store) =>
+        store.list(workspace.id, { before: null, limit: 10 }),
+      )
+      assert.deepStrictEqual(contacts.items, [])
+      assert.deepStrictEqual(
+        (yield* keys.list(workspace.id)).map((one) => [one.id, one.name, one.last4, one.scopes]),
+        [[key.id, "", "", []]],
+      )
+      for (const idempotency of claims) {
+        const outcome = yield* IdempotencyStore.use((store) => store.claim(idempotency, noon))
+        assert.strictEqual(outcome._tag, "Claimed")
+        yield* IdempotencyStore.use((store) => store.release(idempotency))
+      }
+      // Its key is refused as one that was revoked.
+      const admitted = yield* keys.admit(anAdmission(hash))
+      assert.strictEqual(admitted?.workspace.deletedAt, noon)
+      assert.strictEqual(admitted?.workspace.name, "")
+    }),
+  )
+
+  it.effect("a deleted workspace is looked at again until nothing of it waits", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      const waiting = yield* aMessage(number)
+      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      assert.isFalse(yield* eraseDeleted(workspace.id))
+      assert.strictEqual((yield* lookUp(waiting)).message.from.phone, number.phone)
+      yield* end(cancelled(waiting))
+      assert.isTrue(yield* eraseDeleted(workspace.id))
+      assert.isFalse(yield* isThere(waiting))
+    }),
+  )
+
+  it.effect("messages keep the phone of a number that was removed and erased", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      const sent = yield* aMessage(number)
+      yield* sendNext(number, noon)
+      const waiting = yield* aMessage(number)
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* eraseRemoved()
+      const stillWaiting = (yield* lookUp(waiting)).message
+      assert.strictEqual(stillWaiting.from.phone, number.phone)
+      yield* end(cancelled(stillWaiting))
+      yield* eraseRemoved()
+      for (const message of [sent, waiting]) {
+        assert.strictEqual((yield* lookUp(message)).message.from.phone, number.phone)
+      }
+    }),
+  )
+
+  it.effect("a revoked key loses its name and address, others keep theirs", () =>
+    Effect.gen(function* () {
+      const keys = yield* KeyStore
+      const workspace = yield* aWorkspace()
+      const revoked = yield* aKey(workspace.id, { name: "Till" })
+      const other = yield* aKey(workspace.id, { name: "Shop" })
+      for (const { hash } of [revoked, other]) yield* keys.admit(anAdmission(hash))
+      yield* keys.revoke(workspace.id, revoked.key.id, noon)
+      yield* eraseRemoved()
+      const found = yield* keys.list(workspace.id)
+      assert.deepStrictEqual(
+        found.map(({ last4, lastUsedIp, name }) => [name, lastUsedIp, last4]),
+        [
+          ["", null, revoked.key.last4],
+          ["Shop", anAdmission("").clientAddress, other.key.last4],
+        ],
+      )
+    }),
+  )
+
+  it.effect("a removed endpoint is shown to repeats for a while, then loses its address", () =>
+    Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const { key } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key, { description: "Till" })
+      yield* store.remove(endpointScope(key), endpoint.id, noon)
+      yield* eraseRemoved(noon)
+      assert.strictEqual((yield* store.made(endpoint.id))?.url, endpoint.url)
+      yield* eraseRemoved(noon + 1)
+      const erased = yield* store.made(endpoint.id)
+      assert.deepStrictEqual([erased?.url, erased?.description], ["", ""])
     }),
   )
 }
