@@ -4,6 +4,7 @@ import type { TelegramClient, tl } from "@mtcute/node"
 import type { Questions } from "./Client.ts"
 import type { Remembering } from "./remembering.ts"
 import { sentType } from "./storage.ts"
+import type { Usernames } from "./usernames.ts"
 
 /** Messages to each person that were sent and not read yet. */
 export interface SentMessages {
@@ -24,6 +25,7 @@ export interface OwnChanges {
 export interface OpenAccount extends LiveConnection {
   readonly client: TelegramClient
   readonly sent: SentMessages
+  readonly usernames: Usernames
   readonly ownChanges: OwnChanges
   /** Takes note of the far side's word, which ends the account's session. */
   readonly ended: (reason: ClosedReason) => void

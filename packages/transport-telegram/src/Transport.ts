@@ -119,9 +119,10 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
       message: OutgoingMessage,
       force: boolean,
     ): Effect.Effect<SendOutcome> => {
+      const { mayHaveLeft = false } = message
       let isHandedOver = false
       return Effect.gen(function* () {
-        const resolved = yield* resolve(account.client, account.questions.ask, message.to, force)
+        const resolved = yield* resolve(account, message.to, { force, mayHaveLeft })
         if ("outcome" in resolved) return resolved.outcome
         const made = yield* request(account, message)
         // Nothing of the message has left, and what the file is may still be there.
@@ -133,11 +134,15 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
       }).pipe(
         Effect.catchTag("CallFailed", (failed) => {
           // What was remembered of the person holds no more, or never did for this account.
-          const isStale = failed.text === "PEER_ID_INVALID" && isHandedOver && !force
+          const isInvalid = failed.text === "PEER_ID_INVALID" && isHandedOver
+          // Whom a name stands for stays the same for a message that may have left.
+          const isKept = mayHaveLeft && message.to.kind === "username"
+          const isStale = isInvalid && !force && !isKept
           return isStale
             ? attempt(account, message, true)
             : Effect.sync(() => afterFailure(account, failed, isHandedOver))
         }),
+        Effect.catchTag("NotStored", () => Effect.succeed(soon)),
       )
     }
 

@@ -26,6 +26,7 @@ import type { OpenAccount, SentMessages } from "./OpenAccount.ts"
 import { remembering } from "./remembering.ts"
 import type { TelegramSettings } from "./settings.ts"
 import { keptKeyPlace, makeStorage, reseal } from "./storage.ts"
+import { makeUsernames } from "./usernames.ts"
 
 /** How long others wait for a number that is being connected, in real time. */
 const placeMillis = 10_000
@@ -95,7 +96,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     live: LiveNumber<OpenAccount>,
     connecting: Connecting<OpenAccount>,
     client: TelegramClient,
-    sent: SentMessages,
+    kept: Pick<OpenAccount, "sent" | "usernames">,
     phone: string,
   ) {
     let lastWordAt: number | null = null
@@ -141,7 +142,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
       )
       const account: OpenAccount = {
         client,
-        sent,
+        ...kept,
         over,
         ownChanges,
         questions,
@@ -167,7 +168,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
           yield* connecting.lost
           break
         case "Read":
-          yield* Effect.forkScoped(read(event, sent, live, connecting))
+          yield* Effect.forkScoped(read(event, kept.sent, live, connecting))
           break
         case "Failed":
           return "failed"
@@ -195,16 +196,20 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     yield* Effect.addFinalizer(() => Effect.sync(hold.letGo))
     const place = remembering(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
     yield* Effect.addFinalizer(() => Effect.promise(() => place.end(mayFinish())))
+    const storage = makeStorage(place)
     const client = yield* makeClient(settings, {
       application,
-      storage: makeStorage(place),
+      storage,
       proxy,
       drawn: yield* Random.next,
       mayWrite: () => ownership.owns(numberId),
     })
     // While the far side is away the library goes on trying, and keeps no other number from it.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), leavePlace))
-    const sent = makeSentMessages(place)
-    return ends(yield* listen(live, connecting, client, sent, credentials.phone))
+    const kept = {
+      sent: makeSentMessages(place),
+      usernames: makeUsernames(place, storage.peers),
+    }
+    return ends(yield* listen(live, connecting, client, kept, credentials.phone))
   })
 })

@@ -5,14 +5,30 @@
 import type { SendOutcome, Target } from "@messaging-service/core/ports"
 import { Long } from "@mtcute/node"
 import type { TelegramClient, tl } from "@mtcute/node"
-import { Effect } from "effect"
+import { Clock, Data, Effect, Result } from "effect"
 import type { Ask, CallFailed } from "./Client.ts"
+import type { OpenAccount } from "./OpenAccount.ts"
 import { refused } from "./outcomes.ts"
+import type { NameOwner } from "./usernames.ts"
 
 /** Whom a message goes to, or why it goes nowhere. */
 export type Resolved =
   | { readonly peer: tl.RawInputPeerUser; readonly peerId: number }
   | { readonly outcome: SendOutcome }
+
+/** What the account keeps of a name could not be read or written. */
+export class NotStored extends Data.TaggedError("NotStored") {}
+
+/** The account that asks. */
+export type Resolving = Pick<OpenAccount, "client" | "questions" | "usernames">
+
+/** How far what is kept of a person is believed. */
+export interface Trust {
+  /** Not at all. */
+  readonly force: boolean
+  /** See `OutgoingMessage`: whom a name stood for then is whom it stands for. */
+  readonly mayHaveLeft: boolean
+}
 
 const nowhere = (message: string): Resolved => ({
   outcome: refused("recipient_not_found", message),
@@ -38,6 +54,21 @@ const found = ({ peer, users }: tl.contacts.RawResolvedPeer, name: string): Reso
         name,
       )
     : nowhere(`${name} is no person on Telegram.`)
+
+const userAt = ({ accessHash, userId }: NameOwner): Resolved => ({
+  peer: { _: "inputPeerUser", userId, accessHash: Long.fromString(accessHash) },
+  peerId: userId,
+})
+
+const ownerAt = ({ accessHash, userId }: tl.RawInputPeerUser, now: number): NameOwner => ({
+  userId,
+  accessHash: accessHash.toString(),
+  at: now,
+  seenAt: Date.now(),
+})
+
+/** Errors by which a username has no owner. */
+const noOwner: ReadonlySet<string> = new Set(["USERNAME_NOT_OCCUPIED", "USERNAME_INVALID"])
 
 /** Names that say that there is none of them. */
 const unoccupied: ReadonlySet<string> = new Set(["PHONE_NOT_OCCUPIED", "PHONE_NUMBER_INVALID"])
@@ -94,14 +125,36 @@ const byPhone = (
   )
 }
 
+/** What is kept is read and written, or another time is waited for. */
+const stored = <A>(work: () => Promise<A>): Effect.Effect<A, NotStored> =>
+  Effect.tryPromise({ try: work, catch: () => new NotStored() })
+
 /** Each name is asked for as it is: the library takes some of them for words of its own. */
-const byUsername = (client: TelegramClient, ask: Ask, username: string, force: boolean) =>
-  ask(async (abortSignal) => {
-    const known = force ? null : await client.storage.peers.getByUsername(username)
-    if (known !== null) return personOf(known, `@${username}`)
-    const call = { _: "contacts.resolveUsername", username } as const
-    return found(await client.call(call, { abortSignal }), `@${username}`)
-  })
+const byUsername = Effect.fnUntraced(function* (
+  { client, questions, usernames }: Resolving,
+  username: string,
+  { force, mayHaveLeft }: Trust,
+): Effect.fn.Return<Resolved, CallFailed | NotStored> {
+  const now = yield* Clock.currentTimeMillis
+  const known = yield* stored(() => usernames.ownerOf(username))
+  if (known !== null) {
+    const isKept =
+      mayHaveLeft || (!force && (yield* stored(() => usernames.isBelieved(username, known, now))))
+    if (isKept) return userAt(known)
+  }
+  const call = { _: "contacts.resolveUsername", username } as const
+  const asked = yield* Effect.result(
+    questions.ask((abortSignal) => client.call(call, { abortSignal })),
+  )
+  // Telegram asks for a pause, or did not answer: nothing is known of the name.
+  if (Result.isFailure(asked) && !noOwner.has(asked.failure.text)) return yield* asked.failure
+  const answer = Result.isFailure(asked)
+    ? nowhere(`Telegram knows no such recipient (${asked.failure.text}).`)
+    : found(asked.success, `@${username}`)
+  const owner = "peer" in answer ? ownerAt(answer.peer, now) : null
+  if (owner !== null || known !== null) yield* stored(() => usernames.keep(username, owner))
+  return answer
+})
 
 /** No person's id is larger. */
 const largestUserId = 2 ** 40 - 1
@@ -114,20 +167,19 @@ const byUserId = (client: TelegramClient, ask: Ask, userId: number, force: boole
         (peer) => personOf(peer, `tg:${userId}`),
       )
 
-/** `force`: what is remembered of the person is not believed. `ask` puts questions to the far side. */
 export const resolve = (
-  client: TelegramClient,
-  ask: Ask,
+  account: Resolving,
   to: Target,
-  force: boolean,
-): Effect.Effect<Resolved, CallFailed> => {
+  trust: Trust,
+): Effect.Effect<Resolved, CallFailed | NotStored> => {
+  const { client, questions } = account
   switch (to.kind) {
     case "phone":
-      return byPhone(client, ask, to.phone, force)
+      return byPhone(client, questions.ask, to.phone, trust.force)
     case "username":
-      return byUsername(client, ask, to.username, force)
+      return byUsername(account, to.username, trust)
     case "user_id":
-      return byUserId(client, ask, to.userId, force)
+      return byUserId(client, questions.ask, to.userId, trust.force)
     case "group":
       return Effect.succeed({
         outcome: refused("group_not_found", "Telegram accounts send to people only."),

@@ -10,11 +10,15 @@ import { Effect } from "effect"
 /** Messages that were sent and not read yet, by their recipient. */
 export const sentType = "sent"
 
+/** Whose a username was, by the name (`usernames.ts`). */
+export const nameType = "name"
+
 /** How many keys of each type a number keeps; of types that are not here there are a few. */
 export const keptKeys: Readonly<Record<string, number>> = {
   peer: 10_000,
   username: 10_000,
   phone: 10_000,
+  [nameType]: 10_000,
   reference: 1000,
   // How far each channel was read that the account is in.
   channel: 1000,

@@ -4,12 +4,13 @@
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { SessionStore } from "@messaging-service/core/ports"
-import type { SendOutcome } from "@messaging-service/core/ports"
+import type { OutgoingMessage, SendOutcome } from "@messaging-service/core/ports"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome } from "@messaging-service/telegram-server"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { gzipSync } from "node:zlib"
 import { Sessions } from "../src/Sessions.ts"
 import { AccountCrypto } from "../src/Client.ts"
@@ -153,6 +154,69 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
         assert.deepStrictEqual(yield* sendNow(aText(account, toUser("shop"))), accepted)
       }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
       assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [2, 1])
+    }),
+  )
+
+  it.effect("is asked for again after an hour, and leads to its new owner, or to none", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const first = yield* aPerson({ username: "corner" })
+      const second = yield* aPerson()
+      const account = yield* anAccount
+      const send = (more: Partial<OutgoingMessage> = {}) =>
+        sendNow({ ...aText(account, toUser("Corner")), ...more })
+      const copies = () => [server.copies(first.digits), server.copies(second.digits)]
+      assert.deepStrictEqual(yield* send(), accepted)
+      yield* server.rename(first.digits, null)
+      yield* server.rename(second.digits, "corner")
+      yield* TestClock.adjust("59 minutes")
+      assert.deepStrictEqual(yield* send(), accepted)
+      assert.deepStrictEqual(copies(), [2, 0])
+      yield* TestClock.adjust("1 minute")
+      // A limited look-up is waited for: the former owner is no answer.
+      const limited = { code: 420, error: "FLOOD_WAIT_30" }
+      yield* server.nextCall({
+        method: "contacts.resolveUsername",
+        phone: account.digits,
+        outcome: limited,
+      })
+      assert.deepStrictEqual(yield* send(), { _tag: "Postponed", afterMillis: 30_000 })
+      assert.deepStrictEqual(yield* send(), accepted)
+      assert.deepStrictEqual(copies(), [2, 1])
+      yield* server.rename(second.digits, null)
+      assert.deepStrictEqual(yield* send(), accepted)
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(codeOf(yield* send()), "recipient_not_found")
+      assert.deepStrictEqual(copies(), [2, 2])
+    }).pipe(Effect.provide(layerAdapter())),
+  )
+
+  it.effect("keeps leading a repeat to the person whom its attempt was made for", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const first = yield* aPerson({ username: "attempted" })
+      const second = yield* aPerson()
+      const made = yield* Effect.gen(function* () {
+        const account = yield* anAccount
+        const message = aText(account, toUser("attempted"))
+        yield* server.nextCall({ phone: account.digits, outcome: { drop: "after work" } })
+        const outcome = yield* sendNow(message)
+        assert.include(["Unknown", "Accepted"], outcome._tag)
+        return { account, message }
+      }).pipe(Effect.provide(layerAdapter()))
+      yield* server.rename(first.digits, null)
+      yield* server.rename(second.digits, "attempted")
+      yield* TestClock.adjust("2 hours")
+      // Another process goes on.
+      yield* Effect.gen(function* () {
+        const { account, message } = made
+        yield* toldOf(account.id, "connected")
+        assert.deepStrictEqual(yield* sendNow({ ...message, mayHaveLeft: true }), accepted)
+        assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [1, 0])
+        // What may not have left goes to the name's owner.
+        assert.deepStrictEqual(yield* sendNow(aText(account, toUser("attempted"))), accepted)
+        assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [1, 1])
+      }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
     }),
   )
 

@@ -32,6 +32,11 @@ export interface OutgoingMessage {
   readonly to: Target
   readonly text: string
   readonly media: OutgoingMedia | null
+  /**
+   * An attempt before this one may have reached the far side. What was settled for it stays, such as the
+   * account that a name stood for: otherwise two people might get the message.
+   */
+  readonly mayHaveLeft?: boolean
 }
 
 export type SendOutcome =

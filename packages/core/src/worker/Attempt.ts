@@ -25,6 +25,7 @@ import { strikesAfter } from "../number/Breaker.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { rarely } from "../monitoring/rareLog.ts"
 import { drawRestMillis } from "../number/Pacing.ts"
+import { mayHaveLeft } from "../queue/Lane.ts"
 import { noAftermath, roomRestAfter } from "../queue/LaneQueue.ts"
 import type { Aftermath, ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
 import { targetOf } from "../recipient/Recipient.ts"
@@ -135,7 +136,7 @@ export const makeAttempt = Effect.gen(function* () {
   }
 
   const handOver = (
-    { message, number }: ClaimedMessage,
+    { interruptions, message, number }: ClaimedMessage,
     media: OutgoingMedia | null,
   ): Effect.Effect<AttemptOutcome> =>
     Effect.suspend(() =>
@@ -145,6 +146,7 @@ export const makeAttempt = Effect.gen(function* () {
         to: targetOf(message.to),
         text: message.text,
         media,
+        mayHaveLeft: mayHaveLeft({ interruptions }),
       }),
     ).pipe(
       Effect.timeoutOrElse({

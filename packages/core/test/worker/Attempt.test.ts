@@ -112,9 +112,12 @@ describe("an attempt", () => {
             to: { kind: "phone", phone: "+15550000001" },
             text: "Hello",
             media: null,
+            mayHaveLeft: false,
           },
         ],
       ])
+      yield* make(claim({ interruptions: 1 }))
+      assert.strictEqual(handed.at(-1)?.[1].mayHaveLeft, true)
       assert.strictEqual(settlement.numberId, 7)
       assert.strictEqual(settlement.lease, 3)
       assert.deepStrictEqual(settlement.change.message, aMessage({ state: "sent", sentAt: noon }))
