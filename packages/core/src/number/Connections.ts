@@ -14,6 +14,7 @@ import { permit } from "../key/Caller.ts"
 import type { Caller, Permitted } from "../key/Caller.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
+import { Secrets } from "../secret/Secrets.ts"
 import { described } from "../request/Described.ts"
 import { makeIdempotent } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
@@ -27,6 +28,7 @@ import {
   testLinkingMillis,
 } from "./Linking.ts"
 import type { ConnectView, LinkingOutcome, LinkingView, NewAttempt } from "./Linking.ts"
+import { openedAttempt, sealedView } from "./linkingSecrets.ts"
 import { NumberStore } from "./NumberStore.ts"
 import { StartingPacing } from "./Pacing.ts"
 import { QrLinks } from "./QrLinks.ts"
@@ -168,6 +170,7 @@ export class Connections extends Context.Service<
       const wakeUp = yield* WakeUp
       const callbackUrls = yield* CallbackUrls
       const startingPacing = yield* StartingPacing
+      const secrets = yield* Secrets
 
       const notFound = refuse("number_not_found", { inPath: true })
 
@@ -190,8 +193,9 @@ export class Connections extends Context.Service<
         now: number,
       ): NewAttempt => {
         const isTest = mode === "test"
+        const id = linkingId(ids)
         return {
-          id: linkingId(ids),
+          id,
           mode,
           method: request.method,
           phone: request.phone,
@@ -200,7 +204,7 @@ export class Connections extends Context.Service<
           linksAt: isTest ? now + testLinkingMillis : null,
           callbackUrl,
           pacing: isTest ? null : startingPacing.whatsapp,
-          ...(isTest ? testView(request, now) : nothingShown),
+          ...(isTest ? sealedView(secrets, id, testView(request, now)) : nothingShown),
         }
       }
 
@@ -297,7 +301,8 @@ export class Connections extends Context.Service<
           // Behind a live number stands a real phone, which a test key must not be able to link.
           const shows = number.status === "connecting" && number.mode === caller.mode
           if (!shows) return { ...number, connect: null }
-          const attempt = yield* attempts.get(number.id)
+          const sealed = yield* attempts.get(number.id)
+          const attempt = sealed === null ? null : openedAttempt(secrets, sealed)
           return { ...number, connect: connectView(attempt, yield* Clock.currentTimeMillis, link) }
         }),
         connect: Effect.fn("Connections.connect")(function* (

@@ -20,7 +20,7 @@ export const makeLinkProgress = Effect.gen(function* () {
   const wakeUp = yield* WakeUp
 
   return {
-    /** There is something new to be seen. False when the attempt is over or held by another. */
+    /** There is something new to be seen, sealed by now. False when the attempt is over or held by another. */
     shown: Effect.fn("LinkProgress.shown")(function* (held: HeldAttempt, view: LinkingView) {
       const { attempt, lease } = held
       const callback =

@@ -42,7 +42,10 @@ export interface PairingCode {
   readonly expiresAt: number
 }
 
-/** What there is to be seen of an attempt, replaced as a whole. */
+/**
+ * What there is to be seen of an attempt, replaced as a whole. The store keeps both codes sealed (see
+ * `linkingSecrets.ts`).
+ */
 export interface LinkingView {
   /** What the QR code says at present; null until there is one. */
   readonly qrText: string | null

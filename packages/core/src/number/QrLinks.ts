@@ -14,6 +14,7 @@ import { sameSecret, signatureOf } from "../secret/hashing.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import { LinkingStore } from "./Linking.ts"
 import type { QrLink } from "./Linking.ts"
+import { openedAttempt } from "./linkingSecrets.ts"
 
 /** How long a link works (contract: Number status). */
 const qrLinkMillis = 10 * 60 * 1000
@@ -62,7 +63,8 @@ export class QrLinks extends Context.Service<
       const ids = yield* Ids
       const store = yield* LinkingStore
       const origin = yield* PublicUrl
-      const secret = (yield* Secrets).keys.qrLinks
+      const secrets = yield* Secrets
+      const secret = secrets.keys.qrLinks
 
       return QrLinks.of({
         link: (attempt, now) => {
@@ -76,13 +78,11 @@ export class QrLinks extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           if (meaning === undefined || meaning.expires <= now) return yield* refuse("not_found")
           const attempt = yield* store.get(meaning.numberId)
-          if (attempt === null || attempt.qrText === null || attempt.endsAt <= now) {
-            return yield* refuse("not_found")
-          }
+          if (attempt === null || attempt.endsAt <= now) return yield* refuse("not_found")
           if (!sameSecret(token, makeToken(secret, attempt.id, meaning))) {
             return yield* refuse("not_found")
           }
-          return attempt.qrText
+          return openedAttempt(secrets, attempt).qrText ?? (yield* refuse("not_found"))
         }),
       })
     }),

@@ -10,7 +10,9 @@ import { sharedResources } from "../limit/sharedResources.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
 import { makeLinkProgress } from "../number/LinkProgress.ts"
 import { LinkingStore, linkingLeaseMillis, madeUpPhone, nothingShown } from "../number/Linking.ts"
-import type { HeldAttempt } from "../number/Linking.ts"
+import { sealedView } from "../number/linkingSecrets.ts"
+import type { HeldAttempt, LinkingView } from "../number/Linking.ts"
+import { Secrets } from "../secret/Secrets.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberLinking } from "../transport/NumberLinking.ts"
 import type { LinkingEvent } from "../transport/NumberLinking.ts"
@@ -37,17 +39,23 @@ export const makeLinker = Effect.gen(function* () {
   const store = yield* LinkingStore
   const progress = yield* makeLinkProgress
   const linking = yield* NumberLinking
+  const secrets = yield* Secrets
   const ids = yield* Ids
   const ownership = yield* NumberOwnership
 
-  /** Stores what a connection says; false when the attempt is over or no longer this worker's. */
+  /**
+   * Stores what a connection says; false when the attempt is over or no longer this worker's. What is
+   * stored again is the same text, sealed before.
+   */
   const take = (held: Holding, event: LinkingEvent) => {
     const { attempt } = held
+    const sealed = (view: Partial<LinkingView>) =>
+      sealedView(secrets, attempt.id, { ...nothingShown, ...view })
     switch (event._tag) {
       case "QrShown":
-        return progress.shown(held, { ...nothingShown, qrText: event.text })
+        return progress.shown(held, sealed({ qrText: event.text }))
       case "PairingCodeShown":
-        return progress.shown(held, { ...nothingShown, pairingCode: event.pairingCode })
+        return progress.shown(held, sealed({ pairingCode: event.pairingCode }))
       case "Taken":
         return progress.taken(attempt)
       case "Linked":

@@ -1,0 +1,107 @@
+/** What is shown of numbers that are being connected: the store sees it sealed alone. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Queue, Stream } from "effect"
+import { StoreUnavailable } from "../../src/ports.ts"
+import type { LinkingEvent } from "../../src/ports.ts"
+import { openedAttempt, sealedView } from "../../src/number/linkingSecrets.ts"
+import { nothingShown } from "../../src/number/Linking.ts"
+import { Secrets } from "../../src/secret/Secrets.ts"
+import { attemptOf, aKeyToConnect, connect, linkingBy, qrText, read } from "./Linking.ts"
+import { aKey, aWorkspace, hour, inAService, noon, second, settled } from "./Service.ts"
+import { storeWithin } from "./Watched.ts"
+import { TestClock } from "effect/testing"
+
+/** Everything that a store was given. */
+const noting = () => {
+  const seen: Array<string> = []
+  const store = storeWithin((operation, effect, given) => {
+    if (operation.startsWith("LinkingStore.")) seen.push(JSON.stringify(given))
+    return effect
+  })
+  return { store, seen }
+}
+
+describe("the codes of an attempt at linking", () => {
+  it.effect("reach the store sealed, and people as they are", () =>
+    Effect.gen(function* () {
+      const { seen, store } = noting()
+      yield* inAService(
+        Effect.gen(function* () {
+          const workspace = yield* aWorkspace()
+          const shown: Array<string> = []
+          for (const mode of ["live", "test"]) {
+            const key = yield* aKey(workspace, { mode })
+            const byQr = yield* connect(key)
+            yield* settled
+            const attempt = (yield* attemptOf(byQr))!
+            shown.push(yield* qrText(key, byQr))
+            assert.notInclude(attempt.qrText, shown.at(-1)!)
+            const byCode = yield* connect(key, {
+              login_method: "phone_code",
+              phone: "+15550003333",
+            })
+            yield* settled
+            const { connect: view } = yield* read(key, byCode)
+            assert.match(view?.pairingCode?.code ?? "", /^[A-Z0-9]{8}$/)
+            shown.push(view?.pairingCode?.code ?? "")
+            assert.notInclude((yield* attemptOf(byCode))!.pairingCode!.code, shown.at(-1)!)
+          }
+          assert.lengthOf(shown, 4)
+          for (const code of shown) assert.notInclude(seen.join(), code)
+        }),
+        { store },
+      )
+    }),
+  )
+
+  it.effect("of another attempt, or in plain text, count as none", () =>
+    inAService(
+      Effect.gen(function* () {
+        const secrets = yield* Secrets
+        const number = yield* connect(yield* aKeyToConnect)
+        const attempt = (yield* attemptOf(number))!
+        const pairingCode = { code: "ABCD1234", expiresAt: noon + hour }
+        const view = { ...nothingShown, qrText: "2@abc", pairingCode }
+        const sealed = { ...attempt, ...sealedView(secrets, attempt.id, view) }
+        assert.deepStrictEqual(openedAttempt(secrets, sealed), { ...attempt, ...view })
+        const nothing = { ...attempt, ...nothingShown }
+        assert.deepStrictEqual(openedAttempt(secrets, { ...attempt, ...view }), nothing)
+        const other = { ...sealed, id: "another" as typeof attempt.id }
+        assert.deepStrictEqual(openedAttempt(secrets, other), { ...nothing, id: other.id })
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("stored again are the same to the store", () =>
+    Effect.gen(function* () {
+      const said = yield* Queue.unbounded<LinkingEvent>()
+      const given: Array<unknown> = []
+      const store = storeWithin((operation, effect, [, , view]) =>
+        operation === "LinkingStore.show"
+          ? Effect.flatMap(effect, (shown) => {
+              given.push(view)
+              // Its answer gets lost.
+              return given.length === 1
+                ? Effect.fail(new StoreUnavailable({ operation, cause: "lost" }))
+                : Effect.succeed(shown)
+            })
+          : effect,
+      )
+      yield* inAService(
+        Effect.gen(function* () {
+          const key = yield* aKeyToConnect
+          const number = yield* connect(key)
+          yield* settled
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc" })
+          yield* TestClock.adjust(second)
+          yield* settled
+          assert.lengthOf(given, 2)
+          assert.deepStrictEqual(given[1], given[0])
+          assert.strictEqual(yield* qrText(key, number), "2@abc")
+        }),
+        { store, linking: linkingBy(() => Stream.fromQueue(said)) },
+      )
+    }),
+  )
+})
