@@ -16,7 +16,7 @@ runProcess(
       summary: "Serves the HTTP interface, and sends messages unless WORKER=separate.",
       variables: serverVariableNames,
       commands: databaseCommandSummaries,
-      runCommand: (name) => runDatabaseCommand(name, process.env),
+      runCommand: (name, options) => runDatabaseCommand(name, process.env, options),
       run: Effect.flatMap(readServerSettings(process.env), runServer),
     },
     process.argv.slice(2),

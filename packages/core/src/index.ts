@@ -108,7 +108,7 @@ export {
 export type { ChangeReminder, CreateReminder, ListReminders } from "./reminder/ReminderRequest.ts"
 export { Reminders } from "./reminder/Reminders.ts"
 export { formatInZone, momentInZone, parseTimeZone } from "./reminder/TimeZone.ts"
-export { HeldBody, Restoration, RestoredBody } from "./restore/Restoration.ts"
+export { HeldBody, Restoration, RestoredBody, beginEpoch } from "./restore/Restoration.ts"
 export type { DecidedHeld, SelectHeld, StoreRestored } from "./restore/Restoration.ts"
 export { makeCursors } from "./request/Page.ts"
 export { described, describedKeys } from "./request/Described.ts"

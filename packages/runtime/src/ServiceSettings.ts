@@ -115,6 +115,10 @@ export const storeChoice = ({
 }: Pick<VariablesOf<typeof serviceVariables>, "DATABASE_SCHEMA" | "DATABASE_URL">): StoreChoice =>
   store.kind === "postgres" && schema !== undefined ? { ...store, schema } : store
 
+export const dataDirectoryOf = ({
+  DATA_DIR: given,
+}: Pick<VariablesOf<typeof serviceVariables>, "DATA_DIR">): string => given ?? resolve("data")
+
 const transportChoice = ({
   LINKED_DEVICE_NAME: deviceName,
   TELEGRAM_API_HASH: hash,
@@ -207,7 +211,7 @@ export const serviceSettings = Effect.fnUntraced(function* (
     port: given.PORT ?? 8080,
     publicUrl: given.PUBLIC_URL ?? null,
     store,
-    dataDirectory: given.DATA_DIR ?? resolve("data"),
+    dataDirectory: dataDirectoryOf(given),
     secretsKeys: given.SECRETS_KEY ?? null,
     transport: transportChoice(given),
     maxNumbers: given.MAX_NUMBERS ?? null,

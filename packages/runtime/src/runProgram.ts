@@ -15,7 +15,10 @@ export interface Program {
   readonly variables: ReadonlyArray<string>
   /** What its commands do, by their names; none when left out. */
   readonly commands?: Readonly<Record<string, string>>
-  readonly runCommand?: (name: string) => Effect.Effect<void, CannotStart>
+  readonly runCommand?: (
+    name: string,
+    options: ReadonlyArray<string>,
+  ) => Effect.Effect<void, CannotStart>
   /** Runs the app itself. */
   readonly run: Effect.Effect<void, CannotStart>
 }
@@ -55,16 +58,17 @@ ${wrapped(variables)}`
 /** Does what the arguments say, and runs the app where there are none. */
 export const runProgram = (
   program: Program,
-  [first, second]: ReadonlyArray<string>,
+  [first, ...options]: ReadonlyArray<string>,
 ): Effect.Effect<void, CannotStart> => {
   if (first === undefined) return program.run
+  const { commands = {}, runCommand } = program
+  if (runCommand !== undefined && Object.hasOwn(commands, first)) return runCommand(first, options)
+  const [second] = options
   if (second !== undefined) {
     return Effect.fail(new CannotStart({ message: `"${second}" is one argument too many` }))
   }
   if (first === "--version") return Console.log(`${program.name} ${version}`)
   if (first === "--help" || first === "-h") return Console.log(help(program).trimEnd())
-  const { commands = {}, runCommand } = program
-  if (runCommand !== undefined && Object.hasOwn(commands, first)) return runCommand(first)
   const known = [...Object.keys(commands), "--version", "--help"]
   const message = `"${first}" is no command: there are ${known.join(", ")}`
   return Effect.fail(new CannotStart({ message }))

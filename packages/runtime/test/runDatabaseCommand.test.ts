@@ -6,11 +6,15 @@ import { readFile } from "node:fs/promises"
 import { runDatabaseCommand } from "../src/index.ts"
 
 /** What a command says, or why it did not. */
-const told = (name: string, environment: Readonly<Record<string, string>>) =>
+const told = (
+  name: string,
+  environment: Readonly<Record<string, string>>,
+  options: ReadonlyArray<string> = [],
+) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
     const quiet = { ...(yield* Console.Console), log: (line: string) => void lines.push(line) }
-    return yield* runDatabaseCommand(name, environment).pipe(
+    return yield* runDatabaseCommand(name, environment, options).pipe(
       Effect.provideService(Console.Console, quiet),
       Effect.map(() => lines.join()),
       Effect.catch((error) => Effect.succeed(error.message)),
@@ -48,8 +52,27 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const named = [...text.matchAll(/apps\/server\/src\/main\.ts ([\w-]+)$/gm)]
         assert.isNotEmpty(named)
         for (const [, name = ""] of named) {
-          assert.match(yield* told(name, { DATABASE_URL: "memory:" }), /must name a PostgreSQL/)
+          assert.match(
+            yield* told(name, { DATABASE_URL: "memory:" }),
+            /must name a PostgreSQL|none is restored/,
+          )
         }
+      }),
+    )
+
+    it.effect("a database that was restored begins an epoch, each time that it is said", () =>
+      Effect.gen(function* () {
+        const { url } = yield* EmbeddedPostgres.use((postgres) => postgres.createDatabase())
+        const database = { DATABASE_URL: Redacted.value(url) }
+        assert.strictEqual(yield* told("restored", database), "epoch 2 has begun; 0 held")
+        assert.strictEqual(
+          yield* told("restored", database, ["--above", "9000", "--again"]),
+          "epoch 3 has begun; 0 held",
+        )
+        for (const options of [["--above"], ["--above", "-1"], ["--over"], ["--above", "1", "2"]]) {
+          assert.match(yield* told("restored", database, options), /^restored takes --above ID/)
+        }
+        assert.match(yield* told("migrate", database, ["now"]), /"now" is one argument too many/)
       }),
     )
 
@@ -57,7 +80,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       Effect.gen(function* () {
         assert.strictEqual(
           yield* told("remove", {}),
-          '"remove" is no command: there are migrate and move-tables',
+          '"remove" is no command: there are migrate, move-tables, restored',
         )
         assert.match(yield* told("migrate", { DATABASE_URL: "memory:" }), /must name a PostgreSQL/)
       }),

@@ -96,6 +96,26 @@ const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
       }
     : { ids: ids as ReadonlyArray<MessageId> }
 
+/**
+ * Begins the next epoch, and tells how many messages and reminders are held then. Fails with
+ * `already_restored`.
+ */
+export const beginEpoch = Effect.fnUntraced(function* (
+  command: StoreRestored,
+): Effect.fn.Return<{ readonly epoch: number; readonly held: number }, Failure, RestoreStore> {
+  const store = yield* RestoreStore
+  const { above = 0, again = false } = yield* Effect.fromResult(decodeRestored(command))
+  while (true) {
+    const before = yield* store.epoch
+    if (!again && !mayBeginEpoch(before)) return yield* refuse("already_restored")
+    const now = yield* Clock.currentTimeMillis
+    const epoch = yield* store.begin({ epoch: before.epoch, above, now })
+    if (epoch === null) continue
+    const counts = yield* store.counts
+    return { epoch, held: counts.reduce((sum, one) => sum + one.messages + one.reminders, 0) }
+  }
+})
+
 /** What one call did. */
 export interface DecidedHeld {
   /** Messages and reminders. */
@@ -148,19 +168,6 @@ export class Restoration extends Context.Service<
       const { link } = yield* MediaLinks
       const cursors = yield* makeCursors
 
-      const begin = Effect.fnUntraced(function* ({
-        above = 0,
-        again = false,
-      }: typeof RestoredBody.Type): Effect.fn.Return<number, Failure> {
-        while (true) {
-          const epoch = yield* store.epoch
-          if (!again && !mayBeginEpoch(epoch)) return yield* refuse("already_restored")
-          const now = yield* Clock.currentTimeMillis
-          const begun = yield* store.begin({ epoch: epoch.epoch, above, now })
-          if (begun !== null) return begun
-        }
-      })
-
       /**
        * Lets a reminder go on: runs that were due until now are missed. One that was changed or released
        * meanwhile is passed over.
@@ -199,11 +206,9 @@ export class Restoration extends Context.Service<
       return Restoration.of({
         restored: Effect.fn("Restoration.restored")(function* (role, command) {
           yield* requireRole(role, "workspace")
-          const epoch = yield* begin(yield* Effect.fromResult(decodeRestored(command)))
-          const counts = yield* store.counts
-          const held = counts.reduce((sum, one) => sum + one.messages + one.reminders, 0)
-          yield* Effect.logWarning(`restored: epoch ${epoch} began, ${held} held`)
-          return { epoch, held }
+          const begun = yield* beginEpoch(command).pipe(Effect.provideService(RestoreStore, store))
+          yield* Effect.logWarning(`restored: epoch ${begun.epoch} began, ${begun.held} held`)
+          return begun
         }),
         counts: Effect.fn("Restoration.counts")(function* (role) {
           yield* requireRole(role, "workspace")
