@@ -137,6 +137,10 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
           Effect.timeout(door.query("quick", "select 1"), "1 second"),
         )
         isUnavailable(error)
+        assert.match(
+          String((error as StoreUnavailable).cause),
+          /the pool is exhausted: all 2 connections were in use for 200 ms/,
+        )
         yield* Fiber.join(slow)
         yield* door.query("quick", "select 1")
       }),

@@ -15,6 +15,7 @@ import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
 import { ReminderStore } from "../reminder/Reminder.ts"
 import { WorkGate } from "../worker/WorkGate.ts"
+import { logFailures, logPauses } from "./operatorLog.ts"
 import { countAccepted, countAttempts, countEnded } from "./counters.ts"
 
 /** The port with some of its methods replaced; they may tell that messages have ended. */
@@ -32,7 +33,9 @@ const over = <Port, Shape extends object>(
       const real = yield* port
       const { wake } = yield* EventSignal
       const ended = (changes: ReadonlyArray<MessageChange>) =>
-        changes.length === 0 ? Effect.void : Effect.andThen(countEnded(changes), wake)
+        changes.length === 0
+          ? Effect.void
+          : Effect.andThen(countEnded(changes), Effect.andThen(logFailures(changes), wake))
       return { ...real, ...replaced(real, ended, accepting(yield* WorkGate)) }
     }),
   )
@@ -79,7 +82,7 @@ export const layerCountedStores = Layer.mergeAll(
               ? settlement.change
               : [],
           ),
-        ),
+        ).pipe(Effect.andThen(logPauses(settlements, settled))),
       ),
   })),
   over(ReminderStore, (store, _, accept) => ({

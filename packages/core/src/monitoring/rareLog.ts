@@ -3,7 +3,7 @@
  * first is said at once, then one a minute with the number of those that were held back. Every loop,
  * request and number would say the same.
  */
-import { Cause, Clock, Effect } from "effect"
+import { Cause, Clock, Effect, LogLevel } from "effect"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { RealTime } from "../time/RealTime.ts"
 
@@ -39,6 +39,50 @@ export const rarely = (
     const { stopwatch } = yield* RealTime
     wordings.set(wording, { since: yield* stopwatch, heldBack: 0 })
     yield* say(before?.heldBack ?? 0)
+  })
+
+/** Lines of one wording in a minute. */
+const mostLines = 20
+
+interface Budget {
+  since: () => number
+  lines: number
+  heldBack: number
+}
+
+const budgets = new WeakMap<Clock.Clock, Map<string, Budget>>()
+
+const isInfoLogged = LogLevel.isEnabled("Info")
+
+/**
+ * Says at `info` what an operator looks for, such as a message that failed: 20 lines of one wording in a
+ * minute, then none, and the next one counts those that were held back (`held_back`). Where `info` is off
+ * it does nothing. Fields are ids, codes and counts, never a text or a phone.
+ */
+export const logThrottled = (
+  wording: string,
+  fields: Readonly<Record<string, string | number | null>>,
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (!(yield* isInfoLogged)) return
+    const clock = yield* Clock.Clock
+    const wordings = budgets.get(clock) ?? new Map<string, Budget>()
+    budgets.set(clock, wordings)
+    let budget = wordings.get(wording)
+    const isOver = budget === undefined || budget.since() >= quietMillis
+    const heldBack = isOver ? (budget?.heldBack ?? 0) : 0
+    if (budget === undefined || isOver) {
+      const { stopwatch } = yield* RealTime
+      budget = { since: yield* stopwatch, lines: 0, heldBack: 0 }
+      wordings.set(wording, budget)
+    }
+    if (budget.lines >= mostLines) {
+      budget.heldBack++
+      return
+    }
+    budget.lines++
+    const held = heldBack === 0 ? {} : { held_back: heldBack }
+    yield* Effect.annotateLogs(Effect.logInfo(wording), { ...fields, ...held })
   })
 
 /** The words of what stands at the bottom of an error. */

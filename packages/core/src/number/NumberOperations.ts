@@ -8,10 +8,12 @@ import type { Failure } from "../error/Refusal.ts"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
 import { DailyQuota } from "../message/Quota.ts"
+import { logThrottled } from "../monitoring/rareLog.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { described } from "../request/Described.ts"
 import { InstantInput, inputDecoder } from "../request/Input.ts"
+import { formatInstant } from "../time/Instant.ts"
 import { sleep } from "../time/RealTime.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { SessionStore } from "../transport/SessionStore.ts"
@@ -131,6 +133,11 @@ export class NumberOperations extends Context.Service<
             return yield* refuse("time_in_past", { field: "until" })
           }
           yield* lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now)
+          yield* logThrottled("number paused", {
+            number: found,
+            reason: "paused",
+            until: until === null ? null : formatInstant(until.millis),
+          })
           // The new pause may end earlier than the one that it replaces.
           yield* wakeUp.wake("lanes")
           return yield* connection(role, workspaceId, found)
@@ -138,6 +145,7 @@ export class NumberOperations extends Context.Service<
         resume: Effect.fn("NumberOperations.resume")(function* (role, workspaceId, id) {
           const { id: found } = (yield* factsOf(role, workspaceId, id)).number
           yield* lanes.resume(found, yield* Clock.currentTimeMillis)
+          yield* logThrottled("number resumed", { number: found })
           yield* wakeUp.wake("lanes")
           return yield* connection(role, workspaceId, found)
         }),

@@ -11,7 +11,7 @@ import { Context, Data, Deferred, Effect, Latch, Layer, Option } from "effect"
 import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { NumberId } from "../Ids.ts"
 import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/counters.ts"
-import { logTrouble } from "../monitoring/rareLog.ts"
+import { logThrottled, logTrouble } from "../monitoring/rareLog.ts"
 import { RealTime, sleep } from "../time/RealTime.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
 import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
@@ -153,6 +153,8 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   /** Shards that it has no more and that are still used, each with the term that it had. */
   const ending = new Map<Shard, number>()
   const watched = new Map<WorkerId, Watched>()
+  /** How many shards the log says that this worker has. */
+  let loggedShards = 0
 
   const isTrusted = () => sinceConfirmed !== null && sinceConfirmed() < trustMillis
 
@@ -184,6 +186,17 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     for (const shard of held.keys()) stop(shard)
     publish()
     return Effect.andThen(countMoves("lost", lost), showHeld)
+  })
+
+  /** Says what this worker has, where that has changed. */
+  const logShare = Effect.fnUntraced(function* (workers: number) {
+    if (held.size === loggedShards) return
+    loggedShards = held.size
+    yield* logThrottled("this worker's share of numbers", {
+      shards: held.size,
+      numbers: numbersHeld(),
+      workers,
+    })
   })
 
   const showHeld = Effect.suspend(() => showNumbersHeld(numbersHeld(), held.size))
@@ -308,6 +321,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     publish()
     yield* countMoves("taken", taken.length)
     yield* showHeld
+    yield* logShare(table.workers.length)
     return taken.length < sharing.take.length ? soonMillis : untilNextLook()
   }).pipe(
     // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the

@@ -6,7 +6,7 @@
 import { Cause, Clock, Deferred, Effect, Random, Redacted, Semaphore } from "effect"
 import type { Scope } from "effect"
 import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { logTrouble } from "../monitoring/rareLog.ts"
+import { logThrottled, logTrouble } from "../monitoring/rareLog.ts"
 import { NumberProxies } from "../number/Proxy.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { changeStatus, closeConnection, reconnectPauseMillis } from "./LiveNumber.ts"
@@ -167,6 +167,9 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
     Effect.catch((error) => logTrouble("keys are trimmed another time", error)),
   )
 
+  const logLost = ({ numberId }: LiveNumber<Open>) =>
+    logThrottled("number lost its connection", { number: numberId })
+
   const connectingOf = (live: LiveNumber<Open>): Connecting<Open> => {
     let leavePlace: Effect.Effect<void> = Effect.void
     return {
@@ -188,7 +191,7 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
         yield* leavePlace
         yield* changeStatus(live, { state: "connected", reason: null })
         yield* Deferred.succeed(live.turn, connection)
-        yield* Effect.logInfo("number connected")
+        yield* logThrottled("number connected", { number: live.numberId })
         yield* Effect.forkScoped(tell(live, { status: "connected", phone, reason: null }))
       }),
       lost: Effect.gen(function* () {
@@ -199,6 +202,7 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
           reason: "connection_lost",
           reconnects: state === "connected" ? reconnects + 1 : reconnects,
         })
+        if (state === "connected") yield* logLost(live)
         if (live.lostAt !== null) return
         const lostAt = yield* Clock.currentTimeMillis
         live.lostAt = lostAt
@@ -272,8 +276,10 @@ export const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnecti
         const now = yield* Clock.currentTimeMillis
         if (state === "connected" && now - since >= steadyMillis) failures = 0
         yield* changeStatus(live, { reconnects: reconnects + 1 })
+        if (state === "connected") yield* logLost(live)
         if (after._tag === "Pause") {
           const { millis, reason } = after
+          yield* logThrottled("number waits to connect", { number: live.numberId, reason, millis })
           yield* changeStatus(live, { state: "waiting", reason })
           yield* tell(live, { status: "disconnected", phone: null, reason })
           yield* Effect.sleep(millis)

@@ -56,8 +56,9 @@ const logNoRoom = ({ number }: ClaimedMessage): Effect.Effect<void> => {
   const line = "the disk has no room for the file of a message; its number rests"
   return rarely(
     line,
-    (heldBack) => Effect.logWarning(line, { number: number.id, heldBack }),
-    Effect.logDebug(line, { number: number.id }),
+    (heldBack) =>
+      Effect.annotateLogs(Effect.logWarning(line), { number: number.id, held_back: heldBack }),
+    Effect.annotateLogs(Effect.logDebug(line), { number: number.id }),
   )
 }
 

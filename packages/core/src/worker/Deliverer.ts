@@ -8,6 +8,7 @@ import { sharedResources } from "../limit/sharedResources.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
 import type { ClaimedDelivery, DeliveryQuery, DeliveryResult } from "../queue/DeliveryQueue.ts"
 import { makeDeliveryCall } from "../webhook/DeliveryCall.ts"
+import { makeEndpointWatch } from "../webhook/EndpointWatch.ts"
 import { endpointLimit } from "../webhook/WebhookEndpoint.ts"
 import { makeLeasedLoop } from "./LeasedWork.ts"
 import type { LeaseQuery } from "./LeasedWork.ts"
@@ -42,6 +43,13 @@ const queryOf = ({ held, limitShared, perWorkspace, ...query }: LeaseQuery): Del
 /** Makes the loop. */
 export const makeDeliverer = Effect.gen(function* () {
   const queue = yield* DeliveryQueue
+  const call = yield* makeDeliveryCall
+  const watch = yield* makeEndpointWatch
+  const perform = (claimed: ClaimedDelivery): Effect.Effect<DeliveryResult> =>
+    Effect.map(call(claimed), (result) => {
+      watch.performed(claimed, result)
+      return result
+    })
   return yield* makeLeasedLoop<ClaimedDelivery, DeliveryResult>({
     work: "deliveries",
     capacity: callbackCalls,
@@ -51,10 +59,11 @@ export const makeDeliverer = Effect.gen(function* () {
     leaseMillis: deliveryLeaseMillis,
     workspaceOf: ({ workspaceId }) => workspaceId,
     claim: (query) => queue.claim(queryOf(query)),
-    perform: yield* makeDeliveryCall,
-    settle: queue.settle,
+    perform,
+    settle: (results) => Effect.tap(queue.settle(results), watch.recorded(results)),
     refill: {
-      settleAndClaim: (results, query) => queue.settleAndClaim(results, queryOf(query)),
+      settleAndClaim: (results, query) =>
+        Effect.tap(queue.settleAndClaim(results, queryOf(query)), watch.recorded(results)),
       isPutOff: ({ nextAttemptAt }) => nextAttemptAt !== null,
     },
   })

@@ -25,7 +25,7 @@ const anAcceptance = (mode: Mode, count: number) =>
   ({ mode, messages: Array.from({ length: count }) }) as unknown as Acceptance
 
 const aChange = (id: number, state: MessageState, mode: Mode = "live") =>
-  ({ message: { id, mode, state } }) as unknown as MessageChange
+  ({ message: { id, mode, state, from: { id: 7 } } }) as unknown as MessageChange
 
 const ended = (id: number, state: MessageState): Settlement => ({
   _tag: "Ended",

@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { heard } from "../Heard.ts"
 import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
 import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { ShardLeases, shardCount } from "../../src/transport/Shards.ts"
@@ -67,6 +68,32 @@ it.effect("a shard that is free and cannot be taken is tried a few times a secon
     assert.isTrue(ownership.owns(idOf(2)))
   }),
 )
+
+it.effect("the log tells a worker's share of numbers when it changes, and only then", () => {
+  const lines: Array<string> = []
+  return heard(
+    lines,
+    Effect.gen(function* () {
+      let others: ReadonlyArray<LiveWorker> = []
+      const leases = Layer.mock(ShardLeases, {
+        join: () => Effect.succeed(me),
+        beat: () => allMine([{ id: me, most: 1000, beat: 1 }, ...others]),
+        give: () => Effect.void,
+        leave: () => Effect.void,
+      })
+      const ownership = yield* Effect.provide(NumberOwnership, [
+        NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
+      ])
+      yield* Effect.forkScoped(ownership.hold)
+      yield* TestClock.adjust("1 minute")
+      const share = "Info this worker's share of numbers"
+      assert.deepStrictEqual(lines, [`${share} shards=${shardCount} numbers=0 workers=1`])
+      others = [{ id: 2 as WorkerId, most: 1000, beat: 1 }]
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(lines[1], `${share} shards=${shardCount / 2} numbers=0 workers=2`)
+    }),
+  )
+})
 
 it.effect("a question about shards that breaks, or is cut off, ends no worker", () =>
   Effect.gen(function* () {

@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Queue } from "effect"
 import { TestClock } from "effect/testing"
+import { heard } from "../Heard.ts"
 import { reconnectPauseMillis } from "../../src/transport/LiveNumber.ts"
 import { aLiveWorld, again, idOf, minute, one, second, settings } from "./aLiveWorld.ts"
 
@@ -60,6 +61,33 @@ it.effect("a far side that stays away is asked less and less often, and told of 
     assert.strictEqual(numbers.status(one)?.state, "connected")
   }),
 )
+
+it.effect("the log tells when a number connects, is lost, and waits as the far side asks", () => {
+  const lines: Array<string> = []
+  return heard(
+    lines,
+    Effect.gen(function* () {
+      const { world } = yield* connected
+      world.away.far = true
+      yield* world.end(one, again)
+      yield* TestClock.adjust("1 minute")
+      world.away.far = false
+      yield* TestClock.adjust("5 minutes")
+      yield* world.end(one, { _tag: "Pause", reason: "restricted", millis: minute })
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(
+        lines.map((line) => line.replace(/^Info | number=1/g, "")),
+        [
+          "number connected",
+          "number lost its connection",
+          "number connected",
+          "number lost its connection",
+          "number waits to connect reason=restricted millis=60000",
+        ],
+      )
+    }),
+  )
+})
 
 it.effect("a connection that stood for a minute begins with the shortest pause again", () =>
   Effect.gen(function* () {

@@ -171,12 +171,20 @@ export const fromConnections = Effect.fnUntraced(function* (
     whole: listsOf(maxConnections),
   })
 
+  // Why no connection came, in the words of the log.
+  const exhausted = `the pool is exhausted: all ${maxConnections} connections were in use for ${acquireMillis} ms`
+  const unanswered = `no connection came from the pool for ${acquireMillis} ms: it is exhausted, or the server does not answer`
+
   // Where the pool cannot be waiting, its cheaper way to lend a connection will do.
   let borrowed = 0
   const borrow = <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) =>
     Effect.suspend(() => {
       borrowed++
-      const waited = within(pool.get, acquireMillis, "waiting for a connection")
+      const waited = within(
+        pool.get,
+        acquireMillis,
+        borrowed > maxConnections ? exhausted : unanswered,
+      )
       const run =
         pool.use !== undefined && borrowed <= maxConnections
           ? pool.use(use)

@@ -1,0 +1,166 @@
+/** What an operator reads at `info`: of messages, numbers and webhook endpoints, never a text or a phone. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, References } from "effect"
+import { TestClock } from "effect/testing"
+import { Egress, NumberOperations, Webhooks } from "../../src/index.ts"
+import type { Caller } from "../../src/index.ts"
+import { Emulator } from "@messaging-service/emulator"
+import { heard } from "../Heard.ts"
+import { behave, send, sendBatch } from "./Operations.ts"
+import { aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
+
+/** Receivers that answer with this status, which a test sets. */
+const answering = () => {
+  const receiver = { status: 500 }
+  const unused = () => Effect.die("not asked for in these tests")
+  const egress = Layer.succeed(Egress, {
+    allows: () => Effect.succeed(true),
+    fetch: unused,
+    post: () => Effect.sync(() => ({ status: receiver.status, headers: {} })),
+  })
+  return { receiver, egress }
+}
+
+const anEndpoint = (caller: Caller) =>
+  Effect.map(
+    Webhooks.use((webhooks) => webhooks.create(caller, { url: "https://example.com/" }, null)),
+    ({ answer }) => answer.id,
+  )
+
+describe("the log", () => {
+  it.effect("names messages that failed, and when the far side's refusals paused a number", () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { key, number } = yield* aSender()
+          yield* behave(number, { send: "fail", error_message: "463" })
+          const messages = yield* sendBatch(key, 6)
+          yield* settled
+          assert.deepStrictEqual(lines, [
+            ...messages
+              .slice(0, 5)
+              .map(
+                ({ id }) => `Info message failed message=${id} number=${number} code=send_failed`,
+              ),
+            `Info number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
+          ])
+        }),
+      ),
+    )
+  })
+
+  it.effect("tells when an operator pauses a number and resumes it", () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { number, workspace } = yield* aSender()
+          const operations = yield* NumberOperations
+          yield* operations.pause("owner", workspace, number, { until: null })
+          yield* operations.resume("owner", workspace, number)
+          assert.deepStrictEqual(lines, [
+            `Info number paused number=${number} reason=paused until=null`,
+            `Info number resumed number=${number}`,
+          ])
+        }),
+      ),
+    )
+  })
+
+  it.effect("holds 20 lines of a wording in a minute, and counts the others", () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { key, number } = yield* aSender()
+          // A refusal that is about the recipient, so that the number goes on.
+          yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [] }))
+          yield* sendBatch(key, 50)
+          yield* settled
+          assert.lengthOf(lines, 20)
+          yield* TestClock.adjust(minute)
+          const later = yield* send(key)
+          yield* settled
+          assert.lengthOf(lines, 21)
+          assert.strictEqual(
+            lines[20],
+            `Info message failed message=${later.id} number=${number} code=recipient_not_found held_back=30`,
+          )
+        }),
+      ),
+    )
+  })
+
+  it.effect("says nothing of all that where `info` is off", () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { key, number } = yield* aSender()
+          yield* behave(number, { send: "fail" })
+          yield* send(key)
+          yield* settled
+        }),
+      ),
+    ).pipe(
+      Effect.provideService(References.MinimumLogLevel, "Warn"),
+      Effect.tap(() => Effect.sync(() => assert.deepStrictEqual(lines, []))),
+    )
+  })
+
+  it.effect("tells when an endpoint begins to fail, and when it recovers, once each", () => {
+    const lines: Array<string> = []
+    const { egress, receiver } = answering()
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          const endpoint = yield* anEndpoint(key)
+          yield* send(key)
+          yield* send(key)
+          yield* pass(hour)
+          const fails = `Info webhook endpoint fails endpoint=${endpoint} error=http_status status=500`
+          assert.deepStrictEqual(lines, [fails])
+          receiver.status = 200
+          yield* pass(24 * hour)
+          yield* send(key)
+          yield* settled
+          const recovered = `Info webhook endpoint recovered endpoint=${endpoint}`
+          assert.deepStrictEqual(lines, [fails, recovered])
+        }),
+        { egress },
+      ),
+    )
+  })
+
+  it.effect("tells when an endpoint has stopped, and not before it has", () => {
+    const lines: Array<string> = []
+    const { egress } = answering()
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          const endpoint = yield* anEndpoint(key)
+          yield* send(key)
+          // An event is out of attempts after a day, and an endpoint stops after five days of silence.
+          for (let hours = 0; hours < 30; hours++) yield* pass(hour)
+          assert.lengthOf(lines, 1)
+          for (let hours = 0; hours < 100; hours++) yield* pass(hour)
+          yield* send(key)
+          for (let hours = 0; hours < 30; hours++) yield* pass(hour)
+          assert.deepStrictEqual(lines.slice(1), [
+            `Info webhook endpoint stopped endpoint=${endpoint} reason=delivery_failures`,
+          ])
+        }),
+        { egress },
+      ),
+    )
+  })
+})
