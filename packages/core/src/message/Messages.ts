@@ -19,7 +19,7 @@ import { makeCursors } from "../request/Page.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import type { CursorPage } from "../request/Page.ts"
-import { sleep } from "../time/RealTime.ts"
+import { RealTime, sleep } from "../time/RealTime.ts"
 import { makeAcceptor } from "./Acceptor.ts"
 import { parseListRequest } from "./ListRequest.ts"
 import type { ListMessages } from "./ListRequest.ts"
@@ -42,6 +42,10 @@ const attempts = 5
  */
 const cancelWaitMillis = 5000
 const cancelPollMillis = 25
+
+/** What a look-up finds, or null when it takes longer than that in real time. */
+const within = <A, E>(look: Effect.Effect<A, E>, millis: number): Effect.Effect<A | null, E> =>
+  Effect.raceFirst(look, Effect.as(sleep(millis), null))
 
 /** Every message of that mode. */
 const anyOf = (workspaceId: WorkspaceId, mode: CallerScope["mode"]): CallerScope => ({
@@ -204,14 +208,19 @@ export class Messages extends Context.Service<
       const cancel = Effect.fnUntraced(function* (
         look: Effect.Effect<FoundMessage, Failure>,
       ): Effect.fn.Return<Message, Failure> {
-        let waitLeft = cancelWaitMillis
+        const elapsedMillis = yield* (yield* RealTime).stopwatch
+        const leftMillis = () => Math.max(0, cancelWaitMillis - elapsedMillis())
+        let found = yield* look
         while (true) {
-          const { message, inFlight } = yield* look
+          const { inFlight, message } = found
           const now = yield* Clock.currentTimeMillis
           if (inFlight && message.state === "waiting") {
-            if (waitLeft <= 0) return yield* stillSending(message, now)
-            yield* sleep(cancelPollMillis)
-            waitLeft -= cancelPollMillis
+            yield* sleep(Math.min(cancelPollMillis, leftMillis()))
+            const isTimeUp = leftMillis() === 0
+            // A look-up that takes longer says nothing in time.
+            const next = isTimeUp ? null : yield* within(look, leftMillis())
+            if (next === null) return yield* stillSending(message, now)
+            found = next
             continue
           }
           // What is past its `expires_at` has expired, whether or not the sweep came by yet.
@@ -220,7 +229,10 @@ export class Messages extends Context.Service<
           const change = endMessage(yield* marked(message), { trigger }, eventId(ids), now, link)
           if (change === undefined) return yield* notCancellable(message, now)
           const ended = yield* store.end([change])
-          if (!ended.has(message.id)) continue
+          if (!ended.has(message.id)) {
+            found = yield* look
+            continue
+          }
           // Its number's limits may have held back this message, and not the one behind it.
           if (message.dueAt <= now) yield* wakeUp.wake("lanes")
           return over ? yield* notCancellable(change.message, now) : change.message

@@ -35,6 +35,7 @@ import {
   settled,
   startWorker,
 } from "./Service.ts"
+import { storeWithin } from "./Watched.ts"
 
 /** Cancels while time goes on: the answer, and how long it took. */
 const cancelAndWait = (caller: Caller, message: MessageJson, waits: number) =>
@@ -230,6 +231,52 @@ describe("DELETE of a message in the hands of the transport", () => {
         assert.deepStrictEqual(yield* events(message), ["message.sent"])
       }),
     ),
+  )
+})
+
+describe("DELETE of a message in the hands of the transport, while the store is slow", () => {
+  /** A store in which a look-up takes that long; null: the first answers, those after it never do. */
+  const slowStore = (millis: number | null) => {
+    const slow = { is: false, looks: 0 }
+    const store = storeWithin((operation, effect) =>
+      Effect.suspend(() => {
+        if (operation !== "MessageStore.get" || !slow.is) return effect
+        slow.looks++
+        if (millis !== null) return Effect.delay(effect, millis)
+        return slow.looks === 1 ? effect : Effect.never
+      }),
+    )
+    return { slow, store }
+  }
+
+  const took = (millis: number | null) => {
+    const { slow, store } = slowStore(millis)
+    return inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        yield* behave(number, { latency_ms: 30 * second })
+        const message = yield* send(key)
+        yield* settled
+        slow.is = true
+        const cancelled = yield* cancelAndWait(key, message, minute)
+        slow.is = false
+        assert.strictEqual(cancelled.result._tag, "Failure")
+        if (cancelled.result._tag === "Failure" && cancelled.result.failure._tag === "Refusal") {
+          const { details } = cancelled.result.failure
+          assert.deepStrictEqual(details, { status: "queued", sending: true })
+        }
+        return cancelled.took
+      }),
+      { store },
+    )
+  }
+
+  it.effect("waits 5 s by the clock, the look-ups included", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* took(200), 5 * second)
+      assert.strictEqual(yield* took(3 * second), 5 * second)
+      assert.strictEqual(yield* took(null), 5 * second)
+    }),
   )
 })
 
