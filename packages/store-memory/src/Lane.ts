@@ -41,7 +41,7 @@ import type {
 import { Sorted, turningPoint } from "./collections.ts"
 import { call, fanOut } from "./deliveryQueue.ts"
 import { announce } from "./serviceStores.ts"
-import { byDue, placeInAgenda } from "./tables.ts"
+import { addDueTest, byDue, deleteDueTest, placeInAgenda } from "./tables.ts"
 import type { Lane, MessageRow, WorkspaceRow, Tables } from "./tables.ts"
 
 export const openLane = (
@@ -245,14 +245,14 @@ export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => 
 const offer = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.add(row)
   if (row.lane.removed) tables.stranded.add(row)
-  else if (row.message.mode === "test" && !isDisabled(row.lane)) tables.dueTest.add(row)
+  else if (row.message.mode === "test" && !isDisabled(row.lane)) addDueTest(tables, row)
 }
 
 /** The message no longer waits, or is being sent. */
 const withdraw = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.delete(row)
   tables.stranded.delete(row)
-  if (row.message.mode === "test") tables.dueTest.delete(row)
+  if (row.message.mode === "test") deleteDueTest(tables, row)
 }
 
 /** Hands a message out under a new lease. */

@@ -89,11 +89,16 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
   expired: (now, limit) =>
     firstOf(tables.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
 
-  dueTest: (now, limit) =>
-    firstOf(tables.dueTest, limit, (message) => {
-      if (message.dueAt > now) return "stop"
-      return hasExpired(message, now) ? "skip" : "take"
-    }),
+  dueTest: (now, limit, perWorkspace) =>
+    [...tables.dueTestOf.values()]
+      .flatMap((own) =>
+        firstOf(own, Math.min(limit, perWorkspace), (message) => {
+          if (message.dueAt > now) return "stop"
+          return hasExpired(message, now) ? "skip" : "take"
+        }),
+      )
+      .toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+      .slice(0, limit),
 
   stranded: (limit) => firstOf(tables.stranded, limit, () => "take"),
 

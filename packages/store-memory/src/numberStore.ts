@@ -19,11 +19,10 @@ import { turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import type { Tables } from "./tables.ts"
 
-/** How many of ascending times are in the window that ends at `now`. */
+/** How many of ascending times are in the window that ends at `now`; those before it are not walked over. */
 const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: number): number => {
-  const end = turningPoint(times, (time) => time <= now)
-  const start = turningPoint(times, (time) => time <= now && !isInWindow(time, now, windowMillis))
-  return end - start
+  const start = turningPoint(times, (time) => !isInWindow(time, Math.max(time, now), windowMillis))
+  return times.slice(start).filter((time) => isInWindow(time, now, windowMillis)).length
 }
 
 export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> => ({

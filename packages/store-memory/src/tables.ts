@@ -344,6 +344,8 @@ export class Tables {
   readonly expiring = new Sorted(byExpiry)
   /** Waiting test messages of numbers that are not removed, by due time. */
   readonly dueTest = new Sorted(byDue)
+  /** The same, of each workspace that has any. */
+  readonly dueTestOf = new Map<WorkspaceId, Sorted<MessageRow>>()
   /** Waiting and not in flight, of removed numbers. */
   readonly stranded = new Set<MessageRow>()
   /** Oldest claim first. */
@@ -392,6 +394,23 @@ export class Tables {
     this.lastAttemptId = movedOn(this.lastAttemptId)
     this.lastRunId = movedOn(this.lastRunId)
   }
+}
+
+/** Puts a test message among those that wait to fall due. */
+export const addDueTest = (tables: Tables, row: MessageRow): void => {
+  const { workspaceId } = row.message
+  const own = tables.dueTestOf.get(workspaceId) ?? new Sorted(byDue)
+  tables.dueTestOf.set(workspaceId, own)
+  own.add(row)
+  tables.dueTest.add(row)
+}
+
+export const deleteDueTest = (tables: Tables, row: MessageRow): void => {
+  const { workspaceId } = row.message
+  const own = tables.dueTestOf.get(workspaceId)
+  own?.delete(row)
+  if (own?.size === 0) tables.dueTestOf.delete(workspaceId)
+  tables.dueTest.delete(row)
 }
 
 /** Deliveries were queued by a step that ends before any other begins. */

@@ -5,7 +5,7 @@
  * are counted that PostgreSQL itself says it read for each statement, those inside functions too.
  */
 import { assert, layer } from "@effect/vitest"
-import { MediaStore } from "@messaging-service/core/ports"
+import { MediaStore, MessageStore } from "@messaging-service/core/ports"
 import type { WorkspaceId } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
@@ -149,6 +149,48 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
           )
         }
         for (const plan of plans) {
+          assertLookedUp(plan.Plan, textOf(plan))
+          assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
+        }
+      }).pipe(Effect.provide(stores))
+    }),
+  )
+
+  it.effect("of test messages of one workspace is not read to find those of another", () =>
+    Effect.gen(function* () {
+      const database = yield* aBareDatabase
+      yield* Effect.provide(delivering.aStageWithKey(), yield* aProcess(database))
+      const door = yield* aDoor(database)
+      yield* door.query("past", messages)
+      yield* door.query("analysed", "vacuum analyze")
+      const { plansOf, pool } = yield* anExplainingPool(database)
+      const stores = yield* Layer.build(layerForTests({ pool }))
+
+      yield* Effect.gen(function* () {
+        const flood = yield* delivering.aStageWithKey()
+        const quiet = yield* delivering.aStageWithKey()
+        const store = yield* MessageStore
+        const due = Effect.map(store.dueTest(noon, 10, 5), (found) =>
+          found.map(({ workspaceId }) => workspaceId),
+        )
+        const mode = "test"
+        assert.deepStrictEqual(yield* due, [])
+        for (let times = 0; times < 5; times++) {
+          yield* accepted(flood.number, { count: waiting, mode })
+        }
+        yield* accepted(quiet.number, { count: 1, mode })
+
+        const plans = yield* plansOf(
+          Effect.map(due, (found) =>
+            assert.deepStrictEqual(found, [
+              ...Array.from({ length: 5 }, () => flood.workspace.id),
+              quiet.workspace.id,
+            ]),
+          ),
+        )
+        const read = plans.filter((plan) => textOf(plan).includes("with recursive owner"))
+        assert.lengthOf(read, 1)
+        for (const plan of read) {
           assertLookedUp(plan.Plan, textOf(plan))
           assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
         }

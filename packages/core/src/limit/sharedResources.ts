@@ -78,6 +78,18 @@ export const sharedResources = table({
    * and transports included.
    */
   lanes: { whole: 512, share: { of: "workspace", most: 128 } },
+  /**
+   * Test messages that one commit of a worker ends. No transport slows them down, so a workspace that
+   * floods would fill every commit.
+   */
+  testMessages: { whole: 500, share: { of: "workspace", most: 125 } },
+  /**
+   * Sends of test keys that are being written: as many as one statement of the database takes. The quota
+   * does not count them, so nothing else bounds how many of one workspace lie before those of others.
+   */
+  testSends: { whole: 64, share: { of: "workspace", most: 16 } },
+  /** The same of batches, which write up to 1,000 messages each. */
+  testBatches: { whole: 4, share: { of: "workspace", most: 1 } },
   /** Calls of a transport that ask which phones are registered, of 50 phones each. */
   numberChecks: { whole: 64, share: { of: "workspace", most: 16 } },
   /**

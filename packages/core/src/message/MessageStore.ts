@@ -156,9 +156,14 @@ export class MessageStore extends Context.Service<
     expired(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /**
      * Waiting test messages that are due and not expired, of workspaces that are not disabled; in the
-     * order in which they fell due.
+     * order in which they fell due. At most `perWorkspace` of each workspace, so that what waits of one
+     * keeps back none of another.
      */
-    dueTest(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+    dueTest(
+      now: number,
+      limit: number,
+      perWorkspace: number,
+    ): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /** Waiting, not in flight, whose number was removed or workspace deleted; live and test. */
     stranded(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /**

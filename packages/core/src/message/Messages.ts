@@ -11,6 +11,8 @@ import { Ids, eventId } from "../Ids.ts"
 import type { MessageId, WorkspaceId } from "../Ids.ts"
 import { claimantOf, permit, scopeOf } from "../key/Caller.ts"
 import type { Caller, CallerScope, Permitted } from "../key/Caller.ts"
+import { makePlaces } from "../limit/Places.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { MediaStore } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { markMissingFiles } from "../media/missingFiles.ts"
@@ -169,14 +171,41 @@ export class Messages extends Context.Service<
           })
         })
 
+      const testSends = makePlaces<WorkspaceId>(sharedResources.testSends)
+      const testBatches = makePlaces<WorkspaceId>(sharedResources.testBatches)
+
+      /**
+       * A send of a test key waits for its workspace's turn. One of the program's own does not: it may be
+       * part of an open transaction, which others would then wait for while it waits for them.
+       */
+      const inTurn = (
+        { key, mode, workspaceId }: Permitted,
+        request: SendRequest,
+        work: Effect.Effect<Sent, Failure>,
+      ): Effect.Effect<Sent, Failure> => {
+        if (mode === "live" || key === null) return work
+        const places = request.batch ? testBatches : testSends
+        return Effect.scoped(Effect.andThen(places.take(workspaceId), work))
+      }
+
       const send = (
         caller: Permitted,
         parsedRequest: Result.Result<SendRequest, Refusal>,
         requested: IdempotencyKey | null,
         terms: SendTerms,
       ): Effect.Effect<Sent, Failure> =>
+        Effect.flatMap(Effect.fromResult(parsedRequest), (parsed) => {
+          const request = underTerms(parsed, terms)
+          return inTurn(caller, request, commit(caller, request, requested, terms))
+        })
+
+      const commit = (
+        caller: Permitted,
+        request: SendRequest,
+        requested: IdempotencyKey | null,
+        terms: SendTerms,
+      ): Effect.Effect<Sent, Failure> =>
         Effect.gen(function* () {
-          const request = underTerms(yield* Effect.fromResult(parsedRequest), terms)
           if (requested === null) return yield* accept(caller, request, null, terms)
           const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
           // A refused request leaves its key free for a corrected one.

@@ -3,7 +3,9 @@
  * and those of test keys, which reach no transport (contract: Test mode).
  */
 import { Clock, Effect } from "effect"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids, eventId } from "../Ids.ts"
+import { sharedResources } from "../limit/sharedResources.ts"
 import { MediaStore } from "../media/Media.ts"
 import { MediaLinks } from "../media/MediaLinks.ts"
 import { markMissingFiles } from "../media/missingFiles.ts"
@@ -17,13 +19,18 @@ import type { Work } from "../queue/WorkStatus.ts"
 import { targetOf } from "../recipient/Recipient.ts"
 import { runLoop } from "./Loop.ts"
 
-/** Messages that one commit ends at most. */
+/** Expired messages that one commit ends at most. */
 const batch = 500
+
+const { testMessages } = sharedResources
 
 /** `runOnce` ends one batch, and returns how many. */
 const makeEndingLoop = (
   work: Work,
-  due: "expired" | "dueTest",
+  due: (
+    store: typeof MessageStore.Service,
+    now: number,
+  ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>,
   endingOf: (message: Message) => Ending,
 ) =>
   Effect.gen(function* () {
@@ -35,7 +42,7 @@ const makeEndingLoop = (
     const context = yield* Effect.context<WakeUp | WorkStatus>()
     const runOnce = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const messages = yield* markMissing(yield* store[due](now, batch))
+      const messages = yield* markMissing(yield* due(store, now))
       const changes = messages.flatMap(
         (message) => endMessage(message, endingOf(message), eventId(ids), now, link) ?? [],
       )
@@ -50,7 +57,11 @@ const makeEndingLoop = (
   })
 
 /** Makes the expiry sweep. */
-export const makeExpirer = makeEndingLoop("expiry", "expired", () => ({ trigger: "expire" }))
+export const makeExpirer = makeEndingLoop(
+  "expiry",
+  (store, now) => store.expired(now, batch),
+  () => ({ trigger: "expire" }),
+)
 
 /** The phones to which test messages fail, and how. */
 const failingTestPhones: Readonly<Record<string, MessageError>> = {
@@ -72,4 +83,8 @@ const testEnding = (message: Pick<Message, "to">): Ending => {
  * Makes the loop in which test messages become `sent` at once or when due, but for the phones that
  * always fail.
  */
-export const makeTestModeSender = makeEndingLoop("test_messages", "dueTest", testEnding)
+export const makeTestModeSender = makeEndingLoop(
+  "test_messages",
+  (store, now) => store.dueTest(now, testMessages.whole, testMessages.share.most),
+  testEnding,
+)

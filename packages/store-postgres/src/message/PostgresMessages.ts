@@ -6,7 +6,7 @@ import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
 import { given, joinable, statement } from "../database/Statement.ts"
-import { hasExpired, inHands, isInHands, isStopped, notExpired } from "../queue/lane.ts"
+import { hasExpired, inHands, isInHands, isStopped, notExpired, stillWaits } from "../queue/lane.ts"
 import { releaseClaim } from "../PostgresIdempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { accept } from "./acceptMessages.ts"
@@ -44,15 +44,50 @@ where m.state = 'waiting'
 order by m.expires_at
 limit $limit`
 
-// Index messages_test_due.
-const dueTestMessages = statement("message.dueTest", given({ now: instant, limit: integer }))`
+/**
+ * Index messages_test_due_of_workspace, in its words: from one workspace with waiting test messages to the
+ * next, and of each the first that are due. What one of them has beyond its share is not read.
+ */
+const dueTestMessages = statement(
+  "message.dueTest",
+  given({ now: instant, limit: integer, perWorkspace: integer }),
+)`
+with recursive owner (id) as (
+  (
+    select m.workspace_id
+    from messages m
+    where ${stillWaits("m")}
+      and m.mode = 'test'
+    order by m.workspace_id
+    limit 1
+  )
+  union all
+  select (
+    select m.workspace_id
+    from messages m
+    where ${stillWaits("m")}
+      and m.mode = 'test'
+      and m.workspace_id > owner.id
+    order by m.workspace_id
+    limit 1
+  )
+  from owner
+  where owner.id is not null
+)
 select ${messageColumns("m")}
-from messages m
-where m.state = 'waiting'
-  and m.mode = 'test'
-  and m.due_at <= $now
-  and ${notExpired("m", "$now")}
-  and not ${isStopped("m")}
+from owner
+cross join lateral (
+  select *
+  from messages m
+  where ${stillWaits("m")}
+    and m.mode = 'test'
+    and m.workspace_id = owner.id
+    and m.due_at <= $now
+    and ${notExpired("m", "$now")}
+    and not ${isStopped("m")}
+  order by m.due_at, m.id
+  limit least($perWorkspace::integer, $limit::integer)
+) m
 order by m.due_at, m.id
 limit $limit`
 
@@ -139,7 +174,8 @@ export const messageStore = Effect.fnUntraced(function* (
     list: listMessages(database),
     end: end(database, queued),
     expired: (now, limit) => expiredMessages.all(database, { now, limit }, toMessage),
-    dueTest: (now, limit) => dueTestMessages.all(database, { now, limit }, toMessage),
+    dueTest: (now, limit, perWorkspace) =>
+      dueTestMessages.all(database, { now, limit, perWorkspace }, toMessage),
     stranded: (limit) => strandedMessages.all(database, { limit }, toMessage),
     byTransportId: (numberId, transportId) =>
       getByTransportId.first(database, { numberId, transportId }, toMessage),

@@ -56,6 +56,7 @@ import { arrivals } from "./0025_arrivals.ts"
 import { disabledWorkspaces } from "./0027_disabled_workspaces.ts"
 import { noRoom } from "./0028_no_room.ts"
 import { eventsById } from "./0029_events_by_id.ts"
+import { testMessagesOfWorkspace } from "./0032_test_messages_of_workspace.ts"
 import { epochs } from "./0033_epochs.ts"
 import { retention } from "./0035_retention.ts"
 import { erasure } from "./0036_erasure.ts"
@@ -91,6 +92,7 @@ export const migrations: ReadonlyArray<Migration> = [
   disabledWorkspaces,
   noRoom,
   eventsById,
+  testMessagesOfWorkspace,
   epochs,
   retention,
   erasure,

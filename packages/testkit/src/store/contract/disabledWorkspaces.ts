@@ -55,7 +55,7 @@ const enable = setDisabled(false)
 
 const dueTestOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
-    MessageStore.use((store) => store.dueTest(now, 100_000)),
+    MessageStore.use((store) => store.dueTest(now, 100_000, 100_000)),
     (messages) =>
       messages.filter((message) => message.workspaceId === workspaceId).map(({ id }) => id),
   )

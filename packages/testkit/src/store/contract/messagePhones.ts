@@ -104,7 +104,7 @@ export const messagePhones: Topic = (it) => {
         "15550000001",
         "15550000001",
       ])
-      assert.deepStrictEqual(mine(yield* store.dueTest(era, 1)), ["15550000001"])
+      assert.deepStrictEqual(mine(yield* store.dueTest(era, 1, 1)), ["15550000001"])
       assert.deepStrictEqual(mine(yield* store.expired(era + minute, 1)), ["15550000001"])
       yield* end(cancelled(test))
       yield* NumberStore.use((numbers) => numbers.remove(number.workspaceId, number.id, era))

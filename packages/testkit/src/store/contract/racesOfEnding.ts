@@ -72,7 +72,7 @@ export const endingRaces: Topic = (it, options) => {
       const sweep = Effect.gen(function* () {
         for (;;) {
           const over = yield* store.expired(now, 7)
-          const test = yield* store.dueTest(now, 5)
+          const test = yield* store.dueTest(now, 5, 5)
           if (over.length + test.length === 0) return
           yield* Effect.yieldNow
           yield* end(

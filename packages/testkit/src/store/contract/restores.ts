@@ -78,7 +78,7 @@ const expiredOf = (workspace: Workspace, now: number) =>
 
 const dueTestOf = (workspace: Workspace) =>
   Effect.map(
-    MessageStore.use((store) => store.dueTest(noon, 100_000)),
+    MessageStore.use((store) => store.dueTest(noon, 100_000, 100_000)),
     ofWorkspace(workspace),
   )
 

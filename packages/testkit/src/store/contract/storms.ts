@@ -133,7 +133,7 @@ const sweep = (storm: Storm) =>
     const mine = (messages: ReadonlyArray<Message>) =>
       messages.filter((message) => message.workspaceId === storm.workspaceId)
     const over = mine(yield* store.expired(now, 20))
-    const due = mine(yield* store.dueTest(now, 20))
+    const due = mine(yield* store.dueTest(now, 20, 20))
     const stranded = mine(yield* store.stranded(100_000))
     yield* Effect.yieldNow
     return yield* stop(storm, [

@@ -1,15 +1,15 @@
 /** `MessageStore.dueTest`: test messages, which no transport sees. */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore } from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import type { Message, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { cancelled, change, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../Records.ts"
+import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
 const dueOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
-    MessageStore.use((store) => store.dueTest(now, 100_000)),
+    MessageStore.use((store) => store.dueTest(now, 100_000, 100_000)),
     (messages) => messages.filter((message) => message.workspaceId === workspaceId),
   )
 
@@ -52,6 +52,30 @@ export const testMessages: Topic = (it) => {
     }),
   )
 
+  it.effect("of each workspace no more than its share, whatever waits of it", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const era = anEra()
+      const flood = yield* aStage({ createdAt: era })
+      const second = yield* aNumber(flood.workspace.id)
+      const quiet = yield* aStage({ createdAt: era })
+      const mode = "test"
+      const flooding: Array<Message> = []
+      for (const number of [flood.number, second, flood.number]) {
+        flooding.push(...(yield* accepted(number, { now: era, mode, count: 20 })))
+      }
+      const later = yield* accepted(quiet.number, { now: era + minute, mode, count: 3 })
+      const ids = (messages: ReadonlyArray<Message>) => messages.map(({ id }) => id)
+      const due = (limit: number, perWorkspace: number) =>
+        Effect.map(store.dueTest(era + hour, limit, perWorkspace), ids)
+      assert.deepStrictEqual(yield* due(20, 5), ids([...flooding.slice(0, 5), ...later]))
+      assert.deepStrictEqual(yield* due(6, 5), ids([...flooding.slice(0, 5), ...later.slice(0, 1)]))
+      assert.deepStrictEqual(yield* due(4, 5), ids(flooding.slice(0, 4)))
+      yield* end(...[...flooding, ...later].map((message) => cancelled(message, era)))
+      assert.deepStrictEqual(yield* due(20, 5), [])
+    }),
+  )
+
   it.effect("no more than asked for", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
@@ -61,7 +85,7 @@ export const testMessages: Topic = (it) => {
       const first = yield* aMessage(number, options)
       const second = yield* aMessage(number, options)
       const third = yield* aMessage(number, options)
-      assert.deepStrictEqual(yield* store.dueTest(era + hour, 2), [first, second])
+      assert.deepStrictEqual(yield* store.dueTest(era + hour, 2, 2), [first, second])
       yield* end(...[first, second, third].map((message) => cancelled(message, era)))
     }),
   )

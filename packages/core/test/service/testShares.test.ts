@@ -1,0 +1,122 @@
+/**
+ * A workspace that floods with test keys: of what the store accepts and ends at once it has its share, and
+ * others go on beside it.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { Effect, Fiber, Latch, Layer } from "effect"
+import { makeTestModeSender } from "../../src/index.ts"
+import { MessageStore, sharedResources } from "../../src/ports.ts"
+import type { Acceptance, WorkspaceId } from "../../src/ports.ts"
+import { send, sendBatch, statuses } from "./Operations.ts"
+import { aKey, aSender, inAService } from "./Service.ts"
+
+const range = (length: number) => Array.from({ length }, (_, index) => index)
+
+const atOnce = { concurrency: "unbounded" } as const
+
+/** Long enough for everything that waits for no gate. */
+const comeToRest = Effect.forEach(range(2000), () => Effect.yieldNow, { discard: true })
+
+/** A store in memory that writes acceptances once its gate is open, and tells which wait there. */
+const aGatedStore = () => {
+  const gate = Latch.makeUnsafe(false)
+  const writing = new Set<Acceptance>()
+  const store = Layer.effect(
+    MessageStore,
+    Effect.map(MessageStore, (real) =>
+      MessageStore.of({
+        ...real,
+        accept: (acceptance) =>
+          Effect.gen(function* () {
+            writing.add(acceptance)
+            yield* gate.await
+            writing.delete(acceptance)
+            return yield* real.accept(acceptance)
+          }),
+      }),
+    ),
+  ).pipe(Layer.provideMerge(layerStore))
+  const writingOf = (workspaceId: WorkspaceId) => {
+    const own = [...writing].filter((acceptance) => acceptance.workspaceId === workspaceId)
+    const batches = own.filter(({ messages }) => messages.length > 1).length
+    return { batches, sends: own.length - batches }
+  }
+  return { gate, store, writingOf }
+}
+
+describe("a workspace with six test keys that floods", () => {
+  it.effect("has its share of what is being accepted, and others do not wait behind it", () => {
+    const { gate, store, writingOf } = aGatedStore()
+    return inAService(
+      Effect.gen(function* () {
+        const flood = yield* aSender()
+        const keys = yield* Effect.forEach(range(6), () => aKey(flood.workspace, { mode: "test" }))
+        const quiet = yield* aSender()
+        const quietTest = yield* aKey(quiet.workspace, { mode: "test" })
+        const flooding = yield* Effect.forkChild(
+          Effect.forEach(
+            range(60),
+            (index) => {
+              const key = keys[index % 6]!
+              return Effect.all([sendBatch(key, 50), send(key), send(key)], atOnce)
+            },
+            atOnce,
+          ),
+        )
+        yield* comeToRest
+        const share = {
+          batches: sharedResources.testBatches.share.most,
+          sends: sharedResources.testSends.share.most,
+        }
+        assert.deepStrictEqual(writingOf(flood.workspace), share)
+
+        const others = yield* Effect.forkChild(
+          Effect.all(
+            [
+              ...range(40).map(() => send(quiet.key)),
+              send(quietTest),
+              sendBatch(quietTest, 2),
+              send(flood.key),
+            ],
+            atOnce,
+          ),
+        )
+        yield* comeToRest
+        // Those of other workspaces are there at once; so are live ones of the same.
+        assert.deepStrictEqual(writingOf(quiet.workspace), { batches: 1, sends: 41 })
+        assert.deepStrictEqual(writingOf(flood.workspace), { ...share, sends: share.sends + 1 })
+
+        yield* gate.open
+        yield* Fiber.join(others)
+        const all = yield* Fiber.join(flooding)
+        assert.lengthOf(all, 60)
+      }),
+      { store, worker: false },
+    )
+  })
+
+  it.effect("has its share of each commit that ends test messages", () =>
+    inAService(
+      Effect.gen(function* () {
+        const flood = yield* aSender()
+        const keys = yield* Effect.forEach(range(6), () => aKey(flood.workspace, { mode: "test" }))
+        const flooding = yield* Effect.forEach(keys, (key) => sendBatch(key, 200))
+        const quiet = yield* aSender()
+        const quietKey = yield* aKey(quiet.workspace, { mode: "test" })
+        const others = yield* Effect.forEach(range(3), () => send(quietKey))
+        const { runOnce } = yield* makeTestModeSender
+        const { share } = sharedResources.testMessages
+
+        assert.strictEqual(yield* runOnce, share.most + others.length)
+        assert.deepStrictEqual(yield* statuses(quietKey, others), ["sent", "sent", "sent"])
+        const sentOf = (all: ReadonlyArray<string>) => all.filter((one) => one === "sent").length
+        assert.strictEqual(sentOf(yield* statuses(keys[0]!, flooding.flat())), share.most)
+        let rounds = 1
+        while ((yield* runOnce) > 0) rounds++
+        assert.strictEqual(rounds, Math.ceil((6 * 200) / share.most))
+      }),
+      { worker: false },
+    ),
+  )
+})
