@@ -93,6 +93,26 @@ describe("compose.yaml", () => {
     }),
   )
 
+  it.effect(
+    "serves metrics on the port of the page about monitoring, and publishes them nowhere",
+    () =>
+      Effect.gen(function* () {
+        const [, port] = /^`METRICS_PORT=(\d+)`/m.exec(yield* read("docs/monitoring.md")) ?? []
+        for (const service of ["server", "worker"]) {
+          assert.strictEqual((yield* environmentOf(service))["METRICS_PORT"], port)
+        }
+        assert.notMatch(yield* read("compose.yaml"), new RegExp(`- "[^"]*${port}`))
+        assert.include(yield* read("docs/live.md"), `Metrics are on port ${port} `)
+      }),
+  )
+
+  it.effect("gives the operator's token to the server alone", () =>
+    Effect.gen(function* () {
+      assert.include(Object.keys(yield* environmentOf("server")), "OPERATOR_TOKEN")
+      assert.notInclude(Object.keys(yield* environmentOf("worker")), "OPERATOR_TOKEN")
+    }),
+  )
+
   it.effect("runs programs that the bundles are made of", () =>
     Effect.gen(function* () {
       const config = yield* read("rolldown.config.ts")
