@@ -182,7 +182,12 @@ export { changedPacing } from "./number/Pacing.ts"
 export type { Pacing } from "./number/Pacing.ts"
 export { QrImages } from "./number/QrLinks.ts"
 export { NumberStore } from "./number/NumberStore.ts"
-export type { NumberChange, NumberSettings, SealedProxy } from "./number/NumberStore.ts"
+export type {
+  NumberChange,
+  NumberInsertion,
+  NumberSettings,
+  SealedProxy,
+} from "./number/NumberStore.ts"
 export { NumberProxies } from "./number/Proxy.ts"
 export {
   connectionReasons,

@@ -60,6 +60,7 @@ const codes: Readonly<Record<string, number>> = {
   webhook_limit_reached: 403,
   invalid_webhook_url: 422,
   webhook_not_found: 404,
+  number_exists: 409,
   webhook_stopped: 409,
   event_not_found: 404,
   missing_operator_token: 401,

@@ -47,6 +47,7 @@ export type ErrorCode =
   | "plan_required"
   | "number_limit_reached"
   | "already_connected"
+  | "number_exists"
   | "connect_in_progress"
   | "invalid_cron"
   | "invalid_timezone"

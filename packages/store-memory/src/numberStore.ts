@@ -1,5 +1,10 @@
 /** `NumberStore` in memory. */
-import { changedPacing, isInWindow, phoneWithStatus } from "@messaging-service/core/ports"
+import {
+  changedPacing,
+  isInWindow,
+  isSameNumber,
+  phoneWithStatus,
+} from "@messaging-service/core/ports"
 import type { NumberStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
@@ -32,6 +37,16 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
     const lane = openLane(tables, owner, number, pacing)
     owner.lanes.push(lane)
     return lane.number
+  },
+
+  insertNew: (number, pacing) => {
+    const owner = tables.workspaces.get(number.workspaceId)
+    if (owner === undefined) return Effect.die(new Error("a number needs a workspace"))
+    const same = owner.lanes.find((lane) => !lane.removed && isSameNumber(lane.number, number))
+    if (same !== undefined) return { _tag: "Exists", id: same.number.id }
+    const lane = openLane(tables, owner, number, pacing)
+    owner.lanes.push(lane)
+    return { _tag: "Inserted", number: lane.number }
   },
 
   get: (workspaceId, id) => laneIn(tables, workspaceId, id)?.number ?? null,

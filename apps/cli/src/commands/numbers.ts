@@ -109,7 +109,10 @@ export const numberCommands = [
       platform: maybe(choice(["whatsapp", "telegram"], "whatsapp when left out.")),
       label: maybe(text("LABEL", "A name for people.")),
       status: maybe(
-        choice(["connected", "disconnected"], "Live numbers begin disconnected; connected."),
+        choice(
+          ["connected", "disconnected"],
+          "connected when left out; live numbers begin disconnected.",
+        ),
       ),
     },
     run: async (

@@ -30,6 +30,12 @@ export interface NumberChange extends Partial<Pick<NumberSettings, "proxy">> {
   readonly pacing?: Partial<Pacing>
 }
 
+/** What became of a number that was to be made unless it is there. */
+export type NumberInsertion =
+  | { readonly _tag: "Inserted"; readonly number: SendingNumber }
+  /** The oldest that is the same. */
+  | { readonly _tag: "Exists"; readonly id: NumberId }
+
 /** Each number has one lane, made and removed with it. */
 export class NumberStore extends Context.Service<
   NumberStore,
@@ -38,6 +44,14 @@ export class NumberStore extends Context.Service<
       number: Omit<SendingNumber, "id">,
       pacing?: Pacing | null,
     ): Effect.Effect<SendingNumber, StoreUnavailable>
+    /**
+     * As `insert`, unless another number of the workspace that was not removed is the same one
+     * (`isSameNumber`). Of several at once that are the same, one is made.
+     */
+    insertNew(
+      number: Omit<SendingNumber, "id">,
+      pacing: Pacing | null,
+    ): Effect.Effect<NumberInsertion, StoreUnavailable>
     /** Null when unknown, removed, or of another workspace. */
     get(
       workspaceId: WorkspaceId,

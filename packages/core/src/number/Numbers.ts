@@ -32,8 +32,7 @@ export const NumberBody = Schema.Struct({
   label: described(Schema.optionalKey(LabelInput), "A name for people.", { default: "" }),
   status: described(
     Schema.optionalKey(Schema.Literals(["connected", "disconnected"])),
-    "With live transports a number can only be made `disconnected`.",
-    { default: "connected" },
+    "`connected` when left out; with live transports `disconnected`, which alone is possible there.",
   ),
 }).annotate({ identifier: "CreateNumber" })
 
@@ -182,7 +181,10 @@ export const makeConnectionChanged = Effect.gen(function* () {
 export class Numbers extends Context.Service<
   Numbers,
   {
-    /** POST /workspaces/{id}/numbers. */
+    /**
+     * POST /workspaces/{id}/numbers. Fails with `number_exists` where a number of the workspace, connected
+     * or not, has that phone on that platform.
+     */
     create(
       role: Role,
       workspaceId: WorkspaceId | undefined,
@@ -242,15 +244,15 @@ export class Numbers extends Context.Service<
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const input = yield* Effect.fromResult(decodeBody(command))
           const number = yield* Effect.fromResult(
-            newNumber(
-              { ...input, status: input.status ?? "connected" },
-              { connectedFromTheStart, createdAt: yield* Clock.currentTimeMillis },
-            ),
+            newNumber(input, { connectedFromTheStart, createdAt: yield* Clock.currentTimeMillis }),
           )
-          return yield* store.insert(
-            { ...number, workspaceId: workspace.id },
-            startingPacing[input.platform],
-          )
+          const made = { ...number, workspaceId: workspace.id }
+          const inserted = yield* store.insertNew(made, startingPacing[input.platform])
+          if (inserted._tag === "Inserted") return inserted.number
+          return yield* refuse("number_exists", {
+            field: "phone",
+            details: { number_id: inserted.id },
+          })
         }),
         list: Effect.fn("Numbers.list")(function* (role, workspaceId) {
           return yield* store.list((yield* workspaces.within(role, workspaceId, "numbers")).id)

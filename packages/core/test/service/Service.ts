@@ -205,8 +205,11 @@ export const aWorkspaceWith = (messagesRemaining: number | null) =>
 
 export const aNumber = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
-    const body = { platform: "whatsapp" as const, phone: "+15550000100", ...given }
-    const { id } = yield* (yield* Numbers).create("owner", workspace, body)
+    const numbers = yield* Numbers
+    // A workspace has each phone once.
+    const phone = `+${15_550_000_100 + (yield* numbers.list("owner", workspace)).length}`
+    const body = { platform: "whatsapp" as const, phone, ...given }
+    const { id } = yield* numbers.create("owner", workspace, body)
     return id
   })
 

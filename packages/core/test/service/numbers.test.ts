@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Contacts, Numbers, roles } from "../../src/index.ts"
+import { ConnectedFromTheStart, Contacts, Numbers, roles } from "../../src/index.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
 import type { NumberId } from "../../src/ports.ts"
 import { NumberStore } from "../../src/ports.ts"
@@ -76,17 +76,51 @@ describe("numbers", () => {
     ),
   )
 
+  it.effect("a phone that a number of the workspace has is number_exists, connected or not", () =>
+    inAService(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const numbers = yield* Numbers
+        const phone = "+15550000300"
+        const make = (status: "connected" | "disconnected") =>
+          numbers.create("owner", workspace, { platform: "whatsapp", phone, status })
+        const { id } = yield* make("disconnected")
+        const { code, details, field, status } = yield* refusal(make("connected"))
+        assert.deepStrictEqual(
+          { code, details, field, status },
+          { code: "number_exists", details: { number_id: id }, field: "phone", status: 409 },
+        )
+        yield* numbers.create("owner", workspace, { platform: "telegram", phone })
+        yield* numbers.remove("owner", workspace, id)
+        yield* make("connected")
+      }),
+    ),
+  )
+
+  it.effect("a live number without status begins disconnected", () =>
+    inAService(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const numbers = yield* Numbers
+        const live = { platform: "whatsapp", phone: "+15550000300" } as const
+        assert.strictEqual((yield* numbers.create("owner", workspace, live)).status, "disconnected")
+        const connected = { ...live, phone: "+15550000301", status: "connected" } as const
+        const refused = yield* refusal(numbers.create("owner", workspace, connected))
+        assert.deepStrictEqual([refused.code, refused.field], ["validation_failed", "status"])
+      }),
+    ).pipe(Effect.provideService(ConnectedFromTheStart, false)),
+  )
+
   it.effect("owners and administrators keep numbers and contacts, members do not", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const numbers = yield* Numbers
         const contacts = yield* Contacts
-        for (const role of roles) {
+        for (const [index, role] of roles.entries()) {
+          const phone = `+1555000010${index}`
           const asked = [
-            Effect.asVoid(
-              numbers.create(role, workspace, { platform: "whatsapp", phone: "+15550000100" }),
-            ),
+            Effect.asVoid(numbers.create(role, workspace, { platform: "whatsapp", phone })),
             Effect.asVoid(numbers.list(role, workspace)),
             Effect.asVoid(
               contacts.create(role, workspace, { name: "Jane", phone: "+15550000061" }),

@@ -28,7 +28,10 @@ const detailSchemas: Readonly<Record<string, JsonObject>> = {
     description:
       "There when a transport still has the message after five seconds: it is no longer waiting, and may be sent yet.",
   },
-  number_id: { type: "integer", description: "The number that is being connected." },
+  number_id: {
+    type: "integer",
+    description: "The number that is being connected, or that has the phone already.",
+  },
   room: {
     type: "integer",
     description: "How many messages still fit at the requested planned time.",

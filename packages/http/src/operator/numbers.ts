@@ -147,7 +147,7 @@ export const numberRoutes = Effect.gen(function* () {
       status: 201,
       success: "The number.",
       answer: bodyOf(NumberJson, examples.number),
-      refused: ["invalid_phone"],
+      refused: ["invalid_phone", "number_exists"],
       handler: ({ id, request, role }) =>
         Effect.map(numbers.create(role, id("id"), request), numberJson),
     }),

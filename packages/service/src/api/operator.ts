@@ -333,7 +333,10 @@ export interface ContactsApi {
 
 /** Numbers of a workspace. */
 export interface OperatedNumbersApi {
-  /** Adds a number. Fails with `validation_failed`, `invalid_phone`. */
+  /**
+   * Adds a number. Fails with `validation_failed`, `invalid_phone`, and with `number_exists` where one of
+   * the workspace's, connected or not, has the phone on that platform (`details.numberId`).
+   */
   readonly create: (command: CreateNumber) => Promise<SendingNumber>
   /** Oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<SendingNumber>>

@@ -1,5 +1,5 @@
 /** Numbers, each with its lane. */
-import { changedPacing } from "@messaging-service/core/ports"
+import { changedPacing, isSameNumber } from "@messaging-service/core/ports"
 import type {
   NumberChange,
   NumberId,
@@ -45,6 +45,13 @@ const making = joined(
     pacing: pacingColumn(({ pacing }: { readonly pacing: Pacing | null }) => pacing),
   }),
 )
+
+/** Numbers that are made unless they are there come one after the other in their workspace. */
+const lockWorkspace = statement("number.insertNew", given({ workspaceId: bigint }))`
+select
+from workspaces w
+where w.id = $workspaceId
+for no key update`
 
 /**
  * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
@@ -273,6 +280,19 @@ export const numberStore = (
       inserted === null
         ? Effect.die(new Error(`no workspace ${number.workspaceId}`))
         : Effect.succeed(inserted),
+    ),
+  insertNew: (number, pacing) =>
+    database.transaction("number.insertNew", (run) =>
+      Effect.gen(function* () {
+        yield* lockWorkspace.within(run, number)
+        const rows = yield* listNumbers.within<NumberRow>(run, number)
+        const same = rows.map(toNumber).find((one) => isSameNumber(one, number))
+        if (same !== undefined) return { _tag: "Exists", id: same.id }
+        const [row] = yield* insertNumber.within<NumberRow>(run, { number, pacing })
+        return row === undefined
+          ? yield* Effect.die(new Error(`no workspace ${number.workspaceId}`))
+          : { _tag: "Inserted", number: toNumber(row) }
+      }),
     ),
   get: (workspaceId, id) => getNumber.first(database, { workspaceId, id }, toNumber),
   find: (id) => getNumber.first(database, { workspaceId: null, id }, toNumber),

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { NumberStore } from "@messaging-service/core/ports"
 import type { NumberId, Pacing, SendingNumber } from "@messaging-service/core/ports"
 import { Effect } from "effect"
-import { atOnce } from "../Races.ts"
+import { atOnce, range } from "../Races.ts"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../Records.ts"
 
@@ -26,6 +26,68 @@ export const numbers: Topic = (it) => {
       assert.deepStrictEqual(number, { ...given, id: number.id })
       assert.deepStrictEqual(yield* store.get(workspaceId, number.id), number)
       assert.deepStrictEqual(yield* store.find(number.id), number)
+    }),
+  )
+
+  it.effect(
+    "a phone is made a number once on its platform and in its mode, removed ones aside",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* NumberStore
+        const { id: workspaceId } = yield* aWorkspace()
+        const other = yield* aWorkspace()
+        const given: Omit<SendingNumber, "id"> = {
+          workspaceId,
+          mode: "live",
+          phone: "15550001000",
+          label: "",
+          platform: "whatsapp",
+          status: "disconnected",
+          loginMethod: "qr",
+          createdAt: noon,
+        }
+        const made = yield* store.insertNew(given, null)
+        const [number] = yield* store.list(workspaceId)
+        assert.deepStrictEqual<unknown>(made, { _tag: "Inserted", number })
+        const id = number?.id
+        const again = store.insertNew({ ...given, status: "connected", label: "Again" }, null)
+        assert.deepStrictEqual<unknown>(yield* again, { _tag: "Exists", id })
+        for (const elsewhere of [
+          { ...given, platform: "telegram" },
+          { ...given, mode: "test" },
+          { ...given, phone: "15550001001" },
+          { ...given, workspaceId: other.id },
+        ] as const) {
+          assert.strictEqual((yield* store.insertNew(elsewhere, null))._tag, "Inserted")
+        }
+        yield* store.remove(workspaceId, id as NumberId, noon)
+        assert.strictEqual((yield* again)._tag, "Inserted")
+      }),
+  )
+
+  it.effect("of the same number at once one is made", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { id: workspaceId } = yield* aWorkspace()
+      const given: Omit<SendingNumber, "id"> = {
+        workspaceId,
+        mode: "live",
+        phone: "15550001000",
+        label: "",
+        platform: "whatsapp",
+        status: "connected",
+        loginMethod: "qr",
+        createdAt: noon,
+      }
+      const all = yield* Effect.all(
+        range(8).map(() => store.insertNew(given, null)),
+        atOnce,
+      )
+      assert.lengthOf(
+        all.filter(({ _tag }) => _tag === "Inserted"),
+        1,
+      )
+      assert.lengthOf(yield* store.list(workspaceId), 1)
     }),
   )
 
