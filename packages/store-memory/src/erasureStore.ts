@@ -45,6 +45,9 @@ const eraseEnded = (tables: Tables, { endedBefore, workspaceId }: EndedBefore): 
   const owner = tables.workspaces.get(workspaceId)
   if (owner === undefined) return
   eraseMessages(tables, owner, hasEndedBefore(endedBefore))
+  for (const { recipients } of owner.lanes) {
+    for (const [name, firstAt] of recipients) if (firstAt < endedBefore) recipients.delete(name)
+  }
   const pending = new Set(
     owner.endpoints.flatMap((row) => Array.from(row.pending, ({ event }) => event.id)),
   )

@@ -3,6 +3,8 @@ export { EmbeddedPostgres, EmbeddedPostgresError, hasBinaries } from "./Embedded
 export type { EmbeddedPostgresOptions, TestDatabase } from "./EmbeddedPostgres.ts"
 export { ownershipContract } from "./ownership/ownershipContract.ts"
 export type { OwnershipContractOptions } from "./ownership/ownershipContract.ts"
+export { dumpDataDirectory, dumpDatabase, tablesWith } from "./logicalDump.ts"
+export type { LogicalDump } from "./logicalDump.ts"
 export { putDataDirectory, putEmbeddedDatabase } from "./madeOnce.ts"
 export { listenOnLoopback } from "./process/loopback.ts"
 export * as processes from "./process/processes.ts"

@@ -80,7 +80,8 @@ export class ErasureStore
       ): Effect.Effect<ReadonlyArray<RetainedWorkspace>, StoreUnavailable>
       /**
        * Erases, of each workspace, the messages that ended before its moment, the events made and the
-       * deliveries attempted before it. An event that is still to be delivered stays until a later call.
+       * deliveries attempted before it, and which recipients its numbers first wrote to before it. An
+       * event that is still to be delivered stays until a later call.
        */
       eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
       /**

@@ -149,6 +149,36 @@ const eraseAttempts = walk("erase_attempts", attemptsBy("endpoint_id"))
 // Index webhook_attempts_of_callbacks.
 const eraseCallbackAttempts = walk("erase_callback_attempts", attemptsBy("workspace_id"))
 
+/**
+ * Whom a number wrote to for the first time before its workspace's moment: the next message to them is
+ * one to a new recipient again. Indexes numbers_ever_by_workspace and lane_recipients_by_time.
+ */
+const oldRecipients = statement(
+  "erasure.recipients",
+  joined(
+    part(
+      "lists",
+      each({
+        owners: bigint((list: List) => list.owner),
+        befores: instant((list: List) => list.before),
+      }),
+    ),
+    given({ limit: integer }),
+  ),
+)`
+delete from lane_recipients gone
+using (
+  select found.number_id, found.recipient
+  from unnest($owners, $befores) list (owner, before)
+  join numbers n on n.workspace_id = list.owner
+  join lane_recipients found on found.number_id = n.id
+    and found.first_sent_at < list.before
+  limit $limit
+) found
+where gone.number_id = found.number_id
+  and gone.recipient = found.recipient
+returning gone.number_id`
+
 interface PlaceRow {
   readonly next_list: number
   readonly next_after: bigint
@@ -445,6 +475,7 @@ export const erasureStore = (database: DatabaseService): typeof ErasureStore.Ser
       const lists = workspaces.map(listOf(null))
       yield* walkAll(database, events, lists)
       yield* walkAll(database, callbackAttempts, lists)
+      yield* oldRecipients.untilDone(database, { lists, limit: erasedAtOnce })
       const befores = new Map(lists.map(({ before, owner }) => [owner, before]))
       const endpoints = yield* endpointsOf.rows<EndpointRow>(database, { ids: [...befores.keys()] })
       const ofEndpoints = endpoints.map((row) => ({

@@ -1,0 +1,355 @@
+/**
+ * What is erased is in no table and in no file: words are planted in every field that a customer or an
+ * operator can fill, and looked for in a logical dump and in the media files once they have to be gone.
+ */
+import { assert, layer } from "@effect/vitest"
+import {
+  EmbeddedPostgres,
+  dumpDatabase,
+  listenOnLoopback,
+  processes,
+  tablesWith,
+} from "@messaging-service/testkit"
+import { Effect, Redacted } from "effect"
+import { readFile, readdir } from "node:fs/promises"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import { program } from "./aServer.ts"
+
+const operatorToken = "operator-token-of-the-erasure-tests"
+const hour = 3600
+const day = 24 * hour
+
+/** Longer than housekeeping rests in service time. */
+const aRound = hour + 60
+
+interface Made {
+  readonly id: number
+  readonly key: string
+}
+
+/** Words of one purpose, each of which is in one field only, and phones that begin with its digits. */
+const aVocabulary = (purpose: string, digits: string) => {
+  const words = [`1555${digits}`]
+  let phones = 0
+  return {
+    words,
+    plant: (field: string) => {
+      const word = `zq${purpose}${field}qz`
+      words.push(word)
+      return word
+    },
+    phone: () => `+1555${digits}${String(phones++).padStart(4, "0")}`,
+  }
+}
+
+/** A receiver on loopback that serves links, and answers calls with the status that their path says. */
+const aReceiver = Effect.gen(function* () {
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on("end", () => {
+      const status = request.url?.includes("refused") === true ? 500 : 200
+      response.writeHead(status, { "content-type": "image/png" }).end("not much of a picture")
+    })
+  })
+  return yield* listenOnLoopback(server)
+})
+
+const aService = Effect.gen(function* () {
+  const database = yield* (yield* EmbeddedPostgres).createDatabase()
+  const directory = yield* processes.temporaryDirectory
+  const server = yield* processes.startServer(program, {
+    PORT: "0",
+    DATABASE_URL: Redacted.value(database.url),
+    DATA_DIR: directory,
+    OPERATOR_TOKEN: operatorToken,
+    CLOCK: "adjustable",
+    ALLOW_PRIVATE_TARGETS: "true",
+    SEED_EXAMPLE: "false",
+    TRUST_PROXY: "true",
+    RETENTION_DAYS: "7",
+  })
+  const operator = processes.anOperator(server.url, operatorToken)
+  const made = <Body = Made>(path: string, body: unknown, method = "POST") =>
+    Effect.map(operator.ask<Body>(method, path, body), (answer) => {
+      assert.include([200, 201], answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`)
+      return answer.body
+    })
+  /** A request of a caller, from an address that is a word too. */
+  const ask = <Body = Made>(
+    key: string,
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ) =>
+    Effect.promise(async () => {
+      const answer = await fetch(`${server.url}${path}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body instanceof FormData ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        body: body instanceof FormData ? body : JSON.stringify(body),
+      })
+      const text = await answer.text()
+      assert.isBelow(answer.status, 300, `${path}: ${text}`)
+      return JSON.parse(text) as Body
+    })
+  /** The words that are still there, and where. */
+  const found = (words: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      const tables = tablesWith(yield* dumpDatabase(database), words)
+      const files = yield* Effect.promise(async () => {
+        const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+        const held: Array<string> = []
+        for (const entry of entries) {
+          if (!entry.isFile()) continue
+          const path = join(entry.parentPath, entry.name)
+          const text = `${path} ${await readFile(path, "latin1")}`
+          held.push(...words.filter((word) => text.includes(word)))
+        }
+        return held
+      })
+      return [...tables, ...files]
+    })
+  return { ask, found, made, operator, receiver: yield* aReceiver, url: server.url }
+})
+
+type Service = Effect.Success<typeof aService>
+
+/** A workspace in which every field that can be filled holds a word. */
+const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
+  Effect.gen(function* () {
+    const { phone, plant, words } = aVocabulary("kept", "871")
+    // What messages are made with.
+    const message = aVocabulary("sent", "872")
+    const plan = {
+      name: plant("plan"),
+      messages_remaining: null,
+      reminders: true,
+      qr_code_api: true,
+      max_numbers: null,
+      media_storage_bytes: 1_000_000,
+    }
+    const workspace = yield* made("/workspaces", { name: plant("workspace"), plan })
+    const root = `/workspaces/${workspace.id}`
+    const number = yield* made(`${root}/numbers`, {
+      platform: "whatsapp",
+      phone: phone(),
+      label: plant("label"),
+    })
+    yield* made(
+      `${root}/numbers/${number.id}`,
+      {
+        proxy_url: `http://${plant("proxy")}.example:8080`,
+        pacing: { new_recipients_per_day: 99 },
+      },
+      "PATCH",
+    )
+    const behaviour = {
+      send: "succeed",
+      error_message: plant("behaviour"),
+      groups: [plant("group")],
+    }
+    yield* made(`/simulator/numbers/${number.id}/behaviour`, behaviour, "PUT")
+    const { key } = yield* made(`${root}/keys`, { version: 2, name: plant("key") })
+    const test = yield* made(`${root}/keys`, { version: 2, name: plant("testkey"), mode: "test" })
+    const first = yield* made(`${root}/keys`, { version: 1 })
+    const contact = yield* made(`${root}/contacts`, { name: plant("contact"), phone: phone() })
+    yield* made(`${root}/contacts`, { name: "Ada", username: `@${plant("username")}` })
+
+    const from = { "x-forwarded-for": "192.0.2.77" }
+    words.push("192.0.2.77")
+    const send = (body: object, headers: Readonly<Record<string, string>> = {}) =>
+      ask(key, "/api/v2/messages", body, { ...from, ...headers })
+    for (const path of ["taken", "refused"]) {
+      yield* ask(key, "/api/v2/webhooks", {
+        url: `${receiver}/${path}/${plant(`hook${path}`)}`,
+        description: plant(`description${path}`),
+      })
+    }
+    yield* send(
+      { to: { phone: message.phone() }, text: message.plant("text") },
+      { "idempotency-key": message.plant("idempotency") },
+    )
+    yield* send({ to: { contact_id: contact.id }, text: message.plant("tocontact") })
+    yield* send({ to: { group: message.plant("togroup") }, text: message.plant("ingroup") })
+    yield* send({
+      to: { phone: phone() },
+      text: plant("scheduled"),
+      send_at: "2099-01-01T00:00:00Z",
+    })
+    yield* send({
+      to: { phone: message.phone() },
+      text: message.plant("caption"),
+      media: {
+        url: `${receiver}/${message.plant("link")}.png`,
+        file_name: `${message.plant("file")}.png`,
+      },
+    })
+    yield* ask(
+      test.key,
+      "/api/v2/messages",
+      { to: { phone: message.phone() }, text: message.plant("test") },
+      from,
+    )
+    const upload = new FormData()
+    upload.append("file", new Blob([plant("content")]), `${plant("upload")}.txt`)
+    const { id: mediaId } = yield* ask(key, "/api/v2/media", upload, from)
+    yield* send({
+      to: { phone: message.phone() },
+      text: message.plant("withfile"),
+      media: { media_id: mediaId },
+    })
+    yield* ask(key, "/api/v2/reminders", {
+      name: plant("reminder"),
+      to: { phone: phone() },
+      text: plant("reminded"),
+      schedule: { cron: "0 9 * * *", timezone: "UTC" },
+    })
+    yield* ask(key, "/api/v2/number-checks", { name: plant("check"), phones: [phone(), phone()] })
+
+    // Version 1: a callback, and a file that belongs to the send alone.
+    const old = (path: string, body: Readonly<Record<string, string | Blob>>) => {
+      const form = new FormData()
+      for (const [name, value] of Object.entries({
+        client_id: String(workspace.id),
+        api_key: first.key,
+        ...body,
+      })) {
+        form.append(name, value)
+      }
+      return ask<{ readonly status: number }>(first.key, path, form, from)
+    }
+    const sent = {
+      phone: message.phone(),
+      whatsapp_client: String(number.id),
+      webhook: `${receiver}/${message.plant("callback")}`,
+    }
+    yield* old("/api/v1/send_msg/", { ...sent, msg: message.plant("oldtext") })
+    yield* old("/api/v1/send_msg/", {
+      ...sent,
+      webhook: `${receiver}/refused/${message.plant("oldcallback")}`,
+      msg_type: "2",
+      file_name: `${message.plant("oldfile")}.txt`,
+      msg: message.plant("oldcaption"),
+      file: new Blob([message.plant("attachment")]),
+    })
+    yield* old("/api/v1/whatsapp/connect/", {
+      whatsapp_number: phone(),
+      webhook_url: `${receiver}/${plant("connection")}`,
+    })
+    yield* operator.ask("POST", "/simulator/settle")
+    return { root, words, sentWords: message.words }
+  })
+
+/** Fails unless each of them is there: they are looked for where they are. */
+const assertPlanted = (service: Service, words: ReadonlyArray<string>) =>
+  Effect.map(service.found(words), (found) => {
+    const places = found.join()
+    assert.deepStrictEqual(
+      words.filter((word) => !places.includes(word)),
+      [],
+    )
+  })
+
+layer(EmbeddedPostgres.layer())("what is erased", (it) => {
+  it.effect("of a deleted workspace no word is left after a round of housekeeping", () =>
+    Effect.gen(function* () {
+      const service = yield* aService
+      const { root, sentWords, words } = yield* aFilledWorkspace(service)
+      yield* assertPlanted(service, [...words, ...sentWords])
+      yield* service.made(root, undefined, "DELETE")
+      yield* service.operator.advance(aRound)
+      assert.deepStrictEqual(yield* service.found([...words, ...sentWords]), [])
+    }),
+  )
+
+  it.effect("of messages no word is left once they have outlived their retention", () =>
+    Effect.gen(function* () {
+      const service = yield* aService
+      const { sentWords, words } = yield* aFilledWorkspace(service)
+      yield* assertPlanted(service, [...words, ...sentWords])
+      yield* service.operator.advance(6 * day)
+      const texts = sentWords.filter((word) => word.includes("text"))
+      yield* assertPlanted(service, texts)
+      // Deliveries that were refused have ended meanwhile, and hold nothing back.
+      yield* service.operator.advance(2 * day)
+      assert.deepStrictEqual(yield* service.found(sentWords), [])
+      // What was no message's is there, and so is what is still to be sent.
+      const kept = ["workspace", "label", "contact", "scheduled", "content", "reminded"]
+      yield* assertPlanted(
+        service,
+        kept.map((field) => `zqkept${field}qz`),
+      )
+    }),
+  )
+
+  it.effect("of a deleted number, key and contact no word is left, and others keep theirs", () =>
+    Effect.gen(function* () {
+      const service = yield* aService
+      const { ask, made, operator } = service
+      const workspace = yield* made("/workspaces", { name: "Shop" })
+      const root = `/workspaces/${workspace.id}`
+      const sets = []
+      for (const [purpose, digits] of [
+        ["gone", "874"],
+        ["stays", "875"],
+      ] as const) {
+        const { phone, plant, words } = aVocabulary(purpose, digits)
+        const number = yield* made(`${root}/numbers`, {
+          platform: "whatsapp",
+          phone: phone(),
+          label: plant("label"),
+        })
+        const proxy = { proxy_url: `http://${plant("proxy")}.example:8080` }
+        yield* made(`${root}/numbers/${number.id}`, proxy, "PATCH")
+        yield* made(
+          `/simulator/numbers/${number.id}/behaviour`,
+          { send: "succeed", error_message: plant("behaviour"), groups: [plant("group")] },
+          "PUT",
+        )
+        const key = yield* made(`${root}/keys`, { version: 2, name: plant("key") })
+        const address = `192.0.2.${digits.slice(1)}`
+        words.push(address)
+        yield* ask(
+          key.key,
+          "/api/v2/messages",
+          {
+            to: { phone: "+15550001234" },
+            from: number.id,
+            text: "Hello",
+            send_at: "2099-01-01T00:00:00Z",
+          },
+          { "x-forwarded-for": address },
+        )
+        const contacts = [
+          yield* made(`${root}/contacts`, { name: plant("contact"), phone: phone() }),
+          yield* made(`${root}/contacts`, { name: "Ada", username: `@${plant("username")}` }),
+        ]
+        yield* assertPlanted(service, words)
+        sets.push({ contacts, key, number, words })
+      }
+      const [gone, stays] = sets
+      if (gone === undefined || stays === undefined) return assert.fail("two sets were made")
+      const paths = [
+        `numbers/${gone.number.id}`,
+        `keys/${gone.key.id}`,
+        ...gone.contacts.map(({ id }) => `contacts/${id}`),
+      ]
+      for (const path of paths) yield* made(`${root}/${path}`, undefined, "DELETE")
+      yield* operator.advance(aRound)
+      const phoneOfMessages = gone.words[0] ?? ""
+      const found = yield* service.found(gone.words)
+      // The message that waited in the number was cancelled, and keeps the phone that it was made with.
+      assert.deepStrictEqual(
+        found.filter(
+          (place) => !/^(messages|outbox): /.test(place) || !place.endsWith(phoneOfMessages),
+        ),
+        [],
+      )
+      yield* assertPlanted(service, stays.words)
+    }),
+  )
+})

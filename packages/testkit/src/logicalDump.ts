@@ -1,0 +1,97 @@
+/**
+ * Everything that a database's tables hold, as text: for tests of what is erased, and of what is kept
+ * for how long. Pages of deleted rows are no part of it.
+ */
+import { PgConnection } from "@effect/sql-pg"
+import { Clock, Effect } from "effect"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { pathToFileURL } from "node:url"
+import type { TestDatabase } from "./EmbeddedPostgres.ts"
+
+/** The rows of each table, every column of them as PostgreSQL writes it. */
+export type LogicalDump = ReadonlyMap<string, ReadonlyArray<string>>
+
+/** Runs a text; its rows, by the names of their columns. */
+type Run = (text: string) => Effect.Effect<ReadonlyArray<Readonly<Record<string, string>>>>
+
+const allTables = `
+select n.nspname::text as schema, c.relname::text as name
+from pg_catalog.pg_class c
+join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p', 'm')
+  and n.nspname <> 'information_schema'
+  and n.nspname not like 'pg\\_%'
+order by c.relname`
+
+const dump = (run: Run): Effect.Effect<LogicalDump> =>
+  Effect.gen(function* () {
+    const found = new Map<string, ReadonlyArray<string>>()
+    for (const { name = "", schema = "" } of yield* run(allTables)) {
+      const rows = yield* run(`select one::text as row from "${schema}"."${name}" one`)
+      found.set(
+        name,
+        rows.map(({ row = "" }) => row),
+      )
+    }
+    return found
+  })
+
+/** Of a database of a cluster. */
+export const dumpDatabase = ({ database, path, username }: TestDatabase) =>
+  Effect.gen(function* () {
+    const connection = yield* PgConnection.make({ database, path, username })
+    return yield* dump((text) =>
+      Effect.map(
+        Effect.orDie(connection.query(text, [], false)),
+        ({ rows }) => rows as ReadonlyArray<Readonly<Record<string, string>>>,
+      ),
+    )
+  }).pipe(
+    Effect.scoped,
+    Effect.orDie,
+    // A test's clock must not govern how long the server takes.
+    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
+  )
+
+/** What is used of PGlite. */
+interface Embedded {
+  readonly create: (directory: string) => Promise<{
+    readonly query: (
+      text: string,
+    ) => Promise<{ readonly rows: ReadonlyArray<Readonly<Record<string, string>>> }>
+    readonly close: () => Promise<void>
+  }>
+}
+
+/**
+ * Of the embedded database in that data directory, whose service is stopped. The package of that
+ * manifest has PGlite among its dependencies.
+ */
+export const dumpDataDirectory = (manifest: string, directory: string) =>
+  Effect.gen(function* () {
+    const installed = dirname(createRequire(manifest).resolve("@electric-sql/pglite"))
+    const { PGlite } = yield* Effect.promise(
+      (): Promise<{ readonly PGlite: Embedded }> =>
+        import(pathToFileURL(join(installed, "index.js")).href),
+    )
+    const database = yield* Effect.acquireRelease(
+      Effect.promise(() => PGlite.create(join(directory, "db"))),
+      (opened) => Effect.promise(() => opened.close()),
+    )
+    return yield* dump((text) =>
+      Effect.map(
+        Effect.promise(() => database.query(text)),
+        ({ rows }) => rows,
+      ),
+    )
+  }).pipe(Effect.scoped)
+
+/** Which tables hold one of these words, in any case. */
+export const tablesWith = (dumped: LogicalDump, words: Iterable<string>): ReadonlyArray<string> => {
+  const wanted = Array.from(words, (word) => word.toLowerCase())
+  return Array.from(dumped).flatMap(([table, rows]) => {
+    const found = rows.flatMap((row) => wanted.filter((word) => row.toLowerCase().includes(word)))
+    return found.length === 0 ? [] : `${table}: ${[...new Set(found)].toSorted().join(", ")}`
+  })
+}
