@@ -1,7 +1,7 @@
 /** A server on the embedded database, which it keeps in its data directory. */
 import { assert, layer } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
-import { Context, Effect, Layer, Schedule } from "effect"
+import { Context, Duration, Effect, Layer, Schedule } from "effect"
 import { access, cp, lstat, readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { aDataDirectory, forgetful, program } from "./aServer.ts"
@@ -168,6 +168,65 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
       yield* server.stop
       const again = asking(yield* start(settings))
       assert.isAtLeast(Date.parse(yield* again.operator.now), Date.parse(moved.body.now))
+    }),
+  )
+
+  /** A later server whose database lies on a disk that the test can break, and how its health stands. */
+  const aServerOnFaultyDisk = Effect.gen(function* () {
+    const control = join(yield* processes.temporaryDirectory, "fault")
+    const { directory, secrets } = yield* Left
+    const settings = yield* lasting
+    yield* Effect.promise(() => cp(directory, settings.DATA_DIR, { recursive: true }))
+    const disk = processes.faultyDisk(settings.DATA_DIR, control)
+    const server = yield* start({ ...settings, ...disk.variables })
+    const health = Effect.promise(async () => {
+      const [live, ready] = ["live", "ready"].map((name) => fetch(`${server.url}/health/${name}`))
+      return [(await live)?.status, (await ready)?.status]
+    })
+    return { ...asking(secrets, server), disk, health, server }
+  })
+
+  it.effect(
+    "refuses while its disk fails, says why in one line, and goes on once it is sound",
+    () =>
+      Effect.gen(function* () {
+        const { caller, disk, health, operator, server } = yield* aServerOnFaultyDisk
+        yield* disk.fail({ kind: "unsyncable" })
+        // Of the first it is not known what became of it.
+        assert.strictEqual((yield* caller.send("not acknowledged")).status, 500)
+        assert.strictEqual((yield* caller.send("refused")).status, 503)
+        assert.deepStrictEqual(yield* health, [200, 503])
+        yield* disk.repair
+        const isReady = Effect.map(health, ([, ready]) => (ready === 200 ? true : undefined))
+        yield* processes.waitUntil("it is ready again", isReady, Schedule.spaced(50))
+        const { body } = yield* caller.send("acknowledged")
+        yield* caller.until(body.id, "sent")
+        const sent = yield* operator.sent
+        assert.deepStrictEqual(
+          sent.filter((text) => text !== "not acknowledged"),
+          ["acknowledged", "before"],
+        )
+        const { code, stderr, stdout } = yield* server.stop
+        const lines = `${stdout}${stderr}`
+          .split("\n")
+          .filter((line) => line.includes("The embedded database has ended"))
+        assert.strictEqual(lines.length, 1)
+        assert.match(lines.join(), /PANIC: .*could not fdatasync/)
+        assert.strictEqual(code, 0)
+      }),
+  )
+
+  it.effect("ends within ten seconds of SIGTERM while its database hangs", () =>
+    Effect.gen(function* () {
+      const { caller, disk, health, server } = yield* aServerOnFaultyDisk
+      yield* disk.fail({ kind: "silent" })
+      yield* Effect.forkChild(Effect.ignore(caller.send("never answered")))
+      const notReady = Effect.map(health, ([live, ready]) =>
+        live === 200 && ready === 503 ? true : undefined,
+      )
+      yield* processes.waitUntil("it is not ready", notReady, Schedule.spaced(50))
+      const [took] = yield* Effect.timed(server.stop)
+      assert.isBelow(Duration.toMillis(took), 10_000)
     }),
   )
 })

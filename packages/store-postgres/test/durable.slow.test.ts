@@ -1,8 +1,11 @@
 /** The embedded database and its disk: what it acknowledged is kept, and when it cannot go on it says so. */
+import { messages } from "@electric-sql/pglite"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readlinkSync } from "node:fs"
+import { queryObjects } from "node:v8"
 import { DurableNodeFS, openDurable } from "../src/pglite/DurablePglite.ts"
+import { PgliteSession } from "../src/pglite/PgliteSession.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
 
 /** Notes each sync by what it is of, and fails it once `isBroken` says so. */
@@ -27,18 +30,105 @@ const opened = Effect.gen(function* () {
   return { database, deaths, files }
 })
 
-it.live("each commit is synced once, before it is answered", () =>
+/** A statement in a turn of its own, as a client sends it. */
+const turnOf = (text: string): Uint8Array => {
+  const body = Buffer.from(`${text}\0`)
+  const head = Buffer.from("Q0000")
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+
+/** Turns of connections to a session, and each answer: whose it is, its first letter, and the syncs of WAL by then. */
+const inSession = Effect.map(opened, ({ database, files }) => {
+  const answers: Array<readonly [connection: number, kind: string, syncs: number]> = []
+  const syncs = () => files.synced.filter((each) => each === "wal").length
+  const answer = (connection: number, bytes: Uint8Array) =>
+    void answers.push([connection, String.fromCharCode(bytes[0] ?? 0), syncs()])
+  const session = new PgliteSession(database, answer, true)
+  /** Sends all turns at once and waits for as many answers. */
+  const answersTo = async (
+    ...turns: ReadonlyArray<readonly [connection: number, text: string]>
+  ) => {
+    answers.length = files.synced.length = 0
+    for (const [connection, text] of turns) session.enqueue(connection, turnOf(text))
+    const texts = new Set(turns.map(([connection]) => connection))
+    while (answers.length < texts.size) await new Promise((later) => setImmediate(later))
+    return answers.slice()
+  }
+  return { answersTo, database, session }
+})
+
+/** Of the answer to a statement without rows, to one with rows, and to one that fails. */
+const [complete, rows, error] = ["C", "T", "E"]
+
+const insert = "insert into things values (1)"
+
+it.live("commits of several connections share one sync, and none is answered before it", () =>
   Effect.gen(function* () {
-    const { database, files } = yield* opened
+    const { answersTo, database, session } = yield* inSession
     yield* Effect.promise(async () => {
-      for (let id = 0; id < 10; id++) {
-        files.synced.length = 0
-        await database.exec(`insert into things values (${id})`)
-        assert.deepStrictEqual(files.synced, ["wal"])
-      }
-      files.synced.length = 0
-      await database.exec("select * from things")
-      assert.deepStrictEqual(files.synced, [])
+      await session.prepare()
+      assert.deepStrictEqual(await answersTo([1, insert]), [[1, complete, 1]])
+      assert.deepStrictEqual(
+        await answersTo([1, insert], [2, insert], [3, "select * from things"]),
+        [
+          [1, complete, 1],
+          [2, complete, 1],
+          [3, rows, 1],
+        ],
+      )
+      assert.deepStrictEqual(await answersTo([1, "select * from things"]), [[1, rows, 0]])
+      await database.close()
+    })
+  }),
+)
+
+it.live("a transaction goes on without a sync until its end, whatever others wait for", () =>
+  Effect.gen(function* () {
+    const { answersTo, database, session } = yield* inSession
+    yield* Effect.promise(async () => {
+      await session.prepare()
+      assert.deepStrictEqual(await answersTo([1, "begin"]), [[1, complete, 0]])
+      assert.deepStrictEqual(await answersTo([1, insert]), [[1, complete, 0]])
+      session.enqueue(2, turnOf(insert))
+      assert.deepStrictEqual(await answersTo([1, "commit"]), [
+        [1, complete, 1],
+        [2, complete, 1],
+      ])
+      // What was committed before is synced while the transaction is open, which fails then.
+      assert.deepStrictEqual(await answersTo([1, insert], [2, "begin"]), [
+        [2, complete, 0],
+        [1, complete, 1],
+      ])
+      assert.deepStrictEqual(await answersTo([2, "select 1 / 0"]), [[2, error, 0]])
+      assert.deepStrictEqual(await answersTo([2, "rollback"]), [[2, complete, 0]])
+      await database.close()
+    })
+  }),
+)
+
+it.live("what was withheld from a connection comes before the transaction that it begins", () =>
+  Effect.gen(function* () {
+    const { answersTo, database, session } = yield* inSession
+    yield* Effect.promise(async () => {
+      await session.prepare()
+      const first = answersTo([1, insert])
+      // It is at work on the first, so that this is a turn of its own.
+      session.enqueue(1, turnOf("begin"))
+      assert.deepStrictEqual((await first)[0], [1, complete, 1])
+      await answersTo([1, "rollback"])
+      await database.close()
+    })
+  }),
+)
+
+it.live("nothing is kept of what statements have answered", () =>
+  Effect.gen(function* () {
+    const { answersTo, database, session } = yield* inSession
+    yield* Effect.promise(async () => {
+      await session.prepare()
+      for (let time = 0; time < 20; time++) await answersTo([1, "select generate_series(1, 1000)"])
+      assert.isBelow(queryObjects(messages.DataRowMessage, { format: "count" }), 1000)
       await database.close()
     })
   }),

@@ -1,13 +1,11 @@
 /** What is particular about the embedded database: its files, and its one session. */
 import { assert, it, layer } from "@effect/vitest"
 import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core/ports"
-import { messages } from "@electric-sql/pglite"
 import { aWorkspace, processes } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { execFile } from "node:child_process"
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { queryObjects } from "node:v8"
 import { Database } from "../src/database/Database.ts"
 import { transactionsOn } from "../src/PostgresService.ts"
 import { layerPglite } from "../src/index.ts"
@@ -117,17 +115,6 @@ const oneDatabase = Layer.unwrap(
 layer(oneDatabase, { excludeTestServices: true, timeout: "60 seconds" })(
   "the one session",
   (it) => {
-    it.effect("nothing is kept of what statements have answered", () =>
-      Effect.gen(function* () {
-        const database = yield* Database
-        for (let time = 0; time < 20; time++) {
-          yield* database.query("rows", "select generate_series(1, 1000)")
-        }
-        const kept = queryObjects(messages.DataRowMessage, { format: "count" })
-        assert.isBelow(kept, 1000)
-      }),
-    )
-
     it.effect("no transaction of the caller's can be joined, which is said", () =>
       Effect.gen(function* () {
         const transactions = yield* transactionsOn(yield* Database)

@@ -4,7 +4,7 @@
  * host's: nothing is changed on its connections.
  */
 import { StoreUnavailable } from "@messaging-service/core/ports"
-import { Cause, Effect, Exit, Queue } from "effect"
+import { Cause, Data, Effect, Exit, Queue } from "effect"
 import {
   ConnectionError,
   ConstraintError,
@@ -58,13 +58,28 @@ const heldRetryAfter = 5
 export const isLockTimeout = (cause: unknown): boolean =>
   isSqlError(cause) && cause.reason._tag === "LockTimeoutError"
 
-/** What failed; where something is only held at the moment it says when to try again. */
-export const unavailable = (operation: string, cause: unknown): StoreUnavailable =>
-  new StoreUnavailable({
+/** The embedded database has ended and is about to open again: nothing was asked of it. */
+export class NotOpen extends Data.TaggedError("NotOpen") {
+  override readonly message = "the embedded database is not open at the moment"
+}
+
+/** Seconds after which it may be open, as often as that is tried. */
+const openRetryAfter = 5
+
+const retryAfter = (cause: unknown): number | undefined => {
+  if (isLockTimeout(cause)) return heldRetryAfter
+  return isSqlError(cause) && cause.reason.cause instanceof NotOpen ? openRetryAfter : undefined
+}
+
+/** What failed; where something is only held or away at the moment it says when to try again. */
+export const unavailable = (operation: string, cause: unknown): StoreUnavailable => {
+  const seconds = retryAfter(cause)
+  return new StoreUnavailable({
     operation,
     cause,
-    ...(isLockTimeout(cause) ? { retryAfter: heldRetryAfter } : {}),
+    ...(seconds === undefined ? {} : { retryAfter: seconds }),
   })
+}
 
 const types = { getTypeParser: decoderOf }
 

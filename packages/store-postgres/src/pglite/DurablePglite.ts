@@ -5,8 +5,6 @@
 import { PGlite } from "@electric-sql/pglite"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
 import { fdatasyncSync, fsyncSync } from "node:fs"
-import { open, readdir } from "node:fs/promises"
-import { join } from "node:path"
 
 type EmscriptenOptions = Parameters<NodeFS["init"]>[1]
 
@@ -164,19 +162,4 @@ export const openDurable = async ({ files, onDeath, onLog }: DurableOptions): Pr
   })
   endAtDeath(database, onDeath)
   return database
-}
-
-/** Syncs a directory and all that is in it: PGlite copies a new cluster into place without any sync. */
-export const syncTree = async (directory: string): Promise<void> => {
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name)
-    if (entry.isDirectory()) await syncTree(path)
-    else if (entry.isFile()) await syncOne(path)
-  }
-  await syncOne(directory)
-}
-
-const syncOne = async (path: string): Promise<void> => {
-  const handle = await open(path, "r")
-  await handle.sync().finally(() => handle.close())
 }

@@ -1,13 +1,12 @@
 /** The `Database` on an embedded PGlite, for a single process that needs no server. */
-import type { PGlite } from "@electric-sql/pglite"
 import { StoreUnavailable } from "@messaging-service/core/ports"
-import { Effect, Layer } from "effect"
-import { access, mkdir, open as openFile, rm, writeFile } from "node:fs/promises"
-import { dirname, join, resolve } from "node:path"
-import { planning } from "../database/Connection.ts"
-import { Database, fromConnections, ownConnections } from "../database/Database.ts"
+import { Effect, Layer, Schedule } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import type { ConnectionPool } from "../database/Connection.ts"
+import { Database, fromConnections, inRealTime, ownConnections } from "../database/Database.ts"
+import { NotOpen, sqlErrorOf } from "../database/HostPool.ts"
 import { lockDirectory } from "./DirectoryLock.ts"
-import { PgliteServer } from "./PgliteServer.ts"
+import type { PgliteThread, ThreadOptions } from "./PgliteThread.ts"
 
 export interface PgliteOptions {
   /** Where it keeps its files; in memory without one. One process at a time may use a directory. */
@@ -16,98 +15,94 @@ export interface PgliteOptions {
   readonly schema?: string
 }
 
-/** There is one backend: further connections only queue up for it. */
-const maxConnections = 4
+/** There is one session: further connections only queue up for it, and share syncs. */
+const maxConnections = 8
 
 /** A request waits for the work of all requests before it. */
 const acquireMillis = 30_000
 const statementMillis = 60_000
 
+/** Between attempts to open a database that ended: its disk may be full for long. */
+const reopenSchedule = Schedule.min([
+  Schedule.exponential("100 millis"),
+  Schedule.spaced("5 seconds"),
+])
+
 const locked = ({ dataDir }: PgliteOptions) =>
   dataDir === undefined ? Effect.void : lockDirectory(dataDir)
 
-/** A database, and whether its backend has ended, after which it must not even be closed. */
-interface Opened {
-  readonly database: PGlite
-  isDead: boolean
-}
+const openThread = (options: ThreadOptions) =>
+  Effect.tryPromise({
+    try: async () => {
+      // Loaded where it is used: the edge has no threads.
+      const { PgliteThread } = await import("./PgliteThread.ts")
+      return PgliteThread.open(options)
+    },
+    catch: (cause) => new StoreUnavailable({ operation: "open PGlite", cause }),
+  })
 
-const open = (options: PgliteOptions) =>
-  Effect.acquireRelease(
-    Effect.tryPromise({
-      try: async (): Promise<Opened> => {
-        // Loaded where it is used: it is half of what this package weighs.
-        const { DurableNodeFS, openDurable, syncTree } = await import("./DurablePglite.ts")
-        const { dataDir } = options
-        const made = dataDir === undefined ? undefined : await beginMaking(dataDir)
-        let opened: Opened | undefined
-        const onDeath = () => {
-          if (opened !== undefined) opened.isDead = true
-        }
-        const files = dataDir === undefined ? undefined : new DurableNodeFS(dataDir)
-        const database = await openDurable({ files, onDeath })
-        opened = { database, isDead: false }
-        if (dataDir !== undefined && made !== undefined) {
-          await syncTree(resolve(dataDir))
-          await made()
-        }
-        const settings = Object.entries(planning).map(([name, value]) => `set ${name} = ${value}`)
-        await database.exec([...settings, "set timezone = 'UTC'"].join(";"))
-        return opened
-      },
-      catch: (cause) => new StoreUnavailable({ operation: "open PGlite", cause }),
-    }),
-    ({ database, isDead }) => (isDead ? Effect.void : Effect.promise(() => database.close())),
+/**
+ * The database while it is open; one that ended is opened again, which recovers all that was acknowledged. In between
+ * its connections fail. What lay in memory alone is lost with it.
+ */
+const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
+  const current: { thread: PgliteThread } = yield* Effect.acquireRelease(
+    Effect.map(openThread(options), (thread) => ({ thread })),
+    ({ thread }) => Effect.promise(() => thread.close()),
   )
+  const reopen = Effect.gen(function* () {
+    const reason = yield* Effect.promise(() => current.thread.ended)
+    if (options.dataDir === undefined) {
+      yield* Effect.logError(`The database in memory has ended: ${reason}`)
+      return yield* Effect.never
+    }
+    yield* Effect.logError(
+      `The embedded database has ended, requests are refused until it opens again: ${reason}`,
+    )
+    const opened = Effect.map(openThread(options), (thread) => {
+      current.thread = thread
+    })
+    yield* Effect.retry(Effect.uninterruptible(opened), reopenSchedule)
+    yield* Effect.logInfo("The embedded database is open again")
+  })
+  yield* Effect.forkScoped(inRealTime(Effect.forever(reopen)))
+  return current
+})
+
+/** Refuses at once while the database is not open; what had been asked of it before fails as lost connections do. */
+const whileOpen = (
+  pool: ConnectionPool,
+  current: { readonly thread: PgliteThread },
+): ConnectionPool => {
+  const refused = Effect.fail(sqlErrorOf(new NotOpen()))
+  const ifOpen = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.suspend((): Effect.Effect<A, E | SqlError, R> =>
+      current.thread.isOpen ? effect : refused,
+    )
+  const { get, use } = pool
+  return {
+    maxConnections: pool.maxConnections,
+    get: ifOpen(get),
+    ...(use === undefined ? {} : { use: (run) => ifOpen(use(run)) }),
+  }
+}
 
 export const layerPgliteDatabase = (options: PgliteOptions) =>
   Layer.effect(
     Database,
     Effect.gen(function* () {
       yield* locked(options)
-      const opened = yield* open(options)
+      const current = yield* keepOpen({ dataDir: options.dataDir })
+      const stream = () => current.thread.connect()
       const pool = yield* ownConnections(
-        {
-          stream: new PgliteServer(opened.database).connect,
-          username: "postgres",
-          database: "postgres",
-          prepare: false,
-        },
+        { stream, username: "postgres", database: "postgres", prepare: false },
         maxConnections,
       )
       // A statement under way there cannot be called off: it is waited for like any other.
       const limits = { acquireMillis, statementMillis, listMillis: statementMillis }
-      return yield* fromConnections(pool, limits, { ...options, joinable: false })
+      return yield* fromConnections(whileOpen(pool, current), limits, {
+        ...options,
+        joinable: false,
+      })
     }),
   )
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
-
-/** What was just made or removed in the directory stays so when the machine loses its power. */
-const keepEntries = async (directory: string): Promise<void> => {
-  const handle = await openFile(directory, "r")
-  await handle.sync().finally(() => handle.close())
-}
-
-/**
- * A database whose first making was broken off would never open: a file beside it says that it is being
- * made, and with that file there it is made anew, since nothing can have been kept in it yet. Returns
- * what to do once it is made, unless it was there.
- */
-const beginMaking = async (dataDir: string): Promise<(() => Promise<void>) | undefined> => {
-  const directory = resolve(dataDir)
-  const marker = `${directory}.making`
-  if (await exists(marker)) await rm(directory, { recursive: true, force: true })
-  else if (await exists(join(directory, "PG_VERSION"))) return undefined
-  await mkdir(dirname(marker), { recursive: true })
-  await writeFile(marker, "")
-  await keepEntries(dirname(marker))
-  return async () => {
-    await rm(marker)
-    await keepEntries(dirname(marker))
-  }
-}

@@ -70,6 +70,7 @@ const flagsFor = ({ DATABASE_URL = "" }: Readonly<Record<string, string>>) =>
 export const start = Effect.fnUntraced(function* (
   program: string,
   environment: Readonly<Record<string, string>>,
+  parameters: ReadonlyArray<string> = [],
 ): Effect.fn.Return<ServiceProcess, never, Scope.Scope> {
   const ending = yield* Deferred.make<Ending>()
   const output = { stdout: "", stderr: "" }
@@ -80,7 +81,7 @@ export const start = Effect.fnUntraced(function* (
 
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const spawned = spawn(process.execPath, [...flagsFor(environment), program], {
+      const spawned = spawn(process.execPath, [...flagsFor(environment), program, ...parameters], {
         env: { ...inherited, SECRETS_KEY: secretsKey, ...environment },
         stdio: ["ignore", "pipe", "pipe"],
       })

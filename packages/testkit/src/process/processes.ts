@@ -1,4 +1,6 @@
 /** Tests of the service as real processes. */
+export { faultyDisk } from "./FaultyDisk.ts"
+export type { DiskFault, FaultyDisk } from "./FaultyDisk.ts"
 export { aCaller, anAttemptUnderWay, anOperator, call } from "./ServiceClient.ts"
 export type { Answer, SeenMessage } from "./ServiceClient.ts"
 export {

@@ -1,0 +1,71 @@
+/**
+ * A program that works on an embedded database whose disk is full again and again, each time a little later, and
+ * prints what was acknowledged, what was there in the end, and how long the longest answer took. See `fullDisk.slow.test.ts`.
+ */
+import { processes } from "@messaging-service/testkit"
+import { Effect, Exit, Schedule } from "effect"
+import { Database } from "../../src/database/Database.ts"
+import { layerPgliteDatabase } from "../../src/pglite/layerPgliteDatabase.ts"
+
+const [dataDir = "", control = "", rounds = "0", step = "1"] = process.argv.slice(2)
+
+const disk = processes.faultyDisk(dataDir, control)
+
+/** Longer than any statement here, and shorter than what hangs. */
+const patienceMillis = 20_000
+
+const program = Effect.gen(function* () {
+  const database = yield* Database
+  yield* database.query("make", "create table things (id integer primary key, filling text)")
+  const acknowledged: Array<number> = []
+  let id = 0
+  let refusals = 0
+  let longest = 0
+  /** Whether it was done; fails when it hangs. */
+  const isDone = Effect.fnUntraced(function* (text: string, given: ReadonlyArray<unknown> = []) {
+    const before = performance.now()
+    const exit = yield* database
+      .query("work", text, given)
+      .pipe(
+        Effect.timeoutOrElse({ duration: patienceMillis, orElse: () => Effect.die("it hangs") }),
+        Effect.exit,
+      )
+    longest = Math.max(longest, performance.now() - before)
+    if (Exit.hasDies(exit)) return yield* Effect.die(exit)
+    if (Exit.isFailure(exit)) refusals++
+    return Exit.isSuccess(exit)
+  })
+  const insert = Effect.gen(function* () {
+    const own = ++id
+    const text =
+      "insert into things values ($1, (select string_agg(md5(g::text), '') from generate_series(1, 100) g))"
+    const done = yield* isDone(text, [own])
+    if (done) acknowledged.push(own)
+    return done
+  })
+  /** What takes room in every way: rows, a new segment of WAL, a checkpoint, files of tables. */
+  const work = Effect.gen(function* () {
+    yield* insert
+    yield* isDone("select pg_switch_wal()")
+    yield* insert
+    yield* isDone("checkpoint")
+    yield* isDone(`create table files_${id} as select * from things`)
+    yield* insert
+    yield* isDone(`drop table if exists files_${id - 1}`)
+    yield* insert
+  })
+  for (let round = 0; round < Number(rounds); round++) {
+    yield* disk.fail({ kind: "full", roomFor: round * Number(step) })
+    yield* work
+    yield* disk.repair
+    const inserted = Effect.filterOrFail(insert, (isInserted) => isInserted)
+    yield* Effect.retry(inserted, { schedule: Schedule.spaced(100), times: 300 })
+  }
+  const rows = yield* database.query<{ readonly id: number }>("read", "select id from things")
+  const found = new Set(rows.map((row) => row.id))
+  const lost = acknowledged.filter((each) => !found.has(each))
+  return { acknowledged: acknowledged.length, longest, lost, refusals }
+})
+
+const result = await Effect.runPromise(Effect.provide(program, layerPgliteDatabase({ dataDir })))
+process.stdout.write(`${JSON.stringify(result)}\n`)

@@ -1,0 +1,29 @@
+/** The embedded database on a disk that is full at every moment of its work. */
+import { assert, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { join } from "node:path"
+import { anEmbeddedDatabase } from "./databases.ts"
+
+const program = join(import.meta.dirname, "embedded/filling.ts")
+
+it.live(
+  "a disk that is full at whichever write loses nothing acknowledged and hangs nothing; with room again it goes on",
+  () =>
+    Effect.gen(function* () {
+      const dataDir = yield* anEmbeddedDatabase
+      const control = join(yield* processes.temporaryDirectory, "fault")
+      const { variables } = processes.faultyDisk(dataDir, control)
+      const rounds = 40
+      // Each round has room for one write more than the one before.
+      const given = [dataDir, control, String(rounds), "1"]
+      const { code, stderr, stdout } = yield* (yield* processes.start(program, variables, given))
+        .ended
+      assert.strictEqual(code, 0, stderr)
+      const last = stdout.trim().split("\n").at(-1) ?? ""
+      const { acknowledged, lost, refusals } = JSON.parse(last)
+      assert.deepStrictEqual(lost, [])
+      assert.isAtLeast(refusals, rounds / 2)
+      assert.isAtLeast(acknowledged, rounds)
+    }),
+)
