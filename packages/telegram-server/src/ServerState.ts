@@ -125,6 +125,8 @@ export interface ServerState {
   /** What all phones show, in the order it came. */
   readonly sent: Array<Shown>
   readonly complaints: Array<string>
+  /** Answers that are held back. */
+  readonly held: Array<() => void>
   /** Whether contacts may be imported; else they are to be tried later. */
   takesContacts: boolean
   readonly changed: () => void

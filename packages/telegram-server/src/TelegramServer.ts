@@ -72,6 +72,8 @@ export interface TelegramServerShape {
   readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
   /** The person has read all that this account sent; `lost`: the word of it gets lost on its way to the account. */
   readonly read: (by: string, from: string, word?: "lost") => Effect.Effect<void>
+  /** The person writes to the account. */
+  readonly answer: (by: string, to: string, text: string) => Effect.Effect<void>
   /** The person ends all of the account's sessions; 401 with this text from then on. */
   readonly revoke: (phone: string, text?: string) => Effect.Effect<void>
   /** Telegram bans the account. */
@@ -87,6 +89,8 @@ export interface TelegramServerShape {
   readonly write: (phone: string, bytes: Uint8Array) => Effect.Effect<void>
 
   readonly nextCall: (order: CallOrder) => Effect.Effect<void>
+  /** Sends the answers that orders have held back. */
+  readonly answerHeld: Effect.Effect<void>
   /** How many calls of that account are still to meet an order. */
   readonly ordersLeft: (phone: string) => number
   /** Orders that were not met are taken back. */
@@ -171,6 +175,7 @@ const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: 
       ]),
       sent: [],
       complaints: [],
+      held: [],
       takesContacts: true,
       changed,
     }
@@ -272,6 +277,25 @@ const controls = (opened: Opened): TelegramServerShape => {
         }))
         if (word !== "lost") sessions.push(sender, boxUpdates(sender, reader, update))
       }),
+    answer: (by, to, text) =>
+      Effect.sync(() => {
+        const [writer, reader] = [account(by), account(to)]
+        const id = ++reader.lastMessageId
+        const { update } = addEvent(reader, writer, (pts) => ({
+          _: "updateNewMessage",
+          message: {
+            _: "message",
+            id,
+            peerId: peerOf(writer),
+            fromId: peerOf(writer),
+            date: secondsNow(),
+            message: text,
+          },
+          pts,
+          ptsCount: 1,
+        }))
+        sessions.push(reader, boxUpdates(reader, writer, update))
+      }),
     revoke: (phone, text = "SESSION_REVOKED") => Effect.sync(() => end(phone, text)),
     ban: (phone) =>
       Effect.sync(() => {
@@ -299,6 +323,9 @@ const controls = (opened: Opened): TelegramServerShape => {
           order.phone === undefined ? order : { ...order, phone: digitsOf(order.phone) },
         ),
       ),
+    answerHeld: Effect.sync(() => {
+      for (const answer of state.held.splice(0)) answer()
+    }),
     ordersLeft: (phone) => state.orders.left(digitsOf(phone)),
     forgetOrders: (phone) => Effect.sync(() => state.orders.forget(digitsOf(phone))),
     rotateSalts: Effect.sync(() => {

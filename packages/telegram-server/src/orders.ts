@@ -7,6 +7,8 @@ export type CallOutcome =
   | { readonly drop: "before work" | "after work" }
   /** All done; the answer is never sent. */
   | "withhold"
+  /** All done; the answer is sent once the test lets it go (`answerHeld`). */
+  | "hold"
   /** Neither done nor answered. */
   | "lose"
 

@@ -154,6 +154,10 @@ export const makeSessions = (
     }
     const result = await work(session, request)
     if (outcome === "withhold") return
+    if (outcome === "hold") {
+      state.held.push(() => answer(session, id, result))
+      return
+    }
     if (drops === null) return answer(session, id, result)
     session.requests.set(id.toString(), "answered")
     session.connection?.drop()

@@ -8,8 +8,9 @@ import type { Usernames } from "./usernames.ts"
 
 /** Messages to each person that were sent and not read yet. */
 export interface SentMessages {
+  /** The word that it was read may be here already: then that is told at once. */
   readonly add: (peerId: number, messageId: number, transportId: TransportId) => void
-  /** Those up to a message, which are forgotten. */
+  /** The person has read up to a message: those that were sent by then, which are forgotten. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>
 }
 
@@ -27,6 +28,8 @@ export interface OpenAccount extends LiveConnection {
   readonly sent: SentMessages
   readonly usernames: Usernames
   readonly ownChanges: OwnChanges
+  /** The person has read up to that message. */
+  readonly hasRead: (peerId: number, upTo: number) => void
   /** Takes note of the far side's word, which ends the account's session. */
   readonly ended: (reason: ClosedReason) => void
   readonly questions: Questions
@@ -35,10 +38,24 @@ export interface OpenAccount extends LiveConnection {
 /** So many unread messages of one person are remembered. */
 const mostUnread = 200
 
+/** Of so many people is known how far they have read, in case the answer to a message comes behind that. */
+const mostReaders = 1000
+
 type Unread = Array<readonly [messageId: number, transportId: TransportId]>
 
 /** One change at a time, since each goes on from what the one before has left. */
-export const makeSentMessages = ({ later, read }: Remembering): SentMessages => {
+export const makeSentMessages = (
+  { later, read }: Pick<Remembering, "later" | "read">,
+  isRead: (transportId: TransportId) => void,
+): SentMessages => {
+  const readers = new Map<number, number>()
+  const hasReadUpTo = (peerId: number, messageId: number) => {
+    const before = readers.get(peerId) ?? 0
+    readers.delete(peerId)
+    readers.set(peerId, Math.max(before, messageId))
+    const [oldest] = readers.keys()
+    if (readers.size > mostReaders && oldest !== undefined) readers.delete(oldest)
+  }
   /** What waits to be written, by person. */
   const changed = new Map<number, Unread>()
   let last: Promise<unknown> = Promise.resolve()
@@ -63,6 +80,7 @@ export const makeSentMessages = ({ later, read }: Remembering): SentMessages => 
   return {
     add: (peerId, messageId, transportId) => {
       inTurn(async () => {
+        if (messageId <= (readers.get(peerId) ?? 0)) return isRead(transportId)
         const unread = await unreadOf(peerId)
         unread.push([messageId, transportId])
         if (unread.length > mostUnread) unread.shift()
@@ -71,6 +89,7 @@ export const makeSentMessages = ({ later, read }: Remembering): SentMessages => 
     },
     readUpTo: (peerId, messageId) =>
       inTurn(async () => {
+        hasReadUpTo(peerId, messageId)
         const unread = await unreadOf(peerId)
         const found = unread.filter(([id]) => id <= messageId)
         if (found.length === 0) return []

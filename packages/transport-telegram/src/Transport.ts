@@ -18,7 +18,7 @@ import type { CallFailed } from "./Client.ts"
 import { endingOf } from "./closing.ts"
 import { textOf, upload } from "./content.ts"
 import type { OpenAccount } from "./OpenAccount.ts"
-import { accepted, moved, notConnected, soon, unknown } from "./outcomes.ts"
+import { accepted, isSentBefore, moved, notConnected, soon, unknown } from "./outcomes.ts"
 import { resolve } from "./recipients.ts"
 import type { Resolved } from "./recipients.ts"
 import { Sessions } from "./Sessions.ts"
@@ -39,6 +39,28 @@ const messageIdIn = (answer: tl.TypeUpdates): number | null => {
   const named = answer.updates.find((update) => update._ === "updateMessageID")
   return named?.id ?? null
 }
+
+/** How long it may take to find what the far side calls a message; without it its read is not told. */
+const findMillis = 5000
+
+/** So many of a person's answers may stand behind the latest message to that person. */
+const mostAnswers = 100
+
+const historyOf = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest => ({
+  _: "messages.getHistory",
+  peer,
+  offsetId: 0,
+  offsetDate: 0,
+  addOffset: 0,
+  limit: mostAnswers,
+  maxId: 0,
+  minId: 0,
+  hash: Long.ZERO,
+})
+
+/** The latest of them that the account itself has written. */
+const latestOf = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
+  messages.find((each) => each._ === "message" && each.out === true)?.id ?? null
 
 export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = Layer.effect(
   TelegramTransport,
@@ -84,6 +106,34 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         : ({ _: "messages.sendMedia", media: uploaded, ...common } as const)
     })
 
+    /**
+     * A message was sent before, by an attempt whose answer was lost, and what the far side calls it is not
+     * told again. It is no later than the latest one to that person: it was read once that one was.
+     */
+    const findSent = (
+      { client, hasRead, questions, sent }: OpenAccount,
+      peer: tl.RawInputPeerUser,
+      transportId: TransportId,
+    ) =>
+      Effect.gen(function* () {
+        const { dialogs, messages } = yield* questions.ask((abortSignal) =>
+          client.call(
+            { _: "messages.getPeerDialogs", peers: [{ _: "inputDialogPeer", peer }] },
+            { abortSignal },
+          ),
+        )
+        const messageId =
+          latestOf(messages) ??
+          latestOf(
+            yield* questions
+              .ask((abortSignal) => client.call(historyOf(peer), { abortSignal }))
+              .pipe(Effect.map((history) => ("messages" in history ? history.messages : []))),
+          )
+        const [dialog] = dialogs
+        if (dialog?._ === "dialog") hasRead(peer.userId, dialog.readOutboxMaxId)
+        if (messageId !== null) sent.add(peer.userId, messageId, transportId)
+      }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
+
     /** The far side's word on a message that goes to that person. */
     const deliver = Effect.fnUntraced(function* (
       account: OpenAccount,
@@ -92,11 +142,21 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
       made: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
     ) {
       const { client, ownChanges, questions, sent } = account
-      const answer = yield* questions.ask((abortSignal) =>
-        made._ === "messages.sendMessage"
-          ? client.call({ ...made, peer }, { abortSignal })
-          : client.call({ ...made, peer }, { abortSignal }),
-      )
+      const answer = yield* questions
+        .ask((abortSignal) =>
+          made._ === "messages.sendMessage"
+            ? client.call({ ...made, peer }, { abortSignal })
+            : client.call({ ...made, peer }, { abortSignal }),
+        )
+        .pipe(
+          Effect.catchTag("CallFailed", (failed) =>
+            isSentBefore(failed.text) ? Effect.succeed(null) : Effect.fail(failed),
+          ),
+        )
+      if (answer === null) {
+        yield* findSent(account, peer, message.transportId)
+        return accepted
+      }
       ownChanges.add(answer)
       const messageId = messageIdIn(answer)
       if (messageId !== null) {

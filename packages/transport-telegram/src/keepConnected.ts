@@ -15,6 +15,7 @@ import type {
   ClosedReason,
   Connecting,
   LiveNumber,
+  TransportId,
 } from "@messaging-service/core/ports"
 import type { TelegramClient } from "@mtcute/node"
 import { Clock, Deferred, Effect, Queue, Random } from "effect"
@@ -24,6 +25,7 @@ import { fromText } from "./credentials.ts"
 import { makeOwnChanges, makeSentMessages } from "./OpenAccount.ts"
 import type { OpenAccount, SentMessages } from "./OpenAccount.ts"
 import { remembering } from "./remembering.ts"
+import type { Remembering } from "./remembering.ts"
 import type { TelegramSettings } from "./settings.ts"
 import { keptKeyPlace, makeStorage, reseal } from "./storage.ts"
 import { makeUsernames } from "./usernames.ts"
@@ -40,6 +42,8 @@ type AccountEvent =
   | { readonly _tag: "Usable" }
   | { readonly _tag: "Lost" }
   | { readonly _tag: "Read"; readonly peerId: number; readonly upTo: number }
+  /** The answer to a message came behind the word that it was read. */
+  | { readonly _tag: "ReadBefore"; readonly transportId: TransportId }
   | { readonly _tag: "Ended"; readonly reason: ClosedReason }
 
 /** What the library says, as events. */
@@ -96,7 +100,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     live: LiveNumber<OpenAccount>,
     connecting: Connecting<OpenAccount>,
     client: TelegramClient,
-    kept: Pick<OpenAccount, "sent" | "usernames">,
+    kept: Pick<OpenAccount, "usernames"> & { readonly place: Remembering },
     phone: string,
   ) {
     let lastWordAt: number | null = null
@@ -108,6 +112,9 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     const events = yield* eventsOf(client, () => {
       heard()
       ownChanges.handOver()
+    })
+    const sent = makeSentMessages(kept.place, (transportId) => {
+      Queue.offerUnsafe(events, { _tag: "ReadBefore", transportId })
     })
     const connects = asked(() => client.connect()).pipe(
       Effect.andThen(asked(() => client.startUpdatesLoop())),
@@ -128,12 +135,16 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
       if (reason !== null) yield* Queue.offer(events, { _tag: "Ended", reason })
     })
     yield* Effect.forkScoped(Effect.forever(asks))
-    let [isThere, isListening] = [false, false]
+    let [isThere, isListening, wasThere] = [false, false, false]
     /** Once the connection is there and all is heard; why the session is over, if it is. */
     const opens = Effect.gen(function* () {
       if (!isThere || !isListening || live.open !== null) return null
       const reason = yield* checkSession(client, heard)
       if (reason !== null) return reason
+      // What came while the connection was away is asked for: a far side that was restarted does not tell.
+      ownChanges.handOver()
+      if (wasThere) client.handleClientUpdate({ _: "updatesTooLong" }, false)
+      wasThere = true
       const over = yield* Deferred.make<void>()
       const questions = makeQuestions()
       yield* Deferred.await(over).pipe(
@@ -142,7 +153,9 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
       )
       const account: OpenAccount = {
         client,
-        ...kept,
+        sent,
+        usernames: kept.usernames,
+        hasRead: (peerId, upTo) => void Queue.offerUnsafe(events, { _tag: "Read", peerId, upTo }),
         over,
         ownChanges,
         questions,
@@ -168,8 +181,16 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
           yield* connecting.lost
           break
         case "Read":
-          yield* Effect.forkScoped(read(event, kept.sent, live, connecting))
+          yield* Effect.forkScoped(read(event, sent, live, connecting))
           break
+        case "ReadBefore": {
+          const { numberId } = live
+          const { transportId } = event
+          yield* Effect.forkScoped(
+            connecting.take({ _tag: "Tick", numberId, transportId, status: "read" }),
+          )
+          break
+        }
         case "Failed":
           return "failed"
         case "Ended":
@@ -206,10 +227,7 @@ export const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettin
     })
     // While the far side is away the library goes on trying, and keeps no other number from it.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), leavePlace))
-    const kept = {
-      sent: makeSentMessages(place),
-      usernames: makeUsernames(place, storage.peers),
-    }
+    const kept = { place, usernames: makeUsernames(place, storage.peers) }
     return ends(yield* listen(live, connecting, client, kept, credentials.phone))
   })
 })

@@ -87,7 +87,7 @@ describe("what an account keeps", () => {
   it.effect("of messages that were sent is written soon, and then once for all of a second", () =>
     Effect.gen(function* () {
       const { inner, place, writes } = aPlace({ soon: 1, later: 10 })
-      const sent = makeSentMessages(place)
+      const sent = makeSentMessages(place, () => undefined)
       const of = (peer: number) => Effect.promise(() => inner.read(sentType, String(peer)))
       sent.add(7, 1, "A" as TransportId)
       yield* until(() => writes.length === 1)
@@ -105,7 +105,7 @@ describe("what an account keeps", () => {
       yield* until(() => writes.length === 3)
       assert.strictEqual(yield* of(7), '[[4,"D"]]')
       // As a process does that has the account next.
-      const next = makeSentMessages(remembering(inner))
+      const next = makeSentMessages(remembering(inner), () => undefined)
       assert.deepStrictEqual(yield* Effect.promise(() => next.readUpTo(7, 9)), [
         "D",
       ] as Array<TransportId>)

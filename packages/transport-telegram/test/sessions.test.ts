@@ -229,6 +229,84 @@ layer(layerWorld)("a message", (it) => {
     }),
   )
 
+  it.effect("is ticked when it was read before the answer of the send came", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const account = yield* anAccount
+      const reader = yield* aPerson({ username: "reads_at_once" })
+      const message = aText(account, toUser("reads_at_once"))
+      yield* server.nextCall({ phone: account.digits, outcome: "hold" })
+      const sending = yield* Effect.forkChild(sendNow(message))
+      yield* server.until(() => server.copies(reader.digits) === 1)
+      yield* server.read(reader.digits, account.digits)
+      // The word of another read comes behind it, so that both were heard.
+      const other = yield* aPerson({ username: "reads_later" })
+      yield* server.answerHeld
+      assert.deepStrictEqual(yield* Fiber.join(sending), accepted)
+      const later = aText(account, toUser("reads_later"))
+      assert.deepStrictEqual(yield* sendNow(later), accepted)
+      yield* server.read(other.digits, account.digits)
+      yield* until(() => ticksOf(told).includes(later.transportId))
+      yield* until(() => ticksOf(told).includes(message.transportId))
+      assert.strictEqual(ticksOf(told).filter((id) => id === message.transportId).length, 1)
+    }),
+  )
+
+  it.effect("is ticked when only a repeat has shown that it was sent", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const told = yield* Told
+      const account = yield* anAccount
+      for (const isReadBefore of [false, true]) {
+        for (const answers of [0, 3]) {
+          const username = `proof_${String(isReadBefore)}_${answers}`
+          const reader = yield* aPerson({ username })
+          const message = aText(account, toUser(username))
+          // It arrives, and its answer does not.
+          const first = Effect.gen(function* () {
+            yield* server.nextCall({ phone: account.digits, outcome: "withhold" })
+            const sending = yield* Effect.forkChild(sendNow(message))
+            yield* server.until(() => server.copies(reader.digits) === 1)
+            yield* Fiber.interrupt(sending)
+          })
+          yield* first
+          for (let count = 0; count < answers; count++) {
+            yield* server.answer(reader.digits, account.digits, "An answer")
+          }
+          if (isReadBefore) yield* server.read(reader.digits, account.digits)
+          assert.deepStrictEqual(yield* sendNow({ ...message, mayHaveLeft: true }), accepted)
+          if (!isReadBefore) {
+            assert.notInclude(ticksOf(told), message.transportId)
+            yield* server.read(reader.digits, account.digits)
+          }
+          yield* until(() => ticksOf(told).includes(message.transportId))
+          assert.strictEqual(server.copies(reader.digits), 1)
+        }
+      }
+      assert.deepStrictEqual(server.complaints(), [])
+    }),
+  )
+
+  it.effect("is ticked when it was read while the far side was restarted", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const sessions = yield* Sessions
+      const told = yield* Told
+      const account = yield* anAccount
+      const reader = yield* aPerson({ username: "reads_meanwhile" })
+      for (const comesBack of [server.up, server.restart]) {
+        const message = aText(account, toUser("reads_meanwhile"))
+        assert.deepStrictEqual(yield* sendNow(message), accepted)
+        yield* server.down
+        yield* until(() => sessions.status(account.id)?.state === "waiting")
+        yield* server.read(reader.digits, account.digits)
+        yield* comesBack
+        yield* until(() => ticksOf(told).includes(message.transportId))
+      }
+    }),
+  )
+
   it.effect("is ticked although the word of it got lost, once the next word shows the gap", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer

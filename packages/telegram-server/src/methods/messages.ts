@@ -353,6 +353,65 @@ const getDifference = (
   }
 }
 
+/** What was written between two people, as one of them has it; the latest first. */
+const dialogOf = ({ events }: Person, other: Person): ReadonlyArray<tl.RawMessage> =>
+  events
+    .flatMap(({ update }) =>
+      update._ === "updateNewMessage" && update.message._ === "message" ? [update.message] : [],
+    )
+    .filter(({ peerId }) => peerId._ === "peerUser" && peerId.userId === other.id)
+    .toReversed()
+
+const getHistory = (
+  { limit, peer }: tl.messages.RawGetHistoryRequest,
+  call: Call,
+): tl.messages.RawMessages => {
+  const person = self(call)
+  const other = recipientOf(peer, person, call)
+  return {
+    _: "messages.messages",
+    messages: dialogOf(person, other).slice(0, limit),
+    topics: [],
+    chats: [],
+    users: [userFor(person, other)],
+  }
+}
+
+const getPeerDialogs = (
+  { peers }: tl.messages.RawGetPeerDialogsRequest,
+  call: Call,
+): tl.messages.RawPeerDialogs => {
+  const person = self(call)
+  const others = peers.flatMap((each) =>
+    each._ === "inputDialogPeer" ? [recipientOf(each.peer, person, call)] : [],
+  )
+  const tops = others.flatMap((other) => dialogOf(person, other).slice(0, 1))
+  return {
+    _: "messages.peerDialogs",
+    dialogs: others.map((other) => ({
+      _: "dialog",
+      peer: peerOf(other),
+      topMessage: dialogOf(person, other)[0]?.id ?? 0,
+      readInboxMaxId: 0,
+      readOutboxMaxId: Math.max(
+        0,
+        ...person.events.flatMap(({ update, user }) =>
+          update._ === "updateReadHistoryOutbox" && user === other ? [update.maxId] : [],
+        ),
+      ),
+      unreadCount: 0,
+      unreadMentionsCount: 0,
+      unreadReactionsCount: 0,
+      unreadPollVotesCount: 0,
+      notifySettings: { _: "peerNotifySettings" },
+    })),
+    messages: tops,
+    chats: [],
+    users: others.map((other) => userFor(person, other)),
+    state: getState({ _: "updates.getState" }, call),
+  }
+}
+
 const updateStatus = (_: tl.account.RawUpdateStatusRequest, call: Call): boolean => {
   self(call)
   return true
@@ -368,6 +427,8 @@ export const messageMethods: Readonly<Record<string, Method>> = {
   "upload.saveBigFilePart": keepPart,
   "messages.sendMessage": sendMessage,
   "messages.sendMedia": sendMedia,
+  "messages.getHistory": getHistory,
+  "messages.getPeerDialogs": getPeerDialogs,
   "updates.getState": getState,
   "updates.getDifference": getDifference,
   "account.updateStatus": updateStatus,
