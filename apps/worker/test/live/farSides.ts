@@ -99,6 +99,8 @@ export const layerTelegram = Layer.effect(
             TELEGRAM_API_HASH: far.apiHash,
             TELEGRAM_DC: far.address,
             TELEGRAM_PUBLIC_KEY: key,
+            // No WhatsApp number is there. A clock that is moved must reach no platform itself.
+            WHATSAPP_URL: "ws://127.0.0.1:9/",
           }
         }),
       connect: Effect.fnUntraced(function* (service, phone) {
