@@ -27,6 +27,7 @@ import { Reminders } from "./reminder/Reminders.ts"
 import { DeliveryQueue } from "./queue/DeliveryQueue.ts"
 import { WakeUp } from "./queue/WakeUp.ts"
 import { Restoration } from "./restore/Restoration.ts"
+import { layerWatchedStores } from "./restore/StoreWatch.ts"
 import { Secrets } from "./secret/Secrets.ts"
 import { Version1Lists } from "./Version1Lists.ts"
 import { layerClockWatch } from "./time/ClockSkew.ts"
@@ -83,6 +84,7 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(Secrets.layer),
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),
+  Layer.provideMerge(layerWatchedStores),
   Layer.provideMerge(EventSignal.layer),
   Layer.provideMerge(layerClockWatch),
   Layer.provideMerge(WorkGate.layer),

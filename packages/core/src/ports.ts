@@ -289,6 +289,8 @@ export type {
   HeldFilter,
   HeldReminder,
   HeldSelection,
+  SeenMessages,
+  StorePosition,
 } from "./restore/RestoreStore.ts"
 export { pageOf } from "./request/Page.ts"
 export type { PageOf, PageQuery } from "./request/Page.ts"

@@ -109,6 +109,8 @@ export const restoreStore = (tables: Tables): Steps<typeof RestoreStore.Service>
     return released
   },
 
+  position: () => null,
+
   isHeld: (id) => {
     const row = tables.messages.get(id)
     return row !== undefined && row.lane.held.has(row)

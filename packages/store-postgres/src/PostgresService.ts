@@ -2,7 +2,7 @@
  * What is the whole service's: its secrets, what the store is told from others by, what callbacks are
  * signed with, and the offset of the adjustable clock, the same for all processes.
  */
-import { CallersTransactions } from "@messaging-service/core/ports"
+import { CallersTransactions, StoreUnavailable } from "@messaging-service/core/ports"
 import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
 import { Effect, Random } from "effect"
 import { callersTransactions, identity, identityPlace } from "./database/CallersTransaction.ts"
@@ -90,6 +90,14 @@ on conflict (singleton) do update
 set offset_millis = greatest(present.offset_millis, excluded.offset_millis)
 returning offset_millis`
 
+/** Why nothing can be written, as on a standby; empty where it can. */
+const whyReadOnly = statement("ping", given({}))`
+select case
+  when pg_is_in_recovery() then 'the database is a standby in recovery'
+  when current_setting('transaction_read_only') = 'on' then 'the database is read-only'
+  else ''
+end as because`
+
 /** Not a time that anything is stored with: those are parameters. */
 const readTime = statement(
   "clock.databaseTime",
@@ -103,5 +111,9 @@ export const clockStore = (database: DatabaseService): typeof ClockStore.Service
   databaseTime: database.joinable
     ? Effect.map(readTime.one<bigint>(database, {}), Number)
     : Effect.succeed(null),
-  ping: Effect.asVoid(database.query("ping", "select 1")),
+  ping: Effect.flatMap(whyReadOnly.one<string>(database, {}), (because) =>
+    because === ""
+      ? Effect.void
+      : Effect.fail(new StoreUnavailable({ operation: "ping", cause: new Error(because) })),
+  ),
 })

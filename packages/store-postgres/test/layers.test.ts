@@ -22,6 +22,33 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60
       }),
     )
 
+    it.effect("a database that takes no writes does not count as answering", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const door = yield* aDoor(database)
+        yield* Effect.gen(function* () {
+          const { ping } = yield* ClockStore
+          yield* ping
+          yield* door.query(
+            "read-only",
+            `alter database ${database.database} set default_transaction_read_only = on`,
+          )
+          yield* door.query(
+            "close",
+            `select pg_terminate_backend(pid)
+            from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()`,
+          )
+          const because = yield* ping.pipe(
+            Effect.flip,
+            Effect.map(({ cause }) => String(cause)),
+            Effect.repeat({ until: (cause) => cause.includes("read-only"), times: 20 }),
+          )
+          assert.strictEqual(because, "Error: the database is read-only")
+        }).pipe(Effect.provide(layer(optionsOf(database))))
+      }),
+    )
+
     it.effect("a layer that is used in several places opens one pool", () =>
       Effect.gen(function* () {
         const database = yield* aDatabase

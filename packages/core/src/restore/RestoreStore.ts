@@ -32,6 +32,34 @@ export interface HeldFilter {
   readonly until: number | null
 }
 
+/** The latest messages of which a process knows what the store must know of them; null for none. */
+export interface SeenMessages {
+  /** Accepted, and committed. */
+  readonly accepted: MessageId | null
+  /** Ended, and committed. */
+  readonly ended: MessageId | null
+}
+
+/** How far ids of a kind have come. */
+interface IdPosition {
+  /** The highest that may have been given out. */
+  readonly given: number
+  /** The highest of a commit. */
+  readonly highest: number
+}
+
+/** How far a shared store has come. */
+export interface StorePosition {
+  readonly epoch: number
+  readonly messages: IdPosition
+  readonly events: IdPosition
+  /** Tells one start of a server from others. */
+  readonly server: string
+  /** Of the messages that were asked for. */
+  readonly acceptedIsMissing: boolean
+  readonly endedWaits: boolean
+}
+
 /** Which of what a workspace holds. Ids name messages; reminders are found by filters alone. */
 export type HeldSelection =
   | { readonly ids: ReadonlyArray<MessageId> }
@@ -93,5 +121,7 @@ export class RestoreStore extends Context.Service<
       now: number,
     ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
     isHeld(id: MessageId): Effect.Effect<boolean, StoreUnavailable>
+    /** Null for a store inside this process, which nothing restores under it. */
+    position(seen: SeenMessages): Effect.Effect<StorePosition | null, StoreUnavailable>
   }
 >()("core/RestoreStore") {}

@@ -6,11 +6,12 @@ import type {
   Message,
   MessageId,
   RestoreStore,
+  StorePosition,
   WorkspaceId,
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigints, instant, integer, newestFirst, paging } from "../database/Fields.ts"
+import { bigint, bigints, instant, integer, newestFirst, paging, text } from "../database/Fields.ts"
 import { relations } from "../database/Schema.ts"
 import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
 import { messageColumns, toMessage } from "../message/messageRow.ts"
@@ -184,6 +185,38 @@ export const releaseHeld = sqlFunction(
 
 const release = call("restore.release", releaseHeld)
 
+/** The ids of a table: the highest that may have been given out, and that is there. */
+const idsOf = (table: string): string => `json_build_object(
+    'given', greatest(
+      coalesce(pg_sequence_last_value(pg_get_serial_sequence(format('%I.%I', $schema, '${table}'), 'id')::regclass), 0),
+      (select coalesce(max(given.id), 0) from ${table} given)
+    ),
+    'highest', (select coalesce(max(highest.id), 0) from ${table} highest)
+  )`
+
+/** One statement, so one snapshot. */
+const readPosition = statement(
+  "restore.position",
+  given({ schema: text, accepted: bigint, ended: bigint }),
+)`
+select json_build_object(
+  'epoch', (select coalesce(max(e.epoch), 1) from store_epochs e),
+  'messages', ${idsOf("messages")},
+  'events', ${idsOf("outbox")},
+  'server', pg_postmaster_start_time()::text,
+  'acceptedIsMissing', $accepted::bigint is not null and not exists (
+    select
+    from messages m
+    where m.id = $accepted
+  ),
+  'endedWaits', exists (
+    select
+    from messages m
+    where m.id = $ended
+      and ${stillWaits("m")}
+  )
+) as position`
+
 type ReminderRow = Parameters<typeof toReminder>[0] & { readonly held_run_at: Date }
 
 export const restoreStore = (database: DatabaseService): typeof RestoreStore.Service => ({
@@ -227,5 +260,9 @@ export const restoreStore = (database: DatabaseService): typeof RestoreStore.Ser
       }),
       (rows) => new Set(rows.map((row) => Number(row.message_id) as MessageId)),
     ),
+  position: ({ accepted, ended }) =>
+    database.joinable
+      ? readPosition.one<StorePosition>(database, { schema: database.schema, accepted, ended })
+      : Effect.succeed(null),
   isHeld: (id) => isHeldMessage.holds(database, { id }),
 })

@@ -309,4 +309,31 @@ export const restores: Topic = (it) => {
       )
     }),
   )
+
+  it.effect("a shared store tells how far it has come, and whether it has what was seen", () =>
+    Effect.gen(function* () {
+      const store = yield* RestoreStore
+      const { number } = yield* aStage()
+      const waits = yield* aMessage(number)
+      const gone = yield* aMessage(number)
+      yield* end(cancelled(gone))
+      const found = yield* store.position({ accepted: gone.id, ended: gone.id })
+      // Null: nothing restores it under the process.
+      if (found === null) return
+      const { epoch } = yield* store.epoch
+      assert.deepStrictEqual(
+        [found.epoch, found.messages, found.acceptedIsMissing, found.endedWaits],
+        [epoch, { given: gone.id, highest: gone.id }, false, false],
+      )
+      assert.isAbove(found.events.highest, 0)
+      assert.isAtLeast(found.events.given, found.events.highest)
+      const beyond = (gone.id + 1) as typeof gone.id
+      const lost = present(yield* store.position({ accepted: beyond, ended: waits.id }))
+      assert.deepStrictEqual(lost, { ...found, acceptedIsMissing: true, endedWaits: true })
+      assert.deepInclude(yield* store.position({ accepted: null, ended: null }), {
+        acceptedIsMissing: false,
+        endedWaits: false,
+      })
+    }),
+  )
 }

@@ -1,0 +1,221 @@
+/**
+ * Whether the store is behind what this process has seen of it: it was restored under the process, or a
+ * standby that lagged took over. Such a store gives ids out again and has forgotten what left, so the process
+ * claims and accepts nothing more until `restored` begins another epoch, or it is started again.
+ *
+ * The store is looked at every few seconds. After a failure of it nothing is claimed or accepted before
+ * another look: a store that went back in time was away first.
+ */
+import { Context, Effect, Layer, Semaphore } from "effect"
+import { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { MessageId } from "../Ids.ts"
+import { CallersTransactions } from "../message/CallersTransactions.ts"
+import { MessageStore } from "../message/MessageStore.ts"
+import { logTrouble } from "../monitoring/rareLog.ts"
+import { LaneQueue } from "../queue/LaneQueue.ts"
+import { ReminderStore } from "../reminder/Reminder.ts"
+import { sleep } from "../time/RealTime.ts"
+import { WorkGate } from "../worker/WorkGate.ts"
+import { RestoreStore } from "./RestoreStore.ts"
+import type { SeenMessages, StorePosition } from "./RestoreStore.ts"
+
+/** What a process has seen of its store. */
+export interface SeenStore extends SeenMessages {
+  readonly epoch: number
+  readonly server: string
+  readonly highestMessage: number
+  readonly highestEvent: number
+}
+
+/** What is seen once the store was found there; the highest of what was seen within one epoch. */
+export const seenOf = (
+  { epoch, events, messages, server }: StorePosition,
+  before: SeenStore | null,
+): SeenStore => {
+  const same = before?.epoch === epoch ? before : null
+  return {
+    epoch,
+    server,
+    highestMessage: Math.max(messages.highest, same?.highestMessage ?? 0),
+    highestEvent: Math.max(events.highest, same?.highestEvent ?? 0),
+    accepted: same?.accepted ?? null,
+    ended: same?.ended ?? null,
+  }
+}
+
+/**
+ * Why the store is behind what was seen of it; null when it is not. What was given out covers the highest
+ * id of a commit in any store that has that commit, also where the latest records are erased. That the
+ * latest accepted message is missing says so only once another server answers: on the same one it
+ * was erased.
+ */
+export const behindBecause = (seen: SeenStore, now: StorePosition): string | null => {
+  if (now.epoch > seen.epoch) return null
+  if (now.epoch < seen.epoch) return `its epoch is ${now.epoch} and was ${seen.epoch}`
+  if (now.messages.given < Math.max(seen.highestMessage, seen.accepted ?? 0)) {
+    return `it has given out message ids up to ${now.messages.given} alone, and had message ${Math.max(seen.highestMessage, seen.accepted ?? 0)}`
+  }
+  if (now.events.given < seen.highestEvent) {
+    return `it has written ${now.events.given} events, and had written ${seen.highestEvent}`
+  }
+  if (now.endedWaits) return `message ${seen.ended} had ended, and waits again`
+  if (now.acceptedIsMissing && now.server !== seen.server) {
+    return `message ${seen.accepted} was accepted, and is not there`
+  }
+  return null
+}
+
+/** Real milliseconds between two looks. */
+const lookMillis = 5000
+
+/**
+ * Whether what is done is part of a caller's transaction, which may be rolled back, fails for reasons of
+ * its own, and has no place for a look.
+ */
+const InCallersTransaction = Context.Reference<boolean>("core/InCallersTransaction", {
+  defaultValue: () => false,
+})
+
+const unlessJoined = (note: () => void) =>
+  Effect.map(InCallersTransaction, (isJoined) => {
+    if (!isJoined) note()
+  })
+
+const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
+  const gate = yield* WorkGate
+  const store = yield* RestoreStore
+  const one = yield* Semaphore.make(1)
+  let seen = seenOf(first, null)
+  /** Whether the store failed since it was last looked at. */
+  let isSuspect = false
+
+  const look = Effect.gen(function* () {
+    isSuspect = false
+    const position = yield* store.position(seen)
+    if (position === null) return
+    const because = behindBecause(seen, position)
+    if (because !== null) {
+      return yield* gate.close(
+        "store_behind",
+        `the store went back in time: ${because}; until \`restored\` or a restart this process claims and accepts nothing`,
+      )
+    }
+    seen = seenOf(position, seen)
+    yield* gate.open("store_behind")
+  }).pipe(
+    Effect.tapError(() =>
+      Effect.sync(() => {
+        isSuspect = true
+      }),
+    ),
+  )
+
+  const highest = (ids: Iterable<MessageId>, before: MessageId | null): MessageId | null => {
+    let found = before
+    for (const id of ids) if (found === null || id > found) found = id
+    return found
+  }
+
+  return {
+    look: one.withPermits(1)(look),
+    /** Looks first where the store failed since the last look. */
+    assured: Effect.flatMap(InCallersTransaction, (isJoined) =>
+      isSuspect && !isJoined
+        ? one.withPermits(1)(Effect.suspend(() => (isSuspect ? look : Effect.void)))
+        : Effect.void,
+    ),
+    isClosed: () => gate.causes().has("store_behind"),
+    /** The store's work; a failure of it makes the store suspect. */
+    watched: <A, R>(work: Effect.Effect<A, StoreUnavailable, R>) =>
+      Effect.tapError(work, () =>
+        unlessJoined(() => {
+          isSuspect = true
+        }),
+      ),
+    accepted: (ids: ReadonlyArray<MessageId>) =>
+      unlessJoined(() => {
+        seen = { ...seen, accepted: highest(ids, seen.accepted) }
+      }),
+    ended: (ids: ReadonlySet<MessageId>) =>
+      ids.size === 0
+        ? Effect.void
+        : unlessJoined(() => {
+            seen = { ...seen, ended: highest(ids, null) }
+          }),
+  }
+})
+
+type Watch = Effect.Success<ReturnType<typeof makeWatch>>
+
+const over = <Port, Shape extends object>(
+  port: Context.Service<Port, Shape>,
+  watch: Watch,
+  replaced: (real: Shape, watch: Watch) => Partial<Shape>,
+) => Effect.map(port, (real) => Context.make(port, { ...real, ...replaced(real, watch) }))
+
+const behind = new StoreUnavailable({
+  operation: "accept",
+  cause: new Error("the store went back in time"),
+  retryAfter: 5,
+})
+
+const accepting =
+  ({ accepted, assured, isClosed, watched }: Watch) =>
+  <A extends { readonly _tag: string; readonly ids?: ReadonlyArray<MessageId> }>(
+    accept: Effect.Effect<A, StoreUnavailable>,
+  ): Effect.Effect<A, StoreUnavailable> =>
+    assured.pipe(
+      Effect.andThen(Effect.suspend(() => (isClosed() ? Effect.fail(behind) : watched(accept)))),
+      Effect.tap(({ ids }) => (ids === undefined ? Effect.void : accepted(ids))),
+    )
+
+const watchedStores = Effect.fnUntraced(function* (watch: Watch) {
+  const accept = accepting(watch)
+  return Context.mergeAll(
+    yield* over(MessageStore, watch, (store) => ({
+      accept: (acceptance) => accept(store.accept(acceptance)),
+      end: (changes) => Effect.tap(watch.watched(store.end(changes)), watch.ended),
+    })),
+    yield* over(ReminderStore, watch, (store) => ({
+      run: (acceptance, run) => accept(store.run(acceptance, run)),
+    })),
+    yield* over(LaneQueue, watch, (queue) => ({
+      claim: (query) =>
+        Effect.andThen(
+          watch.assured,
+          Effect.suspend(() =>
+            watch.isClosed() ? Effect.succeed([]) : watch.watched(queue.claim(query)),
+          ),
+        ),
+      settle: (settlements, now) =>
+        Effect.tap(watch.watched(queue.settle(settlements, now)), ({ settled }) => {
+          const ended = settlements.flatMap((one) =>
+            one._tag === "Ended" && settled.has(one.change.message.id) ? one.change.message.id : [],
+          )
+          return watch.ended(new Set(ended))
+        }),
+    })),
+    yield* over(CallersTransactions, watch, (transactions) => ({
+      join: (client, effect) =>
+        transactions.join(client, Effect.provideService(effect, InCallersTransaction, true)),
+    })),
+  )
+})
+
+/**
+ * Watches a store that is shared, for as long as the layer lives, and stands between it and the core. One
+ * that does not answer at first is watched from its first answer on.
+ */
+export const layerWatchedStores = Layer.effectContext(
+  Effect.gen(function* () {
+    const store = yield* RestoreStore
+    const first = yield* store.position({ accepted: null, ended: null })
+    if (first === null) return Context.empty()
+    const watch = yield* makeWatch(first)
+    const looking = watch.look.pipe(
+      Effect.catchCause((cause) => logTrouble("the store is looked at later", cause)),
+    )
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(sleep(lookMillis), looking)))
+    return yield* watchedStores(watch)
+  }),
+)

@@ -1,0 +1,154 @@
+/** A process whose store goes back in time under it. */
+import { assert, describe, it } from "@effect/vitest"
+import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { Effect, Layer } from "effect"
+import type { Scope } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  Readiness,
+  Restoration,
+  StoreUnavailable,
+  WorkGate,
+  refusalOfStore,
+} from "../../src/index.ts"
+import { LaneQueue, RestoreStore } from "../../src/ports.ts"
+import type { MessageId, StorePosition } from "../../src/ports.ts"
+import { behindBecause, seenOf } from "../../src/restore/StoreWatch.ts"
+import { copies, send, status } from "./Operations.ts"
+import { aSender, inAService, second, settled } from "./Service.ts"
+import type { TestService } from "./Service.ts"
+
+const position = (given: Partial<StorePosition> = {}): StorePosition => ({
+  epoch: 1,
+  messages: { given: 100, highest: 90 },
+  events: { given: 200, highest: 190 },
+  server: "first",
+  acceptedIsMissing: false,
+  endedWaits: false,
+  ...given,
+})
+
+describe("a store", () => {
+  const seen = { ...seenOf(position(), null), accepted: 95 as MessageId, ended: 80 as MessageId }
+
+  it.effect("that has what was seen of it is not behind, on whatever server", () =>
+    Effect.sync(() => {
+      assert.isNull(behindBecause(seen, position()))
+      assert.isNull(behindBecause(seen, position({ server: "second" })))
+      // The latest messages were erased.
+      const erased = position({ messages: { given: 95, highest: 3 }, acceptedIsMissing: true })
+      assert.isNull(behindBecause(seen, erased))
+    }),
+  )
+
+  it.effect("is behind when ids, events or what became of a message are missing", () =>
+    Effect.sync(() => {
+      const isBehind = (given: Partial<StorePosition>) =>
+        behindBecause(seen, position(given)) !== null
+      assert.isTrue(isBehind({ messages: { given: 94, highest: 94 } }))
+      assert.isTrue(isBehind({ events: { given: 189, highest: 189 } }))
+      assert.isTrue(isBehind({ endedWaits: true }))
+      assert.isTrue(isBehind({ server: "second", acceptedIsMissing: true }))
+      assert.isTrue(
+        behindBecause({ ...seen, epoch: 2 }, position()) !== null,
+        "its epoch is an older one",
+      )
+    }),
+  )
+
+  it.effect(
+    "is not behind in another epoch, from which on what was seen before counts no more",
+    () =>
+      Effect.sync(() => {
+        const next = position({ epoch: 2, messages: { given: 1, highest: 0 }, endedWaits: true })
+        assert.isNull(behindBecause(seen, next))
+        const then = seenOf(next, seen)
+        assert.deepStrictEqual([then.highestMessage, then.accepted, then.ended], [0, null, null])
+      }),
+  )
+})
+
+/** A service over a store that tells that position, and fails while it is `away`. */
+const onSharedStore = <A, E>(
+  test: (server: {
+    isAway: boolean
+    at: Partial<StorePosition>
+  }) => Effect.Effect<A, E, TestService | Scope.Scope>,
+) => {
+  const server = { isAway: false, at: {} as Partial<StorePosition> }
+  const away = Effect.suspend(() =>
+    server.isAway
+      ? Effect.fail(new StoreUnavailable({ operation: "any", cause: "away" }))
+      : Effect.void,
+  )
+  const watched = Layer.effect(
+    RestoreStore,
+    Effect.map(RestoreStore, (real) =>
+      RestoreStore.of({
+        ...real,
+        position: () =>
+          Effect.andThen(
+            away,
+            Effect.map(real.epoch, ({ epoch }) => position({ epoch, ...server.at })),
+          ),
+      }),
+    ),
+  )
+  const lanes = Layer.effect(
+    LaneQueue,
+    Effect.map(LaneQueue, (real) =>
+      LaneQueue.of({ ...real, claim: (query) => Effect.andThen(away, real.claim(query)) }),
+    ),
+  )
+  const store = Layer.merge(watched, lanes).pipe(Layer.provideMerge(layerStore))
+  return inAService(test(server), { store })
+}
+
+const behind = { messages: { given: 3, highest: 3 } }
+
+describe("a process whose store went back in time", () => {
+  it.effect("accepts and sends nothing more until restored is said", () =>
+    onSharedStore((server) =>
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        yield* send(key)
+        yield* settled
+        server.at = behind
+        yield* TestClock.adjust(5 * second)
+        const gate = yield* WorkGate
+        assert.match(gate.causes().get("store_behind") ?? "", /message ids up to 3 alone/)
+        const failure = yield* Effect.flip(send(key))
+        assert.strictEqual(
+          failure._tag === "StoreUnavailable" ? refusalOfStore(failure).code : failure.code,
+          "service_unavailable",
+        )
+        assert.isTrue((yield* (yield* Readiness).notReady).has("store_behind"))
+        assert.lengthOf(yield* copies(), 1)
+
+        yield* Restoration.use((all) => all.restored("owner", {}))
+        yield* TestClock.adjust(5 * second)
+        assert.strictEqual(gate.causes().size, 0)
+        const message = yield* send(key)
+        yield* settled
+        assert.strictEqual(yield* status(key, message), "sent")
+      }),
+    ),
+  )
+
+  it.effect("claims nothing between an outage and its next look", () =>
+    onSharedStore((server) =>
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        server.isAway = true
+        const waiting = yield* send(key)
+        yield* TestClock.adjust(second)
+        server.at = behind
+        server.isAway = false
+        yield* TestClock.adjust(2 * second)
+        assert.lengthOf(yield* copies(), 0)
+        assert.strictEqual(yield* status(key, waiting), "queued")
+        assert.isTrue((yield* WorkGate).causes().has("store_behind"))
+      }),
+    ),
+  )
+})
