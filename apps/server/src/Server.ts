@@ -87,6 +87,7 @@ const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: 
       customers: false,
       metrics: false,
       publicUrl: admin.url,
+      docsUrl: options.publicUrl,
     })
     served.push(admin.serve(app))
   }

@@ -35,6 +35,14 @@ describe("a server with ADMIN_PORT and METRICS_PORT", () => {
         )
         assert.deepStrictEqual(found, statuses, path)
       }
+      // Operators read the catalogue where customers do.
+      const refused = yield* Effect.promise(async () =>
+        (await fetch(`${admin}/admin/v1/workspaces`)).json(),
+      )
+      assert.deepNestedInclude(refused as object, {
+        "error.code": "missing_operator_token",
+        "error.docs": `${server.url}/docs/errors#missing_operator_token`,
+      })
       assert.strictEqual((yield* server.stop).code, 0)
     }),
   )

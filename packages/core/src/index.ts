@@ -98,6 +98,7 @@ export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
 export { isGroupName, parseUsername, requestedRecipientJson } from "./recipient/Recipient.ts"
 export type { RequestedRecipient } from "./recipient/Recipient.ts"
 export { RequestedRecipientJson } from "./recipient/recipientJson.ts"
+export { runRefusalMessage } from "./reminder/ReminderRun.ts"
 export { maximumReminderNameLength } from "./reminder/Reminder.ts"
 export {
   ReminderBody,

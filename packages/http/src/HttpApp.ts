@@ -19,7 +19,7 @@ import { stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { none, receive, refusalReply, serviceBusy } from "./route/IncomingRequest.ts"
 import type { IncomingRequest, Reply, Handler } from "./route/IncomingRequest.ts"
-import { HttpOptions, publicUrlOf } from "./HttpOptions.ts"
+import { HttpOptions, docsUrlOf } from "./HttpOptions.ts"
 import { docsRoutes } from "./open/docs.ts"
 import { healthRoutes } from "./open/health.ts"
 import { linkRoutes } from "./open/links.ts"
@@ -169,7 +169,7 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
   // How far it came is not known, so that it is no refusal after which all may be repeated.
   const ended =
     cutOff === undefined ? null : Effect.andThen(cutOff, Effect.fail(refuse("internal_error")))
-  const publicUrl = publicUrlOf(options)
+  const docsUrl = docsUrlOf(options)
 
   const answer = (request: HttpServerRequest) => {
     const started = performance.now()
@@ -178,7 +178,7 @@ const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
     const { handler, mayWork, places, prefix, sayNo = refusalReply } = partOf(parts, incoming.path)
 
     const refused = (refusal: Refusal) =>
-      Effect.map(publicUrl, (url) => response(incoming, sayNo(incoming, refusal, url)))
+      Effect.map(docsUrl, (url) => response(incoming, sayNo(incoming, refusal, url)))
 
     /** Counts the request; how long it took, in milliseconds. */
     const measured = (status: number): number => {

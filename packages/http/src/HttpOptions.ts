@@ -20,6 +20,11 @@ export interface HttpSettings {
    * once a port is bound.
    */
   readonly publicUrl: string | Effect.Effect<string>
+  /**
+   * The origin that `docs` of errors begins with, where it is another one than this app's own, as on a
+   * port for operators alone.
+   */
+  readonly docsUrl?: string
   /** Whether the client's address is the last `X-Forwarded-For` entry. */
   readonly trustProxy: boolean
   /**
@@ -35,5 +40,11 @@ export interface HttpSettings {
 
 export class HttpOptions extends Context.Service<HttpOptions, HttpSettings>()("http/HttpOptions") {}
 
-export const publicUrlOf = ({ publicUrl }: HttpSettings): Effect.Effect<string> =>
+/** What `docs` of errors begins with. */
+export const docsUrlOf = ({ docsUrl, publicUrl }: HttpSettings): Effect.Effect<string> =>
+  docsUrl === undefined ? publicUrlOf({ publicUrl }) : Effect.succeed(docsUrl)
+
+export const publicUrlOf = ({
+  publicUrl,
+}: Pick<HttpSettings, "publicUrl">): Effect.Effect<string> =>
   typeof publicUrl === "string" ? Effect.succeed(publicUrl) : publicUrl

@@ -10,6 +10,7 @@ import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
+import { randomInt } from "node:crypto"
 import { createServer } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -224,7 +225,9 @@ const openAnswers = () => {
       underWay.delete(response)
       if (underWay.size === 0) allGiven.openUnsafe()
     })
-    const by = listener ?? startingHealth(request.method, request.url)
+    const by = namesTwoHosts(request)
+      ? refuseRequest
+      : (listener ?? startingHealth(request.method, request.url))
     if (by === undefined) waiting.push([request, response])
     else by(request, response)
   }
@@ -251,6 +254,26 @@ const openAnswers = () => {
 }
 
 /**
+ * Whether a request has more than one `Host`, of which Node shows the first: a proxy may have gone by
+ * another one. RFC 9112 wants it refused.
+ */
+const namesTwoHosts = ({ rawHeaders }: IncomingMessage): boolean =>
+  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1
+
+/** As Node refuses what it cannot read. */
+const refuseRequest: RequestListener = (_, response) => {
+  response
+    .writeHead(400, { connection: "close", "content-length": 0, "x-request-id": newRequestId() })
+    .end()
+}
+
+const idCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+/** An id in the form of the service's own, for answers that are given without the service. */
+const newRequestId = (): string =>
+  `req_${Array.from({ length: 24 }, () => idCharacters[randomInt(idCharacters.length)]).join("")}`
+
+/**
  * Health while the service is being built, which takes long when tables must be brought up to date:
  * the process runs, and is not ready (contract: Open paths). Every other request waits.
  */
@@ -274,6 +297,7 @@ const startingHealth = (
         "content-type": "application/json",
         "content-length": body.length,
         "cache-control": "no-store",
+        "x-request-id": newRequestId(),
       })
       .end(method === "HEAD" ? undefined : body)
   }

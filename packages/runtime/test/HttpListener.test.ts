@@ -88,6 +88,28 @@ describe("the listener", () => {
       assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
       const ready = yield* processes.call("GET", `${url}/health/ready?now`)
       assert.deepStrictEqual([ready.status, ready.body], [503, { status: "unavailable" }])
+      const response = yield* Effect.promise(() => fetch(`${url}/health/ready`))
+      yield* Effect.promise(() => response.arrayBuffer())
+      assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9A-Za-z]{24}$/)
+    }),
+  )
+
+  it.effect("a request with two Host headers is answered 400, whether or not they agree", () =>
+    Effect.gen(function* () {
+      const listener = yield* listen("127.0.0.1", 0)
+      yield* Effect.forkChild(listener.serve(greeting))
+      const statusOf = (headers: ReadonlyArray<string>) =>
+        Effect.callback<number | undefined>((resume) => {
+          const asking = request(listener.url, { headers: [...headers], agent: false })
+          asking.on("response", (answer) => {
+            answer.resume()
+            resume(Effect.succeed(answer.statusCode))
+          })
+          asking.end()
+        })
+      assert.strictEqual(yield* statusOf(["Host", "one.example", "HOST", "two.example"]), 400)
+      assert.strictEqual(yield* statusOf(["Host", "one.example", "Host", "one.example"]), 400)
+      assert.strictEqual(yield* statusOf(["Host", "one.example", "X-Host", "host"]), 200)
     }),
   )
 

@@ -57,6 +57,20 @@ export const withoutReminders = (plan: Plan | null) =>
     ? undefined
     : refuse("plan_required", { message: "The plan does not include reminders." })
 
+/**
+ * What the refusal of a run says. Without `from` a run takes any number that is connected, so that what
+ * asks a caller to name one means here that none is.
+ */
+export const runRefusalMessage = (code: Code, { from }: Pick<ReminderContent, "from">): string => {
+  if (from === null && code === "from_required") {
+    return "No number that reaches this recipient is connected."
+  }
+  if (from === null && code === "username_needs_telegram") {
+    return "No Telegram account is connected."
+  }
+  return refuse(code).message
+}
+
 /** What a run asks to be sent, as the body of POST /messages would. */
 export const runRequest = (reminder: ReminderContent): SendRequest => ({
   recipients: [reminder.to],

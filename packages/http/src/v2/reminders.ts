@@ -11,8 +11,8 @@ import {
   described,
   formatInZone,
   formatInstant,
-  refuse,
   requestedRecipientJson,
+  runRefusalMessage,
 } from "@messaging-service/core"
 import type { ChangeReminder, CreateReminder, ListReminders } from "@messaging-service/core"
 import type { LastRun, Reminder } from "@messaging-service/core/ports"
@@ -89,14 +89,17 @@ const shown = (reminder: Reminder): typeof ReminderJson.Type => ({
   next_run_at:
     reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
   created_at: formatInstant(reminder.createdAt),
-  last_run: reminder.lastRun === null ? null : lastRunJson(reminder.lastRun),
+  last_run: reminder.lastRun === null ? null : lastRunJson(reminder.lastRun, reminder),
 })
 
-const lastRunJson = ({ code, dueAt, messageId, outcome }: LastRun): typeof LastRunJson.Type => ({
+const lastRunJson = (
+  { code, dueAt, messageId, outcome }: LastRun,
+  reminder: Reminder,
+): typeof LastRunJson.Type => ({
   due_at: formatInstant(dueAt),
   outcome,
   message_id: messageId,
-  error: code === null ? null : { code, message: refuse(code).message },
+  error: code === null ? null : { code, message: runRefusalMessage(code, reminder) },
 })
 
 const refusedReminder: ReadonlyArray<Refused> = [

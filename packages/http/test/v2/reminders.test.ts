@@ -3,7 +3,7 @@ import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aSender, bodyOf, change, operate } from "../Records.ts"
+import { aKey, aSender, aWorkspace, bodyOf, change, operate } from "../Records.ts"
 import type { Made, PageBody } from "../Records.ts"
 import { get, list as listMessages, post } from "./Asking.ts"
 
@@ -276,6 +276,22 @@ describe("reminders", () => {
         assert.strictEqual(still["active"], true)
         assert.strictEqual(Date.parse(still.next_run_at ?? ""), Date.parse(at(3)))
         bodyOf(yield* remove(token, made.id), 200)
+      }),
+    )
+
+    it.effect("are refused with that none is connected, where none is", () =>
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const { key: token } = yield* aKey(workspace)
+        const { id } = yield* create(token, { schedule: { cron: "0 * * * *" } })
+        yield* advance(3600)
+        const { last_run } = bodyOf<ReminderBody>(yield* get(token, `${path}/${id}`), 200)
+        const message = "No number that reaches this recipient is connected."
+        assert.deepInclude(last_run, {
+          outcome: "refused",
+          error: { code: "from_required", message },
+        })
+        bodyOf(yield* remove(token, id), 200)
       }),
     )
 
