@@ -50,6 +50,14 @@ const dearer: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     "core/ports rarely": 25_000,
     "core/ports sleepInRealTime": 24_000,
   },
+  // `Effect.promise` and what it waits with take 75 KB; the rule comes from a package loaded at that time.
+  "loads a store to ask it for a rule": {
+    "service/compose wrongSchemaName": 77_000,
+  },
+  // It runs over stores and knows the clock, the log and every error.
+  "is a command of the operator's": {
+    "core beginEpoch": 334_000,
+  },
   // The service `Ids` has its layer with it, and `Layer.sync` alone takes 27 KB.
   "draws ids from their service": {
     "service/compose keepSecret": 49_000,
@@ -69,9 +77,9 @@ const service: Readonly<Record<string, number>> = {
   "http toWebHandler": 665_000,
   "http webHandler": 665_000,
   "service open": 1_500_000,
-  "service/compose databaseCommand": 93_000,
+  "service/compose databaseCommand": 393_000,
   "service/compose openService": 1_460_000,
-  "service/testing openTest": 700_000,
+  "service/testing openTest": 730_000,
 }
 
 /**
@@ -89,6 +97,7 @@ const onEffect: ReadonlyArray<string> = [
   "core refuse",
   "core refuseUnkept",
   "core/ports makeLocalWakeUp",
+  "core/ports mayBeginEpoch",
   "core/schedule parseTimeZone",
   "core/time parseTimeZone",
   "service/compose logEntry",
