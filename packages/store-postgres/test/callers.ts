@@ -1,5 +1,14 @@
 /** Programs that send inside transactions of their own: each is a client of `pg`, beside the stores' own connections. */
-import { Caller, Egress, MediaLinks, Messages, Secrets, SecretsKey } from "@messaging-service/core"
+import {
+  Caller,
+  Egress,
+  MediaLinks,
+  Messages,
+  Readiness,
+  Secrets,
+  SecretsKey,
+  WorkGate,
+} from "@messaging-service/core"
 import type { IdempotencyKey } from "@messaging-service/core"
 import { CallersTransactions, Ids } from "@messaging-service/core/ports"
 import type { Plan, TransactionClient } from "@messaging-service/core/ports"
@@ -13,9 +22,14 @@ import type { DatabaseOptions } from "../src/database/Connection.ts"
 import { layer as layerPostgres, layerWakeUp } from "../src/index.ts"
 import { aDatabase, optionsOf } from "./databases.ts"
 
+/** Open, and never closed. */
+const layerGate = WorkGate.layer.pipe(
+  Layer.provide(Layer.mock(Readiness, { raise: () => Effect.void })),
+)
+
 const layerMessages = (database: TestDatabase, limits: Partial<DatabaseOptions>) =>
   Messages.layer.pipe(
-    Layer.provide(Egress.layerClosed),
+    Layer.provide([Egress.layerClosed, layerGate]),
     Layer.provideMerge(MediaLinks.layer),
     Layer.provideMerge(Secrets.layer),
     Layer.provideMerge(

@@ -22,6 +22,7 @@ import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { RealTime, sleep } from "../time/RealTime.ts"
+import { WorkGate } from "../worker/WorkGate.ts"
 import { makeAcceptor } from "./Acceptor.ts"
 import { parseListRequest } from "./ListRequest.ts"
 import type { ListMessages } from "./ListRequest.ts"
@@ -101,6 +102,7 @@ export class Messages extends Context.Service<
   static readonly layer = Layer.effect(
     Messages,
     Effect.gen(function* () {
+      const gate = yield* WorkGate
       const wakeUp = yield* WakeUp
       const store = yield* MessageStore
       const ids = yield* Ids
@@ -196,7 +198,9 @@ export class Messages extends Context.Service<
       ): Effect.Effect<Sent, Failure> =>
         Effect.flatMap(Effect.fromResult(parsedRequest), (parsed) => {
           const request = underTerms(parsed, terms)
-          return inTurn(caller, request, commit(caller, request, requested, terms))
+          const work = commit(caller, request, requested, terms)
+          // Behind a closed gate not even the quota is decided, and no key is claimed.
+          return Effect.andThen(gate.pass, inTurn(caller, request, work))
         })
 
       const commit = (
@@ -253,7 +257,8 @@ export class Messages extends Context.Service<
             continue
           }
           // What is past its `expires_at` has expired, whether or not the sweep came by yet.
-          const over = hasExpired(message, now)
+          // A clock that is wrong does not tell that.
+          const over = hasExpired(message, now) && !gate.causes().has("clock")
           const trigger = over ? "expire" : "cancel"
           const change = endMessage(yield* marked(message), { trigger }, eventId(ids), now, link)
           if (change === undefined) return yield* notCancellable(message, now)

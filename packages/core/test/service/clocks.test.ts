@@ -4,16 +4,9 @@ import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Clock, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  NumberOwnership,
-  Readiness,
-  StoreUnavailable,
-  WakeUp,
-  WorkGate,
-  refusalOfStore,
-} from "../../src/index.ts"
+import { NumberOwnership, Readiness, StoreUnavailable, WakeUp, WorkGate } from "../../src/index.ts"
 import { ClockStore } from "../../src/ports.ts"
-import { events, send, status } from "./Operations.ts"
+import { cancel, events, refusal, send, status } from "./Operations.ts"
 import { ahead, aSender, inAService, minute, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
 
@@ -112,14 +105,29 @@ describe("a process whose clock is wrong", () => {
     ),
   )
 
+  it.effect("does not call a message expired that is cancelled before its time", () =>
+    onSkewedClock(0, (setAhead) =>
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const fields = { send_at: yield* ahead(20 * minute), expires_at: yield* ahead(30 * minute) }
+        const message = yield* send(key, fields)
+        yield* settled
+        yield* setAhead(40 * minute)
+        yield* TestClock.adjust(minute)
+        const cancelled = yield* cancel(key, message)
+        assert.strictEqual(cancelled.status, "cancelled")
+        assert.deepStrictEqual(yield* events(message), ["message.cancelled"])
+      }),
+    ),
+  )
+
   it.effect("accepts nothing from its start on, ahead or behind, and says so", () =>
     Effect.forEach([11 * second, -11 * second], (skew) =>
       onSkewedClock(skew, (setAhead) =>
         Effect.gen(function* () {
           const { key } = yield* aSender()
-          const refused = yield* Effect.flip(send(key))
-          assert.instanceOf(refused, StoreUnavailable)
-          const { code, retryAfter, status } = refusalOfStore(refused as StoreUnavailable)
+          const refused = yield* refusal(send(key))
+          const { code, retryAfter, status } = refused
           assert.deepStrictEqual([code, status, retryAfter], ["service_unavailable", 503, 5])
           const gate = yield* WorkGate
           assert.match(

@@ -155,3 +155,52 @@ it.effect(
       assert.isAtMost(looks, 42)
     }),
 )
+
+it.effect("a worker that stops holding gives all, and begins again as a new worker", () =>
+  Effect.gen(function* () {
+    const joined: Array<WorkerId> = []
+    const left: Array<WorkerId> = []
+    const held = new Map<Shard, WorkerId>()
+    const leases = Layer.mock(ShardLeases, {
+      join: () =>
+        Effect.sync(() => {
+          const id = (joined.length + 1) as WorkerId
+          joined.push(id)
+          return id
+        }),
+      beat: (id) =>
+        Effect.sync(() => ({
+          workers: [{ id, most: 1000, beat: 1 }],
+          shards: Array.from({ length: shardCount }, (_, shard) => ({
+            workerId: held.get(shard as Shard) ?? null,
+            term: joined.length,
+            linked: 0,
+            linking: 0,
+          })),
+        })),
+      take: (id, shards) =>
+        Effect.sync(() => {
+          for (const shard of shards) held.set(shard, id)
+          return shards.map((shard) => ({ shard, term: joined.length }))
+        }),
+      leave: (id) =>
+        Effect.sync(() => {
+          left.push(id)
+          held.clear()
+        }),
+    })
+    const ownership = yield* Effect.provide(NumberOwnership, [
+      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
+    ])
+    for (const time of [1, 2, 3]) {
+      const holding = yield* Effect.forkScoped(ownership.hold)
+      yield* TestClock.adjust("1 second")
+      assert.isTrue(ownership.owns(one))
+      assert.lengthOf(joined, time)
+      yield* Fiber.interrupt(holding)
+      assert.isFalse(ownership.owns(one))
+      assert.deepStrictEqual(left, joined)
+      assert.strictEqual(held.size, 0)
+    }
+  }),
+)
