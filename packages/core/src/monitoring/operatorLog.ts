@@ -11,7 +11,8 @@ import { logThrottled } from "./rareLog.ts"
 
 const logFailed = ({ message: { error, from, id } }: MessageChange): Effect.Effect<void> =>
   logThrottled("message failed", {
-    message: id,
+    // Not `message`: a line of JSON has its words there.
+    message_id: id,
     number: from.id,
     code: error?.code ?? null,
   })

@@ -42,7 +42,8 @@ describe("the log", () => {
             ...messages
               .slice(0, 5)
               .map(
-                ({ id }) => `Info message failed message=${id} number=${number} code=send_failed`,
+                ({ id }) =>
+                  `Info message failed message_id=${id} number=${number} code=send_failed`,
               ),
             `Info number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
           ])
@@ -88,7 +89,7 @@ describe("the log", () => {
           assert.lengthOf(lines, 21)
           assert.strictEqual(
             lines[20],
-            `Info message failed message=${later.id} number=${number} code=recipient_not_found held_back=30`,
+            `Info message failed message_id=${later.id} number=${number} code=recipient_not_found held_back=30`,
           )
         }),
       ),
