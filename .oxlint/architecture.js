@@ -50,6 +50,8 @@ const packagesThatChoose = {
     "http",
   ],
   runtime: ["service", "transport-whatsapp", "transport-telegram"],
+  // A world for the whole service: store, phones and core.
+  simulation: ["store-memory", "emulator"],
   // The contract of stores holds what they keep for simulated phones too.
   testkit: ["emulator"],
 }

@@ -61,6 +61,8 @@ export class World {
   /** Tasks that have run. */
   steps = 0
   readonly freedom: Freedom
+  /** What acts on the world from outside it: callers, and timers that no process of it has. */
+  readonly outside: Process
   /** Called before each step: where faults are decided that may hit between any two. */
   beforeStep: (() => void) | null = null
   /** Called with each task that is about to run, and its place in the pool. */
@@ -92,6 +94,7 @@ export class World {
     this.#maxStepsAtOneMoment = maxStepsAtOneMoment
     this.#schedule = new Chance(`${seed}/schedule`)
     this.#drawYield()
+    this.outside = this.process("outside")
   }
 
   /** A logical process of this world. */

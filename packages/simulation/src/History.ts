@@ -1,0 +1,172 @@
+/**
+ * What happened in one run, as seen from outside the service: what callers asked and heard, what recipients
+ * saw, what receivers of webhooks were told, and what all of it came to. The model judges this and knows no
+ * code of the service. Text and recipient together name a message.
+ */
+
+/** The name of a message with that text to that phone. */
+export const nameOf = (text: string, phone: string): string => `${text}>${phone.slice(-4)}`
+
+/** A public status, or `waiting` for both queued and scheduled. */
+export type State = "waiting" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired"
+
+/** What a caller asks of the service. Times in epoch milliseconds. */
+export type Ask =
+  | {
+      readonly _tag: "Send"
+      readonly text: string
+      readonly phones: ReadonlyArray<string>
+      /** Index of the sending number. */
+      readonly number: number
+      readonly sendAt: number | null
+      readonly expiresAt: number | null
+      readonly idempotencyKey: string
+      readonly mode: "live" | "test"
+      /** Sent once all is well, in a workspace that is not audited. */
+      readonly isProbe: boolean
+    }
+  | { readonly _tag: "Read"; readonly name: string }
+  | { readonly _tag: "Cancel"; readonly name: string }
+
+/** How the service answered. */
+export type Answer =
+  | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<number> }
+  | { readonly _tag: "State"; readonly state: State }
+  | {
+      readonly _tag: "Refused"
+      readonly code: string
+      /** The status that `not_cancellable` names. */
+      readonly status: State | null
+      /** Whether a transport still has the message. */
+      readonly isSending: boolean
+    }
+
+export type Entry = {
+  /** The world's time, epoch milliseconds. */
+  readonly at: number
+} & (
+  | { readonly _tag: "Asked"; readonly call: number; readonly ask: Ask }
+  /** The caller heard it. Callers that hang up, and those of processes that die, hear nothing. */
+  | { readonly _tag: "Answered"; readonly call: number; readonly answer: Answer }
+  /** The service gave an attempt to a transport. */
+  | { readonly _tag: "HandedOver"; readonly name: string; readonly transportId: string }
+  /** A recipient sees a copy. */
+  | { readonly _tag: "Shown"; readonly name: string; readonly transportId: string }
+  /** A receiver was called. `heard`: it took it in and answered 2xx. */
+  | {
+      readonly _tag: "Told"
+      readonly eventId: string
+      readonly type: string
+      readonly body: string
+      readonly heard: boolean
+    }
+  /** All is well from here on. */
+  | { readonly _tag: "Calm" }
+)
+
+/** A message as the store holds it once everything has come to rest. */
+export interface FinalMessage {
+  readonly id: number
+  readonly name: string
+  readonly text: string
+  readonly state: State
+  readonly error: string | null
+  readonly mode: "live" | "test"
+  readonly number: number
+  readonly transportId: string
+  /** Planned time. */
+  readonly dueAt: number
+  /** Types of its events in the outbox. */
+  readonly events: ReadonlyArray<string>
+}
+
+export interface FinalReminder {
+  readonly text: string
+  /** Every time at which it was due. */
+  readonly due: ReadonlyArray<number>
+  readonly runs: ReadonlyArray<{ readonly dueAt: number; readonly outcome: string }>
+}
+
+/** What everything came to. */
+export interface FinalState {
+  /** Of the workspace that is audited. */
+  readonly messages: ReadonlyArray<FinalMessage>
+  /** Of every workspace. */
+  readonly events: ReadonlyArray<{
+    readonly eventId: string
+    readonly type: string
+    readonly messageId: number
+  }>
+  readonly allowanceLeft: number
+  readonly reminders: ReadonlyArray<FinalReminder>
+}
+
+/** The facts of a world that its promises depend on. */
+export interface Setting {
+  readonly allowance: number
+  readonly quota: number
+  /** Whether the remote server shows one copy for one transport id. */
+  readonly dropsCopies: boolean
+  /** Whether clocks are true and no process stops for a while: then moments hold to the millisecond. */
+  readonly isTimeTrue: boolean
+  /** Whether the run lasts until every delivery of a webhook has used up its attempts. */
+  readonly isLong: boolean
+}
+
+/** One run, whole. */
+export interface History {
+  readonly setting: Setting
+  readonly entries: ReadonlyArray<Entry>
+  readonly final: FinalState
+}
+
+type Distributed<A> = A extends unknown ? Omit<A, "at"> : never
+
+/** An entry without its time. */
+export type NewEntry = Distributed<Entry>
+
+/** Writes a history, and a digest of everything that happened. */
+export class Recorder {
+  readonly entries: Array<Entry> = []
+  /** Readable lines; null where none are kept. */
+  readonly trace: Array<string> | null
+  readonly #now: () => number
+  readonly #start: number
+  #calls = 0
+  #h1 = 0x811c9dc5
+  #h2 = 0x1b873593
+
+  constructor(now: () => number, keepsTrace: boolean) {
+    this.#now = now
+    this.#start = now()
+    this.trace = keepsTrace ? [] : null
+  }
+
+  /** A number for the next call of a caller. */
+  nextCall(): number {
+    return this.#calls++
+  }
+
+  mix(value: number): void {
+    this.#h1 = Math.imul(this.#h1 ^ value, 0x01000193)
+    this.#h2 = Math.imul((this.#h2 << 13) | (this.#h2 >>> 19), 5) + (value ^ this.#h1)
+  }
+
+  /** Writes a line: part of the digest, and of the trace where one is kept. */
+  note(text: string): void {
+    for (let i = 0; i < text.length; i++) this.mix(text.charCodeAt(i))
+    this.mix(this.#now() | 0)
+    this.trace?.push(`${((this.#now() - this.#start) / 1000).toFixed(3)} ${text}`)
+  }
+
+  add(entry: NewEntry, line: string): void {
+    this.entries.push({ at: this.#now(), ...entry } as Entry)
+    this.note(line)
+  }
+
+  /** Of everything that was noted, in 16 hexadecimal digits. */
+  get digest(): string {
+    const hex = (half: number) => (half >>> 0).toString(16).padStart(8, "0")
+    return hex(this.#h1) + hex(this.#h2)
+  }
+}

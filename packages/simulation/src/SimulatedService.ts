@@ -1,0 +1,283 @@
+/**
+ * Processes of the service in a world: each is the whole core with a worker, over the one store, and dies
+ * without a finalizer. Another one takes its place.
+ */
+import {
+  NumberOwnership,
+  SecretsKey,
+  WakeUp,
+  Worker,
+  layerServices,
+  layerWorker,
+} from "@messaging-service/core"
+import {
+  DailyQuota,
+  Ids,
+  PhoneDirectory,
+  RealTime,
+  TelegramTransport,
+  WhatsAppTransport,
+  makeLocalWakeUp,
+} from "@messaging-service/core/ports"
+import type { Work } from "@messaging-service/core/ports"
+import { Chance, layerLinking } from "@messaging-service/emulator"
+import type { Process, World } from "@messaging-service/emulator"
+import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
+import { Context, Effect, Exit, Latch, Layer, Logger, Random, Scope } from "effect"
+import { callIn, Lost, randomFrom, spawn } from "./calls.ts"
+import type { Coverage } from "./Coverage.ts"
+import type { FaultPoints } from "./faults/FaultPoints.ts"
+import { layerReceiver } from "./faults/receiver.ts"
+import { aroundStore, unavailable } from "./faults/store.ts"
+import type { Around } from "./faults/store.ts"
+import { makeWire, stall } from "./faults/wire.ts"
+import type { Remote } from "./faults/wire.ts"
+import type { Recorder } from "./History.ts"
+
+const second = 1000
+const minute = 60 * second
+
+/** So few messages fill a number. */
+export const quota = { messages: 9, windowMillis: 24 * 60 * minute }
+
+/** The store and the files, which every process shares. */
+export const layerShared = Layer.merge(layerStore, layerMediaFiles).pipe(
+  Layer.provideMerge(Ids.layerRandom),
+)
+
+type Shared = Layer.Success<typeof layerShared>
+
+const layerService = (
+  store: Context.Context<Shared>,
+  parts: Layer.Layer<Layer.Success<typeof layerEmpty>>,
+) =>
+  layerWorker.pipe(
+    Layer.provideMerge(layerServices),
+    Layer.provideMerge(layerLinking),
+    Layer.provideMerge(parts),
+    Layer.provideMerge(NumberOwnership.layerAll),
+    Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
+    Layer.provideMerge(Layer.succeedContext(store)),
+  )
+
+/** What each process has of its own, by type. */
+declare const layerEmpty: Layer.Layer<
+  | WhatsAppTransport
+  | TelegramTransport
+  | PhoneDirectory
+  | WakeUp
+  | Layer.Success<ReturnType<typeof layerReceiver>>
+>
+
+/** What a caller inside the process may use. */
+export type Services = Layer.Success<ReturnType<typeof layerService>>
+
+/** A process with what runs in it. */
+export interface Running {
+  readonly process: Process
+  /** Null until it has started. */
+  services: Context.Context<Services> | null
+  readonly leaps: Latch.Latch
+  readonly wakeUp: typeof WakeUp.Service
+}
+
+export interface ClusterOptions {
+  readonly world: World
+  readonly seed: string
+  readonly store: Context.Context<Shared>
+  readonly remote: Remote
+  readonly faults: FaultPoints
+  readonly record: Recorder
+  readonly coverage: Coverage
+  /** How often idle loops look at the store while there are faults, in milliseconds. */
+  readonly poll: number
+}
+
+/** The tag of an outcome, with the guard that a commit names. */
+const tagOf = (answer: unknown): string | null => {
+  if (typeof answer !== "object" || answer === null || !("_tag" in answer)) return null
+  const { _tag } = answer
+  return "guard" in answer ? `${String(_tag)} ${String(answer.guard)}` : String(_tag)
+}
+
+/** Everything that runs over one store. */
+export class Cluster {
+  /** Of those that run or are to start again. */
+  readonly running: Array<Running> = []
+  readonly #options: ClusterOptions
+  readonly #restarts: Chance
+  #named = 0
+
+  constructor(options: ClusterOptions) {
+    this.#options = options
+    this.#restarts = new Chance(`${options.seed}/restarts`)
+  }
+
+  /** Those that live and have started. */
+  get ready(): ReadonlyArray<Running> {
+    return this.running.filter(
+      ({ process, services }) => process.state !== "dead" && services !== null,
+    )
+  }
+
+  /** A process with the services; with `works` it has a worker too. */
+  open(works: boolean): Running {
+    const { record, world } = this.#options
+    const process = world.process(`p${this.#named++}`)
+    const running: Running = {
+      process,
+      services: null,
+      leaps: Latch.makeUnsafe(false),
+      wakeUp: makeLocalWakeUp(this.#options.poll),
+    }
+    const opening = Layer.build(this.#layer(running)).pipe(
+      Scope.provide(Scope.makeUnsafe()),
+      Effect.tap((services) =>
+        Effect.sync(() => {
+          running.services = services
+        }),
+      ),
+      Effect.flatMap((services) =>
+        works
+          ? Effect.provideContext(
+              Effect.flatMap(Worker, ({ run }) => run),
+              services,
+            )
+          : Effect.void,
+      ),
+      Effect.provideContext(this.#ground(running)),
+    )
+    spawn(process, opening, (exit) => {
+      if (process.state === "dead" || Exit.isSuccess(exit)) return
+      record.note(`${process.name} could not start`)
+      process.kill()
+      this.restart(running)
+    })
+    record.note(`${process.name} starts`)
+    return running
+  }
+
+  /** Lets another process take the place of one that died. */
+  restart(dead: Running): void {
+    const { world } = this.#options
+    const place = this.running.indexOf(dead)
+    if (place < 0) return
+    world.at(world.outside, world.now + this.#restarts.below(20 * second), () => {
+      this.running[place] = this.open(true)
+    })
+  }
+
+  /** Runs an effect over the services of that process, for a caller outside. */
+  ask<A, E>(running: Running, effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost> {
+    const { services } = running
+    return services === null
+      ? Effect.fail(new Lost())
+      : callIn(
+          running.process,
+          this.#options.world.outside,
+          Effect.provideContext(effect, services),
+        )
+  }
+
+  /** Time, chance and logs. */
+  #ground({ leaps, process }: Running) {
+    const { seed, world } = this.#options
+    const chance = new Chance(`${seed}/random/${process.name}`)
+    return Context.make(RealTime, {
+      sleep: Effect.sleep,
+      stopwatch: Effect.sync(() => {
+        const began = world.now
+        return () => world.now - began
+      }),
+      untilLeap: leaps.await,
+      systemMillis: Effect.sync(() => world.now + process.skew),
+    }).pipe(Context.add(Random.Random, randomFrom(chance)), Context.add(DailyQuota, quota))
+  }
+
+  #layer(running: Running) {
+    const { process } = running
+    const { coverage, faults, record, remote, seed, store } = this.#options
+    const transport = makeWire(process, remote, faults, record, coverage, seed)
+    const parts = Layer.mergeAll(
+      Layer.succeed(WhatsAppTransport, transport),
+      Layer.succeed(TelegramTransport, transport),
+      Layer.succeed(PhoneDirectory, {
+        checkPhones: () => Effect.succeed({ _tag: "Unknown" }),
+      }),
+      Layer.succeed(WakeUp, this.#wakeUp(running)),
+      layerReceiver(process, faults, record, seed),
+    )
+    return layerService(aroundStore(store, this.#around(running)), parts).pipe(
+      Layer.provideMerge(Logger.layer([])),
+    )
+  }
+
+  /** Every operation of the store passes here: it fails, takes its time, or is answered. */
+  #around({ process }: Running): Around {
+    const { coverage, faults, record, world } = this.#options
+    const yields = world.freedom.yieldEvery !== Infinity
+    return (operation, effect) =>
+      Effect.suspend(() => {
+        const asked = Effect.suspend(() => {
+          record.note(`${process.name} ${operation}`)
+          return effect
+        })
+        if (!faults.isStormy) return asked
+        const slow = faults.hits(process.name, "store.slow")
+        const before = faults.hits(process.name, "store.before")
+        const first =
+          slow === null
+            ? yields
+              ? Effect.yieldNow
+              : Effect.void
+            : Effect.sleep(slow.below(slow.below(8) === 0 ? 40 * second : 300))
+        if (before !== null) return Effect.andThen(first, Effect.fail(unavailable(operation)))
+        return Effect.andThen(
+          first,
+          Effect.flatMap(asked, (answer) => {
+            const tag = tagOf(answer)
+            if (tag !== null) coverage.hit(`${operation} ${tag}`)
+            const after = faults.hits(process.name, "store.after")
+            const ended =
+              after !== null
+                ? Effect.fail(unavailable(operation))
+                : yields
+                  ? Effect.as(Effect.yieldNow, answer)
+                  : Effect.succeed(answer)
+            return commits.test(operation) ? Effect.andThen(stall(process, faults), ended) : ended
+          }),
+        )
+      })
+  }
+
+  /** Wakes this process, and the others unless word gets lost. */
+  #wakeUp({ process, wakeUp }: Running): typeof WakeUp.Service {
+    const { faults, seed, world } = this.#options
+    const chance = new Chance(`${seed}/word/${process.name}`)
+    const { poll } = this.#options
+    const tell = (work: Work) => {
+      for (const other of this.running) {
+        if (other.process === process || other.process.state === "dead") continue
+        if (faults.hits(process.name, "wake.lost") !== null) continue
+        world.at(other.process, world.now + 1 + chance.below(20), () => {
+          Effect.runForkWith(other.process.context)(other.wakeUp.wake(work))
+        })
+      }
+    }
+    return {
+      ...wakeUp,
+      // In calm a poll would hide a wake-up that was lost.
+      get poll() {
+        return faults.isStormy ? poll : 10 * minute
+      },
+      wake: (work) =>
+        Effect.suspend(() => {
+          tell(work)
+          return wakeUp.wake(work)
+        }),
+    }
+  }
+}
+
+/** Operations that a process may stop right behind. */
+const commits = /^(?:LaneQueue|MessageStore)\./

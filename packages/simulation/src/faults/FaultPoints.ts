@@ -1,0 +1,141 @@
+/**
+ * The points at which something may go wrong, each with a name. A seed draws its own mix: most kinds not at
+ * all, the others more or less often. Each process and kind has a stream of chance of its own, so that a
+ * fault that is left out changes no other draw and shrinking keeps the rest.
+ */
+import { Chance } from "@messaging-service/emulator"
+import type { Recorder } from "../History.ts"
+
+/** What may go wrong between two operations of a process, drawn as moments. */
+export const strikeKinds = ["kill", "pause", "leap"] as const
+
+/** What may go wrong at a call. */
+export const callKinds = [
+  /** A commit or an acknowledgement takes longer than a lease. */
+  "stall",
+  /** The store fails before it has done anything. */
+  "store.before",
+  /** The store fails although it has done it. */
+  "store.after",
+  "store.slow",
+  /** The message never reaches the remote server. */
+  "wire.lost",
+  /** It reaches it late, also after its sender has died. */
+  "wire.late",
+  "wire.refused",
+  /** Refused because of the number that sends. */
+  "wire.restricted",
+  "wire.down",
+  "wire.flood",
+  "wire.ackLost",
+  /** A receiver answers 503. */
+  "hook.fails",
+  /** A receiver has heard and does not say so, or was never reached. */
+  "hook.unheard",
+  /** Word to another process gets lost. */
+  "wake.lost",
+] as const
+
+export type StrikeKind = (typeof strikeKinds)[number]
+export type CallKind = (typeof callKinds)[number]
+export type FaultKind = StrikeKind | CallKind
+
+export interface FaultOptions {
+  readonly seed: string
+  /** The faults that may happen, by id; all when left out. */
+  readonly only?: ReadonlySet<string> | undefined
+  /** No faults at all. */
+  readonly isCalm?: boolean | undefined
+}
+
+/** Chance of one call's fault, and of its size. */
+export interface Fault {
+  /** A whole number from 0 to below `bound`. */
+  below(bound: number): number
+}
+
+const callRates = [0, 0, 0.005, 0.02, 0.08]
+
+/** Calls of other hosts are fewer than those of the store. */
+const callRateFactor = (kind: CallKind): number => (kind.startsWith("store") ? 1 : 3)
+
+const strikeCounts: Readonly<Record<StrikeKind, ReadonlyArray<number>>> = {
+  kill: [0, 2, 8, 25],
+  pause: [0, 0, 3, 10],
+  leap: [0, 0, 3, 10],
+}
+
+export class FaultPoints {
+  /** Whether faults happen now. */
+  isStormy = false
+  /** Ids of those that happened, in order. */
+  readonly fired: Array<string> = []
+  /** How many of each kind. */
+  readonly counts: Record<string, number> = {}
+  readonly #seed: string
+  readonly #only: ReadonlySet<string> | undefined
+  readonly #record: Recorder
+  readonly #rates = new Map<CallKind, number>()
+  readonly #strikes = new Map<StrikeKind, number>()
+  readonly #streams = new Map<string, { readonly chance: Chance; drawn: number }>()
+
+  constructor({ isCalm = false, only, seed }: FaultOptions, record: Recorder) {
+    this.#seed = `${seed}/faults`
+    this.#only = only
+    this.#record = record
+    const mix = new Chance(`${seed}/mix`)
+    for (const kind of callKinds) {
+      const rate = (callRates[mix.below(callRates.length)] ?? 0) * callRateFactor(kind)
+      this.#rates.set(kind, isCalm ? 0 : rate)
+    }
+    for (const kind of strikeKinds) {
+      const counts = strikeCounts[kind]
+      const count = counts[mix.below(counts.length)] ?? 0
+      this.#strikes.set(kind, isCalm ? 0 : count)
+    }
+  }
+
+  /** Whether such a fault can happen at all in this seed. */
+  mayHappen(kind: FaultKind): boolean {
+    return (this.#rates.get(kind as CallKind) ?? this.#strikes.get(kind as StrikeKind) ?? 0) > 0
+  }
+
+  /** How many strikes of a kind this seed has. */
+  strikes(kind: StrikeKind): number {
+    return this.#strikes.get(kind) ?? 0
+  }
+
+  /** Chance of a strike: where and when it hits. */
+  strike(kind: StrikeKind, index: number): Chance {
+    return new Chance(`${this.#seed}/${kind}/${index}`)
+  }
+
+  /** Whether a drawn strike hits now. */
+  isStruck(kind: StrikeKind, index: number): boolean {
+    return this.isStormy && this.#fire(kind, `${kind}#${index}`)
+  }
+
+  #fire(kind: FaultKind, id: string): boolean {
+    if (this.#only !== undefined && !this.#only.has(id)) return false
+    this.fired.push(id)
+    this.counts[kind] = (this.counts[kind] ?? 0) + 1
+    this.#record.note(`! ${id}`)
+    return true
+  }
+
+  /** The fault of that kind that hits this call of that process; null for none. */
+  hits(process: string, kind: CallKind): Fault | null {
+    const rate = this.#rates.get(kind) ?? 0
+    if (rate === 0) return null
+    const key = `${process}/${kind}`
+    let stream = this.#streams.get(key)
+    if (stream === undefined) {
+      stream = { chance: new Chance(`${this.#seed}/${key}`), drawn: 0 }
+      this.#streams.set(key, stream)
+    }
+    const ordinal = stream.drawn++
+    const isDrawn = stream.chance.next() < rate
+    if (!isDrawn || !this.isStormy || !this.#fire(kind, `${key}#${ordinal}`)) return null
+    return new Chance(`${this.#seed}/${key}/${ordinal}`)
+  }
+}

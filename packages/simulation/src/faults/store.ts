@@ -1,0 +1,55 @@
+/**
+ * The store as one process of the service sees it: every operation of every port goes through one place,
+ * where it fails, takes its time, or is asked of something else.
+ */
+import { StoreUnavailable } from "@messaging-service/core/ports"
+import { Context, Effect } from "effect"
+
+/** Goes around an operation; its name is that of the port and the method. */
+export type Around = (
+  operation: string,
+  effect: Effect.Effect<unknown, unknown>,
+) => Effect.Effect<unknown, unknown>
+
+/** What is called when something was queued is no question to the store. */
+const plainMethods = new Set(["whenQueued"])
+const plainPorts = new Set(["CallersTransactions"])
+
+type Port = Readonly<Record<string, unknown>>
+type Method = (...input: ReadonlyArray<unknown>) => unknown
+
+const aroundPort = (name: string, port: Port, around: Around): Port => {
+  const wrapped: Record<string, unknown> = {}
+  for (const [method, member] of Object.entries(port)) {
+    const operation = `${name}.${method}`
+    if (plainMethods.has(method)) wrapped[method] = member
+    else if (Effect.isEffect(member)) {
+      wrapped[method] = around(operation, member as Effect.Effect<unknown, unknown>)
+    } else if (typeof member === "function") {
+      const call = member as Method
+      wrapped[method] = (...input: ReadonlyArray<unknown>) => {
+        const result = Reflect.apply(call, port, input)
+        return Effect.isEffect(result)
+          ? around(operation, result as Effect.Effect<unknown, unknown>)
+          : result
+      }
+    } else wrapped[method] = member
+  }
+  return wrapped
+}
+
+/** The same ports, with something around each operation. */
+export const aroundStore = <Ports>(
+  store: Context.Context<Ports>,
+  around: Around,
+): Context.Context<Ports> => {
+  const ports = new Map<string, unknown>()
+  for (const [key, port] of store.mapUnsafe) {
+    const name = key.slice(key.indexOf("/") + 1)
+    ports.set(key, plainPorts.has(name) ? port : aroundPort(name, port as Port, around))
+  }
+  return Context.makeUnsafe<Ports>(ports)
+}
+
+export const unavailable = (operation: string) =>
+  new StoreUnavailable({ operation, cause: "simulated" })

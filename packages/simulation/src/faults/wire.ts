@@ -1,0 +1,174 @@
+/**
+ * The remote server with the recipients' phones behind it, and the wire between it and a process. The remote
+ * server survives every process: what was handed to it goes on without its sender.
+ */
+import type {
+  OutgoingMessage,
+  SendOutcome,
+  TakeEvent,
+  Transport,
+  TransportEvent,
+} from "@messaging-service/core/ports"
+import { Chance } from "@messaging-service/emulator"
+import type { Process, World } from "@messaging-service/emulator"
+import { Effect } from "effect"
+import type { Context } from "effect"
+import { callIn, spawn } from "../calls.ts"
+import type { Coverage } from "../Coverage.ts"
+import { nameOf } from "../History.ts"
+import type { Recorder } from "../History.ts"
+import type { FaultPoints } from "./FaultPoints.ts"
+
+const second = 1000
+
+/** Later than this no service waits for an answer. */
+const longestDelayMillis = 90 * second
+
+export interface RemoteOptions {
+  readonly world: World
+  readonly seed: string
+  readonly record: Recorder
+  /** Whether it shows one copy for one transport id. */
+  readonly dropsCopies: boolean
+}
+
+const nameOfMessage = ({ text, to }: OutgoingMessage): string =>
+  nameOf(text, to.kind === "phone" ? to.phone : to.kind)
+
+/** What the remote server has shown, and who listens for its ticks. */
+export class Remote {
+  readonly process: Process
+  readonly dropsCopies: boolean
+  readonly #world: World
+  readonly #record: Recorder
+  readonly #ticks: Chance
+  readonly #shown = new Set<string>()
+  readonly #listeners = new Map<Process, TakeEvent>()
+
+  constructor({ dropsCopies, record, seed, world }: RemoteOptions) {
+    this.process = world.process("remote")
+    this.dropsCopies = dropsCopies
+    this.#world = world
+    this.#record = record
+    this.#ticks = new Chance(`${seed}/ticks`)
+  }
+
+  /** Takes a message: recipients see it unless it is a copy that the server drops. */
+  receive(message: OutgoingMessage): void {
+    const { numberId, transportId } = message
+    const name = nameOfMessage(message)
+    const isCopy = this.#shown.has(transportId)
+    if (isCopy && this.dropsCopies) {
+      this.#record.note(`dropped ${name}`)
+      return
+    }
+    this.#shown.add(transportId)
+    this.#record.add({ _tag: "Shown", name, transportId }, `shown ${name}`)
+    for (const status of ["delivered", "read"] as const) {
+      // Early, late, twice, out of order, or never.
+      for (let ticks = this.#ticks.below(3); ticks > 0; ticks--) {
+        const at =
+          this.#world.now + this.#ticks.below(this.#ticks.below(2) === 0 ? 50 : 20 * second)
+        this.#world.at(this.process, at, () =>
+          this.#tick({ _tag: "Tick", numberId, transportId, status }),
+        )
+      }
+    }
+  }
+
+  #tick(tick: TransportEvent): void {
+    const alive = Array.from(this.#listeners).filter(([process]) => process.state === "alive")
+    const heard = alive[this.#ticks.below(Math.max(1, alive.length))]
+    if (heard === undefined) return
+    const [process, take] = heard
+    spawn(process, take(tick))
+  }
+
+  /** Hands over what the server says by itself, until interrupted. */
+  listen(process: Process, take: TakeEvent): Effect.Effect<never> {
+    // What the server says is taken where it is listened for, with all that is there: clock, chance, logs.
+    return Effect.contextWith((context: Context.Context<never>) =>
+      Effect.callback<never>(() => {
+        this.#listeners.set(process, (event) => Effect.provideContext(take(event), context))
+        return Effect.sync(() => {
+          this.#listeners.delete(process)
+        })
+      }),
+    )
+  }
+}
+
+/** How a process reaches the remote server: a transport as its port describes it, with every fault of a wire. */
+export const makeWire = (
+  process: Process,
+  remote: Remote,
+  faults: FaultPoints,
+  record: Recorder,
+  coverage: Coverage,
+  seed: string,
+): Transport => {
+  const latency = new Chance(`${seed}/latency/${process.name}`)
+
+  const attempt = (message: OutgoingMessage): Effect.Effect<SendOutcome> =>
+    Effect.suspend((): Effect.Effect<SendOutcome> => {
+      const { transportId } = message
+      const name = nameOfMessage(message)
+      record.add({ _tag: "HandedOver", name, transportId }, `${process.name} hands over ${name}`)
+      const hits = (kind: Parameters<FaultPoints["hits"]>[1]) => faults.hits(process.name, kind)
+      if (hits("wire.down") !== null) return Effect.succeed({ _tag: "NotConnected" })
+      const flood = hits("wire.flood")
+      if (flood !== null) {
+        return Effect.succeed({ _tag: "Postponed", afterMillis: flood.below(20 * second) })
+      }
+      const refused = hits("wire.refused")
+      const restricted = hits("wire.restricted")
+      if (refused !== null || restricted !== null) {
+        return Effect.succeed({
+          _tag: "Refused",
+          error: { code: "send_failed", message: "The remote server refused it." },
+          againstNumber: restricted !== null,
+        })
+      }
+      const lost = hits("wire.lost")
+      if (lost !== null) return Effect.as(Effect.sleep(lost.below(3 * second)), { _tag: "Unknown" })
+      const late = hits("wire.late")
+      const there =
+        late === null
+          ? latency.below(50)
+          : late.below(late.below(2) === 0 ? 5 * second : longestDelayMillis)
+      const back = latency.below(50)
+      const isAckLost = hits("wire.ackLost") !== null
+      const arriving = Effect.andThen(
+        Effect.sleep(there),
+        Effect.sync(() => remote.receive(message)),
+      )
+      return callIn(remote.process, process, arriving).pipe(
+        Effect.andThen(Effect.sleep(back)),
+        Effect.tap(() => stall(process, faults)),
+        Effect.as<SendOutcome>(isAckLost ? { _tag: "Unknown" } : { _tag: "Accepted" }),
+        Effect.orDie,
+      )
+    })
+
+  return {
+    dropsCopies: remote.dropsCopies,
+    listen: (take) => remote.listen(process, take),
+    send: (message) =>
+      Effect.tap(attempt(message), ({ _tag }) =>
+        Effect.sync(() => coverage.hit(`transport ${_tag}`)),
+      ),
+  }
+}
+
+/** A process that stops for longer than a lease, right where something was committed or acknowledged. */
+export const stall = (process: Process, faults: FaultPoints): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const fault = faults.hits(process.name, "stall")
+    if (fault === null) return Effect.void
+    const { world } = process
+    process.pause()
+    const until = world.now + 25 * second + fault.below(40 * second)
+    // Another process lets it go on: its own timers stand still.
+    world.at(world.outside, until, () => process.resume())
+    return Effect.yieldNow
+  })

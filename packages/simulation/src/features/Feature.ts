@@ -1,0 +1,66 @@
+/** Parts of what callers do: each plans its commands from the seed alone, and performs them. */
+import type { Caller } from "@messaging-service/core"
+import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
+import type { Chance } from "@messaging-service/emulator"
+import type { Effect } from "effect"
+import type { Lost } from "../calls.ts"
+import type { Answer, Ask, FinalReminder } from "../History.ts"
+import type { Services } from "../SimulatedService.ts"
+
+/** The workspace that everything happens in. */
+export interface Given {
+  readonly workspace: WorkspaceId
+  readonly numbers: ReadonlyArray<NumberId>
+  /** By mode. */
+  readonly callers: Readonly<Record<"live" | "test", Caller>>
+}
+
+/** What a command may do. */
+export interface Stage {
+  readonly given: Given
+  /** Of this command alone. */
+  readonly chance: Chance
+  /** The world's time, epoch milliseconds. */
+  readonly now: () => number
+  /** Writes what is asked, and what is heard, into the history. */
+  asked(ask: Ask): number
+  answered(call: number, answer: Answer): void
+  /** Asks a process that lives; some callers hang up early, and what they asked for goes on. */
+  ask<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost>
+  /** Ids of messages that a caller was told, by text. */
+  readonly ids: Map<string, number>
+  /** Reminders that were made, for the judgement. */
+  readonly reminders: Array<MadeReminder>
+}
+
+export interface MadeReminder extends Pick<FinalReminder, "text"> {
+  readonly id: number
+  readonly everyMinutes: number
+}
+
+export interface Command {
+  /** Milliseconds after the start. */
+  readonly at: number
+  /** For traces. */
+  readonly name: string
+  perform(stage: Stage): Effect.Effect<void>
+}
+
+/** What a feature plans with. */
+export interface Planning {
+  readonly chance: Chance
+  /** How many commands it makes about. */
+  readonly count: number
+  /** When the storm begins, in epoch milliseconds, and how long commands come. */
+  readonly start: number
+  readonly span: number
+  /** Draws when a command comes: evenly, or in bursts, where commits meet. */
+  moment(): number
+  /** How many numbers there are. */
+  readonly numbers: number
+}
+
+export interface Feature {
+  readonly name: string
+  plan(planning: Planning): ReadonlyArray<Command>
+}

@@ -1,0 +1,42 @@
+/** Numbers that are logged out on their phones and come back. */
+import { Numbers } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Command, Feature, Stage } from "./Feature.ts"
+
+const second = 1000
+
+/** Says that a number's connection changed, as a transport does. */
+const connection = (number: number, status: "connected" | "disconnected") => (stage: Stage) => {
+  const id = stage.given.numbers[number]
+  return id === undefined
+    ? Effect.void
+    : stage
+        .ask(
+          Numbers.use((numbers) =>
+            numbers.connectionChanged(
+              id,
+              status,
+              null,
+              status === "disconnected" ? "logged_out" : null,
+            ),
+          ),
+        )
+        .pipe(Effect.ignore)
+}
+
+export const connections: Feature = {
+  name: "connections",
+  plan: ({ chance, count, moment, numbers }) => {
+    const commands: Array<Command> = []
+    for (let index = 0; index < count / 15; index++) {
+      const number = chance.below(numbers)
+      const at = moment()
+      const back = at + chance.below(30 * second)
+      commands.push(
+        { at, name: `log out ${number}`, perform: connection(number, "disconnected") },
+        { at: back, name: `log in ${number}`, perform: connection(number, "connected") },
+      )
+    }
+    return commands
+  },
+}

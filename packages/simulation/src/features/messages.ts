@@ -1,0 +1,172 @@
+/** Messages: sent alone and in batches, at once and later, with an expiry, repeated, read and cancelled. */
+import { Messages } from "@messaging-service/core"
+import type { Failure } from "@messaging-service/core"
+import type { MessageId } from "@messaging-service/core/ports"
+import { Effect, Result } from "effect"
+import type { Lost } from "../calls.ts"
+import { nameOf } from "../History.ts"
+import type { Answer, Ask, State } from "../History.ts"
+import type { Command, Feature, Planning, Stage } from "./Feature.ts"
+
+const second = 1000
+const minute = 60 * second
+
+type Send = Extract<Ask, { readonly _tag: "Send" }>
+
+/** The phone of the recipient with that index. */
+export const phoneOf = (index: number): string => `+1555000${1000 + index}`
+
+const iso = (moment: number): string => new Date(moment).toISOString()
+
+/** The refusal that a caller hears; null when no answer came. */
+const refusalOf = (failure: Failure | Lost): Extract<Answer, { _tag: "Refused" }> | null => {
+  if (failure._tag !== "Refusal") return null
+  const { code, details } = failure
+  return {
+    _tag: "Refused",
+    code,
+    status: (details?.["status"] as State | undefined) ?? null,
+    isSending: details?.["sending"] === true,
+  }
+}
+
+/** How often a caller asks for the same, and the answers after which it repeats no more. */
+const sendTries = 8
+const repeats = 4
+
+const sendOnce = (send: Send, { given }: Stage) => {
+  const { expiresAt, idempotencyKey, mode, number, phones, sendAt, text } = send
+  const content = {
+    from: Number(given.numbers[number]),
+    text,
+    send_at: sendAt === null ? null : iso(sendAt),
+    expires_at: expiresAt === null ? null : iso(expiresAt),
+  }
+  const [phone = "", ...others] = phones
+  const key = { key: idempotencyKey, fingerprint: idempotencyKey }
+  const caller = given.callers[mode]
+  return others.length === 0
+    ? Messages.use((messages) => messages.send(caller, { ...content, to: { phone } }, key))
+    : Messages.use((messages) =>
+        messages.sendBatch(
+          caller,
+          { ...content, to: phones.map((each) => ({ phone: each })) },
+          key,
+        ),
+      )
+}
+
+const send = (wanted: Send, isRepeated: boolean) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const { chance } = stage
+    const { expiresAt, phones, sendAt, text } = wanted
+    if (expiresAt !== null && expiresAt <= stage.now() + 1) return
+    if (sendAt !== null && sendAt <= stage.now()) return
+    for (let attempt = 0; attempt < sendTries; attempt++) {
+      const call = stage.asked(wanted)
+      const result = yield* Effect.result(stage.ask(sendOnce(wanted, stage)))
+      if (Result.isSuccess(result)) {
+        const ids = result.success.messages.map(({ id }) => Number(id))
+        for (const [index, id] of ids.entries()) {
+          stage.ids.set(nameOf(text, phones[index] ?? ""), id)
+        }
+        stage.answered(call, { _tag: "Accepted", ids })
+        if (!isRepeated || attempt > repeats) return
+      } else {
+        const refusal = refusalOf(result.failure)
+        if (refusal !== null) stage.answered(call, refusal)
+        if (refusal !== null && refusal.code !== "idempotency_in_progress") return
+      }
+      yield* Effect.sleep(chance.below(chance.below(6) === 0 ? 80 * second : 3 * second))
+    }
+  })
+
+/** Reads or cancels a message until an answer comes. */
+const look = (tag: "Read" | "Cancel", name: string) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const id = stage.ids.get(name) as MessageId | undefined
+    if (id === undefined) return
+    const { live } = stage.given.callers
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const call = stage.asked({ _tag: tag, name })
+      const result = yield* Effect.result(
+        stage.ask(
+          Messages.use((messages) =>
+            tag === "Cancel" ? messages.cancel(live, id) : messages.get(live, id),
+          ),
+        ),
+      )
+      if (Result.isSuccess(result)) {
+        stage.answered(call, { _tag: "State", state: result.success.state })
+        return
+      }
+      const refusal = refusalOf(result.failure)
+      if (refusal !== null) {
+        stage.answered(call, refusal)
+        return
+      }
+      yield* Effect.sleep(stage.chance.below(second))
+    }
+  })
+
+/** A message that was planned, and when something happens to it about. */
+interface Planned {
+  readonly name: string
+  readonly about: number
+}
+
+const planSend = (planning: Planning, index: number): readonly [Command, Planned] => {
+  const { chance, numbers, start } = planning
+  const at = planning.moment()
+  const text = `m${index}`
+  const recipients = chance.below(8) === 0 ? 2 + chance.below(3) : 1
+  // Moments that meet each other are where the races are.
+  const sendAt = chance.below(3) === 0 ? start + at + 1 + chance.below(2 * minute) : null
+  const expiresAt =
+    chance.below(3) === 0
+      ? (sendAt ?? start + at) + 1 + chance.below(chance.below(2) === 0 ? 3 * second : minute)
+      : null
+  const wanted: Send = {
+    _tag: "Send",
+    text,
+    phones: Array.from({ length: recipients }, (_, each) => phoneOf(each)),
+    number: chance.below(numbers),
+    sendAt,
+    expiresAt,
+    idempotencyKey: `k${index}`,
+    mode: chance.below(10) === 0 ? "test" : "live",
+    isProbe: false,
+  }
+  const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
+  const name = nameOf(text, phoneOf(chance.below(recipients)))
+  return [command, { name, about: Math.max(at, sendAt === null ? 0 : sendAt - start) }]
+}
+
+/** How far back in the plan a message is that is read or cancelled. */
+const recent = 6
+
+export const messages: Feature = {
+  name: "messages",
+  plan: (planning) => {
+    const { chance, count } = planning
+    const commands: Array<Command> = []
+    const planned: Array<Planned> = []
+    for (let index = 0; index < count; index++) {
+      const drawn = chance.below(100)
+      const latest = planned.slice(-recent)
+      const some = latest[chance.below(Math.max(1, latest.length))]
+      if (drawn < 62 || some === undefined) {
+        const [command, message] = planSend(planning, index)
+        commands.push(command)
+        planned.push(message)
+      } else if (drawn < 86) {
+        const at = Math.max(0, some.about + chance.below(6 * second) - second)
+        commands.push({ at, name: `cancel ${some.name}`, perform: look("Cancel", some.name) })
+      } else {
+        const at = some.about + chance.below(20 * second)
+        commands.push({ at, name: `read ${some.name}`, perform: look("Read", some.name) })
+      }
+    }
+    return commands
+  },
+}

@@ -1,0 +1,2 @@
+export { simulate } from "./simulate.ts"
+export type { Outcome, SimulateOptions } from "./simulate.ts"

@@ -1,0 +1,217 @@
+/**
+ * Faults that are planted in the service, each as small edits of its sources, and the seeds within which the
+ * simulation must find it. They show that the model can see.
+ */
+
+/** Replaces the first occurrence of a text in a file of `packages`. */
+export interface Edit {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+export interface PlantedFault {
+  readonly name: string
+  readonly edits: ReadonlyArray<Edit>
+  /** It is found within so many seeds. */
+  readonly within: number
+  /** Runs must last until webhooks have used up their attempts. */
+  readonly isLong?: boolean
+  /** Why the simulation does not find it. */
+  readonly unfound?: string
+}
+
+const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
+
+export const plantedFaults: ReadonlyArray<PlantedFault> = [
+  {
+    name: "settle without checking the lease",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/queue/Lane.ts",
+        "claimed.leaseUntil !== null && claimed.lease === lease",
+        "claimed.leaseUntil !== null",
+      ),
+    ],
+  },
+  {
+    name: "expiry checked before the claim only",
+    within: 300,
+    edits: [
+      edit(
+        "core/src/message/attemptOutcome.ts",
+        "const over = hasExpired(message, now)",
+        "const over = false && hasExpired(message, now)",
+      ),
+    ],
+  },
+  {
+    name: "no commit wakes a lane",
+    within: 5,
+    edits: [
+      edit(
+        "core/src/queue/WakeUp.ts",
+        "for (const latch of latches.get(work) ?? []) yield* latch.open",
+        'if (work === "lanes") return\n        for (const latch of latches.get(work) ?? []) yield* latch.open',
+      ),
+    ],
+  },
+  {
+    name: "idempotency: a finished record is not checked",
+    within: 5,
+    edits: [
+      edit(
+        "core/src/request/Idempotency.ts",
+        "return record === null || isRecordVoid(record.createdAt, now)",
+        "return record === null || record !== null",
+      ),
+    ],
+  },
+  {
+    name: "idempotency: the claim is not guarded at the commit",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/acceptance.ts",
+        'if (isLost(tables, idempotency)) return "idempotency"',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "idempotency: a claim under way is ignored",
+    within: 30,
+    edits: [
+      edit(
+        "core/src/request/Idempotency.ts",
+        "claim !== null && claim.token !== token && !isClaimVoid(claim.claimedAt, now)",
+        "false",
+      ),
+      edit(
+        "store-memory/src/acceptance.ts",
+        'if (isLost(tables, idempotency)) return "idempotency"',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "quota off by one",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/message/Quota.ts",
+        "exact.planned + count <= limit.messages",
+        "exact.planned + count <= limit.messages + 1",
+      ),
+      edit(
+        "core/src/message/Quota.ts",
+        "bound + count <= limit.messages",
+        "bound + count <= limit.messages + 1",
+      ),
+    ],
+  },
+  {
+    name: "quota not guarded at the commit",
+    within: 30,
+    edits: [
+      edit(
+        "store-memory/src/acceptance.ts",
+        'if (quota !== null && !hasRoom(lane, quota, now)) return "quota"',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "allowance not guarded at the commit",
+    within: 60,
+    edits: [edit("store-memory/src/acceptance.ts", 'return "allowance"', 'void "allowance"')],
+  },
+  {
+    name: "a retry forgets the transport id",
+    within: 5,
+    edits: [
+      edit(
+        "core/src/worker/Attempt.ts",
+        "transportId: message.transportId",
+        "transportId: ids.hex(20).toUpperCase() as typeof message.transportId",
+      ),
+    ],
+  },
+  {
+    name: "cancel ignores what may have left",
+    within: 300,
+    edits: [
+      edit("core/src/queue/Lane.ts", "attempts.leased || mayHaveLeft(attempts)", "attempts.leased"),
+    ],
+  },
+  {
+    name: "a refusal of a repeat is believed",
+    within: 60,
+    edits: [
+      edit(
+        "core/src/message/attemptOutcome.ts",
+        "failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)",
+        "failed(outcome.error)",
+      ),
+    ],
+  },
+  {
+    name: "a dead worker's attempt is not counted as interrupted",
+    within: 60,
+    edits: [
+      edit("store-memory/src/laneQueue.ts", "if (lane.inFlight !== null) interrupted(row)", ""),
+    ],
+  },
+  {
+    name: "a lease never runs out",
+    within: 20,
+    edits: [edit("core/src/queue/Lane.ts", "laneLeaseMillis = 30_000", "laneLeaseMillis = 3e10")],
+  },
+  {
+    name: "a reminder's advance is not guarded",
+    within: 200,
+    edits: [
+      edit(
+        "store-memory/src/reminderStore.ts",
+        "const row = rowAt(tables, run.id, run.revision)\n    if (row === undefined) return { _tag",
+        "const row = tables.reminders.get(run.id)\n    if (row === undefined) return { _tag",
+      ),
+    ],
+  },
+  {
+    name: "a reminder runs before its time after the clock was set back",
+    within: 400,
+    edits: [edit("core/src/reminder/ReminderRun.ts", "if (now < dueAt) return null", "")],
+  },
+  {
+    name: "webhook: a 5xx counts as delivered",
+    within: 20,
+    isLong: true,
+    edits: [
+      edit("core/src/webhook/DeliveryCall.ts", "status >= 200 && status < 300", "status >= 200"),
+    ],
+  },
+  {
+    name: "what expired keeps its allowance",
+    within: 5,
+    edits: [
+      edit(
+        "store-memory/src/Lane.ts",
+        "if (change.givesBack) giveBack(row)",
+        'if (change.givesBack && change.message.state !== "expired") giveBack(row)',
+      ),
+    ],
+  },
+  {
+    name: "an unknown outcome is reported as sent",
+    within: 200,
+    edits: [
+      edit(
+        "core/src/message/attemptOutcome.ts",
+        ": failed(unknownOutcome)\n  }",
+        ': { _tag: "End", ending: { trigger: "send_succeeded" } }\n  }',
+      ),
+    ],
+  },
+]

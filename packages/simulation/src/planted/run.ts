@@ -1,0 +1,65 @@
+/** Runs the simulation once with each planted fault, and says within how many seeds it was found. */
+import { spawn } from "node:child_process"
+import { plantedFaults } from "./faults.ts"
+import type { PlantedFault } from "./faults.ts"
+
+interface Found {
+  readonly fault: PlantedFault
+  /** Seeds until it was found; null when it was not. */
+  readonly seeds: number | null
+  /** The first violation, or what went wrong. */
+  readonly said: string
+}
+
+const main = new URL("../main.ts", import.meta.url).pathname
+const plant = new URL("plant.ts", import.meta.url).pathname
+
+const find = (fault: PlantedFault): Promise<Found> =>
+  new Promise((resolve) => {
+    const child = spawn(
+      process.execPath,
+      [
+        "--import",
+        plant,
+        main,
+        "--seeds",
+        String(fault.within),
+        "--stop-at-first",
+        ...(fault.isLong === true ? ["--long"] : []),
+      ],
+      { env: { ...process.env, PLANTED: fault.name }, stdio: ["ignore", "pipe", "pipe"] },
+    )
+    let out = ""
+    let err = ""
+    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()))
+    child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()))
+    child.on("close", () => {
+      const summary = /^(\d+) seeds, (\d+) failed/m.exec(out)
+      const isFound = summary !== null && summary[2] !== "0"
+      // A fault may also keep the service from ever coming to rest.
+      const isStuck = summary === null && err.includes("does not come to rest")
+      const said = /^ {2}(.+)$/m.exec(out)?.[1] ?? err.trim().split("\n").slice(0, 8).join(" ")
+      const seeds = isFound ? Number(summary[1]) : isStuck ? 0 : null
+      resolve({ fault, seeds, said: said.slice(0, 110) })
+    })
+  })
+
+/** Whether each fault, or each whose name holds `only`, was found within its seeds. */
+export const runPlanted = async (only: string | undefined, processes: number): Promise<boolean> => {
+  const waiting = plantedFaults.filter(({ name }) => only === undefined || name.includes(only))
+  const missed: Array<string> = []
+  const work = async () => {
+    for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
+      const { said, seeds } = await find(fault)
+      if (seeds === null && fault.unfound === undefined) missed.push(fault.name)
+      const verdict =
+        seeds === null
+          ? `not within ${fault.within}${fault.unfound === undefined ? "" : `: ${fault.unfound}`}`
+          : `within ${seeds}`
+      process.stdout.write(`${fault.name}: ${verdict} | ${said}\n`)
+    }
+  }
+  await Promise.all(Array.from({ length: processes }, work))
+  process.stdout.write(`${missed.length} planted faults were not found\n`)
+  return missed.length === 0
+}

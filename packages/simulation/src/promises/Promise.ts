@@ -1,0 +1,101 @@
+/** What the service promises, each as a judge of a whole history. None of them knows how the service works. */
+import type { Answer, Ask, Entry, FinalMessage, History, State } from "../History.ts"
+
+/** A promise and its violations in a history; an empty list where it was kept. */
+export interface JudgedPromise {
+  readonly name: string
+  check(history: History): ReadonlyArray<string>
+}
+
+type Send = Extract<Ask, { readonly _tag: "Send" }>
+
+/** A call of a caller with what it heard. */
+export interface Call {
+  readonly ask: Ask
+  readonly askedAt: number
+  /** Index of the entry in which it was asked. */
+  readonly asked: number
+  /** Null where no answer was heard. */
+  readonly answer: Answer | null
+  /** Index of the entry in which it was answered. */
+  readonly answered: number
+}
+
+/** Every call, in the order in which they were asked. */
+const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
+  const calls = new Map<number, Call>()
+  for (const [index, entry] of entries.entries()) {
+    if (entry._tag === "Asked") {
+      calls.set(entry.call, {
+        ask: entry.ask,
+        askedAt: entry.at,
+        asked: index,
+        answer: null,
+        answered: Infinity,
+      })
+    } else if (entry._tag === "Answered") {
+      const call = calls.get(entry.call)
+      if (call !== undefined) {
+        calls.set(entry.call, { ...call, answer: entry.answer, answered: index })
+      }
+    }
+  }
+  return Array.from(calls.values())
+}
+
+/** Calls of one kind. */
+export const sendsOf = (history: History): ReadonlyArray<Call & { readonly ask: Send }> =>
+  callsOf(history).filter((call): call is Call & { readonly ask: Send } => call.ask._tag === "Send")
+
+/** A state that a caller was told of a message, and when. */
+export interface ToldState {
+  readonly name: string
+  readonly state: State
+  /** Indexes of the entries in which it was asked and answered. */
+  readonly asked: number
+  readonly answered: number
+}
+
+/** States that callers were told, by reading, by cancelling, and by refusals that name the status. */
+export const toldStates = (history: History): ReadonlyArray<ToldState> =>
+  callsOf(history).flatMap(({ answer, answered, ask, asked }) => {
+    if (ask._tag === "Send" || answer === null) return []
+    const { name } = ask
+    if (answer._tag === "State") return [{ name, state: answer.state, asked, answered }]
+    return answer._tag === "Refused" && answer.status !== null && !answer.isSending
+      ? [{ name, state: answer.status, asked, answered }]
+      : []
+  })
+
+/** Copies that recipients saw, by name, with the index of the entry. */
+export const shownByName = ({
+  entries,
+}: History): ReadonlyMap<
+  string,
+  ReadonlyArray<{ readonly entry: Extract<Entry, { _tag: "Shown" }>; readonly index: number }>
+> => {
+  const shown = new Map<
+    string,
+    Array<{ entry: Extract<Entry, { _tag: "Shown" }>; index: number }>
+  >()
+  for (const [index, entry] of entries.entries()) {
+    if (entry._tag !== "Shown") continue
+    const list = shown.get(entry.name) ?? []
+    list.push({ entry, index })
+    shown.set(entry.name, list)
+  }
+  return shown
+}
+
+/** Messages as they ended, by name. Runs of a reminder share one. */
+export const messagesByName = ({
+  final,
+}: History): ReadonlyMap<string, ReadonlyArray<FinalMessage>> =>
+  Map.groupBy(final.messages, ({ name }) => name)
+
+/** States in which a message has left. */
+export const hasLeft = (state: State): boolean =>
+  state === "sent" || state === "delivered" || state === "read"
+
+/** States that give back what a message took. */
+export const isGivenBack = (state: State): boolean => state === "cancelled" || state === "expired"

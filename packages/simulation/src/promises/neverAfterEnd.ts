@@ -1,0 +1,51 @@
+/** A message is never shown after it was reported as cancelled or expired, nor handed over after its expiry. */
+import { nameOf } from "../History.ts"
+import { isGivenBack, sendsOf, shownByName, toldStates } from "./Promise.ts"
+import type { JudgedPromise } from "./Promise.ts"
+
+export const neverAfterEnd: JudgedPromise = {
+  name: "after its end",
+  check: (history) => {
+    const violations: Array<string> = []
+    const shown = shownByName(history)
+    for (const { answered, name, state } of toldStates(history)) {
+      if (!isGivenBack(state)) continue
+      const copies = shown.get(name) ?? []
+      if (copies.some(({ index }) => index < answered)) {
+        violations.push(`${name} is reported as ${state} and was shown before`)
+      }
+      if (copies.some(({ index }) => index > answered)) {
+        violations.push(`${name} was shown after it was reported as ${state}`)
+      }
+    }
+    return violations
+  },
+}
+
+/** Where clocks are true: nothing leaves before its time, and nothing is handed over once it has expired. */
+export const inItsTime: JudgedPromise = {
+  name: "in its time",
+  check: (history) => {
+    if (!history.setting.isTimeTrue) return []
+    const violations: Array<string> = []
+    const times = new Map(
+      sendsOf(history).flatMap(({ ask }) =>
+        ask.phones.map((phone) => [nameOf(ask.text, phone), ask] as const),
+      ),
+    )
+    for (const entry of history.entries) {
+      if (entry._tag !== "HandedOver" && entry._tag !== "Shown") continue
+      const send = times.get(entry.name)
+      if (send === undefined) continue
+      if (send.sendAt !== null && entry.at < send.sendAt) {
+        violations.push(`${entry.name} left ${send.sendAt - entry.at} ms before its time`)
+      }
+      if (entry._tag === "HandedOver" && send.expiresAt !== null && entry.at >= send.expiresAt) {
+        violations.push(
+          `${entry.name} was handed over ${entry.at - send.expiresAt} ms after it expired`,
+        )
+      }
+    }
+    return violations
+  },
+}

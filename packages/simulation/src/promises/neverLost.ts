@@ -1,0 +1,33 @@
+/** An accepted message is never lost: it is stored once, under the ids that were answered, and it ends. */
+import { nameOf } from "../History.ts"
+import { messagesByName, sendsOf } from "./Promise.ts"
+import type { JudgedPromise } from "./Promise.ts"
+
+export const neverLost: JudgedPromise = {
+  name: "lost",
+  check: (history) => {
+    const violations: Array<string> = []
+    const stored = messagesByName(history)
+    const sent = new Set(sendsOf(history).map(({ ask }) => ask.text))
+    for (const { answer, ask } of sendsOf(history)) {
+      if (answer?._tag !== "Accepted" || ask.isProbe) continue
+      for (const [index, phone] of ask.phones.entries()) {
+        const name = nameOf(ask.text, phone)
+        const messages = stored.get(name) ?? []
+        if (messages.length === 0) violations.push(`${name} was accepted and is gone`)
+        else if (!messages.some(({ id }) => id === answer.ids[index])) {
+          violations.push(`${name} was accepted as ${answer.ids[index]} and has another id`)
+        }
+      }
+    }
+    for (const [name, messages] of stored) {
+      if (messages.length > 1 && sent.has(messages[0]?.text ?? "")) {
+        violations.push(`${name} is stored ${messages.length} times`)
+      }
+    }
+    for (const { name, state } of history.final.messages) {
+      if (state === "waiting") violations.push(`${name} still waits when all has come to rest`)
+    }
+    return violations
+  },
+}

@@ -1,0 +1,34 @@
+/** A message is never sent twice, and no test message is ever sent. */
+import { nameOf } from "../History.ts"
+import { messagesByName, sendsOf, shownByName } from "./Promise.ts"
+import type { JudgedPromise } from "./Promise.ts"
+
+export const neverTwice: JudgedPromise = {
+  name: "twice",
+  check: (history) => {
+    const violations: Array<string> = []
+    const tests = new Set(
+      sendsOf(history)
+        .filter(({ ask }) => ask.mode === "test")
+        .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
+    )
+    const probes = new Set(
+      sendsOf(history)
+        .filter(({ ask }) => ask.isProbe)
+        .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
+    )
+    const stored = messagesByName(history)
+    for (const [name, copies] of shownByName(history)) {
+      const byId = Map.groupBy(copies, ({ entry }) => entry.transportId)
+      for (const [, same] of byId) {
+        if (same.length > 1) violations.push(`${name} was shown ${same.length} times`)
+      }
+      // A reminder makes a message for each run.
+      const made = probes.has(name) ? 1 : (stored.get(name)?.length ?? 0)
+      if (byId.size > made)
+        violations.push(`${name} was shown ${byId.size} times for ${made} messages`)
+      if (tests.has(name)) violations.push(`${name} is a test message and was shown`)
+    }
+    return violations
+  },
+}

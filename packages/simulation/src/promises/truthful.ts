@@ -1,0 +1,62 @@
+/** What is reported is true: each state agrees with what recipients saw, and never goes back. */
+import type { State } from "../History.ts"
+import { hasLeft, shownByName, toldStates } from "./Promise.ts"
+import type { JudgedPromise } from "./Promise.ts"
+
+/** How far a state is; a later report is never nearer. */
+const rank: Readonly<Record<State, number>> = {
+  waiting: 0,
+  sent: 1,
+  delivered: 2,
+  read: 3,
+  failed: 4,
+  cancelled: 4,
+  expired: 4,
+}
+
+const mayFollow = (before: State, after: State): boolean =>
+  before === after || (rank[before] < rank[after] && !(hasLeft(before) && !hasLeft(after)))
+
+export const truthful: JudgedPromise = {
+  name: "truth",
+  check: (history) => {
+    const violations: Array<string> = []
+    const shown = shownByName(history)
+    const told = Map.groupBy(toldStates(history), ({ name }) => name)
+    for (const [name, reports] of told) {
+      const copies = shown.get(name) ?? []
+      for (const report of reports) {
+        if (hasLeft(report.state) && !copies.some(({ index }) => index < report.answered)) {
+          violations.push(`${name} is reported as ${report.state} and was not shown`)
+        }
+        for (const earlier of reports) {
+          // Compared with what had been reported when this one was asked.
+          if (earlier.answered < report.asked && !mayFollow(earlier.state, report.state)) {
+            violations.push(`${name} was ${earlier.state} and is ${report.state}`)
+          }
+        }
+      }
+    }
+    for (const message of history.final.messages) {
+      const { error, mode, name, state, transportId } = message
+      const copies = (shown.get(name) ?? []).filter(
+        ({ entry }) => entry.transportId === transportId,
+      ).length
+      const isTrue =
+        mode === "test"
+          ? copies === 0
+          : hasLeft(state)
+            ? copies === 1
+            : error === "outcome_unknown"
+              ? copies <= 1
+              : copies === 0
+      if (!isTrue)
+        violations.push(`${name} is ${state} ${error ?? ""} and was shown ${copies} times`)
+      const last = (told.get(name) ?? []).at(-1)
+      if (last !== undefined && !mayFollow(last.state, state)) {
+        violations.push(`${name} was reported as ${last.state} and is ${state}`)
+      }
+    }
+    return violations
+  },
+}

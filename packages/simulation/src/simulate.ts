@@ -1,0 +1,528 @@
+/**
+ * One seed, whole: a service that is set up, a storm of commands and faults, and a calm in which everything
+ * comes to rest. Nothing waits for real time: the run is one synchronous call.
+ *
+ * Every part of chance is a stream of its own, so that what is left out of a run changes no other draw.
+ */
+import {
+  Admission,
+  Keys,
+  Messages,
+  Numbers,
+  Reminders,
+  Webhooks,
+  Workspaces,
+} from "@messaging-service/core"
+import { MessageStore, Outbox, ReminderStore, WorkspaceStore } from "@messaging-service/core/ports"
+import type { NumberId, ReminderId } from "@messaging-service/core/ports"
+import { Chance, World } from "@messaging-service/emulator"
+import type { Process } from "@messaging-service/emulator"
+import { Cause, Context, Effect, Exit, Layer, Random, Scope } from "effect"
+import { Lost, randomFrom, spawn } from "./calls.ts"
+import { Coverage } from "./Coverage.ts"
+import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
+import type { StrikeKind } from "./faults/FaultPoints.ts"
+import { Remote } from "./faults/wire.ts"
+import { connections } from "./features/connections.ts"
+import type { Command, Feature, Given, MadeReminder, Planning, Stage } from "./features/Feature.ts"
+import { messages, phoneOf } from "./features/messages.ts"
+import { reminders } from "./features/reminders.ts"
+import { nameOf, Recorder } from "./History.ts"
+import type { Ask, FinalState, History } from "./History.ts"
+import { judge } from "./promises/index.ts"
+import { Cluster, layerShared, quota } from "./SimulatedService.ts"
+import type { Services } from "./SimulatedService.ts"
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+
+/** Monday, 2 March 2026, noon. */
+const start = Date.UTC(2026, 2, 2, 12)
+
+/** How long commands come, and how long faults go on after that. */
+const span = 10 * minute
+const afterwards = 2 * minute
+
+/** Attempts of webhooks end within 23 hours, each up to 5 % longer. */
+const longMillis = 27 * hour
+const shortMillis = 90 * minute
+
+const features: ReadonlyArray<Feature> = [messages, connections, reminders]
+
+export interface SimulateOptions {
+  /** Ids of the faults that may happen; all when left out. */
+  readonly faults?: ReadonlySet<string> | undefined
+  /** Indexes of the commands that are given; all when left out. */
+  readonly commands?: ReadonlySet<number> | undefined
+  readonly keepsTrace?: boolean | undefined
+  /** Until every delivery of a webhook has used up its attempts. */
+  readonly isLong?: boolean | undefined
+  readonly isCalm?: boolean | undefined
+}
+
+export interface Outcome {
+  readonly seed: string
+  /** Of everything that happened, in order. */
+  readonly digest: string
+  readonly violations: ReadonlyArray<string>
+  readonly history: History
+  readonly steps: number
+  readonly commands: ReadonlyArray<string>
+  /** Ids of the faults that happened. */
+  readonly faults: ReadonlyArray<string>
+  readonly faultCounts: Readonly<Record<string, number>>
+  readonly coverage: Coverage
+  readonly simulatedMillis: number
+  readonly trace: ReadonlyArray<string>
+}
+
+const oneOf = <A>(chance: Chance, items: readonly [A, ...ReadonlyArray<A>]): A =>
+  items[chance.below(items.length)] ?? items[0]
+
+/** Starts effects and lets the world turn until they have ended. */
+const makeFinish =
+  (world: World) =>
+  <A, E>(process: Process, effect: Effect.Effect<A, E>): A => {
+    const ended: { exit?: Exit.Exit<A, E> } = {}
+    spawn(process, effect, (exit) => {
+      ended.exit = exit
+    })
+    for (let left = 100_000; ended.exit === undefined && left > 0; left--) {
+      world.runUntil(world.nextTimer ?? world.now)
+    }
+    const { exit } = ended
+    if (exit === undefined) throw new Error("what was asked in calm does not end")
+    if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
+    return exit.value
+  }
+
+const unlimited = {
+  name: "Simulated",
+  reminders: true,
+  qr_code_api: true,
+  max_numbers: null,
+  media_storage_bytes: 0,
+}
+
+/** A workspace with numbers, keys of both modes and an endpoint for webhooks. */
+const setUp = (allowance: number | null, name: string, numbers: number) =>
+  Effect.gen(function* () {
+    const workspaces = yield* Workspaces
+    const plan = { ...unlimited, messages_remaining: allowance }
+    const { id: workspace } = yield* workspaces.create("owner", { name, plan })
+    const ids: Array<NumberId> = []
+    for (let index = 0; index < numbers; index++) {
+      const phone = `+155500${name.length}010${index}`
+      const made = yield* Numbers.use((service) =>
+        service.create("owner", workspace, { platform: "whatsapp", phone }),
+      )
+      ids.push(made.id)
+    }
+    const admitted = (mode: "live" | "test") =>
+      Effect.gen(function* () {
+        const { key } = yield* Keys.use((keys) =>
+          keys.create("owner", workspace, { version: 2, name: mode, mode }),
+        )
+        const { caller } = yield* Admission.use((admission) =>
+          admission.admitV2(`Bearer ${key}`, "192.0.2.1"),
+        )
+        return caller
+      })
+    const callers = { live: yield* admitted("live"), test: yield* admitted("test") }
+    yield* Webhooks.use((webhooks) =>
+      webhooks.create(callers.live, { url: "https://receiver.example/hook" }, null),
+    )
+    return { workspace, numbers: ids, callers } satisfies Given
+  })
+
+/** The commands of a seed, each with its index. */
+const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
+  const shape = new Chance(`${seed}/bursts`)
+  const bursts = shape.below(2) === 0 ? null : Array.from({ length: 5 }, () => shape.below(span))
+  return features.flatMap((feature) => {
+    const chance = new Chance(`${seed}/workload/${feature.name}`)
+    const planning: Planning = {
+      chance,
+      count,
+      start,
+      span,
+      numbers: numbersOfWorld,
+      moment: () => {
+        const burst = bursts?.[chance.below(5)]
+        return burst === undefined
+          ? chance.below(span)
+          : burst + chance.below(oneOf(chance, [1, 5, 300]))
+      },
+    }
+    return feature.plan(planning)
+  })
+}
+
+const numbersOfWorld = 3
+
+/** Everything of one run. */
+class Simulation {
+  readonly #seed: string
+  readonly #options: SimulateOptions
+  readonly #world: World
+  readonly #record: Recorder
+  readonly #faults: FaultPoints
+  readonly #coverage = new Coverage()
+  readonly #cluster: Cluster
+  readonly #store: Context.Context<Layer.Success<typeof layerShared>>
+  readonly #remote: Remote
+  readonly #finish: ReturnType<typeof makeFinish>
+  readonly #shape: Chance
+  readonly #ids = new Map<string, number>()
+  readonly #reminders: Array<MadeReminder> = []
+  #hits: Array<{ left: number; readonly hit: () => void }> = []
+
+  constructor(seed: string, options: SimulateOptions) {
+    this.#seed = seed
+    this.#options = options
+    const shape = new Chance(`${seed}/shape`)
+    this.#shape = shape
+    const world = new World({
+      seed,
+      start,
+      freedom: {
+        yieldEvery: oneOf(shape, [1, 3, 10, 40, Infinity]),
+        shuffle: shape.below(6) !== 0,
+      },
+    })
+    this.#world = world
+    const record = new Recorder(() => world.now, options.keepsTrace === true)
+    this.#record = record
+    world.onStep = (process, place) => record.mix((process.id << 16) ^ place)
+    this.#faults = new FaultPoints({ seed, only: options.faults, isCalm: options.isCalm }, record)
+    const dropsCopies = shape.below(3) !== 0
+    this.#remote = new Remote({ world, seed, record, dropsCopies })
+    this.#finish = makeFinish(world)
+    this.#store = this.#finish(
+      this.#remote.process,
+      Layer.build(layerShared).pipe(
+        Scope.provide(Scope.makeUnsafe()),
+        Effect.provideService(Random.Random, randomFrom(new Chance(`${seed}/ids`))),
+      ),
+    )
+    this.#cluster = new Cluster({
+      world,
+      seed,
+      record,
+      coverage: this.#coverage,
+      faults: this.#faults,
+      remote: this.#remote,
+      store: this.#store,
+      poll: oneOf(shape, [second, 5 * second, 30 * second]),
+    })
+    world.beforeStep = () => this.#strike()
+  }
+
+  run(): Outcome {
+    const commands = planAll(this.#seed, 60)
+    const allowance = 8 + this.#shape.below(25)
+    const { given, probes } = this.#prepare(allowance)
+    const processes = 1 + this.#shape.below(3)
+    for (let index = 0; index < processes; index++) {
+      this.#cluster.running.push(this.#cluster.open(true))
+    }
+    this.#storm(commands, given)
+    const endOfRuns = this.#calm(given)
+    this.#probe(probes)
+    const setting = {
+      allowance,
+      quota: quota.messages,
+      dropsCopies: this.#remote.dropsCopies,
+      isTimeTrue: !(["pause", "leap", "stall"] as const).some((kind) =>
+        this.#faults.mayHappen(kind),
+      ),
+      isLong: this.#options.isLong === true,
+    }
+    const world = this.#world
+    world.stopForcingYields()
+    world.runUntil(start + (setting.isLong ? longMillis : shortMillis))
+    // What is judged stands still.
+    for (const { process } of this.#cluster.running) process.kill()
+    const final = this.#audit(given, endOfRuns)
+    const history: History = { setting, entries: this.#record.entries, final }
+    this.#record.note(JSON.stringify(final))
+    return {
+      seed: this.#seed,
+      digest: this.#record.digest,
+      violations: judge(history),
+      history,
+      steps: world.steps,
+      commands: commands.map(({ name }) => name),
+      faults: this.#faults.fired,
+      faultCounts: this.#faults.counts,
+      coverage: this.#coverage,
+      simulatedMillis: world.now - start,
+      trace: this.#record.trace ?? [],
+    }
+  }
+
+  /** A process sets everything up, and is gone before the storm. */
+  #prepare(allowance: number) {
+    const running = this.#cluster.open(false)
+    for (let left = 1000; running.services === null && left > 0; left--) {
+      this.#world.runUntil(this.#world.now + 1)
+    }
+    const inside = <A, E>(effect: Effect.Effect<A, E, Services>): A =>
+      this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
+    const given = inside(setUp(allowance, "W", numbersOfWorld))
+    const probes = inside(setUp(null, "Probes", 1))
+    running.process.kill()
+    return { given, probes }
+  }
+
+  #storm(commands: ReadonlyArray<Command>, given: Given): void {
+    const world = this.#world
+    for (const [index, command] of commands.entries()) {
+      if (this.#options.commands?.has(index) === false) continue
+      const stage = this.#stage(given, new Chance(`${this.#seed}/command/${index}`))
+      world.at(world.outside, start + command.at, () => {
+        this.#fork(command.perform(stage))
+      })
+    }
+    this.#drawStrikes(commands)
+    this.#faults.isStormy = true
+    world.runUntil(start + span + afterwards)
+    this.#faults.isStormy = false
+    this.#hits = []
+  }
+
+  #fork<A, E>(effect: Effect.Effect<A, E>): void {
+    Effect.runForkWith(this.#world.outside.context)(Effect.ignoreCause(effect))
+  }
+
+  #stage(given: Given, chance: Chance): Stage {
+    const record = this.#record
+    return {
+      given,
+      chance,
+      now: () => this.#world.now,
+      ids: this.#ids,
+      reminders: this.#reminders,
+      asked: (ask: Ask) => {
+        const call = record.nextCall()
+        record.add({ _tag: "Asked", call, ask }, `asked #${call} ${JSON.stringify(ask)}`)
+        return call
+      },
+      answered: (call, answer) => {
+        record.add(
+          { _tag: "Answered", call, answer },
+          `answered #${call} ${JSON.stringify(answer)}`,
+        )
+        if (answer._tag === "Refused") this.#coverage.hit(`refusal ${answer.code}`)
+      },
+      ask: (effect) =>
+        Effect.suspend(() => {
+          const { ready } = this.#cluster
+          const running = ready[chance.below(Math.max(1, ready.length))]
+          if (running === undefined) return Effect.fail(new Lost())
+          const call = this.#cluster.ask(running, effect)
+          // Some hang up early: what they asked for goes on, and they ask again.
+          return chance.below(5) === 0 && this.#faults.isStormy
+            ? Effect.raceFirst(
+                call,
+                Effect.andThen(Effect.sleep(chance.below(2 * second)), Effect.fail(new Lost())),
+              )
+            : call
+        }),
+    }
+  }
+
+  /** Death, a pause and a wrong clock hit some steps after drawn moments: between any two operations. */
+  #strike(): void {
+    if (this.#hits.length === 0) return
+    for (const one of this.#hits) one.left--
+    const due = this.#hits.filter(({ left }) => left < 0)
+    if (due.length === 0) return
+    this.#hits = this.#hits.filter(({ left }) => left >= 0)
+    for (const { hit } of due) hit()
+  }
+
+  #drawStrikes(commands: ReadonlyArray<Command>): void {
+    const world = this.#world
+    for (const kind of strikeKinds) {
+      for (let index = 0; index < this.#faults.strikes(kind); index++) {
+        const chance = this.#faults.strike(kind, index)
+        // Most of them soon after a command or at a full minute, where something is under way.
+        const command = commands[chance.below(commands.length)]
+        const minutes = chance.below(span / minute) * minute
+        const about = oneOf(chance, [chance.below(span), command?.at ?? 0, minutes])
+        const left = chance.below(oneOf(chance, [5, 50, 500]))
+        world.at(world.outside, start + about, () => {
+          if (!this.#faults.isStruck(kind, index)) return
+          this.#hits.push({ left, hit: () => this.#hit(kind, chance) })
+        })
+      }
+    }
+  }
+
+  #hit(kind: StrikeKind, chance: Chance): void {
+    const { running } = this.#cluster
+    const hit = running[chance.below(running.length)]
+    if (hit === undefined || hit.process.state === "dead") return
+    const { process } = hit
+    const world = this.#world
+    switch (kind) {
+      case "kill":
+        this.#record.note(`${process.name} dies`)
+        process.kill()
+        this.#cluster.restart(hit)
+        return
+      case "pause": {
+        const millis = chance.below(chance.below(3) === 0 ? 2 * minute : 2 * second)
+        this.#record.note(`${process.name} stops for ${millis} ms`)
+        process.pause()
+        world.at(world.outside, world.now + millis, () => process.resume())
+        return
+      }
+      case "leap": {
+        const by = chance.below(20 * second) - 10 * second
+        this.#record.note(`${process.name} leaps by ${by} ms`)
+        process.skew += by
+        if (by > 0) spawn(process, hit.leaps.release)
+      }
+    }
+  }
+
+  /** All is well again: processes run, clocks are true, numbers are connected, reminders end. */
+  #calm(given: Given): number {
+    const world = this.#world
+    this.#record.add({ _tag: "Calm" }, "calm")
+    for (const { process } of this.#cluster.running) {
+      process.resume()
+      process.skew = 0
+    }
+    world.runUntil(world.now + minute)
+    while (this.#cluster.ready.length === 0) world.runUntil(world.now + second)
+    const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => {
+      const [running] = this.#cluster.ready
+      if (running === undefined) throw new Error("no process has started")
+      return this.#finish(world.outside, this.#cluster.ask(running, effect))
+    }
+    for (const number of given.numbers) {
+      ask(Numbers.use((service) => service.connectionChanged(number, "connected", null)))
+    }
+    const endOfRuns = world.now
+    for (const { id } of this.#reminders) {
+      ask(Reminders.use((service) => service.remove(given.callers.live, id as ReminderId)))
+    }
+    return endOfRuns
+  }
+
+  /** Messages of another workspace, several at once, so that loops look while word of the next one comes. */
+  #probe(given: Given): void {
+    const world = this.#world
+    const chance = new Chance(`${this.#seed}/probes`)
+    const stage = this.#stage(given, chance)
+    for (let round = 0; round < 3; round++) {
+      let last = world.now
+      for (const part of ["a", "b", "c"]) {
+        const text = `probe ${round}${part}`
+        const at = world.now + chance.below(chance.below(2) === 0 ? 3 : 120)
+        const sendAt = chance.below(2) === 0 ? null : at + 1 + chance.below(300)
+        last = Math.max(last, sendAt ?? at)
+        const ask: Ask = {
+          _tag: "Send",
+          text,
+          phones: [phoneOf(0)],
+          number: 0,
+          sendAt,
+          expiresAt: null,
+          idempotencyKey: text,
+          mode: "live",
+          isProbe: true,
+        }
+        world.at(world.outside, at, () => {
+          this.#fork(
+            Effect.gen(function* () {
+              const call = stage.asked(ask)
+              const sent = yield* stage.ask(
+                Messages.use((service) =>
+                  service.send(
+                    given.callers.live,
+                    {
+                      to: { phone: phoneOf(0) },
+                      text,
+                      send_at: sendAt === null ? null : new Date(sendAt).toISOString(),
+                    },
+                    null,
+                  ),
+                ),
+              )
+              const ids = sent.messages.map(({ id }) => Number(id))
+              stage.answered(call, { _tag: "Accepted", ids })
+            }),
+          )
+        })
+      }
+      world.runUntil(last + 2 * second)
+      world.runUntil(world.now + chance.below(20 * second))
+    }
+  }
+
+  /** What everything came to, read from the store. */
+  #audit(given: Given, endOfRuns: number): FinalState {
+    const read = <A, E>(effect: Effect.Effect<A, E, Layer.Success<typeof layerShared>>): A =>
+      this.#finish(this.#remote.process, Effect.provideContext(effect, this.#store))
+    const outbox = read(Outbox.use((service) => service.read(0, everything)))
+    const stored = (["live", "test"] as const).flatMap(
+      (mode) =>
+        read(
+          MessageStore.use((service) =>
+            service.list(
+              { workspaceId: given.workspace, mode, restriction: null },
+              { statuses: null, from: null, phone: null, since: null, until: null },
+              { before: null, limit: everything },
+              this.#world.now,
+            ),
+          ),
+        ).items,
+    )
+    const owner = read(WorkspaceStore.use((service) => service.get(given.workspace)))
+    return {
+      messages: stored.map((message) => ({
+        id: message.id,
+        name: nameOf(message.text, message.to.kind === "phone" ? message.to.phone : ""),
+        text: message.text,
+        state: message.state,
+        error: message.error?.code ?? null,
+        mode: message.mode,
+        number: message.from.id,
+        transportId: message.transportId,
+        dueAt: message.dueAt,
+        events: outbox.filter(({ messageId }) => messageId === message.id).map(({ type }) => type),
+      })),
+      events: outbox.map(({ eventId, messageId, type }) => ({ eventId, messageId, type })),
+      allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
+      reminders: this.#reminders.map(({ everyMinutes, id, text }) => ({
+        text,
+        due: dueTimes(everyMinutes, endOfRuns),
+        runs: read(
+          ReminderStore.use((service) =>
+            service.runs(id as ReminderId, { before: null, limit: everything }),
+          ),
+        ).items.map(({ dueAt, outcome }) => ({ dueAt, outcome })),
+      })),
+    }
+  }
+}
+
+const everything = 1_000_000_000
+
+/** Every time of a reminder up to an hour after the last run. */
+const dueTimes = (everyMinutes: number, end: number): ReadonlyArray<number> => {
+  const times: Array<number> = []
+  for (let at = start; at <= end + hour; at += minute) {
+    if (new Date(at).getUTCMinutes() % everyMinutes === 0) times.push(at)
+  }
+  return times
+}
+
+/** Runs one seed. */
+export const simulate = (seed: string, options: SimulateOptions = {}): Outcome =>
+  new Simulation(seed, options).run()

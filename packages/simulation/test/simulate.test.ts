@@ -1,0 +1,46 @@
+/** The simulation itself: a seed is one history, and the service keeps its promises in each. */
+import { assert, describe, it } from "vitest"
+import { shrink } from "../src/shrink.ts"
+import { simulate } from "../src/simulate.ts"
+
+const seeds = Array.from({ length: 12 }, (_, index) => `fast ${index}`)
+
+describe("a seed", () => {
+  it("keeps every promise", () => {
+    for (const seed of seeds) assert.deepStrictEqual(simulate(seed).violations, [], seed)
+  })
+
+  it("is the same history each time, and another one for others", () => {
+    const digests = seeds.slice(0, 3).map((seed) => simulate(seed).digest)
+    assert.deepStrictEqual(
+      seeds.slice(0, 3).map((seed) => simulate(seed).digest),
+      digests,
+    )
+    assert.strictEqual(new Set(digests).size, 3)
+  })
+
+  it("has no faults in calm, and nothing to shrink", () => {
+    const calm = simulate("calm", { isCalm: true })
+    assert.deepStrictEqual(calm.faults, [])
+    assert.deepStrictEqual(calm.violations, [])
+    assert.isNull(shrink(simulate, "calm", { isCalm: true }))
+  })
+})
+
+describe("shrinking", () => {
+  it("leaves out what the violation does not need, and no other draw changes", () => {
+    const whole = simulate("fast 1")
+    const [fault = ""] = whole.faults
+    const culprit = whole.commands.findIndex((name) => name.startsWith("send"))
+    /** A service that breaks where one fault meets one command. */
+    const broken: typeof simulate = (seed, options = {}) => {
+      const outcome = simulate(seed, options)
+      const meets = outcome.faults.includes(fault) && options.commands?.has(culprit) !== false
+      return meets ? { ...outcome, violations: ["planted: it broke"] } : outcome
+    }
+    const small = shrink(broken, "fast 1")
+    assert.deepStrictEqual(small?.faults, [fault])
+    assert.deepStrictEqual(small?.commands, [whole.commands[culprit] ?? ""])
+    assert.isNotEmpty(small?.outcome.trace)
+  })
+})
