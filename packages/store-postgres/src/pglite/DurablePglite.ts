@@ -127,12 +127,13 @@ const endAtDeath = (database: PGlite, onDeath: (cause: unknown) => void): void =
 
 /**
  * Settings of PostgreSQL on one small machine. Buffers of 128 MB, as it comes, are memory that the program
- * misses; the kernel keeps the same pages. WAL is bounded by our own checkpoints, see `pgliteWorker.ts`.
+ * misses; the kernel keeps the same pages. WAL is bounded by our own checkpoints (`PgliteHousekeeping.ts`);
+ * this much of its files is kept to be used again.
  */
 const settings: Readonly<Record<string, string>> = {
   shared_buffers: "16MB",
   min_wal_size: "32MB",
-  max_wal_size: "64MB",
+  max_wal_size: "32MB",
 }
 
 /** All but the switch that turns syncing off. */

@@ -71,6 +71,8 @@ export class PgliteSession {
   /** The owner went away in the middle of its transaction. */
   #isAbandoned = false
   #isWorking = false
+  /** How many turns there have been. */
+  turns = 0
 
   /** Withholds answers until they are synced, unless the database lies in memory. */
   constructor(database: PGlite, answer: Answer, withholds: boolean) {
@@ -155,6 +157,7 @@ export class PgliteSession {
   }
 
   async #turn(connection: number, bytes: Uint8Array): Promise<void> {
+    this.turns++
     this.#waiting.delete(connection)
     // Should this turn begin a transaction, its answer must not overtake that one.
     if (this.#withheld.some((each) => each.connection === connection)) await this.#flush()

@@ -6,6 +6,8 @@ import { PgliteConnection } from "./PgliteConnection.ts"
 export interface ThreadOptions {
   /** Where the cluster lies; in memory without one. */
   readonly dataDir: string | undefined
+  /** How often it looks whether there is something to clean up. */
+  readonly housekeepingMillis: number
 }
 
 export type ToThread =
@@ -25,6 +27,8 @@ export type FromThread =
       readonly bytes: Uint8Array<ArrayBuffer>
     }
   | { readonly kind: "died"; readonly reason: string }
+  /** Its housekeeping failed, and is tried again. */
+  | { readonly kind: "failed"; readonly reason: string }
 
 /** As source it is TypeScript like this module, as built or bundled JavaScript. */
 const program = new URL(
@@ -51,6 +55,8 @@ export class PgliteThread {
   #askedAt: number | undefined
   /** Why it ended, once it has. */
   #reason: string | undefined
+  /** Hears of housekeeping that failed. */
+  onFailure: ((reason: string) => void) | undefined
   /** When it ended, with the reason. */
   readonly ended: Promise<string>
   readonly #opened: Promise<void>
@@ -86,6 +92,8 @@ export class PgliteThread {
             return resolve()
           case "answer":
             return void this.#connections.get(message.connection)?.push(message.bytes)
+          case "failed":
+            return this.onFailure?.(message.reason)
           case "died":
             saidReason = message.reason
         }

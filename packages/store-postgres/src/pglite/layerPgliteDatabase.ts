@@ -22,6 +22,8 @@ const maxConnections = 8
 const acquireMillis = 30_000
 const statementMillis = 60_000
 
+const defaultHousekeepingMillis = 10_000
+
 /** Between attempts to open a database that ended: its disk may be full for long. */
 const reopenSchedule = Schedule.min([
   Schedule.exponential("100 millis"),
@@ -46,8 +48,14 @@ const openThread = (options: ThreadOptions) =>
  * its connections fail. What lay in memory alone is lost with it.
  */
 const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
+  const runLog = Effect.runSyncWith(yield* Effect.context<never>())
+  const openWatched = Effect.map(openThread(options), (thread) => {
+    thread.onFailure = (reason) =>
+      runLog(Effect.logWarning(`Housekeeping of the embedded database failed: ${reason}`))
+    return thread
+  })
   const current: { thread: PgliteThread } = yield* Effect.acquireRelease(
-    Effect.map(openThread(options), (thread) => ({ thread })),
+    Effect.map(openWatched, (thread) => ({ thread })),
     ({ thread }) => Effect.promise(() => thread.close()),
   )
   const reopen = Effect.gen(function* () {
@@ -59,7 +67,7 @@ const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
     yield* Effect.logError(
       `The embedded database has ended, requests are refused until it opens again: ${reason}`,
     )
-    const opened = Effect.map(openThread(options), (thread) => {
+    const opened = Effect.map(openWatched, (thread) => {
       current.thread = thread
     })
     yield* Effect.retry(Effect.uninterruptible(opened), reopenSchedule)
@@ -87,12 +95,15 @@ const whileOpen = (
   }
 }
 
-export const layerPgliteDatabase = (options: PgliteOptions) =>
+export const layerPgliteDatabase = (
+  options: PgliteOptions,
+  housekeepingMillis = defaultHousekeepingMillis,
+) =>
   Layer.effect(
     Database,
     Effect.gen(function* () {
       yield* locked(options)
-      const current = yield* keepOpen({ dataDir: options.dataDir })
+      const current = yield* keepOpen({ dataDir: options.dataDir, housekeepingMillis })
       const stream = () => current.thread.connect()
       const pool = yield* ownConnections(
         { stream, username: "postgres", database: "postgres", prepare: false },

@@ -5,11 +5,12 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { planning } from "../database/Connection.ts"
 import { DurableNodeFS, openDurable } from "./DurablePglite.ts"
+import { PgliteHousekeeping } from "./PgliteHousekeeping.ts"
 import { PgliteSession } from "./PgliteSession.ts"
 import type { FromThread, ThreadOptions, ToThread } from "./PgliteThread.ts"
 import { beginCluster } from "./cluster.ts"
 
-const { dataDir } = workerData as ThreadOptions
+const { dataDir, housekeepingMillis } = workerData as ThreadOptions
 
 const post = (message: FromThread, transfer: ReadonlyArray<ArrayBuffer> = []) =>
   parentPort?.postMessage(message, transfer)
@@ -38,12 +39,35 @@ const opened = async () => {
   return database
 }
 
+/** Once the session has been used since the last time. */
+const keepHouse = (session: PgliteSession) => {
+  const housekeeping = new PgliteHousekeeping((text) => session.exec(text), performance.now())
+  let failure: string | undefined
+  let turns = session.turns
+  const round = async () => {
+    if (session.turns > turns) {
+      turns = session.turns
+      try {
+        await housekeeping.run(performance.now())
+        failure = undefined
+      } catch (cause) {
+        // Said once: on a full disk it fails each time.
+        if (failure !== String(cause)) post({ kind: "failed", reason: String(cause) })
+        failure = String(cause)
+      }
+    }
+    setTimeout(round, housekeepingMillis)
+  }
+  setTimeout(round, housekeepingMillis)
+}
+
 try {
   const database = await opened()
   const answer = (connection: number, bytes: Uint8Array<ArrayBuffer>) =>
     post({ kind: "answer", connection, bytes }, [bytes.buffer])
   const session = new PgliteSession(database, answer, dataDir !== undefined)
   await session.prepare()
+  if (dataDir !== undefined) keepHouse(session)
   parentPort?.on("message", (message: ToThread) => {
     switch (message.kind) {
       case "turn":
