@@ -134,6 +134,15 @@ export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service>
     for (const one of workspaces) eraseEnded(tables, one)
   },
 
+  eraseTestMessages: (workspaces, most) => {
+    for (const id of workspaces) {
+      const owner = tables.workspaces.get(id)
+      const ended = (owner?.messages.test ?? []).filter(({ endedAt }) => endedAt !== null)
+      const gone = new Set(ended.slice(0, Math.max(0, ended.length - most)))
+      if (owner !== undefined && gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))
+    }
+  },
+
   eraseRemoved: ({ endpointsBefore }) => {
     for (const lane of tables.lanes.rows) {
       if (lane.removed && isIdle(lane)) eraseNumber(tables, lane)

@@ -2,7 +2,7 @@
  * Claims on idempotency keys: made before the work, and finished in the commit of what was made with
  * them. Sends claim and finish theirs many at a time, in functions of their own.
  */
-import { answerKeptMillis, claimKeptMillis } from "@messaging-service/core/ports"
+import { answerKeptMillis, claimKeptMillis, erasedAtOnce } from "@messaging-service/core/ports"
 import type {
   ClaimOutcome,
   IdempotencyClaim,
@@ -10,7 +10,15 @@ import type {
 } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "./database/Database.ts"
-import { bigint, columnsOf, epochMillis, instant, text, within } from "./database/Fields.ts"
+import {
+  bigint,
+  columnsOf,
+  epochMillis,
+  instant,
+  integer,
+  text,
+  within,
+} from "./database/Fields.ts"
 import type { FieldsOf } from "./database/Fields.ts"
 import {
   call,
@@ -148,14 +156,34 @@ where c.key_id = $p_claim_key_id
   and c.key = $p_claim_key
   and c.token = $p_claim_token`
 
-// Index idempotency_records_by_age.
-const forgetRecords = statement("idempotency.forgetRecords", given({ now: instant }))`
-delete from idempotency_records r
-where ${isRecordVoid("r", "$now")}`
+const forgetting = given({ now: instant, limit: integer })
 
-const forgetClaims = statement("idempotency.forgetClaims", given({ now: instant }))`
-delete from idempotency_claims c
-where ${isClaimVoid("c", "$now")}`
+// Index idempotency_records_by_age.
+const forgetRecords = statement("idempotency.forgetRecords", forgetting)`
+delete from idempotency_records gone
+using (
+  select r.key_id, r.key
+  from idempotency_records r
+  where ${isRecordVoid("r", "$now")}
+  limit $limit
+) old
+where gone.key_id = old.key_id
+  and gone.key = old.key
+  and ${isRecordVoid("gone", "$now")}
+returning gone.key_id`
+
+const forgetClaims = statement("idempotency.forgetClaims", forgetting)`
+delete from idempotency_claims gone
+using (
+  select c.key_id, c.key
+  from idempotency_claims c
+  where ${isClaimVoid("c", "$now")}
+  limit $limit
+) old
+where gone.key_id = old.key_id
+  and gone.key = old.key
+  and ${isClaimVoid("gone", "$now")}
+returning gone.key_id`
 
 export const idempotencyStore = (database: DatabaseService): typeof IdempotencyStore.Service => ({
   claim: (claim, now) =>
@@ -165,5 +193,8 @@ export const idempotencyStore = (database: DatabaseService): typeof IdempotencyS
     ),
   release: (claim) => releaseClaim.run(database, claim),
   forgetVoid: (now) =>
-    Effect.andThen(forgetRecords.run(database, { now }), forgetClaims.run(database, { now })),
+    Effect.andThen(
+      forgetRecords.untilDone(database, { now, limit: erasedAtOnce }),
+      forgetClaims.untilDone(database, { now, limit: erasedAtOnce }),
+    ),
 })

@@ -6,6 +6,7 @@
  * that it will stay empty. A transaction has an id of its own before it takes a position; once all
  * that were under way when the gap was first seen are over, what is still missing was rolled back.
  */
+import { erasedAtOnce } from "@messaging-service/core/ports"
 import type { Outbox, OutboxEvent } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "./database/Database.ts"
@@ -83,9 +84,6 @@ where o.id = oldest.id
   )
 returning o.id`
 
-/** Rows that one statement drops at most. */
-const batch = 5000
-
 /** How many gaps are remembered; readers that stand at others look twice. */
 const remembered = 64
 
@@ -143,6 +141,6 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
     latest: Effect.map(latestPosition.rows<{ readonly latest: bigint }>(database, {}), ([row]) =>
       Number(row?.latest ?? 0),
     ),
-    forget: (before) => forgetEvents.untilDone(database, { before, limit: batch }),
+    forget: (before) => forgetEvents.untilDone(database, { before, limit: erasedAtOnce }),
   }
 }

@@ -22,6 +22,11 @@ export const RetentionDays = Context.Reference<number | null>("core/RetentionDay
   defaultValue: () => null,
 })
 
+/** Ended test messages of a workspace that are kept at most, whatever its retention. */
+export const TestMessagesKept = Context.Reference<number>("core/TestMessagesKept", {
+  defaultValue: () => 1_000_000,
+})
+
 /** The days that hold for a workspace: the lower of the service's and its own. Null: no limit. */
 export const retentionDaysOf = (service: number | null, own: number | null): number | null =>
   service === null || own === null ? (service ?? own) : Math.min(service, own)
@@ -84,6 +89,11 @@ export class ErasureStore
        * event that is still to be delivered stays until a later call.
        */
       eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
+      /** Erases the oldest of each workspace's ended test messages, so that at most `most` are left. */
+      eraseTestMessages(
+        workspaces: ReadonlyArray<WorkspaceId>,
+        most: number,
+      ): Effect.Effect<void, StoreUnavailable>
       /**
        * Erases of removed numbers label, phone, addresses, proxy and recipients, once no message waits
        * in them (a message shows its number's phone until it ends; a session is logged out through its
@@ -109,6 +119,7 @@ const together = 500
 export const makeErasure = Effect.gen(function* () {
   const store = yield* ErasureStore
   const service = yield* RetentionDays
+  const testMessagesKept = yield* TestMessagesKept
   return Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     yield* store.eraseRemoved({
@@ -121,6 +132,11 @@ export const makeErasure = Effect.gen(function* () {
       const workspaces = yield* store.workspaces(after, together)
       const ended = workspaces.flatMap((workspace) => outlived(workspace, service, now) ?? [])
       if (ended.length > 0) yield* store.eraseEnded(ended)
+      const kept = workspaces.filter(({ deletedAt }) => deletedAt === null)
+      yield* store.eraseTestMessages(
+        kept.map(({ id }) => id),
+        testMessagesKept,
+      )
       const deleted = workspaces.flatMap(({ deletedAt, id }) =>
         deletedAt === null ? [] : { id, claimants: claimantsWithoutKey(id) },
       )

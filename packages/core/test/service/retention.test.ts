@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Messages, RetentionDays, Workspaces } from "../../src/index.ts"
+import { Messages, RetentionDays, TestMessagesKept, Workspaces } from "../../src/index.ts"
 import type { Caller } from "../../src/index.ts"
 import type { MessageId } from "../../src/ports.ts"
 import { code, send } from "./Operations.ts"
@@ -64,5 +64,18 @@ describe("retention", () => {
         assert.deepStrictEqual(yield* list(limited), [])
       }),
     ),
+  )
+
+  it.effect("of a workspace's ended test messages the newest are kept", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { workspace } = yield* aSender()
+        const key = yield* aKey(workspace, { mode: "test" })
+        for (let made = 0; made < 5; made++) yield* send(key)
+        const all = yield* list(key)
+        yield* pass(hour)
+        assert.deepStrictEqual(yield* list(key), all.slice(0, 3))
+      }),
+    ).pipe(Effect.provideService(TestMessagesKept, 3)),
   )
 })

@@ -1,4 +1,5 @@
 /** The records of media files, and what they take of their workspace's storage. */
+import { erasedAtOnce } from "@messaging-service/core/ports"
 import type { MediaFile, MediaId, MediaStore } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
@@ -278,11 +279,17 @@ where m.id = any ($ids)
   and ${isFileEnded("m")}`
 
 // Index media_files_remembered.
-const forgetFiles = statement("media.forget", given({ createdBefore: instant }))`
-delete from media_files m
-where m.created_at < $createdBefore
-  and ${isFileEnded("m")}
-  and not m.has_bytes`
+const forgetFiles = statement("media.forget", given({ createdBefore: instant, limit: integer }))`
+delete from media_files gone
+where gone.id in (
+  select m.id
+  from media_files m
+  where m.created_at < $createdBefore
+    and ${isFileEnded("m")}
+    and not m.has_bytes
+  limit $limit
+)
+returning gone.id`
 
 export const mediaStore = (database: DatabaseService): typeof MediaStore.Service => ({
   reserve: (file, limitBytes) =>
@@ -315,5 +322,6 @@ export const mediaStore = (database: DatabaseService): typeof MediaStore.Service
   sweepAttachments: (sweep) => sweepFiles.run(database, sweep),
   leftovers: (query) => leftovers.all(database, query, toLeftover),
   removed: (ids) => bytesRemoved.run(database, { ids }),
-  forget: (createdBefore) => forgetFiles.run(database, { createdBefore }),
+  forget: (createdBefore) =>
+    forgetFiles.untilDone(database, { createdBefore, limit: erasedAtOnce }),
 })

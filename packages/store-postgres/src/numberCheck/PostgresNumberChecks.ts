@@ -1,4 +1,5 @@
 /** Number checks and their results. */
+import { erasedAtOnce } from "@messaging-service/core/ports"
 import type {
   BrokenCheckGuard,
   NewNumberCheck,
@@ -142,26 +143,30 @@ where r.check_id = $id
   and ($statuses::text[] is null or r.status = any ($statuses))
   and ${newestFirst("r")}`
 
-/** Checks that one statement drops at most; each has up to 1,000 results. */
-const batch = 10
+const forgetting = given({ before: instant, limit: integer })
 
 // Indexes number_checks_completed and number_check_results_by_check.
-const forgetChecks = statement("numberCheck.forget", given({ before: instant, limit: integer }))`
-with old as (
-  select c.id
+const forgetResults = statement("numberCheck.forgetResults", forgetting)`
+delete from number_check_results gone
+using (
+  select r.id
   from number_checks c
+  join number_check_results r on r.check_id = c.id
   where c.completed_at < $before
-  order by c.completed_at
   limit $limit
-),
-results as (
-  delete from number_check_results r
-  using old
-  where r.check_id = old.id
-)
+) old
+where gone.id = old.id
+returning gone.id`
+
+// Index number_checks_completed. Their results are gone by now.
+const forgetChecks = statement("numberCheck.forget", forgetting)`
 delete from number_checks c
-using old
-where c.id = old.id
+where c.id in (
+  select o.id
+  from number_checks o
+  where o.completed_at < $before
+  limit $limit
+)
 returning c.id`
 
 export const numberCheckStore = (database: DatabaseService): typeof NumberCheckStore.Service => ({
@@ -182,5 +187,9 @@ export const numberCheckStore = (database: DatabaseService): typeof NumberCheckS
     listResults.page(database, `check ${id}`, { ...page, id, statuses }, toResult),
   claim: claim(database),
   settle: settle(database),
-  forget: (before) => forgetChecks.untilDone(database, { before, limit: batch }),
+  forget: (before) =>
+    Effect.andThen(
+      forgetResults.untilDone(database, { before, limit: erasedAtOnce }),
+      forgetChecks.untilDone(database, { before, limit: erasedAtOnce }),
+    ),
 })

@@ -1,4 +1,5 @@
 /** Reminders, and the log of their runs. */
+import { erasedAtOnce } from "@messaging-service/core/ports"
 import type {
   NumberId,
   Reminder,
@@ -42,9 +43,6 @@ import {
   toReminder,
   toRun,
 } from "./reminderRow.ts"
-
-/** Lines of the log that one statement drops at most. */
-const batch = 10_000
 
 /**
  * The reminder's id; null when the claim is no longer held. Locks: the claim, as everywhere first.
@@ -256,9 +254,15 @@ where l.id in (
 returning l.id`
 
 // Index reminders_removed.
-const forgetReminders = statement("reminder.forget", given({ before: instant }))`
+const forgetReminders = statement("reminder.forget", given({ before: instant, limit: integer }))`
 delete from reminders r
-where r.removed_at < $before`
+where r.id in (
+  select o.id
+  from reminders o
+  where o.removed_at < $before
+  limit $limit
+)
+returning r.id`
 
 type DueRow = Pick<Reminder, "lastRun"> &
   WorkspaceRow & { readonly next_run_at: Date | null; readonly previous_number_id: bigint | null }
@@ -323,7 +327,7 @@ export const reminderStore = (database: DatabaseService): typeof ReminderStore.S
   runs: (id, page) => listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun),
   forget: (before) =>
     Effect.andThen(
-      forgetRuns.untilDone(database, { before, limit: batch }),
-      forgetReminders.run(database, { before }),
+      forgetRuns.untilDone(database, { before, limit: erasedAtOnce }),
+      forgetReminders.untilDone(database, { before, limit: erasedAtOnce }),
     ),
 })

@@ -1,4 +1,5 @@
 /** Webhook endpoints and their delivery log. */
+import { erasedAtOnce } from "@messaging-service/core/ports"
 import type {
   CallbackAttempt,
   DeliveryAttempt,
@@ -174,9 +175,6 @@ where a.id = oldest.id
   and oldest.attempted_at < $before
 returning a.id`
 
-/** Rows that one statement drops at most. */
-const batch = 5000
-
 const queueingOf = (outcome: string | null): Queueing => {
   switch (outcome) {
     case "stopped":
@@ -237,5 +235,5 @@ export const webhookStore = (database: DatabaseService): typeof WebhookStore.Ser
       { ...asked, id },
       toAttempt<CallbackAttempt>,
     ),
-  forgetAttempts: (before) => forgetAttempts.untilDone(database, { before, limit: batch }),
+  forgetAttempts: (before) => forgetAttempts.untilDone(database, { before, limit: erasedAtOnce }),
 })

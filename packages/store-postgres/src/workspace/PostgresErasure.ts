@@ -26,6 +26,8 @@ interface List {
   readonly owner: number
   readonly mode: Mode | null
   readonly before: number
+  /** The last id that may go; null for any. */
+  readonly lastId: number | null
 }
 
 /** Where a statement stopped: a list, from 1, and the last row of it that was looked at. */
@@ -41,6 +43,7 @@ const walking = joined(
       p_owner: bigint((list: List) => list.owner),
       p_mode: text((list: List) => list.mode),
       p_before: instant((list: List) => list.before),
+      p_last_id: bigint((list: List) => list.lastId),
     }),
   ),
   part(
@@ -100,7 +103,8 @@ const eraseMessages = walk("erase_messages", {
         from messages r
         where r.workspace_id = p_owner[p_list]
           and r.mode = p_mode[p_list]
-          and r.id > p_after`,
+          and r.id > p_after
+          and r.id <= coalesce(p_last_id[p_list], 9223372036854775807)`,
   erase: `delete from simulated_sent s
     using messages m
     where m.id = any (v_ids)
@@ -172,7 +176,7 @@ using (
   from unnest($owners, $befores) list (owner, before)
   join numbers n on n.workspace_id = list.owner
   join lane_recipients found on found.number_id = n.id
-    and found.first_sent_at < list.before
+    and found.first_sent_at < before
   limit $limit
 ) found
 where gone.number_id = found.number_id
@@ -234,6 +238,41 @@ interface EndpointRow {
   readonly id: bigint
   readonly workspace_id: bigint
 }
+
+/**
+ * The newest ended test message of each workspace that is one too many. Index messages_by_workspace
+ * alone tells that a workspace has few; only of one that has many are the messages looked at.
+ */
+const beyond = statement("erasure.testMessages", given({ ids: bigints, most: bigint }))`
+select list.id as workspace_id, first.id
+from unnest($ids) list (id)
+cross join lateral (
+  select
+  from messages m
+  where m.workspace_id = list.id
+    and m.mode = 'test'
+  order by m.id desc
+  offset $most
+  limit 1
+) many
+cross join lateral (
+  select m.id
+  from messages m
+  where m.workspace_id = list.id
+    and m.mode = 'test'
+    and m.state <> 'waiting'
+  order by m.id desc
+  offset $most
+  limit 1
+) first`
+
+interface BeyondRow {
+  readonly workspace_id: bigint
+  readonly id: bigint
+}
+
+/** Workspaces whose test messages one statement counts. */
+const countedTogether = 20
 
 const messages = call("erasure.messages", eraseMessages)
 const events = call("erasure.events", eraseEvents)
@@ -467,6 +506,7 @@ export const erasureStore = (database: DatabaseService): typeof ErasureStore.Ser
           owner: workspaceId,
           mode,
           before: endedBefore,
+          lastId: null,
         })
       yield* walkAll(database, messages, [
         ...workspaces.map(listOf("live")),
@@ -481,9 +521,23 @@ export const erasureStore = (database: DatabaseService): typeof ErasureStore.Ser
       const ofEndpoints = endpoints.map((row) => ({
         owner: Number(row.id),
         mode: null,
-        before: befores.get(Number(row.workspace_id)) ?? Number.NEGATIVE_INFINITY,
+        before: befores.get(Number(row.workspace_id)) ?? -Infinity,
+        lastId: null,
       }))
       yield* walkAll(database, attempts, ofEndpoints)
+    }),
+  eraseTestMessages: (ids, most) =>
+    Effect.gen(function* () {
+      for (let at = 0; at < ids.length; at += countedTogether) {
+        const some = ids.slice(at, at + countedTogether)
+        const lists = yield* beyond.all(database, { ids: some, most }, (row: BeyondRow): List => ({
+          owner: Number(row.workspace_id),
+          mode: "test",
+          before: Infinity,
+          lastId: Number(row.id),
+        }))
+        yield* walkAll(database, messages, lists)
+      }
     }),
   eraseRemoved: ({ endpointsBefore, now, sessionsBefore }) =>
     Effect.gen(function* () {

@@ -209,6 +209,30 @@ export const erasure: Topic = (it) => {
     }),
   )
 
+  it.effect("of ended test messages the oldest go, and what waits or is live stays", () =>
+    Effect.gen(function* () {
+      const store = yield* ErasureStore
+      const { number, workspace } = yield* aStage()
+      const other = yield* aStage()
+      const mode = "test"
+      const [live, waiting] = [yield* aMessage(number), yield* aMessage(number, { mode })]
+      yield* end(cancelled(live))
+      const made = yield* accepted(number, { count: 5, mode })
+      const others = yield* accepted(other.number, { count: 3, mode })
+      yield* end(...[...made, ...others].map((one) => cancelled(one)))
+      const workspaces = [workspace.id, other.workspace.id]
+      yield* store.eraseTestMessages(workspaces, 5)
+      assert.lengthOf(yield* left(workspace.id, mode), 6)
+      yield* store.eraseTestMessages(workspaces, 3)
+      assert.deepStrictEqual(yield* left(workspace.id, mode), [
+        ...ids(made.slice(2)).toReversed(),
+        waiting.id,
+      ])
+      assert.lengthOf(yield* left(other.workspace.id, mode), 3)
+      assert.deepStrictEqual(yield* left(workspace.id), [live.id])
+    }),
+  )
+
   it.effect("what a simulated phone shows of a message goes with it", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
