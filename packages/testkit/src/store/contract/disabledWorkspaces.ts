@@ -296,14 +296,19 @@ export const disabledWorkspaces: Topic = (it, options) => {
 
   it.effect("whatever is accepted and claimed at the same time, nothing leaves after it", () =>
     Effect.gen(function* () {
+      const lanes = yield* LaneQueue
       const { number, workspace } = yield* aStage()
       const total = { accepted: 0, sent: 0 }
       const acceptSome = Effect.map(accepted(number, { count: 2 }), (made) => {
         total.accepted += made.length
       })
       const sendOne = Effect.gen(function* () {
-        const claimed = yield* claim([number])
-        total.sent += (yield* settle(claimed.map((one) => sent(one)))).length
+        let open = (yield* claim([number])).map((one) => sent(one))
+        while (open.length > 0) {
+          const { heldUp, settled } = yield* lanes.settle(open, noon)
+          total.sent += settled.size
+          open = [...heldUp]
+        }
       })
       for (const round of roundsOf(options, 20)) {
         yield* Effect.all(
