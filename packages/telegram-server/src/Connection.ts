@@ -16,6 +16,8 @@ export interface Connection {
   /** Tells the client by a negative number what is wrong at all. */
   readonly fail: (code: number) => void
   readonly drop: () => void
+  /** Drops it after that time, in place of the time that was set before. */
+  readonly dropAfter: (millis: number) => void
 }
 
 export interface Listeners {
@@ -38,6 +40,7 @@ const lengthBefore = (body: Uint8Array): Uint8Array => {
 export const accept = (socket: Socket, dcId: number, listeners: Listeners): void => {
   let waiting = Buffer.alloc(0)
   let isTagged = false
+  let timer: NodeJS.Timeout | undefined
   const connection: Connection = {
     dcId,
     isSilent: false,
@@ -54,6 +57,10 @@ export const accept = (socket: Socket, dcId: number, listeners: Listeners): void
       connection.send(frame)
     },
     drop: () => socket.destroy(),
+    dropAfter: (millis) => {
+      clearTimeout(timer)
+      timer = setTimeout(connection.drop, millis)
+    },
   }
   const take = () => {
     if (!isTagged) {
@@ -77,6 +84,9 @@ export const accept = (socket: Socket, dcId: number, listeners: Listeners): void
     take()
   })
   socket.on("error", () => undefined)
-  socket.on("close", () => listeners.closed(connection))
+  socket.on("close", () => {
+    clearTimeout(timer)
+    listeners.closed(connection)
+  })
   listeners.opened(connection)
 }

@@ -79,6 +79,8 @@ export interface AuthKey {
   /** The connections that heard updates: how many there were, and the latest. */
   begun: number
   latest: Connection | null
+  /** How often its connections asked to be closed after a time of silence. */
+  pings: number
   /** How often an earlier one of them said something while the latest was open. */
   mixed: number
 }
@@ -125,6 +127,8 @@ export interface ServerState {
   /** What all phones show, in the order it came. */
   readonly sent: Array<Shown>
   readonly complaints: Array<string>
+  /** How long a second of a ping's `disconnect_delay` is, in real milliseconds. */
+  readonly disconnectSecondMillis: number
   /** Answers that are held back. */
   readonly held: Array<() => void>
   /** Whether contacts may be imported; else they are to be tried later. */

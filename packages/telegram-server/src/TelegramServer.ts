@@ -22,6 +22,8 @@ export interface ServerOptions {
   /** The application that clients must name. */
   readonly apiId?: number
   readonly apiHash?: string
+  /** How long a second of a ping's `disconnect_delay` lasts, in real milliseconds: 1000, if not given. */
+  readonly disconnectSecondMillis?: number
 }
 
 export interface PersonOptions {
@@ -45,6 +47,8 @@ export interface AccountSessions {
   readonly most: number
   /** How many connections there were that heard updates. */
   readonly begun: number
+  /** How often those asked to be closed after a time of silence (`ping_delay_disconnect`). */
+  readonly pings: number
   /** How often one of those said something while a later one with its key was open: the mark of two processes. */
   readonly mixed: number
 }
@@ -157,7 +161,11 @@ const makeWaiting = () => {
   return { changed, until }
 }
 
-const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: ServerOptions) =>
+const open = ({
+  apiHash = "0123456789abcdef0123456789abcdef",
+  apiId = 12_345,
+  disconnectSecondMillis = 1000,
+}: ServerOptions) =>
   Effect.promise(async () => {
     await provider.initialize()
     const { changed, until } = makeWaiting()
@@ -175,6 +183,7 @@ const open = ({ apiHash = "0123456789abcdef0123456789abcdef", apiId = 12_345 }: 
       ]),
       sent: [],
       complaints: [],
+      disconnectSecondMillis,
       held: [],
       takesContacts: true,
       changed,
@@ -361,6 +370,7 @@ const controls = (opened: Opened): TelegramServerShape => {
         open: keys.reduce((sum, key) => sum + sessions.hearing(key).length, 0),
         most: Math.max(0, ...keys.map(({ most }) => most)),
         begun: keys.reduce((sum, { begun }) => sum + begun, 0),
+        pings: keys.reduce((sum, { pings }) => sum + pings, 0),
         mixed: keys.reduce((sum, { mixed }) => sum + mixed, 0),
       }
     },

@@ -186,8 +186,12 @@ export const makeSessions = (
       case "mt_msgs_ack":
       case "mt_http_wait":
         return
-      case "mt_ping":
       case "mt_ping_delay_disconnect":
+        // Telegram closes the connection after that time unless another such ping comes.
+        session.key.pings++
+        session.connection?.dropAfter(message.disconnectDelay * state.disconnectSecondMillis)
+        return notify(session, { _: "mt_pong", msgId: messageId, pingId: message.pingId })
+      case "mt_ping":
         return notify(session, { _: "mt_pong", msgId: messageId, pingId: message.pingId })
       case "mt_get_future_salts":
         return say(session, futureSalts(session, messageId, message.num), true, false)
@@ -280,6 +284,7 @@ export const makeSessions = (
       begun: 0,
       latest: null,
       mixed: 0,
+      pings: 0,
     }
     state.keys.set(key.id, key)
     return key

@@ -30,6 +30,7 @@ it.effect("a code logs in, and a wrong one does not", () =>
       open: 1,
       most: 1,
       begun: 1,
+      pings: 1,
       mixed: 0,
     })
     assert.deepStrictEqual(server.complaints(), [])

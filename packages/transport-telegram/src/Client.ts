@@ -7,7 +7,7 @@ import { reconnectPauseMillis } from "@messaging-service/core/ports"
 import type { SendOutcome } from "@messaging-service/core/ports"
 import { MtPeerNotFoundError, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
 import type { ITelegramStorageProvider, RpcCallMiddleware } from "@mtcute/node"
-import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
+import { NodeCryptoProvider, __tlWriterMap, addPublicKey } from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { hash } from "node:crypto"
@@ -118,6 +118,23 @@ export class AccountCrypto extends NodeCryptoProvider {
     return hash("sha256", data, "buffer")
   }
 }
+
+const pingName = "mt_ping_delay_disconnect"
+
+/** After so long without another ping Telegram may close a connection: what the library says on an idle one. */
+const silenceSeconds = 142
+
+/**
+ * How the library writes what it sends. With a ping it asks Telegram to close the connection unless another
+ * ping comes in time. While a call waits for its answer that time is short: 7 seconds, as such pings follow
+ * one another every 2. Once the answer is there it pings only every 20 seconds or later, so Telegram closed
+ * each connection that fell silent, and the question at the next one began the same again. The longer time
+ * holds for every ping; a dead connection is still noticed by the pong that does not come.
+ */
+const writerMap: typeof __tlWriterMap = Object.assign({}, __tlWriterMap, {
+  [pingName]: (writer: unknown, ping: object) =>
+    __tlWriterMap[pingName]?.(writer, { ...ping, disconnectDelay: silenceSeconds }),
+})
 
 export interface ClientOptions {
   readonly application: TelegramApplication
@@ -242,6 +259,7 @@ export const makeClient = (
         initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
         reconnectionStrategy: pauses.next,
         updates: { catchUp: true },
+        writerMap,
         network: {
           middlewares: middlewares(pauses.answered),
           pingInterval: settings.keepAliveMillis,

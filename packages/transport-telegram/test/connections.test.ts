@@ -42,6 +42,39 @@ layer(layerWorldWith({ keepAliveMillis: 50 }))("a far side that is silent", (it)
   )
 })
 
+/**
+ * A second of Telegram's is 40 ms here. The library pings no more often than every 2 real seconds, however
+ * often it is asked for a sign of life.
+ */
+const layerFast = layerAdapter({ keepAliveMillis: 500 }).pipe(
+  Layer.provideMerge(layerStores),
+  Layer.provideMerge(TelegramServer.layer({ disconnectSecondMillis: 40 })),
+)
+
+layer(layerFast)("an account that does nothing", (it) => {
+  it.effect("keeps its connection, although Telegram closes what falls silent", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const sessions = yield* Sessions
+      const accounts = [yield* anAccount, yield* anAccount, yield* anAccount]
+      const lost = accounts.map(() => 0)
+      const before = accounts.map(({ digits }) => server.sessions(digits))
+      // Six pings are ten seconds or more: over a hundred times, of the three together, the 280 ms (7 of
+      // Telegram's seconds) after which the library by itself has a connection closed.
+      yield* until(() =>
+        accounts.every(({ digits, id }, at) => {
+          lost[at] = sessions.status(id)?.reconnects ?? 0
+          return lost[at] > 0 || server.sessions(digits).pings - (before[at]?.pings ?? 0) >= 6
+        }),
+      )
+      assert.deepStrictEqual(lost, [0, 0, 0])
+      for (const [at, { digits }] of accounts.entries()) {
+        assert.strictEqual(server.sessions(digits).begun, before[at]?.begun)
+      }
+    }),
+  )
+})
+
 layer(layerWorld)("a far side that does not know the account's key any more", (it) => {
   it.effect("ends the session as logged out, once, and the account can be logged in anew", () =>
     Effect.gen(function* () {
