@@ -291,6 +291,7 @@ export type {
   HeldSelection,
   SeenMessages,
   StorePosition,
+  StoreRisk,
 } from "./restore/RestoreStore.ts"
 export { pageOf } from "./request/Page.ts"
 export type { PageOf, PageQuery } from "./request/Page.ts"

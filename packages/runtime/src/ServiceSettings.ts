@@ -57,9 +57,9 @@ export interface ServiceSettings extends ComposedSettings {
 
 const parseStore = (text: string): StoreChoice | undefined => {
   if (text === "memory:") return { kind: "memory" }
-  if (!URL.canParse(text)) return undefined
-  const { protocol } = new URL(text)
-  return protocol === "postgres:" || protocol === "postgresql:"
+  // Several hosts are no URL; the store says so.
+  const isPostgres = /^postgres(ql)?:\/\//.test(text)
+  return isPostgres && (URL.canParse(text) || text.includes(","))
     ? { kind: "postgres", url: Redacted.make(text), schema: null }
     : undefined
 }

@@ -6,10 +6,10 @@ import { assert, layer } from "@effect/vitest"
 import type { StoreUnavailable } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, aStage, accepted } from "@messaging-service/testkit"
 import { PgConnection } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { fromConnections } from "../src/database/Database.ts"
+import { Database, fromConnections } from "../src/database/Database.ts"
 import type { ConnectionPool } from "../src/database/Connection.ts"
 import { migrateDatabase } from "../src/index.ts"
 import { aBareDatabase, aDatabase, aProcess, optionsOf } from "./databases.ts"
@@ -108,6 +108,57 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* failing({ username: "plain" }, database),
           /^permission denied for database .*\(grant the role/,
         )
+      }),
+    )
+
+    it.effect("what a URL asks for and cannot have is refused by its name", () =>
+      Effect.gen(function* () {
+        const database = yield* aDatabase
+        const of = (url: string) =>
+          Effect.map(Effect.scoped(Effect.flip(Layer.build(Database.layer({ url })))), lineOf)
+        const host = `?host=${dirname(database.path)}`
+        const at = `postgres://postgres@localhost/${database.database}${host}`
+        for (const [url, reason] of [
+          ["postgres://a:1,b:2/db", /^it names several hosts: /],
+          ["postgres://u:p@a,b/db", /^it names several hosts: /],
+          ["postgres:///db?host=a,b", /^it names several hosts: /],
+          [`${at}&target_session_attrs=standby`, /^target_session_attrs=standby is not supported/],
+          [`${at}&channel_binding=require`, /^channel_binding=require is not supported/],
+          [`${at}&sslcert=a.pem`, /^sslcert is not supported: client certificates/],
+          [`${at}&sslrootcert=a.pem`, /^sslrootcert needs sslmode to be one of require/],
+          [`${at}&sslmode=require&sslrootcert=/none.pem`, /^sslrootcert names \/none.pem, which/],
+          [`${at}&sslmode=require`, /does not support TLS/],
+        ] as const) {
+          assert.match(yield* of(url), reason)
+        }
+        const works = `${at}&sslmode=prefer&target_session_attrs=read-write&application_name=x`
+        yield* Effect.scoped(Layer.build(Database.layer({ url: works })))
+      }),
+    )
+
+    it.effect("a standby is refused, and a pooler that drops the settings of connections", () =>
+      Effect.gen(function* () {
+        const answers = { version: "18.4", number: 180_004, found: "messaging" }
+        const of = (given: { readonly isStandby: boolean; readonly planCacheMode: string }) => {
+          const connection = {
+            query: () => Effect.succeed({ rows: [{ ...answers, ...given }] }),
+            queryValues: () => Effect.succeed([]),
+            pin: Effect.never,
+          }
+          const pool: ConnectionPool = { maxConnections: 1, get: Effect.succeed(connection) }
+          const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
+          return fromConnections(pool, limits, { joinable: true, keepsSettings: true })
+        }
+        const kept = "force_generic_plan"
+        assert.match(
+          lineOf(yield* Effect.flip(of({ isStandby: true, planCacheMode: kept }))),
+          /is a standby in recovery: name the primary/,
+        )
+        assert.match(
+          lineOf(yield* Effect.flip(of({ isStandby: false, planCacheMode: "auto" }))),
+          /a pooler such as pgbouncer dropped them/,
+        )
+        yield* of({ isStandby: false, planCacheMode: kept })
       }),
     )
 

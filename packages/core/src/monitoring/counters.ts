@@ -2,6 +2,8 @@
  * What this process has done since it started, as Effect metrics in the registry of its context.
  * Each counter of each label is made once, here, so that counting looks nothing up and makes nothing.
  */
+import { storeRisks } from "../restore/RestoreStore.ts"
+import type { StoreRisk } from "../restore/RestoreStore.ts"
 import { Effect, Metric } from "effect"
 import type { Acceptance } from "../message/MessageStore.ts"
 import type { Message } from "../message/Message.ts"
@@ -86,6 +88,25 @@ export const showNumbersHeld = (numbers: number, shards: number): Effect.Effect<
   Effect.andThen(Metric.update(numbersHeld, numbers), Metric.update(shardsHeld, shards))
 
 export const showWorkers = (count: number): Effect.Effect<void> => Metric.update(workers, count)
+
+const storeRiskGauge = Metric.gauge("messaging_store_risk", {
+  description:
+    "1 while acknowledged commits could be lost with the database server for that reason.",
+})
+
+const riskGauges = storeRisks.map((risk) => ({
+  risk,
+  gauge: Metric.withAttributes(storeRiskGauge, { risk }),
+}))
+
+export const showStoreRisks = (risks: ReadonlyArray<StoreRisk>): Effect.Effect<void> =>
+  Effect.forEach(
+    riskGauges,
+    ({ gauge, risk }) => Metric.update(gauge, risks.includes(risk) ? 1 : 0),
+    {
+      discard: true,
+    },
+  )
 
 export const showClockSkew = (seconds: number): Effect.Effect<void> =>
   Metric.update(clockSkewSeconds, seconds)

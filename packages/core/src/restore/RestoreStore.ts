@@ -48,6 +48,11 @@ interface IdPosition {
   readonly highest: number
 }
 
+/** Why a commit that was acknowledged could be lost with the server that acknowledged it. */
+export const storeRisks = ["asynchronous_commit", "asynchronous_standby"] as const
+
+export type StoreRisk = (typeof storeRisks)[number]
+
 /** How far a shared store has come. */
 export interface StorePosition {
   readonly epoch: number
@@ -55,6 +60,7 @@ export interface StorePosition {
   readonly events: IdPosition
   /** Tells one start of a server from others. */
   readonly server: string
+  readonly risks: ReadonlyArray<StoreRisk>
   /** Of the messages that were asked for. */
   readonly acceptedIsMissing: boolean
   readonly endedWaits: boolean

@@ -11,13 +11,14 @@ import { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import type { MessageId } from "../Ids.ts"
 import { CallersTransactions } from "../message/CallersTransactions.ts"
 import { MessageStore } from "../message/MessageStore.ts"
+import { showStoreRisks } from "../monitoring/counters.ts"
 import { logTrouble } from "../monitoring/rareLog.ts"
 import { LaneQueue } from "../queue/LaneQueue.ts"
 import { ReminderStore } from "../reminder/Reminder.ts"
 import { sleep } from "../time/RealTime.ts"
 import { WorkGate } from "../worker/WorkGate.ts"
 import { RestoreStore } from "./RestoreStore.ts"
-import type { SeenMessages, StorePosition } from "./RestoreStore.ts"
+import type { SeenMessages, StorePosition, StoreRisk } from "./RestoreStore.ts"
 
 /** What a process has seen of its store. */
 export interface SeenStore extends SeenMessages {
@@ -65,6 +66,13 @@ export const behindBecause = (seen: SeenStore, now: StorePosition): string | nul
   return null
 }
 
+const riskWords: Readonly<Record<StoreRisk, string>> = {
+  asynchronous_commit:
+    "the database runs with synchronous_commit=off: a crash of it loses messages that were acknowledged",
+  asynchronous_standby:
+    "the database has a standby that is not synchronous: a fail-over loses messages that were acknowledged; say restored after one",
+}
+
 /** Real milliseconds between two looks. */
 const lookMillis = 5000
 
@@ -93,6 +101,7 @@ const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
     isSuspect = false
     const position = yield* store.position(seen)
     if (position === null) return
+    yield* showStoreRisks(position.risks)
     const because = behindBecause(seen, position)
     if (because !== null) {
       return yield* gate.close(
@@ -210,8 +219,13 @@ export const layerWatchedStores = Layer.effectContext(
   Effect.gen(function* () {
     const store = yield* RestoreStore
     const first = yield* store.position({ accepted: null, ended: null })
-    if (first === null) return Context.empty()
+    if (first === null) {
+      yield* showStoreRisks([])
+      return Context.empty()
+    }
     const watch = yield* makeWatch(first)
+    yield* showStoreRisks(first.risks)
+    for (const risk of first.risks) yield* Effect.logWarning(riskWords[risk])
     const looking = watch.look.pipe(
       Effect.catchCause((cause) => logTrouble("the store is looked at later", cause)),
     )

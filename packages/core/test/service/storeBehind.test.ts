@@ -1,7 +1,7 @@
 /** A process whose store goes back in time under it. */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Logger, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
@@ -23,6 +23,7 @@ const position = (given: Partial<StorePosition> = {}): StorePosition => ({
   messages: { given: 100, highest: 90 },
   events: { given: 200, highest: 190 },
   server: "first",
+  risks: [],
   acceptedIsMissing: false,
   endedWaits: false,
   ...given,
@@ -74,8 +75,9 @@ const onSharedStore = <A, E>(
     isAway: boolean
     at: Partial<StorePosition>
   }) => Effect.Effect<A, E, TestService | Scope.Scope>,
+  at: Partial<StorePosition> = {},
 ) => {
-  const server = { isAway: false, at: {} as Partial<StorePosition> }
+  const server = { isAway: false, at }
   const away = Effect.suspend(() =>
     server.isAway
       ? Effect.fail(new StoreUnavailable({ operation: "any", cause: "away" }))
@@ -105,6 +107,46 @@ const onSharedStore = <A, E>(
 }
 
 const behind = { messages: { given: 3, highest: 3 } }
+
+describe("a process whose store could lose commits", () => {
+  it.effect("warns of it at the start, and shows each reason as it holds", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const log = Logger.layer([
+        Logger.make(({ logLevel, message }) => void lines.push(`${logLevel} ${String(message)}`)),
+      ])
+      const shown = Effect.map(Metric.snapshot, (all) =>
+        all
+          .filter(({ id }) => id === "messaging_store_risk")
+          .map(({ attributes, state }) => [
+            attributes?.["risk"],
+            "value" in state ? state.value : null,
+          ])
+          .toSorted(),
+      )
+      yield* onSharedStore(
+        (server) =>
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* shown, [
+              ["asynchronous_commit", 0],
+              ["asynchronous_standby", 1],
+            ])
+            server.at = {}
+            yield* TestClock.adjust(5 * second)
+            assert.deepStrictEqual(yield* shown, [
+              ["asynchronous_commit", 0],
+              ["asynchronous_standby", 0],
+            ])
+          }),
+        { risks: ["asynchronous_standby"] },
+      ).pipe(Effect.provide(log), Effect.provideService(Metric.MetricRegistry, new Map()))
+      assert.lengthOf(
+        lines.filter((line) => line.startsWith("Warn the database has a standby that is not sync")),
+        1,
+      )
+    }),
+  )
+})
 
 describe("a process whose store went back in time", () => {
   it.effect("accepts and sends nothing more until restored is said", () =>

@@ -273,6 +273,7 @@ describe("the store", () => {
             "messaging_messages_ended_total",
             "messaging_not_ready",
             "messaging_shard_moves_total",
+            "messaging_store_risk",
             "messaging_store_up",
             "messaging_webhook_attempts_total",
           ])

@@ -7,6 +7,7 @@ import { Redacted } from "effect"
 import type { Effect, Scope } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ConnectionOptions as TlsOptions } from "node:tls"
+import { readUrl } from "./DatabaseUrl.ts"
 
 /** One connection. Statements that are not `prepared` are not kept there. */
 export interface Connection {
@@ -130,6 +131,12 @@ export const planning: Readonly<Record<string, string>> = {
 /** As connections show themselves to PostgreSQL whose schema was not named, or is `public`. */
 export const applicationName = "messaging-service"
 
+/** TLS as the URL wants it, where that is more than the client reads from it. */
+const tlsOf = (url: string | undefined): TlsOptions | undefined => {
+  const settings = url === undefined ? {} : readUrl(url)
+  return typeof settings === "string" ? undefined : settings.ssl
+}
+
 /** How our own connections are made, those of the pool and single ones. */
 export const connectionConfig = ({
   acquireMillis = defaultLimits.acquireMillis,
@@ -150,7 +157,7 @@ export const connectionConfig = ({
   host,
   path,
   port,
-  ssl,
+  ssl: ssl ?? tlsOf(url),
   username,
   applicationName:
     schema === undefined || schema === "public" ? applicationName : `${applicationName}/${schema}`,

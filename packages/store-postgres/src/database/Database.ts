@@ -12,12 +12,13 @@ import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
 import { JoinedTransaction, cannotJoin } from "./CallersTransaction.ts"
 import type { Answer } from "./CallersTransaction.ts"
-import { connectionConfig, defaultLimits } from "./Connection.ts"
+import { connectionConfig, defaultLimits, planning } from "./Connection.ts"
 import type { Connection, ConnectionPool, DatabaseOptions, Limits } from "./Connection.ts"
 import { hostConnections, unavailable } from "./HostPool.ts"
 import { isSchemaName, qualifier, schemaNameRule, surroundings } from "./Schema.ts"
 import type { Surroundings } from "./Schema.ts"
-import { cannotStart, oldestVersion, tooOld } from "./cannotStart.ts"
+import { readUrl } from "./DatabaseUrl.ts"
+import { cannotStart, oldestVersion, onStandby, settingsLost, tooOld } from "./cannotStart.ts"
 
 /** Runs one statement; rows are as the caller's statement names them. */
 export interface RunStatement {
@@ -101,7 +102,11 @@ export class Database extends Context.Service<Database, DatabaseService>()(
     Layer.effect(
       Database,
       Effect.flatMap(openPool(options), (pool) =>
-        fromConnections(pool, { ...defaultLimits, ...options }, { ...options, joinable: true }),
+        fromConnections(
+          pool,
+          { ...defaultLimits, ...options },
+          { ...options, joinable: true, keepsSettings: options.pool === undefined },
+        ),
       ),
     )
 }
@@ -136,26 +141,32 @@ export const ownConnections = (
     Effect.mapError((cause) => cannotStart("connect", cause)),
   )
 
-const openPool = ({ pool, ...options }: DatabaseOptions) =>
-  pool === undefined
-    ? ownConnections(
+const openPool = ({ pool, ...options }: DatabaseOptions) => {
+  if (pool !== undefined) return hostConnections(pool)
+  const settings = options.url === undefined ? {} : readUrl(options.url)
+  return typeof settings === "string"
+    ? Effect.fail(cannotStart("connect", new Error(settings)))
+    : ownConnections(
         connectionConfig(options),
         options.maxConnections ?? defaultLimits.maxConnections,
       )
-    : hostConnections(pool)
+}
 
 /** The schema to work in, on a server that is new enough. */
 const lookAround = Effect.fnUntraced(function* (
   run: (text: string) => Effect.Effect<ReadonlyArray<unknown>, StoreUnavailable>,
   schema: string | undefined,
+  keepsSettings: boolean,
 ) {
   if (schema !== undefined && !isSchemaName(schema)) {
     const problem = `the schema "${schema}" must be ${schemaNameRule}`
     return yield* cannotStart("connect", new Error(problem))
   }
   const [row] = yield* run(surroundings)
-  const { found, number, version } = row as Surroundings
+  const { found, isStandby, number, planCacheMode, version } = row as Surroundings
   if (number < oldestVersion) return yield* tooOld(version)
+  if (isStandby) return yield* onStandby
+  if (keepsSettings && planCacheMode !== planning["plan_cache_mode"]) return yield* settingsLost
   return schema ?? found
 })
 
@@ -163,7 +174,16 @@ const lookAround = Effect.fnUntraced(function* (
 export const fromConnections = Effect.fnUntraced(function* (
   pool: ConnectionPool,
   { acquireMillis, listMillis, statementMillis }: Omit<Limits, "maxConnections">,
-  { joinable, schema: named }: { readonly joinable: boolean; readonly schema?: string },
+  {
+    joinable,
+    keepsSettings = false,
+    schema: named,
+  }: {
+    readonly joinable: boolean
+    readonly schema?: string
+    /** Whether the settings are those that our connections ask for. */
+    readonly keepsSettings?: boolean
+  },
 ) {
   const { maxConnections } = pool
   const listPlaces = makePlaces<string | number>({
@@ -221,6 +241,7 @@ export const fromConnections = Effect.fnUntraced(function* (
         Effect.mapError(({ cause }) => cannotStart("connect", cause)),
       ),
     named,
+    keepsSettings,
   )
   const qualified = qualifier(schema)
 

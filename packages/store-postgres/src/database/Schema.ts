@@ -102,6 +102,8 @@ export const surroundings = `
 select
   current_setting('server_version') as version,
   current_setting('server_version_num')::integer as number,
+  pg_is_in_recovery() as "isStandby",
+  current_setting('plan_cache_mode') as "planCacheMode",
   case
     when to_regclass('"${defaultSchema}".schema_migrations') is null
       and (
@@ -118,6 +120,8 @@ select
 export interface Surroundings {
   readonly version: string
   readonly number: number
+  readonly isStandby: boolean
+  readonly planCacheMode: string
   readonly found: string
 }
 

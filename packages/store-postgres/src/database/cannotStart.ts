@@ -12,6 +12,11 @@ const advice: Readonly<Record<string, string>> = {
   "42501":
     "grant the role usage on the schema and its sequences, and select, insert, update and delete on its tables; what is missing there is made by a role that may create it",
   "53300": "the server has no connection left: lower maxConnections, or raise its max_connections",
+  "08P01":
+    "a pooler such as pgbouncer takes no settings: connect to PostgreSQL itself, or see docs/postgresql.md",
+  SELF_SIGNED_CERT_IN_CHAIN: "name the certificate of its authority by sslrootcert",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "name the certificate of its authority by sslrootcert",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "name the certificate of its authority by sslrootcert",
   "57P03": "the server is starting up or shutting down",
   ECONNREFUSED: "no server listens there",
   ENOENT: "there is no such socket",
@@ -44,3 +49,15 @@ export const cannotStart = (operation: string, cause: unknown): StoreUnavailable
 
 export const tooOld = (version: string): StoreUnavailable =>
   cannotStart("connect", new Error(`PostgreSQL 15 or newer is needed, and this is ${version}`))
+
+export const onStandby: StoreUnavailable = cannotStart(
+  "connect",
+  new Error("the database is a standby in recovery: name the primary"),
+)
+
+export const settingsLost: StoreUnavailable = cannotStart(
+  "connect",
+  new Error(
+    "the connection does not have the settings that it asked for: a pooler such as pgbouncer dropped them; connect to PostgreSQL itself, or give them to the role (docs/postgresql.md)",
+  ),
+)

@@ -204,6 +204,20 @@ select json_build_object(
   'messages', ${idsOf("messages")},
   'events', ${idsOf("outbox")},
   'server', pg_postmaster_start_time()::text,
+  'risks', array_remove(
+    array[
+      case when current_setting('synchronous_commit') = 'off' then 'asynchronous_commit' end,
+      case
+        when exists (select from pg_stat_replication)
+          and (
+            current_setting('synchronous_standby_names') = ''
+            or current_setting('synchronous_commit') = 'local'
+          )
+        then 'asynchronous_standby'
+      end
+    ],
+    null
+  ),
   'acceptedIsMissing', $accepted::bigint is not null and not exists (
     select
     from messages m
