@@ -7,6 +7,7 @@ import { queryObjects } from "node:v8"
 import { DurableNodeFS, openDurable } from "../src/pglite/DurablePglite.ts"
 import { PgliteSession } from "../src/pglite/PgliteSession.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
+import { turnOf } from "./embedded/turns.ts"
 
 /** Notes each sync by what it is of, and fails it once `isBroken` says so. */
 class WatchedFiles extends DurableNodeFS {
@@ -29,14 +30,6 @@ const opened = Effect.gen(function* () {
   yield* Effect.promise(() => database.exec("create table things (id integer)"))
   return { database, deaths, files }
 })
-
-/** A statement in a turn of its own, as a client sends it. */
-const turnOf = (text: string): Uint8Array => {
-  const body = Buffer.from(`${text}\0`)
-  const head = Buffer.from("Q0000")
-  head.writeInt32BE(body.length + 4, 1)
-  return Buffer.concat([head, body])
-}
 
 /** Turns of connections to a session, and each answer: whose it is, its first letter, and the syncs of WAL by then. */
 const inSession = Effect.map(opened, ({ database, files }) => {
