@@ -63,10 +63,10 @@ export const healthRoutes = Effect.gen(function* () {
     openRoute("/health/ready", {
       id: "isReady",
       tag: "Service",
-      summary: "Does the store answer?",
+      summary: "Is the process ready to work?",
       answers: [
-        answer(["ok", "full"], "It answers; `full`: this worker takes no more live numbers."),
-        { ...answer(["unavailable"], "It does not answer."), status: 503 },
+        answer(["ok", "full"], "It is; `full`: this worker takes no more live numbers."),
+        { ...answer(["unavailable"], "It is not; its log and its metrics say why."), status: 503 },
       ],
       handler: () => ready,
     }),
