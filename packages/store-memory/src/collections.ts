@@ -182,6 +182,10 @@ export class ErasableTable<Id extends number, Row> {
     return this.#rows.get(id)
   }
 
+  get size(): number {
+    return this.#rows.size
+  }
+
   erase(id: Id): void {
     this.#rows.delete(id)
   }

@@ -101,6 +101,10 @@ export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Serv
         ...lanes,
         laneDueAt: tables.agenda.first?.at ?? null,
         ...deliveries,
+        tables: [
+          { name: "messages", rows: tables.messages.size, bytes: 0 },
+          { name: "outbox", rows: tables.outbox.length, bytes: 0 },
+        ],
       }
       return figures
     }),

@@ -4,12 +4,16 @@
  */
 import type { Figures, ServiceFigures } from "@messaging-service/core/ports"
 import type { DatabaseService } from "./database/Database.ts"
-import { epochMillis, instant, integer } from "./database/Fields.ts"
+import { epochMillis, instant, integer, text, texts } from "./database/Fields.ts"
+import { relations } from "./database/Schema.ts"
 import { given, statement } from "./database/Statement.ts"
 import { isQueued, isScheduled } from "./message/listMessages.ts"
 import { firstWaiting, isClaimable, isLeased } from "./queue/lane.ts"
 
-const figures = statement("figures", given({ now: instant, countAtMost: integer }))`
+const figures = statement(
+  "figures",
+  given({ now: instant, countAtMost: integer, schema: text, tables: texts }),
+)`
 with waiting as (
   -- Index messages_waiting, which holds waiting messages alone: no more than $countAtMost of its entries.
   select
@@ -81,12 +85,29 @@ select json_build_object(
   'leasesRunOut', lane.run_out,
   'numbers', (select coalesce(json_agg(number), '[]') from number),
   'deliveries', delivery.pending,
-  'retries', delivery.retries
+  'retries', delivery.retries,
+  'tables', (
+    select json_agg(json_build_object(
+      'name', c.relname,
+      'rows', greatest(c.reltuples, 0)::bigint,
+      'bytes', pg_total_relation_size(c.oid)
+    ))
+    from pg_catalog.pg_class c
+    where c.relnamespace = to_regnamespace($schema)
+      and c.relname = any ($tables)
+      and c.relkind = 'r'
+  )
 ) as figures
 from waiting
 cross join lane
 cross join delivery`
 
 export const serviceFigures = (database: DatabaseService): typeof ServiceFigures.Service => ({
-  read: (now, countAtMost) => figures.one<Figures>(database, { now, countAtMost }),
+  read: (now, countAtMost) =>
+    figures.one<Figures>(database, {
+      now,
+      countAtMost,
+      schema: database.schema,
+      tables: relations,
+    }),
 })

@@ -19,6 +19,15 @@ export interface NumberCount {
   readonly count: number
 }
 
+/** What a table of the store holds. */
+export interface TableSize {
+  readonly name: string
+  /** An estimate, as of the latest vacuum; 0 before the first. */
+  readonly rows: number
+  /** On the disk, with indexes; 0 in memory. */
+  readonly bytes: number
+}
+
 /** Live messages and live numbers; moments in epoch milliseconds. */
 export interface Figures {
   /** Messages whose status is `queued` (`statusAt`), those being sent included. */
@@ -45,6 +54,7 @@ export interface Figures {
   readonly deliveries: number
   /** Those of them that failed before. */
   readonly retries: number
+  readonly tables: ReadonlyArray<TableSize>
 }
 
 export class ServiceFigures extends Context.Service<

@@ -120,6 +120,20 @@ const gaugesOf = (figures: Figures, now: number) => [
     figures.retries,
   ),
   ...numbersOf(figures),
+  ...figures.tables.flatMap(({ bytes, name, rows }) => [
+    gauge(
+      "messaging_table_rows",
+      "Rows of a table of the store, estimated by its latest vacuum.",
+      rows,
+      { table: name },
+    ),
+    gauge(
+      "messaging_table_bytes",
+      "What a table of the store takes on the disk, indexes included.",
+      bytes,
+      { table: name },
+    ),
+  ]),
 ]
 
 /**
