@@ -982,6 +982,8 @@ export interface components {
         readonly CreateContact: CreateContact;
         /** @description A version 1 key takes `version` alone; a version 2 key needs a name. */
         readonly CreateKey: CreateKey;
+        readonly CreateKeyV1: CreateKeyV1;
+        readonly CreateKeyV2: CreateKeyV2;
         readonly CreateNumber: CreateNumber;
         readonly CreateReminder: CreateReminder;
         readonly CreateWebhook: CreateWebhook;
@@ -3092,11 +3094,16 @@ export type CreateContact = {
     readonly username?: string;
 } & (unknown | unknown);
 /** @description A version 1 key takes `version` alone; a version 2 key needs a name. */
-export interface CreateKey {
+export type CreateKey = components["schemas"]["CreateKeyV1"] | components["schemas"]["CreateKeyV2"];
+export interface CreateKeyV1 {
     /** @enum {number} */
-    readonly version: 1 | 2;
-    /** @description Required of a version 2 key; not blank. */
-    readonly name?: string;
+    readonly version: 1;
+}
+export interface CreateKeyV2 {
+    /** @enum {number} */
+    readonly version: 2;
+    /** @description Not blank. */
+    readonly name: string;
     /**
      * @description A test key validates everything and sends nothing.
      * @default live

@@ -263,7 +263,12 @@ const namesTwoHosts = ({ rawHeaders }: IncomingMessage): boolean =>
 /** As Node refuses what it cannot read. */
 const refuseRequest: RequestListener = (_, response) => {
   response
-    .writeHead(400, { connection: "close", "content-length": 0, "x-request-id": newRequestId() })
+    .writeHead(400, {
+      connection: "close",
+      "content-length": 0,
+      "cache-control": "no-store",
+      "x-request-id": newRequestId(),
+    })
     .end()
 }
 

@@ -148,11 +148,13 @@ export const workspaceCommands = [
       "version-1": flag("A key of version 1."),
     },
     run: async ({ expires, mode, name, number, scope, workspace: inside, ...given }, tools) => {
-      const wanted: CreateKey = given["version-1"]
+      const isVersion1 = given["version-1"]
+      if (!isVersion1 && name === undefined) throw usageError("a key of version 2 needs --name")
+      const wanted: CreateKey = isVersion1
         ? { version: 1 }
         : {
             version: 2,
-            ...(name === undefined ? {} : { name }),
+            name: name ?? "",
             ...(mode === undefined ? {} : { mode }),
             ...(scope.length === 0 ? {} : { scopes: scope }),
             ...(number.length === 0 ? {} : { number_ids: number }),

@@ -29,9 +29,13 @@ const notEmpty = (problem: string) =>
     { toJsonSchema: () => ({ minItems: 1 }) },
   )
 
-export const KeyBody = Schema.Struct({
-  version: Schema.Literals([1, 2]),
-  name: described(Schema.optionalKey(nameUpTo(50)), "Required of a version 2 key; not blank."),
+const KeyV1Body = Schema.Struct({ version: Schema.Literal(1) }).annotate({
+  identifier: "CreateKeyV1",
+})
+
+const KeyV2Body = Schema.Struct({
+  version: Schema.Literal(2),
+  name: described(nameUpTo(50), "Not blank."),
   mode: described(
     Schema.optionalKey(Schema.Literals(["live", "test"])),
     "A test key validates everything and sends nothing.",
@@ -67,18 +71,13 @@ export const KeyBody = Schema.Struct({
     "30, 90 or 365 days; null for never.",
     { default: null },
   ),
-}).annotate({
+}).annotate({ identifier: "CreateKeyV2" })
+
+/** For the document; what is wrong with a body is told by the decoder of its version. */
+export const KeyBody = Schema.Union([KeyV1Body, KeyV2Body]).annotate({
   identifier: "CreateKey",
   description: "A version 1 key takes `version` alone; a version 2 key needs a name.",
 })
-
-const KeyV2Body = Schema.Struct({
-  ...KeyBody.fields,
-  version: Schema.Literal(2),
-  name: nameUpTo(50),
-})
-
-const KeyV1Body = Schema.Struct({ version: Schema.Literal(1) })
 
 const decodeV1 = inputDecoder(KeyV1Body)
 const decodeV2 = inputDecoder(KeyV2Body, {

@@ -139,7 +139,7 @@ describe("keys", () => {
           assert.strictEqual((yield* remove).version, 1)
           assert.strictEqual(yield* code(remove), "key_not_found")
           assert.strictEqual(
-            yield* code(create(workspace, { version: 1, name: "Mine" })),
+            yield* code(create(workspace, { version: 1, name: "Mine" } as CreateKey)),
             "validation_failed",
           )
         }),

@@ -44,14 +44,24 @@ const idOf = (route: RouteV1): string => {
 }
 
 const credentials: Readonly<Record<string, JsonObject>> = {
-  client_id: { type: "integer", description: "The workspace's; the same for all its keys." },
-  api_key: {
-    type: "string",
-    description: "A version 1 key; it may come as a bearer token instead.",
-  },
+  client_id: { description: "The workspace's; the same for all its keys." },
+  api_key: { description: "A version 1 key; it may come as a bearer token instead." },
 }
 
-const credentialsOf = ({ bearerOnly }: RouteV1) => (bearerOnly === true ? {} : credentials)
+const credentialTypes: Readonly<Record<string, Pick<FieldV1<unknown>, "type" | "nullable">>> = {
+  client_id: { type: "integer", nullable: false },
+  api_key: { type: "string", nullable: true },
+}
+
+const credentialsOf = ({ bearerOnly }: RouteV1, lenient: boolean): JsonObject =>
+  bearerOnly === true
+    ? {}
+    : Object.fromEntries(
+        Object.entries(credentialTypes).map(([name, field]) => [
+          name,
+          { ...typeOf(field, lenient), ...credentials[name] },
+        ]),
+      )
 
 /** What every example begins with. */
 const exampleCredentials = {
@@ -64,15 +74,24 @@ const requiredOf = ({ bearerOnly, fields }: RouteV1): ReadonlyArray<string> => [
   ...Object.entries(fields).flatMap(([name, field]) => (field.required ? name : [])),
 ]
 
-/** Version 1 is lenient: in JSON a number may come as text, and a list as text with commas. */
-const typeOf = ({ type }: FieldV1<unknown>, lenient: boolean): JsonObject => {
+/**
+ * Version 1 is lenient: in JSON a number may come as text and text as a number, a list as text with
+ * commas or as its one member, and null for what is not given.
+ */
+const typeOf = (
+  { nullable, type }: Pick<FieldV1<unknown>, "type" | "nullable">,
+  lenient: boolean,
+): JsonObject => {
+  const orNull = nullable ? ["null"] : []
   switch (type) {
     case "integer":
-      return { type: lenient ? ["integer", "string"] : "integer" }
+      return { type: lenient ? ["integer", "string", ...orNull] : "integer" }
     case "string":
-      return { type: lenient ? ["string", "integer"] : "string" }
+      return { type: lenient ? ["string", "number", ...orNull] : "string" }
     case "strings":
-      return { type: lenient ? ["array", "string"] : "array", items: { type: "string" } }
+      return lenient
+        ? { type: ["array", "string", "number"], items: { type: ["string", "number"] } }
+        : { type: "array", items: { type: "string" } }
     case "file":
       return { type: "string", format: "binary" }
   }
@@ -90,7 +109,10 @@ const bodySchema = (route: RouteV1, lenient: boolean, files: boolean): JsonObjec
   const required = requiredOf(route)
   return {
     type: "object",
-    properties: { ...credentialsOf(route), ...Object.fromEntries(fieldsOf(route, lenient, files)) },
+    properties: {
+      ...credentialsOf(route, lenient),
+      ...Object.fromEntries(fieldsOf(route, lenient, files)),
+    },
     required: required.length === 0 ? undefined : required,
   }
 }
@@ -120,7 +142,7 @@ const body = (route: RouteV1): Content => ({
 const query = (route: RouteV1): Schema.Top => {
   const required = requiredOf(route)
   const parameters = [
-    ...Object.entries(credentialsOf(route)),
+    ...Object.entries(credentialsOf(route, false) as Readonly<Record<string, JsonObject>>),
     ...fieldsOf(route, false, false).filter(([name]) => !route.path.includes(`{${name}}`)),
   ]
   return Schema.Struct(

@@ -22,6 +22,8 @@ export interface BodyV1 {
 export interface FieldV1<A> {
   readonly type: "integer" | "string" | "strings" | "file"
   readonly required: boolean
+  /** Whether null in JSON counts as not given. */
+  readonly nullable: boolean
   readonly description: string
   readonly read: (body: BodyV1, name: string) => A
 }
@@ -48,10 +50,11 @@ export const textOf = (value: JsonValue): string | null => {
 
 /** Makes fields of that type, which are read in that way. */
 const fieldOf =
-  <A>(type: FieldV1<A>["type"], read: FieldV1<A>["read"]) =>
+  <A>(type: FieldV1<A>["type"], read: FieldV1<A>["read"], nullable = true) =>
   (description: string, { required = false } = {}): FieldV1<A> => ({
     type,
     required,
+    nullable: nullable && !required,
     description,
     read,
   })
@@ -59,10 +62,18 @@ const fieldOf =
 export const integer = fieldOf("integer", (body, name) => integerOf(body.one(name)))
 
 /** As `integer`, but an empty text and null, which are no whole numbers, count as given. */
-export const strictInteger = fieldOf("integer", (body, name) => {
-  const number = integerOf(body.one(name))
-  return number === null && body.has(name) ? unreadable : number
-})
+export const strictInteger = fieldOf(
+  "integer",
+  (body, name) => {
+    const number = integerOf(body.one(name))
+    return number === null && body.has(name) ? unreadable : number
+  },
+  false,
+)
+
+/** Whether it is a whole number, however large, as a number or as its digits. */
+export const isWholeNumber = (value: JsonValue): boolean =>
+  typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value)
 
 export const string = fieldOf("string", (body, name) => textOf(body.one(name)))
 

@@ -21,7 +21,7 @@ import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
 import type { SourceV1 } from "./contentV1.ts"
 import { ErrorPageV1, failV1, textsOfLists } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"
-import { integer, string, unreadable } from "./FieldsV1.ts"
+import { integer, isWholeNumber, string, unreadable } from "./FieldsV1.ts"
 import type { ReadFieldsV1 } from "./FieldsV1.ts"
 import {
   groupFields,
@@ -168,7 +168,8 @@ export const sendRoutes = Effect.gen(function* () {
       handler: (asked) => {
         const { body, fields } = asked
         const mistyped = typeof body.one("group_name") === "number"
-        return mistyped || fields.msg_type === unreadable
+        const isNoType = fields.msg_type === unreadable && !isWholeNumber(body.one("msg_type"))
+        return mistyped || isNoType
           ? Effect.fail(new ErrorPageV1())
           : Effect.map(send(asked, groupOf(fields)), sent("Message queued"))
       },

@@ -237,6 +237,28 @@ describe("the OpenAPI document", () => {
       }),
     )
 
+    it.effect("lets version 1 take null, numbers in lists and texts for numbers", () =>
+      Effect.gen(function* () {
+        const operations = operationsOf(yield* served)
+        const fieldsOf = (of: string) => {
+          const found = operations.find(({ path }) => path === `/api/v1/${of}`)
+          const content = found?.operation.requestBody?.content["application/json"]
+          const schema = content?.schema as { readonly properties: Json } | undefined
+          return schema?.properties ?? null
+        }
+        assert.deepNestedInclude(fieldsOf("send_msg") as object, {
+          "client_id.type": ["integer", "string"],
+          "api_key.type": ["string", "number", "null"],
+          "msg.type": ["string", "number", "null"],
+          "msg_type.type": ["integer", "string"],
+        })
+        assert.deepNestedInclude(fieldsOf("send_msg/multi") as object, {
+          "phones.type": ["array", "string", "number"],
+          "phones.items.type": ["string", "number"],
+        })
+      }),
+    )
+
     it.effect("tells which requests of version 1 are followed by callbacks, and to where", () =>
       Effect.gen(function* () {
         const document = yield* served

@@ -127,7 +127,13 @@ const cases: ReadonlyArray<Case> = [
     operation: "createKey",
     schema: KeyBody,
     taken: [{ version: 1 }, { version: 2, name: "Key", scopes: ["media"], expires_in: null }],
-    refused: [{}, { version: 3 }, { version: 2, scopes: [] }, { version: 2, number_ids: [] }],
+    refused: [
+      {},
+      { version: 3 },
+      { version: 2 },
+      { version: 2, name: "Key", scopes: [] },
+      { version: 2, name: "Key", number_ids: [] },
+    ],
   },
   {
     operation: "createWorkspace",

@@ -116,6 +116,10 @@ layer(layerService())("a send of version 1", (it) => {
       for (const kind of ["form", "multipart"] as const) {
         isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "" }, kind))
       }
+      // Whole all the same, though of more digits than a number holds exactly.
+      for (const msg_type of [3, -1, "00000000000000000003", 2 ** 53, 1e300]) {
+        saysNo(yield* ask("send_msg/group/", { ...fields, msg_type }), 400, "Invalid msg_type")
+      }
       const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
       assert.strictEqual(whole.status, 200)
       // Credentials are checked first.

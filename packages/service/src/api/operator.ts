@@ -118,11 +118,18 @@ export interface WorkspacesApi {
 }
 
 /** A key to make. */
-export interface CreateKey {
-  /** 2, unless the key is for a client of version 1 of the HTTP interface. */
-  readonly version: 1 | 2
-  /** 1 to 50 characters; required of a version 2 key. */
-  readonly name?: string | undefined
+export type CreateKey = CreateKeyV1 | CreateKeyV2
+
+/** A key for a client of version 1 of the HTTP interface. */
+export interface CreateKeyV1 {
+  readonly version: 1
+}
+
+/** A key for clients of version 2 of the HTTP interface. */
+export interface CreateKeyV2 {
+  readonly version: 2
+  /** 1 to 50 characters, not blank. */
+  readonly name: string
   /** `live` when left out. */
   readonly mode?: Mode | undefined
   /** Everything when left out. */
