@@ -115,7 +115,7 @@ export const docsRoutes = Effect.fnUntraced(function* (
       answers: [thePage],
       handler: (incoming) =>
         Effect.succeed(
-          htmlReply(incoming, errors, "default-src 'none'; style-src 'unsafe-inline'"),
+          htmlReply(incoming, errors, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
         ),
     }),
   ]
