@@ -115,7 +115,11 @@ export const docsRoutes = Effect.fnUntraced(function* (
       answers: [thePage],
       handler: (incoming) =>
         Effect.succeed(
-          htmlReply(incoming, errors, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+          htmlReply(
+            incoming,
+            errors,
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+          ),
         ),
     }),
   ]

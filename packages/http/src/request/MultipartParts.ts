@@ -102,9 +102,9 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
     if (!state.done && state.problem === undefined) waiting.push(part)
   }
 
+  /** What a route takes as a file is one, also without a file name and a content type. */
   const isFile = (info: PartInfo): boolean =>
-    defaultIsFile(info) ||
-    (limits.fileParts.includes(info.name) && info.headers["content-type"] !== undefined)
+    defaultIsFile(info) || limits.fileParts.includes(info.name)
 
   /** `more` reads on, until the file has more bytes, or is whole. */
   const open = (more: Effect.Effect<void, Failure>) => (info: PartInfo) => {

@@ -140,10 +140,19 @@ layer(layerService())("an upload to the media directory", (it) => {
     )
   }
 
+  it.effect("a part `file` without a file name and a content type is a file called `file`", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const answer = yield* post(token, [{ name: "file", fileName: null, bytes: png }])
+      const file = bodyOf<FileBody>(answer, 201)
+      assert.deepStrictEqual([file.file_name, file.mime_type], ["file", "image/png"])
+      assert.deepStrictEqual((yield* follow(file.url)).bytes, png)
+    }),
+  )
+
   const wrongForms: ReadonlyArray<readonly [what: string, parts: ReadonlyArray<FormPart>]> = [
     ["missing", []],
     ["in another field", [aPart({ name: "media" })]],
-    ["a plain field", [{ name: "file", fileName: null, bytes: "x" }]],
     ["not chosen", [aPart({ fileName: "", bytes: "" })]],
     ["empty", [aPart({ bytes: "" })]],
     ["doubled", [aPart(), aPart()]],
