@@ -24,6 +24,28 @@ where c.relkind in ('r', 'p', 'm')
   and n.nspname not like 'pg\\_%'
 order by c.relname`
 
+/** What a database's tables take, once free pages were made room of. */
+export interface TableSizes {
+  readonly rows: ReadonlyMap<string, number>
+  readonly bytes: number
+}
+
+const sizes = (run: Run): Effect.Effect<TableSizes> =>
+  Effect.gen(function* () {
+    yield* run("vacuum")
+    const rows = new Map<string, number>()
+    let bytes = 0
+    for (const { name = "", schema = "" } of yield* run(allTables)) {
+      const table = `"${schema}"."${name}"`
+      const [found] = yield* run(
+        `select count(*)::text as rows, pg_total_relation_size('${table}')::text as bytes from ${table}`,
+      )
+      rows.set(name, Number(found?.["rows"]))
+      bytes += Number(found?.["bytes"])
+    }
+    return { rows, bytes }
+  })
+
 const dump = (run: Run): Effect.Effect<LogicalDump> =>
   Effect.gen(function* () {
     const found = new Map<string, ReadonlyArray<string>>()
@@ -37,11 +59,13 @@ const dump = (run: Run): Effect.Effect<LogicalDump> =>
     return found
   })
 
-/** Of a database of a cluster. */
-export const dumpDatabase = ({ database, path, username }: TestDatabase) =>
+const inDatabase = <A>(
+  { database, path, username }: TestDatabase,
+  look: (run: Run) => Effect.Effect<A>,
+) =>
   Effect.gen(function* () {
     const connection = yield* PgConnection.make({ database, path, username })
-    return yield* dump((text) =>
+    return yield* look((text) =>
       Effect.map(
         Effect.orDie(connection.query(text, [], false)),
         ({ rows }) => rows as ReadonlyArray<Readonly<Record<string, string>>>,
@@ -64,11 +88,19 @@ interface Embedded {
   }>
 }
 
+/** Of a database of a cluster. */
+export const dumpDatabase = (database: TestDatabase) => inDatabase(database, dump)
+export const sizesOfDatabase = (database: TestDatabase) => inDatabase(database, sizes)
+
 /**
  * Of the embedded database in that data directory, whose service is stopped. The package of that
  * manifest has PGlite among its dependencies.
  */
-export const dumpDataDirectory = (manifest: string, directory: string) =>
+const inDataDirectory = <A>(
+  manifest: string,
+  directory: string,
+  look: (run: Run) => Effect.Effect<A>,
+) =>
   Effect.gen(function* () {
     const installed = dirname(createRequire(manifest).resolve("@electric-sql/pglite"))
     const { PGlite } = yield* Effect.promise(
@@ -79,13 +111,16 @@ export const dumpDataDirectory = (manifest: string, directory: string) =>
       Effect.promise(() => PGlite.create(join(directory, "db"))),
       (opened) => Effect.promise(() => opened.close()),
     )
-    return yield* dump((text) =>
+    return yield* look((text) =>
       Effect.map(
         Effect.promise(() => database.query(text)),
         ({ rows }) => rows,
       ),
     )
   }).pipe(Effect.scoped)
+
+export const sizesOfDataDirectory = (manifest: string, directory: string) =>
+  inDataDirectory(manifest, directory, sizes)
 
 /** Which tables hold one of these words, in any case. */
 export const tablesWith = (dumped: LogicalDump, words: Iterable<string>): ReadonlyArray<string> => {
