@@ -23,6 +23,8 @@ export interface AdjustableClock {
    * none.
    */
   readonly nextWake: Effect.Effect<number | null>
+  /** The same of the deferrable ones. */
+  readonly nextDeferrable: Effect.Effect<number | null>
 }
 
 interface Sleeper {
@@ -48,6 +50,9 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
     sleepers.splice(later === -1 ? sleepers.length : later, 0, sleeper)
     return sleeper
   }
+
+  const firstOf = (deferrable: boolean): number | null =>
+    sleepers.find(({ isDeferrable }) => isDeferrable === deferrable)?.moment ?? null
 
   const getUp = (sleeper: Sleeper): void => {
     const index = sleepers.indexOf(sleeper)
@@ -99,6 +104,7 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
         for (const sleeper of [...due, ...sleepers]) sleeper.latch.openUnsafe()
         return offset
       }),
-    nextWake: Effect.sync(() => sleepers.find(({ isDeferrable }) => !isDeferrable)?.moment ?? null),
+    nextWake: Effect.sync(() => firstOf(false)),
+    nextDeferrable: Effect.sync(() => firstOf(true)),
   }
 }

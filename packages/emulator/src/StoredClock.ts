@@ -62,6 +62,7 @@ export const layerStoredClock = ({
           yield* handle.setOffset(offset)
         }),
         nextWake: handle.nextWake,
+        nextDeferrable: handle.nextDeferrable,
       }
       const time = Context.make(Clock.Clock, handle.clock).pipe(Context.add(MovableClock, movable))
       if (!isStoreInProcess) return time

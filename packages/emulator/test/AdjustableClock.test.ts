@@ -130,6 +130,7 @@ describe("AdjustableClock", () => {
         const working = yield* Effect.forkChild(Effect.sleep(5000))
         yield* settle
         assert.strictEqual(yield* handle.nextWake, 2 * hour + 5000)
+        assert.strictEqual(yield* handle.nextDeferrable, 2 * hour + 1000)
         yield* handle.setOffset(2 * hour + 5000)
         yield* Fiber.joinAll([tidying, working])
       }),

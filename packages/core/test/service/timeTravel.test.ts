@@ -48,6 +48,7 @@ const withMovableClock = <A, E>(
     Effect.provideService(MovableClock, {
       moveTo: (moment) => TestClock.setTime(moment),
       nextWake: Effect.succeed(null),
+      nextDeferrable: Effect.succeed(null),
     }),
     Effect.provideService(RealTime, {
       sleep: (duration) =>
