@@ -281,7 +281,8 @@ export class Connections extends Context.Service<
         return {
           id: id as NumberId,
           phone: phone ?? (numberId === null ? null : (number?.phone ?? null)),
-          label: number?.label ?? "",
+          // A new number begins without a label.
+          label: numberId === null ? "" : (number?.label ?? ""),
           platform: "whatsapp",
           status: "connecting",
           loginMethod: method,
