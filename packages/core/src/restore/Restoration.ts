@@ -215,8 +215,8 @@ export class Restoration extends Context.Service<
           return yield* store.counts
         }),
         list: Effect.fn("Restoration.list")(function* (role, workspaceId, query) {
-          const { id } = yield* workspaces.within(role, workspaceId, "workspace")
           const asked = yield* Effect.fromResult(parsePageRequest(query))
+          const { id } = yield* workspaces.within(role, workspaceId, "workspace")
           return yield* cursors.page(asked, ["held", id], (page) => store.list(id, page))
         }),
         release: Effect.fn("Restoration.release")((...command) =>

@@ -12,7 +12,7 @@ import { bigint, columnsOf, instant, integer, listed, text, texts } from "../dat
 import type { FieldsOf } from "../database/Fields.ts"
 import { joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
 import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
-import { isRunning } from "./queueDeliveries.ts"
+import { isRunning, subscribes } from "./queueDeliveries.ts"
 
 /** What is written of a new endpoint. */
 export const newFields = {
@@ -97,7 +97,7 @@ export const insertEndpoint = sqlFunction(
 export const canBeRedelivered = (event: string, endpoint: string): string =>
   `${event}.workspace_id = ${endpoint}.workspace_id
       and ${event}.mode = ${endpoint}.mode
-      and ${event}.type = any (${endpoint}.events)
+      and ${subscribes(endpoint, event)}
       and ${event}.created_at >= ${endpoint}.created_at`
 
 const ofEndpoint = { workspaceId: bigint, mode: text, id: bigint }

@@ -35,12 +35,16 @@ export class DeliveriesQueued {
 export const isRunning = (endpoint: string): string =>
   `(${endpoint}.disabled_reason is null and ${endpoint}.removed_at is null)`
 
+/** Whether the endpoint asked for events of that type. */
+export const subscribes = (endpoint: string, event: string): string =>
+  `${event}.type = any (${endpoint}.events)`
+
 /** The core's `isToldOf`, of an endpoint that is not removed. */
 export const isToldOf = (endpoint: string, event: string): string =>
   `${endpoint}.workspace_id = ${event}.workspace_id
         and ${endpoint}.mode = ${event}.mode
         and ${isRunning(endpoint)}
-        and ${event}.type = any (${endpoint}.events)`
+        and ${subscribes(endpoint, event)}`
 
 /**
  * Two parts of a `with`, after the part `announced`, which returns the outbox rows that it wrote. The
