@@ -46,6 +46,7 @@ const understood: ReadonlyArray<
 > = [
   [{ PORT: "0" }, within({ port: 0 })],
   [{ ADMIN_PORT: "9001" }, { adminPort: 9001 }],
+  [{ RETENTION_DAYS: "3650" }, within({ retentionDays: 3650 })],
   [{ METRICS_PORT: "9002" }, { metricsPort: 9002 }],
   [
     { ADMIN_PORT: "0", METRICS_PORT: "0" },
@@ -147,6 +148,8 @@ const refused: ReadonlyArray<readonly [environment: Record<string, string>, vari
   [{ ADMIN_PORT: "9001", METRICS_PORT: "9001" }, "METRICS_PORT"],
   [{ METRICS_PORT: "65536" }, "METRICS_PORT"],
   [{ PORT: "65536" }, "PORT"],
+  [{ RETENTION_DAYS: "0" }, "RETENTION_DAYS"],
+  [{ RETENTION_DAYS: "3651" }, "RETENTION_DAYS"],
   [{ PORT: "80.5" }, "PORT"],
   [{ PORT: " 80" }, "PORT"],
   [{ HOST: "http://localhost" }, "HOST"],

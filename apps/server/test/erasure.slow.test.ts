@@ -169,7 +169,7 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
         description: plant(`description${path}`),
       })
     }
-    yield* send(
+    const { id: sentId } = yield* send(
       { to: { phone: message.phone() }, text: message.plant("text") },
       { "idempotency-key": message.plant("idempotency") },
     )
@@ -241,7 +241,14 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
       webhook_url: `${receiver}/${plant("connection")}`,
     })
     yield* operator.ask("POST", "/simulator/settle")
-    return { root, words, sentWords: message.words }
+    return {
+      root,
+      words,
+      sentWords: message.words,
+      sentId,
+      key,
+      first: { api_key: first.key, client_id: workspace.id },
+    }
   })
 
 /** Fails unless each of them is there: they are looked for where they are. */
@@ -252,6 +259,34 @@ const assertPlanted = (service: Service, words: ReadonlyArray<string>) =>
       words.filter((word) => !places.includes(word)),
       [],
     )
+  })
+
+/** An erased message is like one that never was, in both versions; lists pass over it. */
+const assertUnknown = (
+  { url }: Service,
+  { first, key, sentId }: Effect.Success<ReturnType<typeof aFilledWorkspace>>,
+) =>
+  Effect.gen(function* () {
+    const token = key
+    const read = yield* processes.call<{ readonly error: { readonly code: string } }>(
+      "GET",
+      `${url}/api/v2/messages/${sentId}`,
+      { token },
+    )
+    assert.deepStrictEqual([read.status, read.body.error.code], [404, "message_not_found"])
+    const list = yield* processes.call<{ readonly data: ReadonlyArray<Made> }>(
+      "GET",
+      `${url}/api/v2/messages`,
+      { token },
+    )
+    assert.notInclude(
+      list.body.data.map(({ id }) => id),
+      sentId,
+    )
+    const [erased, unknown] = yield* Effect.forEach([sentId, 999_999], (id) =>
+      processes.call("POST", `${url}/api/v1/message/status/`, { body: { ...first, msg_id: id } }),
+    )
+    assert.deepStrictEqual([erased?.status, erased?.body], [unknown?.status, unknown?.body])
   })
 
 layer(EmbeddedPostgres.layer())("what is erased", (it) => {
@@ -269,7 +304,8 @@ layer(EmbeddedPostgres.layer())("what is erased", (it) => {
   it.effect("of messages no word is left once they have outlived their retention", () =>
     Effect.gen(function* () {
       const service = yield* aService
-      const { sentWords, words } = yield* aFilledWorkspace(service)
+      const filled = yield* aFilledWorkspace(service)
+      const { sentWords, words } = filled
       yield* assertPlanted(service, [...words, ...sentWords])
       yield* service.operator.advance(6 * day)
       const texts = sentWords.filter((word) => word.includes("text"))
@@ -277,6 +313,7 @@ layer(EmbeddedPostgres.layer())("what is erased", (it) => {
       // Deliveries that were refused have ended meanwhile, and hold nothing back.
       yield* service.operator.advance(2 * day)
       assert.deepStrictEqual(yield* service.found(sentWords), [])
+      yield* assertUnknown(service, filled)
       // What was no message's is there, and so is what is still to be sent.
       const kept = ["workspace", "label", "contact", "scheduled", "content", "reminded"]
       yield* assertPlanted(

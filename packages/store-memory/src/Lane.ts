@@ -58,6 +58,7 @@ export const openLane = (
     workspace,
     callbackUrl: null,
     removed: false,
+    removedAt: null,
     lease: 0,
     inFlight: null,
     inDoubt: null,
@@ -341,6 +342,7 @@ const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): vo
  */
 export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.removed = true
+  lane.removedAt ??= now
   lane.limitedUntil = null
   lane.control = { ...lane.control, pauses: noPauses }
   tables.linkings.delete(lane.number.id)

@@ -143,8 +143,10 @@ export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service>
     }
   },
 
-  eraseRemoved: ({ endpointsBefore }) => {
+  eraseRemoved: ({ endpointsBefore, sessionsBefore }) => {
     for (const lane of tables.lanes.rows) {
+      const { number, removedAt } = lane
+      if (removedAt !== null && removedAt < sessionsBefore) tables.sessions.delete(number.id)
       if (lane.removed && isIdle(lane)) eraseNumber(tables, lane)
     }
     for (const row of tables.keys.rows) if (row.key.revokedAt !== null) eraseKey(row)

@@ -124,6 +124,8 @@ export interface Lane extends InAgenda {
   callbackUrl: string | null
   /** The number was removed or its workspace deleted. */
   removed: boolean
+  /** When. */
+  removedAt: number | null
   /** Of the latest claim; grows with each. */
   lease: number
   inFlight: InFlight | null

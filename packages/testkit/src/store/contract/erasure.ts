@@ -9,6 +9,7 @@ import {
   NumberCheckStore,
   NumberStore,
   ReminderStore,
+  SessionStore,
   WebhookStore,
   WorkspaceStore,
 } from "@messaging-service/core/ports"
@@ -37,6 +38,7 @@ import {
 import { ids } from "../Expect.ts"
 import { aReminder } from "../Reminding.ts"
 import { followOutbox } from "../follow.ts"
+import { atOnce, range } from "../Races.ts"
 import { lookUp, messagesOf, scopeOf } from "../Reading.ts"
 import { cancelled, change, end, sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
@@ -344,6 +346,21 @@ export const erasure: Topic = (it) => {
     }),
   )
 
+  it.effect("several workers erase the same at once, and none fails", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      for (let round = 0; round < 12; round++) {
+        const some = yield* accepted(number, { count: 100, mode: "test" })
+        yield* end(...some.map((one) => cancelled(one)))
+      }
+      for (let made = 0; made < 20; made++) yield* aContact(workspace.id)
+      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Effect.forEach(range(6), () => eraseDeleted(workspace.id), atOnce)
+      assert.isTrue(yield* eraseDeleted(workspace.id))
+      assert.deepStrictEqual(yield* left(workspace.id, "test"), [])
+    }),
+  )
+
   it.effect("a deleted workspace is looked at again until nothing of it waits", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
@@ -372,6 +389,27 @@ export const erasure: Topic = (it) => {
       for (const message of [sent, waiting]) {
         assert.strictEqual((yield* lookUp(message)).message.from.phone, number.phone)
       }
+    }),
+  )
+
+  it.effect("the session of a removed number goes in the end, those of others stay", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionStore
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const other = yield* aNumber(workspace.id)
+      for (const { id } of [number, other]) yield* sessions.write(id, "sealed", [], era, null)
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, era))
+      const eraseBefore = (sessionsBefore: number) =>
+        ErasureStore.use((store) =>
+          store.eraseRemoved({ now: era, endpointsBefore: era, sessionsBefore }),
+        )
+      yield* eraseBefore(era)
+      assert.strictEqual(yield* sessions.credentials(number.id), "sealed")
+      yield* eraseBefore(era + 1)
+      assert.isNull(yield* sessions.credentials(number.id))
+      assert.strictEqual(yield* sessions.credentials(other.id), "sealed")
+      yield* sessions.wipe(other.id, null)
     }),
   )
 
