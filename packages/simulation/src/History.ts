@@ -27,11 +27,34 @@ export type Ask =
     }
   | { readonly _tag: "Read"; readonly name: string }
   | { readonly _tag: "Cancel"; readonly name: string }
+  | Control
+
+/** What an operator sets for some numbers. Of those with the same key the latest holds. */
+export interface Control {
+  readonly _tag: "Control"
+  readonly key: string
+  /** Ids of the numbers that it is about. */
+  readonly numbers: ReadonlyArray<number>
+  readonly value:
+    | { readonly _tag: "Stopped"; /** Null: until it is opened. */ readonly until: number | null }
+    | { readonly _tag: "Open" }
+    | { readonly _tag: "Paced"; readonly pacing: Paced | null }
+  readonly isProbe: boolean
+}
+
+/** How fast a number may send; null for no limit of that kind. */
+export interface Paced {
+  readonly minIntervalMillis: number | null
+  readonly perMinute: number | null
+  readonly newRecipientsPerDay: number | null
+}
 
 /** How the service answered. */
 export type Answer =
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<number> }
   | { readonly _tag: "State"; readonly state: State }
+  /** A control holds. */
+  | { readonly _tag: "Done" }
   | {
       readonly _tag: "Refused"
       readonly code: string
@@ -49,7 +72,21 @@ export type Entry = {
   /** The caller heard it. Callers that hang up, and those of processes that die, hear nothing. */
   | { readonly _tag: "Answered"; readonly call: number; readonly answer: Answer }
   /** The service gave an attempt to a transport. */
-  | { readonly _tag: "HandedOver"; readonly name: string; readonly transportId: string }
+  | {
+      readonly _tag: "HandedOver"
+      readonly name: string
+      readonly transportId: string
+      /** Id of the sending number. */
+      readonly number: number
+    }
+  /** What the transport said of an attempt that it was given. */
+  | {
+      readonly _tag: "Said"
+      readonly name: string
+      readonly number: number
+      readonly outcome: string
+      readonly againstNumber: boolean
+    }
   /** A recipient sees a copy. */
   | { readonly _tag: "Shown"; readonly name: string; readonly transportId: string }
   /** A receiver was called. `heard`: it took it in and answered 2xx. */
@@ -76,6 +113,8 @@ export interface FinalMessage {
   readonly transportId: string
   /** Planned time. */
   readonly dueAt: number
+  /** When it left, as the service reports it. */
+  readonly sentAt: number | null
   /** Types of its events in the outbox. */
   readonly events: ReadonlyArray<string>
 }

@@ -1,7 +1,14 @@
 /** What a thousand seeds should reach; what they do not is a gap of the simulation. */
 import type { Coverage } from "./Coverage.ts"
 
-const transportOutcomes = ["Accepted", "Refused", "Postponed", "NotConnected", "Unknown"]
+const transportOutcomes = [
+  "Accepted",
+  "Refused",
+  "Refused against the number",
+  "Postponed",
+  "NotConnected",
+  "Unknown",
+]
 
 const acceptanceGuards = ["allowance", "quota", "number", "idempotency"]
 

@@ -4,15 +4,7 @@
  *
  * Every part of chance is a stream of its own, so that what is left out of a run changes no other draw.
  */
-import {
-  Admission,
-  Keys,
-  Messages,
-  Numbers,
-  Reminders,
-  Webhooks,
-  Workspaces,
-} from "@messaging-service/core"
+import { Admission, Keys, Numbers, Reminders, Webhooks, Workspaces } from "@messaging-service/core"
 import { MessageStore, Outbox, ReminderStore, WorkspaceStore } from "@messaging-service/core/ports"
 import type { NumberId, ReminderId } from "@messaging-service/core/ports"
 import { Chance, World } from "@messaging-service/emulator"
@@ -25,7 +17,8 @@ import type { StrikeKind } from "./faults/FaultPoints.ts"
 import { Remote } from "./faults/wire.ts"
 import { connections } from "./features/connections.ts"
 import type { Command, Feature, Given, MadeReminder, Planning, Stage } from "./features/Feature.ts"
-import { messages, phoneOf } from "./features/messages.ts"
+import { messages, sendProbe } from "./features/messages.ts"
+import { operations } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
 import { nameOf, Recorder } from "./History.ts"
 import type { Ask, FinalState, History } from "./History.ts"
@@ -48,7 +41,7 @@ const afterwards = 2 * minute
 const longMillis = 27 * hour
 const shortMillis = 90 * minute
 
-const features: ReadonlyArray<Feature> = [messages, connections, reminders]
+const features: ReadonlyArray<Feature> = [messages, connections, reminders, operations]
 
 export interface SimulateOptions {
   /** Ids of the faults that may happen; all when left out. */
@@ -160,6 +153,7 @@ const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
 }
 
 const numbersOfWorld = 3
+const numbersOfProbes = 3
 
 /** Everything of one run. */
 class Simulation {
@@ -271,7 +265,7 @@ class Simulation {
     const inside = <A, E>(effect: Effect.Effect<A, E, Services>): A =>
       this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
     const given = inside(setUp(allowance, "W", numbersOfWorld))
-    const probes = inside(setUp(null, "Probes", 1))
+    const probes = inside(setUp(null, "Probes", numbersOfProbes))
     running.process.kill()
     return { given, probes }
   }
@@ -304,6 +298,7 @@ class Simulation {
       now: () => this.#world.now,
       ids: this.#ids,
       reminders: this.#reminders,
+      restrict: (number, until) => this.#remote.restrict(number, until),
       asked: (ask: Ask) => {
         const call = record.nextCall()
         record.add({ _tag: "Asked", call, ask }, `asked #${call} ${JSON.stringify(ask)}`)
@@ -407,6 +402,10 @@ class Simulation {
     for (const number of given.numbers) {
       ask(Numbers.use((service) => service.connectionChanged(number, "connected", null)))
     }
+    const stage = this.#stage(given, new Chance(`${this.#seed}/calm`))
+    for (const { calm } of features) {
+      if (calm !== undefined) this.#finish(world.outside, calm(stage))
+    }
     const endOfRuns = world.now
     for (const { id } of this.#reminders) {
       ask(Reminders.use((service) => service.remove(given.callers.live, id as ReminderId)))
@@ -426,43 +425,15 @@ class Simulation {
         const at = world.now + chance.below(chance.below(2) === 0 ? 3 : 120)
         const sendAt = chance.below(2) === 0 ? null : at + 1 + chance.below(300)
         last = Math.max(last, sendAt ?? at)
-        const ask: Ask = {
-          _tag: "Send",
-          text,
-          phones: [phoneOf(0)],
-          number: 0,
-          sendAt,
-          expiresAt: null,
-          idempotencyKey: text,
-          mode: "live",
-          isProbe: true,
-        }
-        world.at(world.outside, at, () => {
-          this.#fork(
-            Effect.gen(function* () {
-              const call = stage.asked(ask)
-              const sent = yield* stage.ask(
-                Messages.use((service) =>
-                  service.send(
-                    given.callers.live,
-                    {
-                      to: { phone: phoneOf(0) },
-                      text,
-                      send_at: sendAt === null ? null : new Date(sendAt).toISOString(),
-                    },
-                    null,
-                  ),
-                ),
-              )
-              const ids = sent.messages.map(({ id }) => Number(id))
-              stage.answered(call, { _tag: "Accepted", ids })
-            }),
-          )
-        })
+        world.at(world.outside, at, () => this.#fork(sendProbe(stage, 0, text, sendAt)))
       }
       world.runUntil(last + 2 * second)
       world.runUntil(world.now + chance.below(20 * second))
     }
+    for (const { probe } of features) {
+      if (probe !== undefined) this.#finish(world.outside, probe(stage))
+    }
+    world.runUntil(world.now + 3 * second)
   }
 
   /** What everything came to, read from the store. */
@@ -495,6 +466,7 @@ class Simulation {
         number: message.from.id,
         transportId: message.transportId,
         dueAt: message.dueAt,
+        sentAt: message.sentAt,
         events: outbox.filter(({ messageId }) => messageId === message.id).map(({ type }) => type),
       })),
       events: outbox.map(({ eventId, messageId, type }) => ({ eventId, messageId, type })),

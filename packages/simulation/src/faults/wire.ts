@@ -3,6 +3,7 @@
  * server survives every process: what was handed to it goes on without its sender.
  */
 import type {
+  NumberId,
   OutgoingMessage,
   SendOutcome,
   TakeEvent,
@@ -43,6 +44,7 @@ export class Remote {
   readonly #record: Recorder
   readonly #ticks: Chance
   readonly #shown = new Set<string>()
+  readonly #restricted = new Map<NumberId, number>()
   readonly #listeners = new Map<Process, TakeEvent>()
 
   constructor({ dropsCopies, record, seed, world }: RemoteOptions) {
@@ -51,6 +53,15 @@ export class Remote {
     this.#world = world
     this.#record = record
     this.#ticks = new Chance(`${seed}/ticks`)
+  }
+
+  /** Refuses what that number sends, because of the number, until then. */
+  restrict(number: NumberId, until: number): void {
+    this.#restricted.set(number, until)
+  }
+
+  restricts(number: NumberId): boolean {
+    return (this.#restricted.get(number) ?? 0) > this.#world.now
   }
 
   /** Takes a message: recipients see it unless it is a copy that the server drops. */
@@ -113,7 +124,11 @@ export const makeWire = (
     Effect.suspend((): Effect.Effect<SendOutcome> => {
       const { transportId } = message
       const name = nameOfMessage(message)
-      record.add({ _tag: "HandedOver", name, transportId }, `${process.name} hands over ${name}`)
+      const number = Number(message.numberId)
+      record.add(
+        { _tag: "HandedOver", name, transportId, number },
+        `${process.name} hands over ${name}`,
+      )
       const hits = (kind: Parameters<FaultPoints["hits"]>[1]) => faults.hits(process.name, kind)
       if (hits("wire.down") !== null) return Effect.succeed({ _tag: "NotConnected" })
       const flood = hits("wire.flood")
@@ -121,12 +136,12 @@ export const makeWire = (
         return Effect.succeed({ _tag: "Postponed", afterMillis: flood.below(20 * second) })
       }
       const refused = hits("wire.refused")
-      const restricted = hits("wire.restricted")
-      if (refused !== null || restricted !== null) {
+      const isRestricted = hits("wire.restricted") !== null || remote.restricts(message.numberId)
+      if (refused !== null || isRestricted) {
         return Effect.succeed({
           _tag: "Refused",
           error: { code: "send_failed", message: "The remote server refused it." },
-          againstNumber: restricted !== null,
+          againstNumber: isRestricted,
         })
       }
       const lost = hits("wire.lost")
@@ -154,8 +169,17 @@ export const makeWire = (
     dropsCopies: remote.dropsCopies,
     listen: (take) => remote.listen(process, take),
     send: (message) =>
-      Effect.tap(attempt(message), ({ _tag }) =>
-        Effect.sync(() => coverage.hit(`transport ${_tag}`)),
+      Effect.tap(attempt(message), (outcome) =>
+        Effect.sync(() => {
+          const { _tag } = outcome
+          const name = nameOfMessage(message)
+          const againstNumber = _tag === "Refused" && outcome.againstNumber
+          coverage.hit(`transport ${_tag}${againstNumber ? " against the number" : ""}`)
+          record.add(
+            { _tag: "Said", name, number: Number(message.numberId), outcome: _tag, againstNumber },
+            `${process.name} heard ${_tag} of ${name}`,
+          )
+        }),
       ),
   }
 }

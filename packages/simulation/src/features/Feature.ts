@@ -29,6 +29,8 @@ export interface Stage {
   ask<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost>
   /** Ids of messages that a caller was told, by text. */
   readonly ids: Map<string, number>
+  /** The phones' side refuses what that number sends, because of the number, until then. */
+  restrict(number: NumberId, until: number): void
   /** Reminders that were made, for the judgement. */
   readonly reminders: Array<MadeReminder>
 }
@@ -63,4 +65,8 @@ export interface Planning {
 export interface Feature {
   readonly name: string
   plan(planning: Planning): ReadonlyArray<Command>
+  /** Once faults have ended: undoes what would keep messages waiting. */
+  calm?(stage: Stage): Effect.Effect<void, unknown>
+  /** Once all is well, in the workspace of the probes: what it did must not keep anything waiting. */
+  probe?(stage: Stage): Effect.Effect<void, unknown>
 }

@@ -1,5 +1,5 @@
 /** Messages: sent alone and in batches, at once and later, with an expiry, repeated, read and cancelled. */
-import { Messages } from "@messaging-service/core"
+import { MessageOperations, Messages } from "@messaging-service/core"
 import type { Failure } from "@messaging-service/core"
 import type { MessageId } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
@@ -81,19 +81,54 @@ const send = (wanted: Send, isRepeated: boolean) =>
     }
   })
 
+/** Sends a message once all is well, from a number with that index; one has room for nine of them. */
+export const sendProbe = Effect.fnUntraced(function* (
+  stage: Stage,
+  number: number,
+  text: string,
+  sendAt: number | null = null,
+) {
+  const phone = phoneOf(0)
+  const call = stage.asked({
+    _tag: "Send",
+    text,
+    phones: [phone],
+    number,
+    sendAt,
+    expiresAt: null,
+    idempotencyKey: text,
+    mode: "live",
+    isProbe: true,
+  })
+  const command = {
+    from: Number(stage.given.numbers[number]),
+    to: { phone },
+    text,
+    send_at: sendAt === null ? null : iso(sendAt),
+  }
+  const sent = yield* stage.ask(
+    Messages.use((service) => service.send(stage.given.callers.live, command, null)),
+  )
+  stage.answered(call, { _tag: "Accepted", ids: sent.messages.map(({ id }) => Number(id)) })
+})
+
 /** Reads or cancels a message until an answer comes. */
 const look = (tag: "Read" | "Cancel", name: string) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const id = stage.ids.get(name) as MessageId | undefined
     if (id === undefined) return
-    const { live } = stage.given.callers
+    const { callers, workspace } = stage.given
+    const { live } = callers
+    const isOperator = tag === "Cancel" && stage.chance.below(4) === 0
     for (let attempt = 0; attempt < 3; attempt++) {
       const call = stage.asked({ _tag: tag, name })
       const result = yield* Effect.result(
         stage.ask(
-          Messages.use((messages) =>
-            tag === "Cancel" ? messages.cancel(live, id) : messages.get(live, id),
-          ),
+          isOperator
+            ? MessageOperations.use((operations) => operations.cancel("owner", workspace, id))
+            : Messages.use((messages) =>
+                tag === "Cancel" ? messages.cancel(live, id) : messages.get(live, id),
+              ),
         ),
       )
       if (Result.isSuccess(result)) {

@@ -214,4 +214,141 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
       ),
     ],
   },
+  {
+    name: "a pause holds nothing back",
+    within: 100,
+    edits: [
+      edit(
+        "store-memory/src/laneQueue.ts",
+        "heldUntil(lane, pausedUntil(lane.control.pauses.first, now))",
+        "heldUntil(lane, null)",
+      ),
+      edit(
+        "store-memory/src/Lane.ts",
+        "heldUntil: heldUntil(lane, pause === null ? null : endOf(pause))",
+        "heldUntil: heldUntil(lane, pause === null ? null : null)",
+      ),
+    ],
+  },
+  {
+    name: "a pause ends too early",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/number/Breaker.ts",
+        "until ?? Infinity",
+        "until === null ? Infinity : until - 500",
+      ),
+    ],
+  },
+  {
+    name: "resuming wakes no lane",
+    within: 5,
+    edits: [
+      edit(
+        "core/src/number/NumberOperations.ts",
+        'yield* logThrottled("number resumed", { number: found })\n          yield* wakeUp.wake("lanes")',
+        'yield* logThrottled("number resumed", { number: found })',
+      ),
+    ],
+  },
+  {
+    name: "a resumed lane is not looked at",
+    within: 5,
+    edits: [
+      edit(
+        "store-memory/src/laneQueue.ts",
+        'turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "a disabled workspace sends on",
+    within: 100,
+    edits: [edit("core/src/queue/Lane.ts", "isDisabled ? Infinity : pausedUntil", "pausedUntil")],
+  },
+  {
+    name: "enabling a workspace wakes no lane",
+    within: 5,
+    edits: [
+      edit(
+        "core/src/workspace/Workspaces.ts",
+        "if (input.account_disabled === false) {",
+        "if (input.account_disabled === undefined) {",
+      ),
+    ],
+  },
+  {
+    name: "another pacing wakes no lane",
+    within: 5,
+    edits: [
+      edit(
+        "core/src/number/Numbers.ts",
+        'if (pacing !== undefined) yield* wakeUp.wake("lanes")',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "no rest after a message",
+    within: 200,
+    edits: [
+      edit(
+        "core/src/worker/Attempt.ts",
+        "notBefore: rest === 0 ? null : now + rest",
+        "notBefore: null",
+      ),
+    ],
+  },
+  {
+    name: "the rest begins before the far side answered",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/worker/Attempt.ts",
+        "const aftermath = aftermathOf(claimed, outcome, now)",
+        "const aftermath = aftermathOf(claimed, outcome, started)",
+      ),
+    ],
+  },
+  {
+    name: "one more a minute than the pacing says",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/number/Pacing.ts",
+        "...within(perMinute, minute)",
+        "...within(perMinute === null ? null : perMinute + 1, minute)",
+      ),
+    ],
+  },
+  {
+    name: "new recipients are not counted",
+    within: 600,
+    edits: [
+      edit(
+        "core/src/queue/Lane.ts",
+        "pacing === null || !isNewRecipient ? []",
+        "pacing !== null || !isNewRecipient ? []",
+      ),
+    ],
+  },
+  {
+    name: "five refusals pause nothing",
+    within: 600,
+    edits: [edit("core/src/number/Breaker.ts", "const mostRefusals = 5", "const mostRefusals = 6")],
+  },
+  {
+    name: "an accepted message does not end the strikes",
+    within: 100,
+    unfound: "a number that rests too early breaks no promise that the model holds",
+    edits: [
+      edit(
+        "core/src/number/Breaker.ts",
+        ": { strikes: noStrikes, pause: null }",
+        ": { strikes, pause: null }",
+      ),
+    ],
+  },
 ]

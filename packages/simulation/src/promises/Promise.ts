@@ -1,5 +1,6 @@
 /** What the service promises, each as a judge of a whole history. None of them knows how the service works. */
-import type { Answer, Ask, Entry, FinalMessage, History, State } from "../History.ts"
+import { nameOf } from "../History.ts"
+import type { Answer, Ask, Control, Entry, FinalMessage, History, State } from "../History.ts"
 
 /** A promise and its violations in a history; an empty list where it was kept. */
 export interface JudgedPromise {
@@ -47,6 +48,42 @@ const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
 export const sendsOf = (history: History): ReadonlyArray<Call & { readonly ask: Send }> =>
   callsOf(history).filter((call): call is Call & { readonly ask: Send } => call.ask._tag === "Send")
 
+/** What operators set, in the order in which it was asked. */
+export const controlsOf = (history: History): ReadonlyArray<Call & { readonly ask: Control }> =>
+  callsOf(history).filter(
+    (call): call is Call & { readonly ask: Control } => call.ask._tag === "Control",
+  )
+
+/** Something that an operator set, while it held without a doubt. */
+export interface Held {
+  readonly control: Control
+  /** Indexes of the entries between which it held; the first one is its answer. */
+  readonly from: number
+  readonly to: number
+}
+
+const isSame = (a: Control, b: Control): boolean =>
+  JSON.stringify(a.value) === JSON.stringify(b.value)
+
+/**
+ * What certainly held, and when: from its answer until something else is asked under its key. What
+ * a caller asked before and never heard of may still take effect, so that nothing is certain behind it.
+ */
+export const heldOf = (history: History): ReadonlyArray<Held> => {
+  const held: Array<Held> = []
+  for (const calls of Map.groupBy(controlsOf(history), ({ ask }) => ask.key).values()) {
+    for (const { answer, answered, ask, asked } of calls) {
+      if (answer?._tag !== "Done") continue
+      const others = calls.filter((other) => !isSame(other.ask, ask))
+      if (others.some((other) => other.asked < answered && other.answered > asked)) continue
+      const later = others.filter((other) => other.asked > answered)
+      const to = Math.min(...later.map((other) => other.asked), Infinity)
+      held.push({ control: ask, from: answered, to })
+    }
+  }
+  return held
+}
+
 /** A state that a caller was told of a message, and when. */
 export interface ToldState {
   readonly name: string
@@ -59,13 +96,21 @@ export interface ToldState {
 /** States that callers were told, by reading, by cancelling, and by refusals that name the status. */
 export const toldStates = (history: History): ReadonlyArray<ToldState> =>
   callsOf(history).flatMap(({ answer, answered, ask, asked }) => {
-    if (ask._tag === "Send" || answer === null) return []
+    if ((ask._tag !== "Read" && ask._tag !== "Cancel") || answer === null) return []
     const { name } = ask
     if (answer._tag === "State") return [{ name, state: answer.state, asked, answered }]
     return answer._tag === "Refused" && answer.status !== null && !answer.isSending
       ? [{ name, state: answer.status, asked, answered }]
       : []
   })
+
+/** Names of test messages, which no recipient sees. */
+export const testNames = (history: History): ReadonlySet<string> =>
+  new Set(
+    sendsOf(history)
+      .filter(({ ask }) => ask.mode === "test")
+      .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
+  )
 
 /** Copies that recipients saw, by name, with the index of the entry. */
 export const shownByName = ({

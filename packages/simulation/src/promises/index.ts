@@ -6,6 +6,7 @@ import { idempotent } from "./idempotent.ts"
 import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
 import { neverLost } from "./neverLost.ts"
 import { neverTwice } from "./neverTwice.ts"
+import { controlled, paused } from "./controlled.ts"
 import { prompt } from "./prompt.ts"
 import { reminded } from "./reminded.ts"
 import { truthful } from "./truthful.ts"
@@ -20,6 +21,8 @@ const promises = [
   idempotent,
   counted,
   reminded,
+  controlled,
+  paused,
   prompt,
 ]
 

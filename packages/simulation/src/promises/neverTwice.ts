@@ -1,17 +1,13 @@
 /** A message is never sent twice, and no test message is ever sent. */
 import { nameOf } from "../History.ts"
-import { messagesByName, sendsOf, shownByName } from "./Promise.ts"
+import { messagesByName, sendsOf, shownByName, testNames } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const neverTwice: JudgedPromise = {
   name: "twice",
   check: (history) => {
     const violations: Array<string> = []
-    const tests = new Set(
-      sendsOf(history)
-        .filter(({ ask }) => ask.mode === "test")
-        .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
-    )
+    const tests = testNames(history)
     const probes = new Set(
       sendsOf(history)
         .filter(({ ask }) => ask.isProbe)

@@ -1,6 +1,6 @@
 /** What is reported is true: each state agrees with what recipients saw, and never goes back. */
 import type { State } from "../History.ts"
-import { hasLeft, shownByName, toldStates } from "./Promise.ts"
+import { hasLeft, shownByName, testNames, toldStates } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 /** How far a state is; a later report is never nearer. */
@@ -22,11 +22,13 @@ export const truthful: JudgedPromise = {
   check: (history) => {
     const violations: Array<string> = []
     const shown = shownByName(history)
+    const tests = testNames(history)
     const told = Map.groupBy(toldStates(history), ({ name }) => name)
     for (const [name, reports] of told) {
       const copies = shown.get(name) ?? []
       for (const report of reports) {
-        if (hasLeft(report.state) && !copies.some(({ index }) => index < report.answered)) {
+        const isShownFirst = hasLeft(report.state) && !tests.has(name)
+        if (isShownFirst && !copies.some(({ index }) => index < report.answered)) {
           violations.push(`${name} is reported as ${report.state} and was not shown`)
         }
         for (const earlier of reports) {

@@ -1,0 +1,143 @@
+/** What operators stop stands still, what they pace is slow, and a number that is refused rests. */
+import type { Ask, Control, Entry, FinalMessage, History } from "../History.ts"
+import { controlsOf, heldOf, messagesByName, sendsOf } from "./Promise.ts"
+import type { Held, JudgedPromise } from "./Promise.ts"
+
+type HandedOver = Extract<Entry, { readonly _tag: "HandedOver" }>
+
+interface Handed extends HandedOver {
+  readonly index: number
+}
+
+const handedOf = ({ entries }: History): ReadonlyArray<Handed> =>
+  entries.flatMap((entry, index) => (entry._tag === "HandedOver" ? [{ ...entry, index }] : []))
+
+/** Nothing of a stopped number is handed over, but for what a transport had already. */
+const stoppedViolations = (history: History): ReadonlyArray<string> => {
+  const violations: Array<string> = []
+  const handed = handedOf(history)
+  const firstAsked = new Map<string, number>()
+  for (const { ask, asked } of sendsOf(history)) {
+    if (!firstAsked.has(ask.text)) firstAsked.set(ask.text, asked)
+  }
+  for (const { control, from, to } of heldOf(history)) {
+    if (control.value._tag !== "Stopped") continue
+    const { until } = control.value
+    const answeredAt = history.entries[from]?.at ?? 0
+    for (const { at, index, name, number } of handed) {
+      if (index < from || index > to || !control.numbers.includes(number)) continue
+      const text = name.slice(0, name.lastIndexOf(">"))
+      // It was sent after all stood still, so that no transport had it.
+      const isNew = until === null && (firstAsked.get(text) ?? 0) > from
+      const isTimely =
+        history.setting.isTimeTrue && at > answeredAt && (until === null || at < until)
+      if (isNew || isTimely) {
+        violations.push(
+          `${name} was handed over ${at - answeredAt} ms after ${control.key} stopped`,
+        )
+      }
+    }
+  }
+  return violations
+}
+
+/** A copy that comes later than this after it was handed over may belong to a worker that has died. */
+const soonMillis = 25_000
+const minuteMillis = 60_000
+
+/** The shortest rest, what leaves in a minute, and who is written to for the first time. */
+const pacedViolations = (history: History, held: Held): ReadonlyArray<string> => {
+  const { control, from, to } = held
+  if (control.value._tag !== "Paced" || control.value.pacing === null) return []
+  const { minIntervalMillis, newRecipientsPerDay, perMinute } = control.value.pacing
+  const violations: Array<string> = []
+  const answeredAt = history.entries[from]?.at ?? 0
+  const ofNumber = handedOf(history).filter(({ number }) => control.numbers.includes(number))
+  const sent = history.final.messages.filter(
+    (message): message is FinalMessage & { readonly sentAt: number } =>
+      message.sentAt !== null &&
+      message.mode === "live" &&
+      control.numbers.includes(message.number),
+  )
+  const paced = ofNumber.filter(({ at, index }) => index > from && index < to && at > answeredAt)
+  for (const { at, name } of paced) {
+    const before = sent.filter((message) => message.name !== name && message.sentAt < at)
+    const inMinute = before.filter(({ sentAt }) => sentAt > at - minuteMillis).length
+    if (perMinute !== null && inMinute >= perMinute) {
+      violations.push(`${name} left although ${inMinute} had left within a minute`)
+    }
+    const phone = name.slice(name.lastIndexOf(">"))
+    const phones = new Set(before.map((message) => message.name.slice(-phone.length)))
+    if (newRecipientsPerDay !== null && !phones.has(phone) && phones.size >= newRecipientsPerDay) {
+      violations.push(`${name} went to a new recipient after ${phones.size} others`)
+    }
+  }
+  if (minIntervalMillis === null) return violations
+  for (const [index, entry] of history.entries.entries()) {
+    if (entry._tag !== "Shown" || index < from || index > to) continue
+    const own = paced.findLast((one) => one.name === entry.name && one.index < index)
+    if (own === undefined || entry.at - own.at > soonMillis) continue
+    const next = paced.find((one) => one.index > index && one.name !== entry.name)
+    if (next !== undefined && next.at - entry.at < minIntervalMillis) {
+      violations.push(
+        `${next.name} left ${next.at - entry.at} ms after ${entry.name} in place of ${minIntervalMillis}`,
+      )
+    }
+  }
+  return violations
+}
+
+export const controlled: JudgedPromise = {
+  name: "controls",
+  check: (history) => [
+    ...stoppedViolations(history),
+    ...(history.setting.isTimeTrue
+      ? heldOf(history).flatMap((held) => pacedViolations(history, held))
+      : []),
+  ],
+}
+
+const mostRefusals = 5
+
+const isResume = (ask: Ask): ask is Control =>
+  ask._tag === "Control" && ask.key.startsWith("pause") && ask.value._tag === "Open"
+
+const pauseMillis = 3_600_000
+
+/** Five refusals in a row because of the number pause it for an hour, unless an operator resumes it. */
+export const paused: JudgedPromise = {
+  name: "breaker",
+  check: (history) => {
+    if (!history.setting.isTimeTrue) return []
+    const violations: Array<string> = []
+    const stored = messagesByName(history)
+    const resumes = controlsOf(history).filter(({ ask }) => isResume(ask))
+    const refused = new Map<number, Array<string>>()
+    for (const [index, entry] of history.entries.entries()) {
+      if (entry._tag === "Asked" && isResume(entry.ask)) {
+        // A pause that began earlier than seen from here ends with it: the count begins again.
+        for (const number of entry.ask.numbers) refused.delete(number)
+      }
+      if (entry._tag !== "Said") continue
+      const { name, number } = entry
+      const inARow = refused.get(number) ?? []
+      refused.set(number, inARow)
+      if (entry.outcome === "Accepted") inARow.length = 0
+      // What became of it was noted with it.
+      const isNoted = stored.get(name)?.every(({ error }) => error === "send_failed") === true
+      if (!entry.againstNumber || !isNoted) continue
+      inARow.push(name)
+      if (inARow.length < mostRefusals) continue
+      inARow.length = 0
+      const end = entry.at + pauseMillis
+      const resumed = resumes.find(
+        ({ answered, ask }) => ask.numbers.includes(number) && answered > index,
+      )
+      const next = handedOf(history).find((one) => one.number === number && one.index > index)
+      if (next !== undefined && next.at < end && next.index < (resumed?.asked ?? Infinity)) {
+        violations.push(`${next.name} was handed over although its number had been refused`)
+      }
+    }
+    return violations
+  },
+}
