@@ -212,7 +212,10 @@ export class Cluster {
     )
   }
 
-  /** Every operation of the store passes here: it fails, takes its time, or is answered. */
+  /**
+   * Every operation of the store passes here: it fails, takes its time, or is answered. The one place in which an
+   * operation may also be asked of a second store, with both answers compared, or wait until a gate lets it go.
+   */
   #around({ process }: Running): Around {
     const { coverage, faults, record, world } = this.#options
     const yields = world.freedom.yieldEvery !== Infinity

@@ -79,3 +79,17 @@ export const shrink = (
     outcome,
   }
 }
+
+/** Lines of a shrunk trace that are worth reading. */
+const maxTraceLines = 40
+
+/** A shrunk failure in lines: what is left of it, its trace without store operations, and the verdict. */
+export const explain = ({ commands, faults, outcome, runs }: Shrunk): ReadonlyArray<string> => [
+  `shrunk in ${runs} runs to ${commands.length} commands and ${faults.length} faults`,
+  ...faults.map((fault) => `fault ${fault}`),
+  ...outcome.trace
+    .filter((line) => !/ p\d+ (?!dies|stops|leaps|starts|hands)/.test(line))
+    .slice(0, maxTraceLines)
+    .map((line) => line.slice(0, 160)),
+  ...outcome.violations.slice(0, 3),
+]

@@ -21,7 +21,7 @@ import { messages, sendProbe } from "./features/messages.ts"
 import { operations } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
 import { nameOf, Recorder } from "./History.ts"
-import type { Ask, FinalState, History } from "./History.ts"
+import type { Ask, FinalState, History, Setting } from "./History.ts"
 import { judge } from "./promises/index.ts"
 import { Cluster, layerShared, quota } from "./SimulatedService.ts"
 import type { Services } from "./SimulatedService.ts"
@@ -168,6 +168,8 @@ class Simulation {
   readonly #remote: Remote
   readonly #finish: ReturnType<typeof makeFinish>
   readonly #shape: Chance
+  readonly #commands: ReadonlyArray<Command>
+  readonly #setting: Setting
   readonly #ids = new Map<string, number>()
   readonly #reminders: Array<MadeReminder> = []
   #hits: Array<{ left: number; readonly hit: () => void }> = []
@@ -180,6 +182,8 @@ class Simulation {
     const world = new World({
       seed,
       start,
+      // A whole seed takes fewer.
+      maxStepsAtOneMoment: 500_000,
       freedom: {
         yieldEvery: oneOf(shape, [1, 3, 10, 40, Infinity]),
         shuffle: shape.below(6) !== 0,
@@ -211,12 +215,37 @@ class Simulation {
       poll: oneOf(shape, [second, 5 * second, 30 * second]),
     })
     world.beforeStep = () => this.#strike()
+    this.#commands = planAll(seed, 60)
+    this.#setting = {
+      allowance: 8 + shape.below(25),
+      quota: quota.messages,
+      dropsCopies,
+      isTimeTrue: !(["pause", "leap", "stall"] as const).some((kind) =>
+        this.#faults.mayHappen(kind),
+      ),
+      isLong: options.isLong === true,
+    }
   }
 
   run(): Outcome {
-    const commands = planAll(this.#seed, 60)
-    const allowance = 8 + this.#shape.below(25)
-    const { given, probes } = this.#prepare(allowance)
+    const setting = this.#setting
+    try {
+      const final = this.#turn()
+      const history: History = { setting, entries: this.#record.entries, final }
+      this.#record.note(JSON.stringify(final))
+      return this.#outcome(history, judge(history))
+    } catch (error) {
+      // A service that never comes to rest, or calls in calm that fail.
+      const said = Cause.pretty(Cause.die(error)).split("\n").slice(0, 3).join(" ")
+      const history: History = { setting, entries: this.#record.entries, final: nothing }
+      return this.#outcome(history, [`broken off: ${said}`])
+    }
+  }
+
+  /** Storm and calm; what everything came to. */
+  #turn(): FinalState {
+    const commands = this.#commands
+    const { given, probes } = this.#prepare(this.#setting.allowance)
     const processes = 1 + this.#shape.below(3)
     for (let index = 0; index < processes; index++) {
       this.#cluster.running.push(this.#cluster.open(true))
@@ -224,34 +253,26 @@ class Simulation {
     this.#storm(commands, given)
     const endOfRuns = this.#calm(given)
     this.#probe(probes)
-    const setting = {
-      allowance,
-      quota: quota.messages,
-      dropsCopies: this.#remote.dropsCopies,
-      isTimeTrue: !(["pause", "leap", "stall"] as const).some((kind) =>
-        this.#faults.mayHappen(kind),
-      ),
-      isLong: this.#options.isLong === true,
-    }
     const world = this.#world
     world.stopForcingYields()
-    world.runUntil(start + (setting.isLong ? longMillis : shortMillis))
+    world.runUntil(start + (this.#setting.isLong ? longMillis : shortMillis))
     // What is judged stands still.
     for (const { process } of this.#cluster.running) process.kill()
-    const final = this.#audit(given, endOfRuns)
-    const history: History = { setting, entries: this.#record.entries, final }
-    this.#record.note(JSON.stringify(final))
+    return this.#audit(given, endOfRuns)
+  }
+
+  #outcome(history: History, violations: ReadonlyArray<string>): Outcome {
     return {
       seed: this.#seed,
       digest: this.#record.digest,
-      violations: judge(history),
+      violations,
       history,
-      steps: world.steps,
-      commands: commands.map(({ name }) => name),
+      steps: this.#world.steps,
+      commands: this.#commands.map(({ name }) => name),
       faults: this.#faults.fired,
       faultCounts: this.#faults.counts,
       coverage: this.#coverage,
-      simulatedMillis: world.now - start,
+      simulatedMillis: this.#world.now - start,
       trace: this.#record.trace ?? [],
     }
   }
@@ -485,6 +506,9 @@ class Simulation {
 }
 
 const everything = 1_000_000_000
+
+/** Of a run that broke off. */
+const nothing: FinalState = { messages: [], events: [], allowanceLeft: 0, reminders: [] }
 
 /** Every time of a reminder up to an hour after the last run. */
 const dueTimes = (everyMinutes: number, end: number): ReadonlyArray<number> => {
