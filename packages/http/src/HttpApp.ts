@@ -15,7 +15,7 @@ import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
 import { Cause, Effect, Layer } from "effect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
-import { stream, text } from "effect/http/HttpServerResponse"
+import { empty, stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { none, receive, refusalReply, serviceBusy } from "./route/IncomingRequest.ts"
 import type { IncomingRequest, Reply, Handler } from "./route/IncomingRequest.ts"
@@ -71,6 +71,7 @@ const response = (
   if ("body" in reply) {
     return text(JSON.stringify(reply.body), { status, headers, contentType: "application/json" })
   }
+  if (!("content" in reply)) return empty({ status, headers })
   const { bytes, contentType, length } = reply.content
   return stream(bytes, { status, headers, contentType, contentLength: length })
 }

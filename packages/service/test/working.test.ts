@@ -228,6 +228,15 @@ describe("the handler", () => {
     const operator = { headers: { authorization: `Bearer ${operatorToken}` } }
     assert.strictEqual((await request("/messaging/admin/v1/workspaces", operator)).status, 200)
     assert.strictEqual((await request("/messagings/health/ready")).status, 404)
+    const document = (await (await request("/messaging/openapi.json")).json()) as {
+      readonly info: { readonly description: string }
+      readonly servers: ReadonlyArray<object>
+    }
+    const [, errorPage = ""] =
+      /the error catalogue\]\((.*?)\)/.exec(document.info.description) ?? []
+    assert.strictEqual(errorPage, "https://shop.example.com/messaging/docs/errors")
+    assert.strictEqual((await request(new URL(errorPage).pathname)).status, 200)
+    assert.deepStrictEqual(document.servers, [{ url: "https://shop.example.com/messaging" }])
     // Strangers at addresses that are not told lock no operator out.
     for (let wrong = 0; wrong < 40; wrong++) {
       const stranger = { headers: { authorization: `Bearer ${"x".repeat(40)}` } }

@@ -34,7 +34,10 @@ export const judgeHeaders = (
   const expected = shot.raw === undefined ? clientsId(shot) : null
   const rules: ReadonlyArray<readonly [holds: boolean, rule: string, detail?: string]> = [
     [requestId.test(of("x-request-id") ?? ""), "no X-Request-Id"],
-    [of("cache-control") === "no-store", "no Cache-Control: no-store"],
+    [
+      of("cache-control") === (isCachedDocument(shot, status) ? "no-cache" : "no-store"),
+      "no Cache-Control, or another than the contract's",
+    ],
     [new Set(names).size === names.length, "a header twice", names.join()],
     [
       expected === null || of("x-client-request-id") === expected,
@@ -57,6 +60,11 @@ export const judgeHeaders = (
       finding(`${shot.raw === undefined ? shot.aim.part : "raw"} ${status}: ${rule}`, detail),
     )
 }
+
+/** The documents of the API, which caches keep by their tag. */
+const isCachedDocument = ({ target }: Shot, status: number): boolean =>
+  (status === 200 || status === 304) &&
+  /^\/(?:docs(?:\/errors)?|openapi\.json)\/?(?:\?|$)/.test(target)
 
 /** Version 1 answers a wrong method as its contract says, and adds `Allow`. */
 const isVersion1 = ({ target }: Shot): boolean => /^\/api\/v1(?:\/|$)/.test(target)

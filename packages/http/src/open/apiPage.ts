@@ -11,9 +11,12 @@ import { toHttpEffect } from "effect/http/HttpRouter"
 import { HttpServerRequest, fromWeb } from "effect/http/HttpServerRequest"
 import { toWeb } from "effect/http/HttpServerResponse"
 import type { JsonObject } from "../openapi/Operation.ts"
+import { htmlType } from "../route/IncomingRequest.ts"
+import { cachedDocument } from "./CachedDocument.ts"
+import type { CachedDocument } from "./CachedDocument.ts"
 
 export interface ApiPage {
-  readonly html: Uint8Array
+  readonly html: CachedDocument
   /** What `Content-Security-Policy` says of it. */
   readonly policy: string
 }
@@ -69,7 +72,7 @@ export const apiPage = Effect.fnUntraced(function* (document: JsonObject) {
   const html = yield* render(document)
   const scripts = [...html.matchAll(inlineScript)].map(([, script = ""]) => script)
   const page: ApiPage = {
-    html: new TextEncoder().encode(html),
+    html: yield* cachedDocument(htmlType, html),
     policy: policyOf(yield* Effect.forEach(scripts, hashOf)),
   }
   return page

@@ -7,8 +7,9 @@ import { Effect, Semaphore } from "effect"
 import { HttpOptions, publicUrlOf } from "../HttpOptions.ts"
 import { header, noSniff } from "../openapi/headers.ts"
 import type { JsonObject } from "../openapi/Operation.ts"
-import { bytesReply, htmlReply } from "../route/IncomingRequest.ts"
-import { content, openRoute, success } from "./OpenRoute.ts"
+import { htmlType, pageHeaders } from "../route/IncomingRequest.ts"
+import { cachedAnswers, cachedDocument, cachedReply, ifNoneMatch } from "./CachedDocument.ts"
+import { content, openRoute } from "./OpenRoute.ts"
 import type { OpenRoute } from "./OpenRoute.ts"
 
 const escape = (text: string): string =>
@@ -46,6 +47,8 @@ ${Object.entries(catalogue).map(row).join("\n")}
 </html>
 `
 
+const errorPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
 /**
  * Makes something from the public address the first time that it is asked for, and keeps it; those who
  * ask meanwhile wait. Nothing is kept of an attempt that was interrupted.
@@ -64,7 +67,7 @@ const remembered = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
     ).pipe(alone.withPermits(1))
 }
 
-const thePage = success("The page.", content("text/html", { type: "string" }), [
+const thePage = cachedAnswers("The page.", content("text/html", { type: "string" }), [
   noSniff,
   header("Content-Security-Policy", "The page loads nothing from elsewhere."),
 ])
@@ -76,10 +79,11 @@ export const docsRoutes = Effect.fnUntraced(function* (
   documentOf: (docs: ReadonlyArray<OpenRoute>, publicUrl: string) => JsonObject,
 ) {
   const publicUrl = publicUrlOf(yield* HttpOptions)
-  const errors = new TextEncoder().encode(errorPage)
   const document = remembered((url) => Effect.sync(() => documentOf(routes, url)))
   const json = remembered((url) =>
-    Effect.map(document(url), (made) => new TextEncoder().encode(JSON.stringify(made))),
+    Effect.flatMap(document(url), (made) =>
+      cachedDocument("application/json", JSON.stringify(made)),
+    ),
   )
   const html = remembered((url) =>
     // The module takes half a second to load, and many services are never asked for the page.
@@ -87,40 +91,42 @@ export const docsRoutes = Effect.fnUntraced(function* (
       Effect.flatMap(({ apiPage }) => Effect.flatMap(document(url), apiPage)),
     ),
   )
+  const errors = remembered(() => cachedDocument(htmlType, errorPage))
 
   const routes: ReadonlyArray<OpenRoute> = [
     openRoute("/openapi.json", {
       id: "readDocument",
       tag: "Service",
       summary: "Read this document",
-      answers: [success("OpenAPI 3.1.", content("application/json", anyDocument))],
-      handler: () =>
-        Effect.map(Effect.flatMap(publicUrl, json), (made) => bytesReply("application/json", made)),
+      headers: [ifNoneMatch],
+      answers: cachedAnswers("OpenAPI 3.1.", content("application/json", anyDocument)),
+      handler: (incoming) =>
+        Effect.map(Effect.flatMap(publicUrl, json), (made) => cachedReply(incoming, made)),
     }),
     openRoute("/docs", {
       id: "readPage",
       tag: "Service",
       summary: "Read this document as a page",
-      answers: [thePage],
+      headers: [ifNoneMatch],
+      answers: thePage,
       handler: (incoming) =>
-        Effect.map(Effect.flatMap(publicUrl, html), (made) =>
-          htmlReply(incoming, made.html, made.policy),
-        ),
+        Effect.map(Effect.flatMap(publicUrl, html), ({ html: page, policy }) => {
+          pageHeaders(incoming, policy)
+          return cachedReply(incoming, page)
+        }),
     }),
     openRoute("/docs/errors", {
       id: "readErrors",
       tag: "Service",
       summary: "Read the error catalogue",
       about: "Every code with its status and meaning.",
-      answers: [thePage],
+      headers: [ifNoneMatch],
+      answers: thePage,
       handler: (incoming) =>
-        Effect.succeed(
-          htmlReply(
-            incoming,
-            errors,
-            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-          ),
-        ),
+        Effect.map(Effect.flatMap(publicUrl, errors), (page) => {
+          pageHeaders(incoming, errorPolicy)
+          return cachedReply(incoming, page)
+        }),
     }),
   ]
   return routes

@@ -11,7 +11,9 @@ import { openApi } from "./openApi.ts"
 import type { JsonObject } from "./Operation.ts"
 import { webhookCalls } from "./webhookCalls.ts"
 
-const description = `Sends WhatsApp and Telegram messages from numbers that you own.
+const description = (
+  publicUrl: string,
+): string => `Sends WhatsApp and Telegram messages from numbers that you own.
 
 Sending is asynchronous: a success means that the message was accepted and queued. What became of it
 tells its \`status\`, or a webhook.
@@ -20,7 +22,7 @@ tells its \`status\`, or a webhook.
 - Times in requests are ISO 8601 with an offset; times in answers are UTC and end in \`Z\`.
 - Unknown fields of a request are refused; answers may come to hold more than is described here.
 - Every error has a real HTTP status and a body \`{"error": {"code", "message", "field", "docs",
-  "request_id"}}\`. Branch on \`code\`; [the error catalogue](/docs/errors) explains each.
+  "request_id"}}\`. Branch on \`code\`; [the error catalogue](${publicUrl}/docs/errors) explains each.
 - Version 1 has other ways: see its operations.
 - An unknown address answers 404 \`not_found\`; another method 405 \`method_not_allowed\`, with
   \`Allow\`. HEAD is answered as GET without a body.`
@@ -40,7 +42,7 @@ export const apiDocument = ({ open, operator, v1, v2 }: Tables, publicUrl: strin
   return openApi({
     title: "Messaging Service",
     version: "2.0.0",
-    description,
+    description: description(publicUrl),
     publicUrl,
     parts: parts.filter(({ operations }) => operations.length > 0),
     calls: v2.length === 0 ? [] : webhookCalls,

@@ -29,6 +29,8 @@ export type Reply =
   /** The body is written as JSON. */
   | { readonly status: number; readonly body: unknown }
   | { readonly status: number; readonly content: Content }
+  /** Without a body: the caller has it. */
+  | { readonly status: 304 }
 
 /** Bytes of some other kind. */
 export interface Content {
@@ -44,16 +46,22 @@ export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200)
   content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
 })
 
-/** A page, which a browser takes for nothing else, and what `Content-Security-Policy` says of it. */
-export const htmlReply = (
-  { answerHeaders }: IncomingRequest,
-  html: Uint8Array,
-  policy: string,
-  status = 200,
-): Reply => {
+export const htmlType = "text/html; charset=utf-8"
+
+/** Says that a page is nothing else than HTML, and what `Content-Security-Policy` lets it do. */
+export const pageHeaders = ({ answerHeaders }: IncomingRequest, policy: string): void => {
   answerHeaders["content-security-policy"] = policy
   answerHeaders["x-content-type-options"] = "nosniff"
-  return bytesReply("text/html; charset=utf-8", html, status)
+}
+
+export const htmlReply = (
+  incoming: IncomingRequest,
+  html: Uint8Array,
+  policy: string,
+  status: number,
+): Reply => {
+  pageHeaders(incoming, policy)
+  return bytesReply(htmlType, html, status)
 }
 
 /** What answers the requests of one part of the interface: of everything under one prefix of paths. */

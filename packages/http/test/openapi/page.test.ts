@@ -2,7 +2,7 @@ import { assert, layer, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { Doors } from "../Doors.ts"
-import { layerService } from "../Service.ts"
+import { layerService, publicUrl } from "../Service.ts"
 import { served } from "./Document.ts"
 
 const thePage = Effect.flatMap(Doors, ({ socket }) => socket.call({ path: "/docs" }))
@@ -26,8 +26,9 @@ layer(layerService())("the API page of a service that just started", (it) => {
         )
         const asking = Array.from({ length: 10 }, () => web.call({ path: "/docs" }))
         const pages = yield* Effect.all(asking, { concurrency: "unbounded" })
-        // Each script's hash stands in the page's policy, so each page that is made asks for it.
-        assert.strictEqual(digest.mock.calls.length, scriptsOf(pages[0]!.text).length)
+        // The policy holds a hash of each script and the tag one of the page, so every making asks
+        // for them.
+        assert.strictEqual(digest.mock.calls.length, scriptsOf(pages[0]!.text).length + 1)
         assert.lengthOf(new Set(pages.map(({ text }) => text)), 1)
       }),
     60_000,
@@ -70,7 +71,7 @@ layer(layerService())("the API page", (it) => {
         const markup = markupOf(text)
         assert.notMatch(markup, /\s(?:src|href|srcset|action|data)\s*=/i)
         assert.notMatch(markup, /<(?:link|iframe|object|embed|base)\b/i)
-        assert.notMatch(markup, /https?:\/\//)
+        assert.notMatch(markup.replaceAll(`${publicUrl}/docs/errors`, ""), /https?:\/\//)
 
         const directives = new Map(
           String(headers["content-security-policy"])
@@ -94,6 +95,17 @@ layer(layerService())("the API page", (it) => {
           ),
         )
       }),
+  )
+
+  it.effect("links to the error catalogue below the public address, its path included", () =>
+    Effect.gen(function* () {
+      const { info } = (yield* served) as unknown as {
+        readonly info: { readonly description: string }
+      }
+      const links = [...info.description.matchAll(/\]\((.*?)\)/g)].map(([, link]) => link)
+      assert.deepStrictEqual(links, [`${publicUrl}/docs/errors`])
+      assert.notMatch(markupOf((yield* thePage).text), /\]\(\//)
+    }),
   )
 
   it.effect("asks for no fonts, reports nothing, and offers no client elsewhere", () =>
