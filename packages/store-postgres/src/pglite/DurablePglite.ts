@@ -145,15 +145,23 @@ const startParams = [
 export interface DurableOptions {
   /** Where the cluster lies; in memory without one. */
   readonly files?: NodeFS | undefined
+  /** A cluster to unpack there, where there is none yet. */
+  readonly packed?: Blob | undefined
   /** The backend has ended: nothing may be asked of it any more, not even to close. */
   readonly onDeath: (cause: unknown) => void
   /** A line that PostgreSQL writes to its log. */
   readonly onLog?: (line: string) => void
 }
 
-export const openDurable = async ({ files, onDeath, onLog }: DurableOptions): Promise<PGlite> => {
+export const openDurable = async ({
+  files,
+  onDeath,
+  onLog,
+  packed,
+}: DurableOptions): Promise<PGlite> => {
   const database = await PGlite.create({
     ...(files === undefined ? { dataDir: "memory://" } : { fs: files }),
+    ...(packed === undefined ? {} : { loadDataDir: packed }),
     startParams,
     // The answer says whether PGlite should print it too.
     onStderr: (line) => {

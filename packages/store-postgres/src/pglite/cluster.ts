@@ -1,5 +1,5 @@
 /** Making the cluster of an embedded database, so that one that is there is whole and on the disk. */
-import { access, mkdir, open, readdir, rm, writeFile } from "node:fs/promises"
+import { access, mkdir, open, readFile, readdir, rm, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 
 const exists = (path: string): Promise<boolean> =>
@@ -40,5 +40,14 @@ export const beginCluster = async (dataDir: string): Promise<(() => Promise<void
     await syncTree(directory)
     await rm(marker)
     await syncOne(dirname(marker))
+  }
+}
+
+/** One that a bundle brings with it beside this code (`rolldown.config.ts`); without it PGlite makes one itself. */
+export const packedCluster = async (): Promise<Blob | undefined> => {
+  try {
+    return new Blob([await readFile(new URL("./cluster.tar.gz", import.meta.url))])
+  } catch {
+    return undefined
   }
 }

@@ -8,7 +8,7 @@ import { DurableNodeFS, openDurable } from "./DurablePglite.ts"
 import { PgliteHousekeeping } from "./PgliteHousekeeping.ts"
 import { PgliteSession } from "./PgliteSession.ts"
 import type { FromThread, ThreadOptions, ToThread } from "./PgliteThread.ts"
-import { beginCluster } from "./cluster.ts"
+import { beginCluster, packedCluster } from "./cluster.ts"
 
 const { dataDir, housekeepingMillis } = workerData as ThreadOptions
 
@@ -32,7 +32,8 @@ const die = (cause: unknown): never => {
 const opened = async () => {
   const made = dataDir === undefined ? undefined : await beginCluster(dataDir)
   const files = dataDir === undefined ? undefined : new DurableNodeFS(dataDir)
-  const database = await openDurable({ files, onDeath: die, onLog })
+  const packed = made === undefined ? undefined : await packedCluster()
+  const database = await openDurable({ files, onDeath: die, onLog, packed })
   await made?.()
   const settings = Object.entries(planning).map(([name, value]) => `set ${name} = ${value}`)
   await database.exec([...settings, "set timezone = 'UTC'"].join(";"))
