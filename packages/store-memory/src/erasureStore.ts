@@ -36,24 +36,50 @@ const eraseMessages = (
   }
 }
 
-const hasEndedBefore =
-  (before: number) =>
-  ({ endedAt }: MessageRow): boolean =>
-    endedAt !== null && endedAt < before
+/**
+ * No row ends before it is made, and rows stand nearly in the order in which they were made: as far as
+ * that order is off, in milliseconds, a walk from the oldest goes on behind its moment.
+ */
+const slackMillis = 120_000
+
+/** From the oldest, those that may have ended before the moment. */
+function* madeBefore(rows: Iterable<MessageRow>, before: number): Generator<MessageRow> {
+  for (const row of rows) {
+    const earliestAt = row.message.createdAt - slackMillis
+    if (earliestAt >= before) return
+    yield row
+  }
+}
+
+const eraseEndedMessages = (tables: Tables, owner: WorkspaceRow, before: number): void => {
+  const gone = new Set<MessageRow>()
+  for (const mode of modes) {
+    for (const row of madeBefore(owner.messages[mode], before)) {
+      if (row.endedAt !== null && row.endedAt < before) gone.add(row)
+    }
+  }
+  if (gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))
+}
+
+/** Of several workspaces in one walk, since the outbox is that of all. */
+const eraseEvents = (tables: Tables, moments: ReadonlyMap<number, number>): void => {
+  const pending = new Set<string>()
+  for (const { workspaceId, pending: deliveries } of tables.endpoints.rows) {
+    if (moments.has(workspaceId)) for (const { event } of deliveries) pending.add(event.id)
+  }
+  for (const [index, event] of tables.outbox.entries()) {
+    if (event === null || pending.has(event.eventId)) continue
+    const before = moments.get(event.workspaceId) ?? -Infinity
+    if (event.createdAt < before) tables.outbox[index] = null
+  }
+}
 
 const eraseEnded = (tables: Tables, { endedBefore, workspaceId }: EndedBefore): void => {
   const owner = tables.workspaces.get(workspaceId)
   if (owner === undefined) return
-  eraseMessages(tables, owner, hasEndedBefore(endedBefore))
+  eraseEndedMessages(tables, owner, endedBefore)
   for (const { recipients } of owner.lanes) {
     for (const [name, firstAt] of recipients) if (firstAt < endedBefore) recipients.delete(name)
-  }
-  const pending = new Set(
-    owner.endpoints.flatMap((row) => Array.from(row.pending, ({ event }) => event.id)),
-  )
-  for (const [index, event] of tables.outbox.entries()) {
-    if (event?.workspaceId !== workspaceId || event.createdAt >= endedBefore) continue
-    if (!pending.has(event.eventId)) tables.outbox[index] = null
   }
   for (const row of owner.endpoints) {
     row.log = row.log.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
@@ -132,11 +158,16 @@ export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service>
 
   eraseEnded: (workspaces) => {
     for (const one of workspaces) eraseEnded(tables, one)
+    eraseEvents(
+      tables,
+      new Map(workspaces.map((one) => [one.workspaceId, one.endedBefore] as const)),
+    )
   },
 
   eraseTestMessages: (workspaces, most) => {
     for (const id of workspaces) {
       const owner = tables.workspaces.get(id)
+      if ((owner?.messages.test.length ?? 0) <= most) continue
       const ended = (owner?.messages.test ?? []).filter(({ endedAt }) => endedAt !== null)
       const gone = new Set(ended.slice(0, Math.max(0, ended.length - most)))
       if (owner !== undefined && gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))

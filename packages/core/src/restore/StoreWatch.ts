@@ -45,6 +45,19 @@ export const seenOf = (
 }
 
 /**
+ * What is still to be found there: the latest accepted message is not, once retention has erased it, as
+ * the same server tells. Another server without it is then not behind.
+ */
+export const withoutErased = (
+  seen: SeenStore,
+  asked: Pick<SeenStore, "accepted" | "server">,
+  { acceptedIsMissing, server }: StorePosition,
+): SeenStore =>
+  acceptedIsMissing && server === asked.server && seen.accepted === asked.accepted
+    ? { ...seen, accepted: null }
+    : seen
+
+/**
  * Why the store is behind what was seen of it; null when it is not. What was given out covers the highest
  * id of a commit in any store that has that commit, also where the latest records are erased. That the
  * latest accepted message is missing says so only once another server answers: on the same one it
@@ -99,7 +112,8 @@ const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
 
   const look = Effect.gen(function* () {
     isSuspect = false
-    const position = yield* store.position(seen)
+    const asked = seen
+    const position = yield* store.position(asked)
     if (position === null) return
     yield* showStoreRisks(position.risks)
     const because = behindBecause(seen, position)
@@ -109,7 +123,7 @@ const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
         `the store went back in time: ${because}; until \`restored\` or a restart this process claims and accepts nothing`,
       )
     }
-    seen = seenOf(position, seen)
+    seen = seenOf(position, withoutErased(seen, asked, position))
     yield* gate.open("store_behind")
   }).pipe(
     Effect.tapError(() =>

@@ -13,7 +13,7 @@ import {
 } from "../../src/index.ts"
 import { LaneQueue, RestoreStore } from "../../src/ports.ts"
 import type { MessageId, StorePosition } from "../../src/ports.ts"
-import { behindBecause, seenOf } from "../../src/restore/StoreWatch.ts"
+import { behindBecause, seenOf, withoutErased } from "../../src/restore/StoreWatch.ts"
 import { copies, send, status } from "./Operations.ts"
 import { aSender, inAService, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
@@ -39,6 +39,19 @@ describe("a store", () => {
       // The latest messages were erased.
       const erased = position({ messages: { given: 95, highest: 3 }, acceptedIsMissing: true })
       assert.isNull(behindBecause(seen, erased))
+    }),
+  )
+
+  it.effect("whose latest message was erased is not behind once its server is another one", () =>
+    Effect.sync(() => {
+      const erased = position({ acceptedIsMissing: true })
+      const later = seenOf(erased, withoutErased(seen, seen, erased))
+      assert.isNull(later.accepted)
+      // What was accepted meanwhile is still to be found.
+      const newer = { ...seen, accepted: 96 as MessageId }
+      assert.strictEqual(withoutErased(newer, seen, erased), newer)
+      const elsewhere = position({ acceptedIsMissing: true, server: "second" })
+      assert.strictEqual(withoutErased(seen, seen, elsewhere), seen)
     }),
   )
 
