@@ -24,10 +24,16 @@ export type Ask =
       readonly mode: "live" | "test"
       /** Sent once all is well, in a workspace that is not audited. */
       readonly isProbe: boolean
+      /** Where its end is reported, as a version 1 send asks for it. */
+      readonly callback?: string
     }
   | { readonly _tag: "Read"; readonly name: string }
   | { readonly _tag: "Cancel"; readonly name: string }
   | Control
+  | MakeEndpoint
+  | ChangeEndpoint
+  | { readonly _tag: "RotateCallbackSecret" | "ReadCallbackSecret" }
+  | { readonly _tag: "MakeKey" | "RevokeKey" | "UseKey"; readonly key: string }
 
 /** What an operator sets for some numbers. Of those with the same key the latest holds. */
 export interface Control {
@@ -49,11 +55,41 @@ export interface Paced {
   readonly newRecipientsPerDay: number | null
 }
 
+/** Makes a webhook endpoint; its URL names it. */
+export interface MakeEndpoint {
+  readonly _tag: "MakeEndpoint"
+  readonly url: string
+  /** The key that asks, whose revocation stops the endpoint; null for one that is never revoked. */
+  readonly key: string | null
+  readonly mode: "live" | "test"
+  readonly events: ReadonlyArray<string>
+  readonly idempotencyKey: string
+  /** Whether the body differs from the one that first came with this key. */
+  readonly isOther: boolean
+}
+
+export interface ChangeEndpoint {
+  readonly _tag: "RotateSecret" | "RemoveEndpoint" | "ResumeEndpoint" | "Ping" | "Redeliver"
+  readonly url: string
+  /** The event of a redelivery. */
+  readonly eventId: string | null
+}
+
 /** How the service answered. */
 export type Answer =
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<number> }
   | { readonly _tag: "State"; readonly state: State }
-  /** A control holds. */
+  /** An endpoint. A repeat of its creation leaves out the secret. */
+  | {
+      readonly _tag: "Made"
+      readonly id: number
+      readonly secret: string | null
+      readonly isReplayed: boolean
+    }
+  | { readonly _tag: "Secret"; readonly secret: string }
+  | { readonly _tag: "Queued"; readonly eventId: string }
+  /** A request was let in; so many more are in this minute. */
+  | { readonly _tag: "Admitted"; readonly remaining: number }
   | { readonly _tag: "Done" }
   | {
       readonly _tag: "Refused"
@@ -89,17 +125,28 @@ export type Entry = {
     }
   /** A recipient sees a copy. */
   | { readonly _tag: "Shown"; readonly name: string; readonly transportId: string }
-  /** A receiver was called. `heard`: it took it in and answered 2xx. */
-  | {
-      readonly _tag: "Told"
-      readonly eventId: string
-      readonly type: string
-      readonly body: string
-      readonly heard: boolean
-    }
+  /** A receiver was called. */
+  | ({ readonly _tag: "Told" } & ReceivedCall)
   /** All is well from here on. */
   | { readonly _tag: "Calm" }
 )
+
+/** A call of a receiver, as it came. */
+export interface ReceivedCall {
+  readonly kind: "webhook" | "callback"
+  readonly url: string
+  readonly eventId: string
+  /** Of a webhook; empty for a callback. */
+  readonly type: string
+  readonly body: string
+  readonly timestamp: string
+  readonly signature: string
+  /** When the service began the call, epoch milliseconds of the world. */
+  readonly calledAt: number
+  /** Whether the receiver got it, and whether it took it in and its 2xx arrived or was on its way. */
+  readonly reached: boolean
+  readonly heard: boolean
+}
 
 /** A message as the store holds it once everything has come to rest. */
 export interface FinalMessage {
@@ -126,6 +173,25 @@ export interface FinalReminder {
   readonly runs: ReadonlyArray<{ readonly dueAt: number; readonly outcome: string }>
 }
 
+/** An endpoint that is not removed, with the log of its attempts. */
+export interface FinalEndpoint {
+  readonly id: number
+  readonly url: string
+  /** Null while it runs. */
+  readonly disabledReason: string | null
+  readonly secretLast4: string
+}
+
+/** An attempt of the delivery log. */
+export interface FinalAttempt {
+  readonly url: string
+  readonly eventId: string
+  /** From 1. */
+  readonly attempt: number
+  readonly delivered: boolean
+  readonly isLast: boolean
+}
+
 /** What everything came to. */
 export interface FinalState {
   /** Of the workspace that is audited. */
@@ -135,7 +201,13 @@ export interface FinalState {
     readonly eventId: string
     readonly type: string
     readonly messageId: number
+    readonly mode: "live" | "test"
+    /** Epoch milliseconds, by the clock of the process that made it. */
+    readonly createdAt: number
   }>
+  readonly endpoints: ReadonlyArray<FinalEndpoint>
+  /** Of endpoints that are not removed, and of callbacks; oldest first. */
+  readonly attempts: ReadonlyArray<FinalAttempt>
   readonly allowanceLeft: number
   readonly reminders: ReadonlyArray<FinalReminder>
 }
@@ -148,6 +220,10 @@ export interface Setting {
   readonly dropsCopies: boolean
   /** Whether clocks are true and no process stops for a while: then moments hold to the millisecond. */
   readonly isTimeTrue: boolean
+  /** Whether no fault of time or of a slow store can happen: then what is claimed is done at once. */
+  readonly isPunctual: boolean
+  /** Whether no clock leaps. */
+  readonly hasTrueClocks: boolean
   /** Whether the run lasts until every delivery of a webhook has used up its attempts. */
   readonly isLong: boolean
 }

@@ -205,7 +205,7 @@ export class Cluster {
         checkPhones: () => Effect.succeed({ _tag: "Unknown" }),
       }),
       Layer.succeed(WakeUp, this.#wakeUp(running)),
-      layerReceiver(process, faults, record, seed),
+      layerReceiver(process, faults, record, coverage, seed),
     )
     return layerService(aroundStore(store, this.#around(running)), parts).pipe(
       Layer.provideMerge(Logger.layer([])),

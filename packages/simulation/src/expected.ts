@@ -22,12 +22,38 @@ const refusals = [
   "from_required",
   "number_not_found",
   "idempotency_in_progress",
+  "idempotency_key_reused",
+  "api_key_revoked",
+  "rate_limited",
+  "webhook_limit_reached",
+  "webhook_not_found",
+  "webhook_stopped",
+  "event_not_found",
 ]
+
+const webhookOutcomes = [
+  "insert Broken idempotency",
+  "insert Broken key",
+  "insert Broken limit",
+  "ping Queued",
+  "ping Stopped",
+  "ping NoEndpoint",
+  "redeliver Queued",
+  "redeliver Stopped",
+  "redeliver NoEvent",
+  "redeliver NoEndpoint",
+]
+
+const receiverOutcomes = ["webhook", "callback"].flatMap((kind) =>
+  ["heard", "refused", "away"].map((outcome) => `receiver ${kind} ${outcome}`),
+)
 
 const expected: ReadonlyArray<string> = [
   ...transportOutcomes.map((tag) => `transport ${tag}`),
   ...acceptanceGuards.map((guard) => `MessageStore.accept Broken ${guard}`),
   ...reminderGuards.map((guard) => `ReminderStore.run Broken ${guard}`),
+  ...webhookOutcomes.map((outcome) => `WebhookStore.${outcome}`),
+  ...receiverOutcomes,
   ...refusals.map((code) => `refusal ${code}`),
 ]
 

@@ -4,8 +4,22 @@
  *
  * Every part of chance is a stream of its own, so that what is left out of a run changes no other draw.
  */
-import { Admission, Keys, Numbers, Reminders, Webhooks, Workspaces } from "@messaging-service/core"
-import { MessageStore, Outbox, ReminderStore, WorkspaceStore } from "@messaging-service/core/ports"
+import {
+  Admission,
+  CallbackSecrets,
+  Keys,
+  Numbers,
+  Reminders,
+  Webhooks,
+  Workspaces,
+} from "@messaging-service/core"
+import {
+  MessageStore,
+  Outbox,
+  ReminderStore,
+  WebhookStore,
+  WorkspaceStore,
+} from "@messaging-service/core/ports"
 import type { NumberId, ReminderId } from "@messaging-service/core/ports"
 import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
@@ -15,13 +29,24 @@ import { Coverage } from "./Coverage.ts"
 import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
 import type { StrikeKind } from "./faults/FaultPoints.ts"
 import { Remote } from "./faults/wire.ts"
+import { callbacks } from "./features/callbacks.ts"
 import { connections } from "./features/connections.ts"
-import type { Command, Feature, Given, MadeReminder, Planning, Stage } from "./features/Feature.ts"
+import type {
+  Command,
+  Feature,
+  FirstSecrets,
+  Given,
+  MadeReminder,
+  Planning,
+  Stage,
+} from "./features/Feature.ts"
+import { keys } from "./features/keys.ts"
 import { messages, sendProbe } from "./features/messages.ts"
 import { operations } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
+import { webhooks } from "./features/webhooks.ts"
 import { nameOf, Recorder } from "./History.ts"
-import type { Ask, FinalState, History, Setting } from "./History.ts"
+import type { Ask, FinalAttempt, FinalEndpoint, FinalState, History, Setting } from "./History.ts"
 import { judge } from "./promises/index.ts"
 import { Cluster, layerShared, quota } from "./SimulatedService.ts"
 import type { Services } from "./SimulatedService.ts"
@@ -41,7 +66,15 @@ const afterwards = 2 * minute
 const longMillis = 27 * hour
 const shortMillis = 90 * minute
 
-const features: ReadonlyArray<Feature> = [messages, connections, reminders, operations]
+const features: ReadonlyArray<Feature> = [
+  messages,
+  connections,
+  reminders,
+  operations,
+  webhooks,
+  callbacks,
+  keys,
+]
 
 export interface SimulateOptions {
   /** Ids of the faults that may happen; all when left out. */
@@ -114,8 +147,8 @@ const setUp = (allowance: number | null, name: string, numbers: number) =>
     }
     const admitted = (mode: "live" | "test") =>
       Effect.gen(function* () {
-        const { key } = yield* Keys.use((keys) =>
-          keys.create("owner", workspace, { version: 2, name: mode, mode }),
+        const { key } = yield* Keys.use((service) =>
+          service.create("owner", workspace, { version: 2, name: mode, mode }),
         )
         const { caller } = yield* Admission.use((admission) =>
           admission.admitV2(`Bearer ${key}`, "192.0.2.1"),
@@ -123,10 +156,18 @@ const setUp = (allowance: number | null, name: string, numbers: number) =>
         return caller
       })
     const callers = { live: yield* admitted("live"), test: yield* admitted("test") }
-    yield* Webhooks.use((webhooks) =>
-      webhooks.create(callers.live, { url: "https://receiver.example/hook" }, null),
+    const url = `https://receiver.example/${name}`
+    const { answer } = yield* Webhooks.use((service) => service.create(callers.live, { url }, null))
+    const { secret: callbackSecret } = yield* CallbackSecrets.use((secrets) =>
+      secrets.get("owner", workspace),
     )
-    return { workspace, numbers: ids, callers } satisfies Given
+    const secret = "secret" in answer ? answer.secret : ""
+    const given: Given = { workspace, numbers: ids, callers }
+    const first: FirstSecrets = {
+      endpoint: { id: Number(answer.id), url, secret },
+      callbackSecret,
+    }
+    return { given, first }
   })
 
 /** The commands of a seed, each with its index. */
@@ -172,6 +213,8 @@ class Simulation {
   readonly #setting: Setting
   readonly #ids = new Map<string, number>()
   readonly #reminders: Array<MadeReminder> = []
+  readonly #keys: Stage["keys"] = new Map()
+  readonly #endpoints: Stage["endpoints"] = new Map()
   #hits: Array<{ left: number; readonly hit: () => void }> = []
 
   constructor(seed: string, options: SimulateOptions) {
@@ -216,13 +259,16 @@ class Simulation {
     })
     world.beforeStep = () => this.#strike()
     this.#commands = planAll(seed, 60)
+    const hasTrueClocks = !this.#faults.mayHappen("leap")
+    const isTimeTrue =
+      hasTrueClocks && !this.#faults.mayHappen("pause") && !this.#faults.mayHappen("stall")
     this.#setting = {
       allowance: 8 + shape.below(25),
       quota: quota.messages,
       dropsCopies,
-      isTimeTrue: !(["pause", "leap", "stall"] as const).some((kind) =>
-        this.#faults.mayHappen(kind),
-      ),
+      isTimeTrue,
+      isPunctual: isTimeTrue && !this.#faults.mayHappen("store.slow"),
+      hasTrueClocks,
       isLong: options.isLong === true,
     }
   }
@@ -285,10 +331,29 @@ class Simulation {
     }
     const inside = <A, E>(effect: Effect.Effect<A, E, Services>): A =>
       this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
-    const given = inside(setUp(allowance, "W", numbersOfWorld))
-    const probes = inside(setUp(null, "Probes", numbersOfProbes))
+    const { first, given } = inside(setUp(allowance, "W", numbersOfWorld))
+    const { given: probes } = inside(setUp(null, "Probes", numbersOfProbes))
+    this.#noteFirst(given, first)
     running.process.kill()
     return { given, probes }
+  }
+
+  /** What a caller knows from the start. */
+  #noteFirst(given: Given, { callbackSecret, endpoint }: FirstSecrets): void {
+    const { id, secret, url } = endpoint
+    const stage = this.#stage(given, new Chance(`${this.#seed}/first`))
+    const made = stage.asked({
+      _tag: "MakeEndpoint",
+      url,
+      key: null,
+      mode: "live",
+      events: ["message.sent", "message.failed", "message.cancelled", "message.expired"],
+      idempotencyKey: url,
+      isOther: false,
+    })
+    stage.answered(made, { _tag: "Made", id, secret, isReplayed: false })
+    const read = stage.asked({ _tag: "ReadCallbackSecret" })
+    stage.answered(read, { _tag: "Secret", secret: callbackSecret })
   }
 
   #storm(commands: ReadonlyArray<Command>, given: Given): void {
@@ -320,6 +385,9 @@ class Simulation {
       ids: this.#ids,
       reminders: this.#reminders,
       restrict: (number, until) => this.#remote.restrict(number, until),
+      keys: this.#keys,
+      endpoints: this.#endpoints,
+      seen: record.entries,
       asked: (ask: Ask) => {
         const call = record.nextCall()
         record.add({ _tag: "Asked", call, ask }, `asked #${call} ${JSON.stringify(ask)}`)
@@ -457,10 +525,45 @@ class Simulation {
     world.runUntil(world.now + 3 * second)
   }
 
+  readonly #read = <A, E>(effect: Effect.Effect<A, E, Layer.Success<typeof layerShared>>): A =>
+    this.#finish(this.#remote.process, Effect.provideContext(effect, this.#store))
+
+  /** Endpoints, and the log of calls to them and to callbacks. */
+  #auditDeliveries({ workspace }: Given): Pick<FinalState, "attempts" | "endpoints"> {
+    const page = { before: null, limit: everything }
+    const stored = this.#read(
+      WebhookStore.use((service) => service.list({ workspaceId: workspace, mode: null }, true)),
+    )
+    const logged = stored.flatMap(({ id, url }) =>
+      this.#read(WebhookStore.use((service) => service.attempts(id, page)))
+        .items.map((attempt) => ({ ...attempt, url }))
+        .toReversed(),
+    )
+    const called = this.#read(
+      WebhookStore.use((service) => service.callbackAttempts(workspace, page)),
+    ).items.toReversed()
+    return {
+      endpoints: stored.map(({ disabledReason, id, secretLast4, url }): FinalEndpoint => ({
+        id,
+        url,
+        disabledReason,
+        secretLast4,
+      })),
+      attempts: [...logged, ...called].map(
+        ({ attempt, error, eventId, nextAttemptAt, url }): FinalAttempt => ({
+          url,
+          eventId,
+          attempt,
+          delivered: error === null,
+          isLast: nextAttemptAt === null,
+        }),
+      ),
+    }
+  }
+
   /** What everything came to, read from the store. */
   #audit(given: Given, endOfRuns: number): FinalState {
-    const read = <A, E>(effect: Effect.Effect<A, E, Layer.Success<typeof layerShared>>): A =>
-      this.#finish(this.#remote.process, Effect.provideContext(effect, this.#store))
+    const read = this.#read
     const outbox = read(Outbox.use((service) => service.read(0, everything)))
     const stored = (["live", "test"] as const).flatMap(
       (mode) =>
@@ -490,7 +593,14 @@ class Simulation {
         sentAt: message.sentAt,
         events: outbox.filter(({ messageId }) => messageId === message.id).map(({ type }) => type),
       })),
-      events: outbox.map(({ eventId, messageId, type }) => ({ eventId, messageId, type })),
+      events: outbox.map(({ createdAt, eventId, messageId, mode, type }) => ({
+        eventId,
+        messageId,
+        type,
+        mode,
+        createdAt,
+      })),
+      ...this.#auditDeliveries(given),
       allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
       reminders: this.#reminders.map(({ everyMinutes, id, text }) => ({
         text,
@@ -508,7 +618,14 @@ class Simulation {
 const everything = 1_000_000_000
 
 /** Of a run that broke off. */
-const nothing: FinalState = { messages: [], events: [], allowanceLeft: 0, reminders: [] }
+const nothing: FinalState = {
+  messages: [],
+  events: [],
+  endpoints: [],
+  attempts: [],
+  allowanceLeft: 0,
+  reminders: [],
+}
 
 /** Every time of a reminder up to an hour after the last run. */
 const dueTimes = (everyMinutes: number, end: number): ReadonlyArray<number> => {

@@ -3,12 +3,26 @@ import { Egress, EgressError } from "@messaging-service/core/ports"
 import { Chance } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
-import type { Recorder } from "../History.ts"
+import type { Coverage } from "../Coverage.ts"
+import type { ReceivedCall, Recorder } from "../History.ts"
 import type { FaultPoints } from "./FaultPoints.ts"
 
-const readType = (body: string): string => {
-  const { type } = JSON.parse(body) as { readonly type: string }
-  return type
+/** What the call says by itself. */
+const readCall = (
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+): Omit<ReceivedCall, "calledAt" | "reached" | "heard"> => {
+  const isWebhook = headers["content-type"] === "application/json"
+  return {
+    kind: isWebhook ? "webhook" : "callback",
+    url,
+    eventId: headers["service-event-id"] ?? "",
+    type: isWebhook ? (JSON.parse(body) as { readonly type: string }).type : "",
+    body,
+    timestamp: headers["service-timestamp"] ?? "",
+    signature: headers["service-signature"] ?? "",
+  }
 }
 
 /** The way out of a process. */
@@ -16,6 +30,7 @@ export const layerReceiver = (
   process: Process,
   faults: FaultPoints,
   record: Recorder,
+  coverage: Coverage,
   seed: string,
 ): Layer.Layer<Egress> => {
   const latency = new Chance(`${seed}/receiver/${process.name}`)
@@ -23,21 +38,26 @@ export const layerReceiver = (
   return Layer.succeed(Egress, {
     allows: () => Effect.succeed(true),
     fetch: () => Effect.fail(new EgressError({ reason: "dns" })),
-    post: (_url, { body, headers }) =>
+    post: (url, { body, headers }) =>
       Effect.gen(function* () {
+        const calledAt = process.world.now
+        const call = readCall(url, body, headers)
+        const received = (reached: boolean, heard: boolean) => {
+          coverage.hit(`receiver ${call.kind} ${heard ? "heard" : reached ? "refused" : "away"}`)
+          const how = heard ? "" : reached ? " in vain" : " and does not reach it"
+          record.add(
+            { _tag: "Told", ...call, calledAt, reached, heard },
+            `told ${call.url} ${call.type}${call.type === "" ? body : ""} ${call.eventId}${how}`,
+          )
+        }
         yield* pause
         const fails = faults.hits(process.name, "hook.fails") !== null
         const unheard = faults.hits(process.name, "hook.unheard")
-        const id = headers["service-event-id"] ?? ""
-        const type = readType(body)
         if (unheard !== null && unheard.below(2) === 0) {
+          received(false, false)
           return yield* new EgressError({ reason: "connection" })
         }
-        const heard = !fails && unheard === null
-        record.add(
-          { _tag: "Told", eventId: id, type, body, heard },
-          `told ${type} ${id}${heard ? "" : " in vain"}`,
-        )
+        received(true, !fails && unheard === null)
         yield* pause
         if (unheard !== null) return yield* new EgressError({ reason: "timeout" })
         return { status: fails ? 503 : 200, headers: {} }

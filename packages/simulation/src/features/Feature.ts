@@ -4,7 +4,7 @@ import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
 import type { Chance } from "@messaging-service/emulator"
 import type { Effect } from "effect"
 import type { Lost } from "../calls.ts"
-import type { Answer, Ask, FinalReminder } from "../History.ts"
+import type { Answer, Ask, Entry, FinalReminder } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
 
 /** The workspace that everything happens in. */
@@ -13,6 +13,12 @@ export interface Given {
   readonly numbers: ReadonlyArray<NumberId>
   /** By mode. */
   readonly callers: Readonly<Record<"live" | "test", Caller>>
+}
+
+/** What a workspace was given from the start. */
+export interface FirstSecrets {
+  readonly endpoint: { readonly id: number; readonly url: string; readonly secret: string }
+  readonly callbackSecret: string
 }
 
 /** What a command may do. */
@@ -31,6 +37,11 @@ export interface Stage {
   readonly ids: Map<string, number>
   /** The phones' side refuses what that number sends, because of the number, until then. */
   restrict(number: NumberId, until: number): void
+  /** Keys that a caller was given, by name, and ids of endpoints, by URL. */
+  readonly keys: Map<string, { readonly id: number; readonly token: string }>
+  readonly endpoints: Map<string, number>
+  /** What was seen until now. */
+  readonly seen: ReadonlyArray<Entry>
   /** Reminders that were made, for the judgement. */
   readonly reminders: Array<MadeReminder>
 }

@@ -1,11 +1,11 @@
 /** Messages: sent alone and in batches, at once and later, with an expiry, repeated, read and cancelled. */
 import { MessageOperations, Messages } from "@messaging-service/core"
-import type { Failure } from "@messaging-service/core"
+import type { CallbackUrl } from "@messaging-service/core"
 import type { MessageId } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
-import type { Lost } from "../calls.ts"
 import { nameOf } from "../History.ts"
-import type { Answer, Ask, State } from "../History.ts"
+import type { Ask } from "../History.ts"
+import { refusalOf } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
@@ -18,24 +18,17 @@ export const phoneOf = (index: number): string => `+1555000${1000 + index}`
 
 const iso = (moment: number): string => new Date(moment).toISOString()
 
-/** The refusal that a caller hears; null when no answer came. */
-const refusalOf = (failure: Failure | Lost): Extract<Answer, { _tag: "Refused" }> | null => {
-  if (failure._tag !== "Refusal") return null
-  const { code, details } = failure
-  return {
-    _tag: "Refused",
-    code,
-    status: (details?.["status"] as State | undefined) ?? null,
-    isSending: details?.["sending"] === true,
-  }
-}
-
 /** How often a caller asks for the same, and the answers after which it repeats no more. */
 const sendTries = 8
 const repeats = 4
 
 const sendOnce = (send: Send, { given }: Stage) => {
-  const { expiresAt, idempotencyKey, mode, number, phones, sendAt, text } = send
+  const { callback, expiresAt, idempotencyKey, mode, number, phones, sendAt, text } = send
+  const terms = {
+    callbackUrl: (callback ?? null) as CallbackUrl | null,
+    attachment: null,
+    keepRefused: false,
+  }
   const content = {
     from: Number(given.numbers[number]),
     text,
@@ -46,12 +39,13 @@ const sendOnce = (send: Send, { given }: Stage) => {
   const key = { key: idempotencyKey, fingerprint: idempotencyKey }
   const caller = given.callers[mode]
   return others.length === 0
-    ? Messages.use((messages) => messages.send(caller, { ...content, to: { phone } }, key))
+    ? Messages.use((messages) => messages.send(caller, { ...content, to: { phone } }, key, terms))
     : Messages.use((messages) =>
         messages.sendBatch(
           caller,
           { ...content, to: phones.map((each) => ({ phone: each })) },
           key,
+          terms,
         ),
       )
 }
@@ -150,10 +144,14 @@ interface Planned {
   readonly about: number
 }
 
-const planSend = (planning: Planning, index: number): readonly [Command, Planned] => {
+/** A send with an identity of its own, which names its text and its idempotency key. */
+const planMessage = (
+  planning: Planning,
+  text: string,
+  callback: string | null,
+): readonly [Command, Planned] => {
   const { chance, numbers, start } = planning
   const at = planning.moment()
-  const text = `m${index}`
   const recipients = chance.below(8) === 0 ? 2 + chance.below(3) : 1
   // Moments that meet each other are where the races are.
   const sendAt = chance.below(3) === 0 ? start + at + 1 + chance.below(2 * minute) : null
@@ -168,13 +166,27 @@ const planSend = (planning: Planning, index: number): readonly [Command, Planned
     number: chance.below(numbers),
     sendAt,
     expiresAt,
-    idempotencyKey: `k${index}`,
-    mode: chance.below(10) === 0 ? "test" : "live",
+    idempotencyKey: `k ${text}`,
+    mode: callback === null && chance.below(10) === 0 ? "test" : "live",
     isProbe: false,
+    ...(callback === null ? {} : { callback }),
   }
   const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
   const name = nameOf(text, phoneOf(chance.below(recipients)))
   return [command, { name, about: Math.max(at, sendAt === null ? 0 : sendAt - start) }]
+}
+
+/** A send that reports its end, and sometimes its cancellation. */
+export const planSend = (
+  planning: Planning,
+  text: string,
+  callback: string,
+): ReadonlyArray<Command> => {
+  const { chance } = planning
+  const [command, { about, name }] = planMessage(planning, text, callback)
+  if (chance.below(3) !== 0) return [command]
+  const at = Math.max(0, about + chance.below(6 * second) - second)
+  return [command, { at, name: `cancel ${name}`, perform: look("Cancel", name) }]
 }
 
 /** How far back in the plan a message is that is read or cancelled. */
@@ -191,7 +203,7 @@ export const messages: Feature = {
       const latest = planned.slice(-recent)
       const some = latest[chance.below(Math.max(1, latest.length))]
       if (drawn < 62 || some === undefined) {
-        const [command, message] = planSend(planning, index)
+        const [command, message] = planMessage(planning, `m${index}`, null)
         commands.push(command)
         planned.push(message)
       } else if (drawn < 86) {

@@ -18,12 +18,13 @@ export interface Call {
   readonly asked: number
   /** Null where no answer was heard. */
   readonly answer: Answer | null
-  /** Index of the entry in which it was answered. */
+  /** Index of the entry in which it was answered, and when. */
   readonly answered: number
+  readonly answeredAt: number
 }
 
 /** Every call, in the order in which they were asked. */
-const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
+export const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
   const calls = new Map<number, Call>()
   for (const [index, entry] of entries.entries()) {
     if (entry._tag === "Asked") {
@@ -33,11 +34,17 @@ const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
         asked: index,
         answer: null,
         answered: Infinity,
+        answeredAt: Infinity,
       })
     } else if (entry._tag === "Answered") {
       const call = calls.get(entry.call)
       if (call !== undefined) {
-        calls.set(entry.call, { ...call, answer: entry.answer, answered: index })
+        calls.set(entry.call, {
+          ...call,
+          answer: entry.answer,
+          answered: index,
+          answeredAt: entry.at,
+        })
       }
     }
   }

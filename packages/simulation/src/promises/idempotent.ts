@@ -1,5 +1,6 @@
 /** One key is one request: every repeat is answered as the first one. */
-import { sendsOf } from "./Promise.ts"
+import type { MakeEndpoint } from "../History.ts"
+import { callsOf, sendsOf } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const idempotent: JudgedPromise = {
@@ -15,6 +16,47 @@ export const idempotent: JudgedPromise = {
         violations.push(`${ask.text} was answered with ${before} and then with ${ids}`)
       }
       answers.set(ask.idempotencyKey, ids)
+    }
+    return violations
+  },
+}
+
+/** One key of one API key is one endpoint; its secret is in the first answer alone. */
+export const idempotentEndpoints: JudgedPromise = {
+  name: "idempotency of endpoints",
+  check: (history) => {
+    const violations: Array<string> = []
+    const calls = callsOf(history).filter(({ ask }) => ask._tag === "MakeEndpoint")
+    const urls = new Map<number, string>()
+    const groups = Map.groupBy(calls, ({ ask }) => {
+      const { idempotencyKey, key, mode } = ask as MakeEndpoint
+      return `${key ?? mode}/${idempotencyKey}`
+    })
+    for (const [name, asked] of groups) {
+      const firsts: Array<string> = []
+      const ids = new Set<number>()
+      const bodies = new Set<boolean>()
+      for (const { answer, ask } of asked) {
+        if (answer?._tag !== "Made") continue
+        const { id, isReplayed, secret } = answer
+        const { isOther, url } = ask as MakeEndpoint
+        ids.add(id)
+        bodies.add(isOther)
+        if (!isReplayed) firsts.push(url)
+        if ((secret === null) !== isReplayed) {
+          violations.push(
+            `${name} was answered ${isReplayed ? "again with a" : "without a"} secret`,
+          )
+        }
+        const before = urls.get(id)
+        if (before !== undefined && before !== url) {
+          violations.push(`${url} was answered with the endpoint of ${before}`)
+        }
+        urls.set(id, url)
+      }
+      if (ids.size > 1) violations.push(`${name} made ${ids.size} endpoints`)
+      if (firsts.length > 1) violations.push(`${name} was answered ${firsts.length} times as new`)
+      if (bodies.size > 1) violations.push(`${name} was answered for two requests`)
     }
     return violations
   },

@@ -1,14 +1,20 @@
 /** Every promise that histories are judged by. */
 import type { History } from "../History.ts"
 import { announced } from "./announced.ts"
+import { calledBack } from "./calledBack.ts"
 import { counted } from "./counted.ts"
-import { idempotent } from "./idempotent.ts"
+import { delivered } from "./delivered.ts"
+import { idempotent, idempotentEndpoints } from "./idempotent.ts"
+import { limited, revoked } from "./keys.ts"
+import { logged } from "./logged.ts"
 import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
 import { neverLost } from "./neverLost.ts"
 import { neverTwice } from "./neverTwice.ts"
 import { controlled, paused } from "./controlled.ts"
 import { prompt } from "./prompt.ts"
 import { reminded } from "./reminded.ts"
+import { signed } from "./signed.ts"
+import { stopped, subscribed } from "./subscribed.ts"
 import { truthful } from "./truthful.ts"
 
 const promises = [
@@ -18,7 +24,16 @@ const promises = [
   inItsTime,
   truthful,
   announced,
+  delivered,
+  subscribed,
+  stopped,
+  signed,
+  logged,
+  calledBack,
   idempotent,
+  idempotentEndpoints,
+  revoked,
+  limited,
   counted,
   reminded,
   controlled,

@@ -1,0 +1,39 @@
+/** Sends of version 1: the end of each is reported to an address of its own. */
+import { CallbackSecrets } from "@messaging-service/core"
+import { Effect } from "effect"
+import { askUntilAnswered } from "./asking.ts"
+import { planSend } from "./messages.ts"
+import type { Command, Feature, Stage } from "./Feature.ts"
+
+const rotate = Effect.fnUntraced(function* (stage: Stage) {
+  const { workspace } = stage.given
+  const answer = yield* askUntilAnswered(stage, {
+    ask: { _tag: "RotateCallbackSecret" },
+    effect: CallbackSecrets.use((secrets) => secrets.rotate("owner", workspace)),
+    answer: ({ secret }) => ({ _tag: "Secret", secret }),
+  })
+  if (answer !== null) return
+  yield* askUntilAnswered(stage, {
+    ask: { _tag: "ReadCallbackSecret" },
+    effect: CallbackSecrets.use((secrets) => secrets.get("owner", workspace)),
+    answer: ({ secret }) => ({ _tag: "Secret", secret }),
+  })
+})
+
+export const callbacks: Feature = {
+  name: "callbacks",
+  plan: (planning) => {
+    const { chance, moment } = planning
+    const commands: Array<Command> = []
+    if (chance.below(3) !== 0) return commands
+    for (let index = 4 + chance.below(6); index > 0; index--) {
+      // Two hosts: calls to one do not delay the other.
+      const callback = `http://callbacks${index % 2}.example/c${index}`
+      commands.push(...planSend(planning, `c${index}`, callback))
+    }
+    for (let count = chance.below(3); count > 0; count--) {
+      commands.push({ at: moment(), name: "rotate the callbacks' secret", perform: rotate })
+    }
+    return commands
+  },
+}

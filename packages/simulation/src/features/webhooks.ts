@@ -1,0 +1,240 @@
+/** Webhook endpoints: made, tested, rotated, stopped with their key, resumed, told again and removed. */
+import { Admission, Keys, WebhookOperations, Webhooks } from "@messaging-service/core"
+import type { EventId, KeyId, WebhookId } from "@messaging-service/core/ports"
+import { Effect } from "effect"
+import type { Answer, ChangeEndpoint, MakeEndpoint } from "../History.ts"
+import { askUntilAnswered, done } from "./asking.ts"
+import type { Command, Feature, Planning, Stage } from "./Feature.ts"
+
+const second = 1000
+const minute = 60 * second
+
+type Mode = MakeEndpoint["mode"]
+
+const eventTypes = [
+  "message.sent",
+  "message.failed",
+  "message.cancelled",
+  "message.expired",
+] as const
+
+/** Makes a key for the commands that name it. */
+export const makeKey = (key: string, mode: Mode) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    yield* askUntilAnswered(stage, {
+      ask: { _tag: "MakeKey", key },
+      effect: Effect.map(
+        Keys.use((keys) =>
+          keys.create("owner", stage.given.workspace, { version: 2, name: key, mode }),
+        ),
+        (made) => {
+          stage.keys.set(key, { id: Number(made.record.id), token: made.key })
+          return made
+        },
+      ),
+      answer: ({ record }) => ({
+        _tag: "Made",
+        id: Number(record.id),
+        secret: null,
+        isReplayed: false,
+      }),
+    })
+  })
+
+export const revokeKey = (key: string) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const known = stage.keys.get(key)
+    if (known === undefined) return
+    yield* askUntilAnswered(stage, {
+      ask: { _tag: "RevokeKey", key },
+      effect: Keys.use((keys) => keys.revoke("owner", stage.given.workspace, known.id as KeyId)),
+      answer: done,
+    })
+  })
+
+/** Admits a request with the key that is named, or lets the caller in that is never revoked. */
+const admitted = (stage: Stage, key: string | null, mode: Mode) => {
+  if (key === null) return Effect.succeed(stage.given.callers[mode])
+  const token = stage.keys.get(key)?.token ?? ""
+  return Effect.map(
+    Admission.use((admission) => admission.admitV2(`Bearer ${token}`, "192.0.2.1")),
+    ({ caller }) => caller,
+  )
+}
+
+/** How often an endpoint is asked for with one key. */
+const repeats = 3
+
+const make = (wanted: MakeEndpoint) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const { chance } = stage
+    if (wanted.key !== null && !stage.keys.has(wanted.key)) return
+    const times = chance.below(3) === 0 ? repeats : 1
+    for (let time = 0; time < times; time++) {
+      const ask: MakeEndpoint = { ...wanted, isOther: chance.below(6) === 0 }
+      const { idempotencyKey, isOther, key, mode, url } = ask
+      const answer = yield* askUntilAnswered(stage, {
+        ask,
+        effect: Effect.flatMap(admitted(stage, key, mode), (caller) =>
+          Webhooks.use((webhooks) =>
+            webhooks.create(
+              caller,
+              {
+                url,
+                events: eventTypes.filter((type) => ask.events.includes(type)),
+                ...(isOther ? { description: "other" } : {}),
+              },
+              { key: idempotencyKey, fingerprint: `${url}${isOther ? " other" : ""}` },
+            ),
+          ),
+        ),
+        answer: ({ answer: endpoint, replayed }): Answer => ({
+          _tag: "Made",
+          id: Number(endpoint.id),
+          secret: "secret" in endpoint ? endpoint.secret : null,
+          isReplayed: replayed,
+        }),
+      })
+      if (answer?._tag === "Made") stage.endpoints.set(url, answer.id)
+      yield* Effect.sleep(chance.below(5 * second))
+    }
+  })
+
+/** An event that some receiver was called with. */
+const someEvent = ({ chance, seen }: Stage): string | null => {
+  const told = seen.flatMap((entry) =>
+    entry._tag === "Told" && entry.kind === "webhook" ? [entry.eventId] : [],
+  )
+  return told[chance.below(Math.max(1, told.length))] ?? null
+}
+
+const change = (tag: ChangeEndpoint["_tag"], url: string, mode: Mode) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const known = stage.endpoints.get(url)
+    const eventId = tag === "Redeliver" ? someEvent(stage) : null
+    if (known === undefined || (tag === "Redeliver" && eventId === null)) return
+    const { callers, workspace } = stage.given
+    const caller = callers[mode]
+    const id = known as WebhookId
+    const ask: ChangeEndpoint = { _tag: tag, url, eventId }
+    const queued = (event: { readonly id: EventId }): Answer => ({
+      _tag: "Queued",
+      eventId: event.id,
+    })
+    switch (tag) {
+      case "RotateSecret":
+        yield* askUntilAnswered(stage, {
+          ask,
+          effect: Webhooks.use((webhooks) => webhooks.rotateSecret(caller, id)),
+          answer: ({ secret }) => ({ _tag: "Secret", secret }),
+        })
+        return
+      case "RemoveEndpoint":
+        yield* askUntilAnswered(stage, {
+          ask,
+          effect: Webhooks.use((webhooks) => webhooks.remove(caller, id)),
+          answer: done,
+        })
+        return
+      case "ResumeEndpoint":
+        yield* askUntilAnswered(stage, {
+          ask,
+          effect: WebhookOperations.use((operations) => operations.resume("owner", workspace, id)),
+          answer: done,
+        })
+        return
+      case "Ping":
+        yield* askUntilAnswered(stage, {
+          ask,
+          effect: Webhooks.use((webhooks) => webhooks.test(caller, id)),
+          answer: queued,
+        })
+        return
+      case "Redeliver":
+        yield* askUntilAnswered(stage, {
+          ask,
+          effect: WebhookOperations.use((operations) =>
+            operations.redeliver("owner", workspace, id, { event_id: eventId ?? "" }),
+          ),
+          answer: queued,
+        })
+    }
+  })
+
+interface PlannedKey {
+  readonly name: string
+  readonly mode: Mode
+  readonly at: number
+}
+
+const planKeys = ({ chance, moment, span }: Planning, commands: Array<Command>) => {
+  const keys: Array<PlannedKey> = []
+  for (let count = chance.below(3); count > 0; count--) {
+    const name = `hooks ${count}`
+    const mode = chance.below(4) === 0 ? "test" : "live"
+    const at = Math.floor(moment() / 2)
+    commands.push({ at, name: `make key ${name}`, perform: makeKey(name, mode) })
+    const revokedAt = at + chance.below(4 * minute)
+    if (chance.below(3) !== 0 && revokedAt < span) {
+      commands.push({ at: revokedAt, name: `revoke key ${name}`, perform: revokeKey(name) })
+    }
+    keys.push({ name, mode, at })
+  }
+  return keys
+}
+
+const planEndpoint = (
+  planning: Planning,
+  index: number,
+  keys: ReadonlyArray<PlannedKey>,
+): ReadonlyArray<Command> => {
+  const { chance, moment, span } = planning
+  const key = chance.below(3) === 0 ? undefined : keys[chance.below(Math.max(1, keys.length))]
+  const mode = key?.mode ?? (chance.below(4) === 0 ? "test" : "live")
+  const at = key === undefined ? Math.floor(moment() / 2) : key.at + chance.below(2 * minute)
+  const url = `https://receiver.example/e${index}`
+  const wanted: MakeEndpoint = {
+    _tag: "MakeEndpoint",
+    url,
+    key: key?.name ?? null,
+    mode,
+    events: chance.below(2) === 0 ? eventTypes : eventTypes.filter(() => chance.below(2) === 0),
+    // One word may be a key of several API keys, each time for a request of its own.
+    idempotencyKey: key === undefined || index > 1 ? `hook ${index}` : "hook",
+    isOther: false,
+  }
+  if (wanted.events.length === 0) return []
+  const changes: Array<readonly [ChangeEndpoint["_tag"], number]> = []
+  const some = (tag: ChangeEndpoint["_tag"], most: number) => {
+    for (let count = chance.below(most + 1); count > 0; count--) {
+      changes.push([tag, at + chance.below(span - at)])
+    }
+  }
+  some("RotateSecret", 2)
+  some("Ping", 2)
+  some("Redeliver", 3)
+  if (key !== undefined) some("ResumeEndpoint", 1)
+  if (chance.below(4) === 0) some("RemoveEndpoint", 1)
+  return [
+    { at, name: `make endpoint ${url}`, perform: make(wanted) },
+    ...changes.map(([tag, when]) => ({
+      at: when,
+      name: `${tag} ${url}`,
+      perform: change(tag, url, mode),
+    })),
+  ]
+}
+
+export const webhooks: Feature = {
+  name: "webhooks",
+  plan: (planning) => {
+    const { chance } = planning
+    const commands: Array<Command> = []
+    if (chance.below(2) === 0) return commands
+    const keys = planKeys(planning, commands)
+    for (let index = chance.below(5); index >= 0; index--) {
+      commands.push(...planEndpoint(planning, index, keys))
+    }
+    return commands
+  },
+}

@@ -1,0 +1,84 @@
+/**
+ * What happens while an endpoint runs is delivered to it at least once, once all is well; so is what was
+ * asked to be delivered again, and a ping.
+ */
+import type { ChangeEndpoint, History } from "../History.ts"
+import { endpointsOf, isDone, latestEffectAt, skewOf } from "./endpoints.ts"
+import type { EndpointHistory } from "./endpoints.ts"
+import type { Call, JudgedPromise } from "./Promise.ts"
+
+/** From when on an endpoint certainly runs to the end; Infinity when it may not. */
+const runsSince = ({ changes, made, revocations }: EndpointHistory): number => {
+  if (made === null || (changes.RemoveEndpoint ?? []).length > 0) return Infinity
+  const last = Math.max(-Infinity, ...revocations.map(latestEffectAt))
+  if (last === -Infinity) return made.answeredAt
+  const resumed = (changes.ResumeEndpoint ?? []).filter(
+    (resume) => isDone(resume) && resume.askedAt > last,
+  )
+  return Math.min(Infinity, ...resumed.map(({ answeredAt }) => answeredAt))
+}
+
+/** Whether a call was answered rightly, by what the endpoint may be told. */
+const misjudged = (
+  history: History,
+  endpoint: EndpointHistory,
+  { answer, answeredAt, ask }: Call,
+): string | null => {
+  if (answer?._tag !== "Refused") return null
+  const mayBe = (calls: ReadonlyArray<Call> | undefined) =>
+    (calls ?? []).some(({ askedAt }) => askedAt <= answeredAt)
+  const { changes, made, revocations, wanted } = endpoint
+  if (answer.code === "webhook_not_found" && !mayBe(changes.RemoveEndpoint)) {
+    return "is not found, and was not removed"
+  }
+  if (answer.code === "webhook_stopped" && !mayBe(revocations)) return "has stopped for no reason"
+  if (answer.code !== "event_not_found") return null
+  const { eventId } = ask as ChangeEndpoint
+  const event = history.final.events.find((each) => each.eventId === eventId)
+  const isOwn =
+    event !== undefined &&
+    made !== null &&
+    wanted.events.includes(event.type) &&
+    wanted.mode === event.mode &&
+    history.final.messages.some(({ id }) => id === event.messageId) &&
+    event.createdAt > made.answeredAt + skewOf(history)
+  return isOwn ? `does not find ${eventId}` : null
+}
+
+export const delivered: JudgedPromise = {
+  name: "deliveries",
+  check: (history) => {
+    const violations: Array<string> = []
+    const { events, messages } = history.final
+    const own = new Set(messages.map(({ id }) => id))
+    for (const endpoint of endpointsOf(history)) {
+      const { changes, told, url, wanted } = endpoint
+      const since = runsSince(endpoint)
+      const heard = told.filter((call) => call.heard)
+      const heardIds = new Set(heard.map(({ eventId }) => eventId))
+      for (const { createdAt, eventId, messageId, mode, type } of events) {
+        const isDue =
+          own.has(messageId) &&
+          wanted.mode === mode &&
+          wanted.events.includes(type) &&
+          createdAt > since + skewOf(history)
+        if (isDue && !heardIds.has(eventId)) {
+          violations.push(`${type} ${eventId} never arrived at ${url}`)
+        }
+      }
+      const asked = [...(changes.Ping ?? []), ...(changes.Redeliver ?? [])]
+      for (const call of [...asked, ...(changes.RotateSecret ?? [])]) {
+        const wrong = misjudged(history, endpoint, call)
+        if (wrong !== null) violations.push(`${url} ${wrong}`)
+      }
+      for (const { answer, askedAt } of asked) {
+        if (answer?._tag !== "Queued" || askedAt < since) continue
+        const { eventId } = answer
+        if (!heard.some((call) => call.eventId === eventId && call.calledAt >= askedAt)) {
+          violations.push(`${eventId} was queued for ${url} and never arrived`)
+        }
+      }
+    }
+    return violations
+  },
+}

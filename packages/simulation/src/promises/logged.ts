@@ -1,0 +1,40 @@
+/** The log of deliveries is true: each attempt in it was made, and they go on until one is delivered. */
+import { endpointsOf, toldOf } from "./endpoints.ts"
+import type { JudgedPromise } from "./Promise.ts"
+
+const maximumAttempts = { webhook: 9, callback: 4 } as const
+
+export const logged: JudgedPromise = {
+  name: "delivery log",
+  check: (history) => {
+    const violations: Array<string> = []
+    const { attempts } = history.final
+    const made = Map.groupBy(toldOf(history), ({ eventId, url }) => `${url} ${eventId}`)
+    const stopped = new Set(
+      endpointsOf(history).flatMap(({ revocations, url }) => (revocations.length > 0 ? [url] : [])),
+    )
+    for (const [key, log] of Map.groupBy(attempts, ({ eventId, url }) => `${url} ${eventId}`)) {
+      const calls = made.get(key) ?? []
+      const kind = calls[0]?.kind ?? "webhook"
+      const heard = calls.filter((call) => call.heard).length
+      if (log.length > calls.length) {
+        violations.push(`${key} has ${log.length} attempts in the log of ${calls.length} calls`)
+      }
+      if (log.filter(({ delivered }) => delivered).length > heard) {
+        violations.push(`${key} is logged as delivered more often than the ${heard} times it was`)
+      }
+      const most = Math.max(...log.map(({ attempt }) => attempt))
+      if (most > maximumAttempts[kind]) violations.push(`${key} has an attempt ${most}`)
+      for (const { attempt, delivered, isLast } of log) {
+        if (delivered && !isLast) violations.push(`${key} is to be told again after its delivery`)
+        if (!delivered && isLast && attempt < maximumAttempts[kind]) {
+          const isRepeated = log.length > attempt
+          if (!stopped.has(log[0]?.url ?? "") && !isRepeated) {
+            violations.push(`${key} was given up after attempt ${attempt}`)
+          }
+        }
+      }
+    }
+    return violations
+  },
+}
