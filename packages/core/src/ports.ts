@@ -279,6 +279,7 @@ export {
 export type {
   ClaimOutcome,
   IdempotencyClaim,
+  FirstShown,
   IdempotencyRecord,
   KeyStanding,
 } from "./request/Idempotency.ts"

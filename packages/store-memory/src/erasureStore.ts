@@ -2,6 +2,7 @@
 import { isFileEnded } from "@messaging-service/core/ports"
 import type { DeletedWorkspace, EndedBefore, ErasureStore } from "@messaging-service/core/ports"
 import type { Steps } from "./collections.ts"
+import { forgetShown } from "./idempotency.ts"
 import { transportKey } from "./tables.ts"
 import type { EndpointRow, KeyRow, Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
 
@@ -175,15 +176,19 @@ export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service>
   },
 
   eraseRemoved: ({ endpointsBefore, sessionsBefore }) => {
+    const erased = new Set<number>()
     for (const lane of tables.lanes.rows) {
       const { number, removedAt } = lane
       if (removedAt !== null && removedAt < sessionsBefore) tables.sessions.delete(number.id)
-      if (lane.removed && isIdle(lane)) eraseNumber(tables, lane)
+      if (!lane.removed || !isIdle(lane)) continue
+      eraseNumber(tables, lane)
+      erased.add(number.id)
     }
     for (const row of tables.keys.rows) if (row.key.revokedAt !== null) eraseKey(row)
     for (const row of tables.endpoints.rows) {
       if (row.removedAt !== null && row.removedAt < endpointsBefore) eraseEndpoint(row)
     }
+    return erased.size === 0 ? undefined : forgetShown(tables, erased)
   },
 
   eraseDeleted: (workspaces) => {

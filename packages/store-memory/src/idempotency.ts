@@ -2,10 +2,12 @@
 import { claimOutcome, isClaimVoid, isRecordVoid } from "@messaging-service/core/ports"
 import type {
   ClaimOutcome,
+  FirstShown,
   IdempotencyClaim,
   IdempotencyStore,
   KeyStanding,
 } from "@messaging-service/core/ports"
+import type { Effect } from "effect"
 import { visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import type { IdempotencyRow, Tables } from "./tables.ts"
@@ -15,10 +17,10 @@ const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
 /** What the row is, unless there is none: a claim until its request has finished, then its record. */
 const standingOf = (row: IdempotencyRow | undefined): KeyStanding => {
   if (row === undefined) return { claim: null, record: null }
-  const { claimedAt, fingerprint, madeIds } = row
-  return madeIds === null
-    ? { claim: row, record: null }
-    : { claim: null, record: { fingerprint, madeIds, createdAt: claimedAt } }
+  const { claimedAt, fingerprint, madeIds, shown } = row
+  if (madeIds === null) return { claim: row, record: null }
+  const record = { fingerprint, madeIds, createdAt: claimedAt }
+  return { claim: null, record: shown === null ? record : { ...record, shown } }
 }
 
 const isVoid = ({ claimedAt, madeIds }: IdempotencyRow, now: number): boolean =>
@@ -37,6 +39,7 @@ export const claim = (tables: Tables, request: IdempotencyClaim, now: number): C
     token: request.token,
     claimedAt: now,
     madeIds: null,
+    shown: null,
   })
   return outcome
 }
@@ -55,10 +58,17 @@ export const finishClaim = (
   tables: Tables,
   request: IdempotencyClaim | null,
   madeIds: ReadonlyArray<number>,
+  shown: FirstShown | null = null,
 ): void => {
   const row = request === null ? undefined : held(tables, request)
-  if (row !== undefined) row.madeIds = madeIds
+  if (row !== undefined) Object.assign(row, { madeIds, shown })
 }
+
+/** First answers show nothing more of those numbers. */
+export const forgetShown = (tables: Tables, numbers: ReadonlySet<number>): Effect.Effect<void> =>
+  visitInSteps(tables.idempotency.values(), (row) => {
+    if (row.shown !== null && numbers.has(row.madeIds?.[0] ?? 0)) row.shown = null
+  })
 
 export const releaseClaim = (tables: Tables, request: IdempotencyClaim): void => {
   if (!isLost(tables, request)) tables.idempotency.delete(identity(request))

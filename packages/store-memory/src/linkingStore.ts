@@ -15,6 +15,7 @@ import type {
   BrokenLinkingGuard,
   ConnectionReason,
   Crowded,
+  FirstShown,
   IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
@@ -43,6 +44,7 @@ const begin = (
   { callbackUrl, pacing: _pacing, ...attempt }: NewAttempt,
   replaced: LinkingAttempt["replaced"],
   claim: IdempotencyClaim | null,
+  shown: FirstShown | null,
 ): LinkingOutcome => {
   const { number } = lane
   lane.callbackUrl = callbackUrl
@@ -51,7 +53,7 @@ const begin = (
     lease: 0,
     leaseUntil: null,
   })
-  finishClaim(tables, claim, [number.id])
+  finishClaim(tables, claim, [number.id], shown)
   return { _tag: "Begun", number }
 }
 
@@ -129,7 +131,7 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     const connecting = { ...number, status: "connecting" } as const
     const lane = openLane(tables, owner, connecting, attempt.pacing)
     owner.lanes.push(lane)
-    return begin(tables, lane, attempt, null, claim)
+    return begin(tables, lane, attempt, null, claim, null)
   },
 
   reconnect: (workspaceId, numberId, attempt, claim) => {
@@ -142,7 +144,7 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     setStatus(lane, { status: "connecting", phone }, attempt.requestedAt)
     const { control } = lane
     lane.control = { ...control, pacing: control.pacing ?? attempt.pacing }
-    return begin(tables, lane, attempt, replaced, claim)
+    return begin(tables, lane, attempt, replaced, claim, { phone, label: lane.number.label })
   },
 
   get: (numberId) => tables.linkings.get(numberId)?.attempt ?? null,

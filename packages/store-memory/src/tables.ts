@@ -10,6 +10,7 @@ import type {
   DeliveryAttempt,
   EventId,
   FileState,
+  FirstShown,
   KeyId,
   LaneControl,
   LinkingAttempt,
@@ -203,6 +204,7 @@ export interface IdempotencyRow {
   readonly token: string
   readonly claimedAt: number
   madeIds: ReadonlyArray<number> | null
+  shown: FirstShown | null
 }
 
 /** A lane and the moment at which it, or something of it, can next be claimed. */

@@ -87,11 +87,14 @@ export const claimKey = sqlFunction(
       and c.key = p_claim_key;
     return json_build_object(
       '_tag', 'Finished',
-      'record', json_build_object(
+      'record', jsonb_build_object(
         'fingerprint', v_record.fingerprint,
         'madeIds', v_record.made_ids,
         'createdAt', ${epochMillis("v_record.created_at")}
-      )
+      ) || case
+        when v_record.shown is null then '{}'
+        else jsonb_build_object('shown', v_record.shown)
+      end
     );
   end`
 
@@ -119,7 +122,7 @@ export const holdClaim = sqlFunction(
 /** Turns a claim that is held into the record of what was made. Without a key it does nothing. */
 export const finishClaim = sqlFunction(
   "finish_idempotency_claim",
-  "p_key_id bigint, p_key text, p_fingerprint text, p_made_ids bigint[], p_now timestamptz",
+  "p_key_id bigint, p_key text, p_fingerprint text, p_made_ids bigint[], p_now timestamptz, p_shown jsonb",
   "void",
 )`
   begin
@@ -130,21 +133,22 @@ export const finishClaim = sqlFunction(
     where c.key_id = p_key_id
       and c.key = p_key;
     -- A record that is still there is void: else the key could not have been claimed.
-    insert into idempotency_records (key_id, key, fingerprint, made_ids, created_at)
-    values (p_key_id, p_key, p_fingerprint, p_made_ids, p_now)
+    insert into idempotency_records (key_id, key, fingerprint, made_ids, created_at, shown)
+    values (p_key_id, p_key, p_fingerprint, p_made_ids, p_now, p_shown)
     on conflict (key_id, key) do update
     set fingerprint = excluded.fingerprint,
       made_ids = excluded.made_ids,
-      created_at = excluded.created_at;
+      created_at = excluded.created_at,
+      shown = excluded.shown;
   end`
 
 /** Whether the claim of these parameters is held, for a function that takes `claimColumns`. */
 export const isClaimHeld = `${holdClaim.name}(p_claim_key_id, p_claim_key, p_claim_token)`
 
-/** A statement of such a function, that finishes the claim. */
-export const finishesClaim = (madeIds: string, now: string): string =>
+/** A statement of such a function, that finishes the claim; `shown` is a `FirstShown`. */
+export const finishesClaim = (madeIds: string, now: string, shown = "null"): string =>
   `perform ${finishClaim.name}(
-      p_claim_key_id, p_claim_key, p_claim_fingerprint, ${madeIds}, ${now}
+      p_claim_key_id, p_claim_key, p_claim_fingerprint, ${madeIds}, ${now}, ${shown}
     )`
 
 const claimStatement = call("idempotency.claim", claimKey)

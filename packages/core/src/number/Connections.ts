@@ -17,7 +17,12 @@ import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import { described } from "../request/Described.ts"
 import { makeIdempotent } from "../request/Idempotency.ts"
-import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
+import type {
+  FirstShown,
+  IdempotencyClaim,
+  IdempotencyKey,
+  Repeatable,
+} from "../request/Idempotency.ts"
 import { IdInput, inputDecoder } from "../request/Input.ts"
 import {
   LinkingStore,
@@ -272,17 +277,19 @@ export class Connections extends Context.Service<
         }
       })
 
-      /** The first answer: the number as it was then, as far as the request itself tells. */
+      /** The first answer, as it was: a new number begins without a label. */
       const again = Effect.fnUntraced(function* (
         { method, numberId, phone }: ConnectRequest,
         [id = 0]: ReadonlyArray<number>,
+        first: FirstShown | undefined,
       ): Effect.fn.Return<ShownNumber, Failure> {
-        const number = yield* numbers.find(id as NumberId)
+        // Of a number that was erased, or reconnected by a version that kept nothing, what is there now.
+        const now = numberId === null || first !== undefined ? null : yield* numbers.find(numberId)
+        const shown = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
         return {
           id: id as NumberId,
-          phone: phone ?? (numberId === null ? null : (number?.phone ?? null)),
-          // A new number begins without a label.
-          label: numberId === null ? "" : (number?.label ?? ""),
+          phone: shown.phone,
+          label: shown.label,
           platform: "whatsapp",
           status: "connecting",
           loginMethod: method,
@@ -317,7 +324,7 @@ export class Connections extends Context.Service<
           yield* callbackUrls.check(callbackUrl, caller.workspaceId)
           return yield* idempotent.run<ShownNumber, Failure>(caller, requested, {
             work: (claim) => start(caller, request, callbackUrl, claim),
-            again: (made) => again(request, made),
+            again: (made, shown) => again(request, made, shown),
           })
         }),
       })

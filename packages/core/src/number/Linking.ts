@@ -244,7 +244,7 @@ export class LinkingStore
       /**
        * Begins an attempt for a disconnected number of the workspace, which takes over its login
        * method, and its phone unless that is null; the phone that it replaces is kept with the attempt.
-       * Finishes the claim with the number's id.
+       * Finishes the claim with the number's id, and keeps phone and label as the commit leaves them.
        */
       reconnect(
         workspaceId: WorkspaceId,

@@ -34,6 +34,13 @@ export interface IdempotencyClaim extends IdempotencyKey {
   readonly token: string
 }
 
+/** What the first answer showed of a number, and its request did not say: both may change later. */
+export interface FirstShown {
+  /** Digits with country code. */
+  readonly phone: string | null
+  readonly label: string
+}
+
 /** The finished first request. */
 export interface IdempotencyRecord {
   readonly fingerprint: string
@@ -41,6 +48,8 @@ export interface IdempotencyRecord {
   readonly madeIds: ReadonlyArray<number>
   /** When the first request was made; the record is void 24 hours later. */
   readonly createdAt: number
+  /** Of a reconnected number, until the number is erased; left out otherwise. */
+  readonly shown?: FirstShown
 }
 
 /** What a store found when it tried to claim. */
@@ -154,8 +163,8 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
   const ids = yield* Ids
   return {
     /**
-     * Runs `work` with a claim that its commit must finish, or `again` with the ids that the first
-     * request made. A refusal frees the key. Fails with `idempotency_key_reused` and
+     * Runs `work` with a claim that its commit must finish, or `again` with what is kept of the first
+     * request. A refusal frees the key. Fails with `idempotency_key_reused` and
      * `idempotency_in_progress`.
      */
     run: Effect.fnUntraced(function* <A, E>(
@@ -163,7 +172,10 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
       requested: IdempotencyKey | null,
       operation: {
         readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>
-        readonly again: (madeIds: ReadonlyArray<number>) => Effect.Effect<A, E>
+        readonly again: (
+          madeIds: ReadonlyArray<number>,
+          shown: FirstShown | undefined,
+        ) => Effect.Effect<A, E>
       },
     ): Effect.fn.Return<Repeatable<A>, E | Refusal | StoreUnavailable> {
       const { again, work } = operation
@@ -171,7 +183,9 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
       const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
       const outcome = yield* store.claim(claim, yield* Clock.currentTimeMillis)
       const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
-      if (record !== null) return { answer: yield* again(record.madeIds), replayed: true }
+      if (record !== null) {
+        return { answer: yield* again(record.madeIds, record.shown), replayed: true }
+      }
       const answer = yield* Effect.onError(work(claim), () => Effect.ignore(store.release(claim)))
       return { answer, replayed: false }
     }),

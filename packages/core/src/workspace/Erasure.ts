@@ -97,7 +97,7 @@ export class ErasureStore
       /**
        * Erases of removed numbers label, phone, addresses, proxy and recipients, once no message waits
        * in them (a message shows its number's phone until it ends; a session is logged out through its
-       * proxy); of revoked keys name and last address; of removed webhook endpoints all but ids and times.
+       * proxy), and what first answers have shown of them; of revoked keys name and last address; of removed webhook endpoints all but ids and times.
        */
       eraseRemoved(kept: RemovalsKept): Effect.Effect<void, StoreUnavailable>
       /**

@@ -2,8 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { Numbers, QrLinks } from "../../src/index.ts"
-import type { LinkingEvent } from "../../src/ports.ts"
+import { Connections, Numbers, QrLinks } from "../../src/index.ts"
+import type { ConnectNumber, ShownNumber } from "../../src/index.ts"
+import type { LinkingEvent, NumberId } from "../../src/ports.ts"
 import { allEvents, answer, arrived, code, get, logOut, refusal, send, the } from "./Operations.ts"
 import {
   aKey,
@@ -42,6 +43,50 @@ describe("a message from a number that is not linked yet", () => {
         // The first answer, whatever became of the number since.
         const again = yield* answer(key, { from: number.id }, "key")
         assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
+      }),
+    ),
+  )
+})
+
+/** All that an answer shows of a number. */
+const shownOf = ({ id, label, loginMethod, phone, platform, status }: ShownNumber) => ({
+  id,
+  label,
+  loginMethod,
+  phone,
+  platform,
+  status,
+})
+
+describe("a repeat of a request to connect", () => {
+  it.effect("is answered as the first one was, whatever became of the number since", () =>
+    inAService(
+      Effect.gen(function* () {
+        const key = yield* aKeyToConnect
+        const ask = (body: ConnectNumber, name: string) =>
+          Connections.use((all) =>
+            all.connect(key, body, { key: name, fingerprint: JSON.stringify(body) }),
+          )
+        const added = yield* ask({}, "add")
+        yield* scan(added.answer, { phone: "+15550001111" })
+        const numberId = added.answer.id as NumberId
+        const change = (label: string) =>
+          Numbers.use((all) => all.update("owner", key.workspaceId, numberId, { label }))
+        yield* change("Shop")
+        yield* logOut(numberId)
+        const body = { number_id: numberId }
+        const reconnected = yield* ask(body, "again")
+        assert.deepInclude(reconnected.answer, { label: "Shop", phone: "15550001111" })
+
+        yield* change("Moved")
+        yield* scan(added.answer, { phone: "+15550002222" })
+        for (const [first, repeat] of [
+          [added, yield* ask({}, "add")],
+          [reconnected, yield* ask(body, "again")],
+        ] as const) {
+          assert.isTrue(repeat.replayed)
+          assert.deepStrictEqual(shownOf(repeat.answer), shownOf(first.answer))
+        }
       }),
     ),
   )

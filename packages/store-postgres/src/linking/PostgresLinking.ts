@@ -2,6 +2,7 @@
 import type {
   BrokenLinkingGuard,
   Callback,
+  FirstShown,
   LinkingId,
   LinkingOutcome,
   LinkingStore,
@@ -168,6 +169,10 @@ limit $limit`
 
 const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
 
+type ReconnectedRow =
+  | { readonly guard: BrokenLinkingGuard }
+  | ({ readonly guard: null } & FirstShown)
+
 type ClaimedRow = AttemptRow & { readonly lease: bigint; readonly workspace_id: bigint }
 
 export const linkingStore = (
@@ -199,13 +204,14 @@ export const linkingStore = (
     reconnect: (workspaceId, numberId, attempt, claim) =>
       Effect.gen(function* () {
         const asked = { workspaceId, numberId, attempt, claim }
-        const guard = yield* reconnect.value<BrokenLinkingGuard>(database, asked)
-        if (guard !== null) return broken(guard)
+        const [begun] = yield* reconnect.rows<ReconnectedRow>(database, asked)
+        if (begun === undefined || begun.guard !== null) return broken(begun?.guard ?? "number")
+        const { label, phone } = begun
         const number = yield* numberOf(numberId)
         return number === null
           ? broken("number")
           : // As this commit left it, whatever has become of it since.
-            { _tag: "Begun", number: { ...number, status: "connecting" } }
+            { _tag: "Begun", number: { ...number, label, phone, status: "connecting" } }
       }),
     get: (numberId) => getAttempt.first(database, { numberId }, toAttempt),
     claim: (query) =>

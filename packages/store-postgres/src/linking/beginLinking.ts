@@ -100,11 +100,15 @@ const parameters = joined(
 )
 
 /** The attempt's row, and the end of the claim. A number that is not connecting has no other row. */
-const insertAttempt = (number: string, phoneBefore: string) => `insert into linking_attempts (
+const insertAttempt = (
+  number: string,
+  phoneBefore: string,
+  shown?: string,
+) => `insert into linking_attempts (
       number_id, phone_before, ${listed(newColumns)}
     )
     values (${number}, ${phoneBefore}, ${listed(newColumns, (name) => `a_${name}`)});
-    ${finishesClaim(`array[${number}]`, "a_requested_at")};`
+    ${finishesClaim(`array[${number}]`, "a_requested_at", shown)};`
 
 /** The core's `holdsAllNumbers`; null without a limit. Index numbers_by_workspace. */
 export const holdsAllNumbers = (workspace: string, limit: string): string => `${limit} <= (
@@ -159,18 +163,21 @@ export const addLinking = sqlFunction(
 
 export const add = call("linking.add", addLinking)
 
-/** The guard that did not hold; null when the attempt has begun. */
+/** The guard that did not hold; null, with what the number shows, when the attempt has begun. */
 export const reconnectLinking = sqlFunction(
   "reconnect_linking",
   joined(taking({ workspaceId: bigint, numberId: bigint }), parameters),
-  "text",
+  "table (guard text, phone text, label text)",
 )`
   declare
     -- As the attempt keeps it.
     v_before text;
+    v_phone text;
+    v_label text;
   begin
     if not ${isClaimHeld} then
-      return 'idempotency';
+      return query select 'idempotency', null::text, null::text;
+      return;
     end if;
 
     perform
@@ -196,9 +203,12 @@ export const reconnectLinking = sqlFunction(
     where n.id = p_number_id
       and n.workspace_id = p_workspace_id
       and n.removed_at is null
-      and n.status = 'disconnected';
+      and n.status = 'disconnected'
+    returning n.phone, n.label
+    into v_phone, v_label;
     if not found then
-      return 'number';
+      return query select 'number', null::text, null::text;
+      return;
     end if;
 
     update lanes l
@@ -206,8 +216,12 @@ export const reconnectLinking = sqlFunction(
     where l.number_id = p_number_id
       and l.pacing is null
       and a_pacing is not null;
-    ${insertAttempt("p_number_id", "v_before")}
-    return null;
+    ${insertAttempt(
+      "p_number_id",
+      "v_before",
+      "jsonb_build_object('phone', v_phone, 'label', v_label)",
+    )}
+    return query select null::text, v_phone, v_label;
   end`
 
 export const reconnect = call("linking.reconnect", reconnectLinking)

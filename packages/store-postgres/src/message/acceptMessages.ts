@@ -307,7 +307,8 @@ export const acceptMessages = sqlFunction(
         on conflict (key_id, key) do update
         set fingerprint = excluded.fingerprint,
           made_ids = excluded.made_ids,
-          created_at = excluded.created_at;
+          created_at = excluded.created_at,
+          shown = null;
       end if;
       v_first := v_first + p_count[i];
       return next;

@@ -60,6 +60,7 @@ import { testMessagesOfWorkspace } from "./0032_test_messages_of_workspace.ts"
 import { epochs } from "./0033_epochs.ts"
 import { retention } from "./0035_retention.ts"
 import { erasure } from "./0036_erasure.ts"
+import { firstAnswers } from "./0037_first_answers.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -96,6 +97,7 @@ export const migrations: ReadonlyArray<Migration> = [
   epochs,
   retention,
   erasure,
+  firstAnswers,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

@@ -326,7 +326,10 @@ const removedReports = ofRemoved("connection_reports", ["number_id"])
 const removedBehaviours = ofRemoved("simulated_behaviours", ["number_id"])
 const removedRecipients = ofRemoved("lane_recipients", ["number_id", "recipient"])
 
-/** A session that is still to be logged out is logged out through the number's proxy. */
+/**
+ * A session that is still to be logged out is logged out through the number's proxy. Index
+ * idempotency_records_of_numbers.
+ */
 const eraseNumbers = statement("erasure.numbers", given({ now: instant, limit: integer }))`
 with gone as materialized (
   select n.id, exists (select from sessions s where s.number_id = n.id) as leaving
@@ -341,6 +344,13 @@ with gone as materialized (
     )
   order by n.id
   limit $limit
+),
+unshown as (
+  update idempotency_records r
+  set shown = null
+  from gone
+  where r.made_ids[1] = gone.id
+    and r.shown is not null
 )
 update numbers n
 set label = '',

@@ -163,11 +163,15 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
         const held = yield* draw.maybe(draw.from(["this", "that"]))
         const claimedAt = (yield* draw.time) - (yield* draw.from([0, claimKeptMillis]))
         const made = yield* draw.maybe(
-          Effect.map(draw.time, (time): IdempotencyRecord => ({
-            fingerprint: "first",
-            madeIds: [keyId],
-            createdAt: time - answerKeptMillis,
-          })),
+          Effect.map(
+            Effect.all([draw.time, draw.from(["15550001111", null])]),
+            ([time, phone]): IdempotencyRecord => ({
+              fingerprint: "first",
+              madeIds: [keyId],
+              createdAt: time - answerKeptMillis,
+              ...(phone === null ? {} : { shown: { phone, label: "Shop" } }),
+            }),
+          ),
         )
         const outcome = claimOutcome(
           { claim: held === null ? null : { token: held, claimedAt }, record: made },
@@ -181,6 +185,7 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
           fingerprint: "first",
           made_ids: made?.madeIds,
           created_at: iso(made?.createdAt ?? null),
+          shown: made?.shown,
         }
         return {
           facts: {

@@ -5,6 +5,7 @@ import {
   ErasureStore,
   IdempotencyStore,
   KeyStore,
+  LinkingStore,
   MessageStore,
   NumberCheckStore,
   NumberStore,
@@ -38,6 +39,7 @@ import {
 import { ids } from "../Expect.ts"
 import { aReminder } from "../Reminding.ts"
 import { followOutbox } from "../follow.ts"
+import { anAttempt, begun } from "../Linking.ts"
 import { atOnce, range } from "../Races.ts"
 import { lookUp, messagesOf, scopeOf } from "../Reading.ts"
 import { cancelled, change, end, sendNext } from "../Sending.ts"
@@ -371,6 +373,38 @@ export const erasure: Topic = (it) => {
       yield* end(cancelled(waiting))
       assert.isTrue(yield* eraseDeleted(workspace.id))
       assert.isFalse(yield* isThere(waiting))
+    }),
+  )
+
+  it.effect("of a removed number, first answers show nothing more; of others they do", () =>
+    Effect.gen(function* () {
+      const claims = yield* IdempotencyStore
+      const { number, workspace } = yield* aStage()
+      const { key } = yield* aKey(workspace.id)
+      const other = yield* aNumber(workspace.id, { label: "Other" })
+      const first = yield* Effect.forEach([number, other], ({ id }) =>
+        Effect.gen(function* () {
+          const claim = aClaim(key.id)
+          yield* claims.claim(claim, noon)
+          yield* NumberStore.use((store) => store.setStatus(id, "disconnected", undefined, noon))
+          begun(
+            yield* LinkingStore.use((store) =>
+              store.reconnect(workspace.id, id, anAttempt(noon), claim),
+            ),
+          )
+          return claim
+        }),
+      )
+      const shown = Effect.forEach(first, (claim) =>
+        Effect.map(claims.claim({ ...claim, token: "repeat" }, noon), (found) =>
+          found._tag === "Finished" ? found.record.shown : assert.fail(found._tag),
+        ),
+      )
+      const asItWas = { phone: other.phone, label: "Other" }
+      assert.deepStrictEqual(yield* shown, [{ phone: number.phone, label: number.label }, asItWas])
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* eraseRemoved()
+      assert.deepStrictEqual(yield* shown, [undefined, asItWas])
     }),
   )
 

@@ -11,6 +11,7 @@ import {
 import type {
   LinkingAttempt,
   LinkingId,
+  NewAttempt,
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core/ports"
@@ -181,16 +182,52 @@ export const linking: Topic = (it) => {
       const { attempt, number } = yield* aLinking(workspaceId, era, { claim: adding })
       const second = anAttempt(era)
       begun(yield* store.reconnect(workspaceId, idle.id, second, again))
-      for (const [claim, id] of [
-        [adding, number.id],
-        [again, idle.id],
+      for (const [claim, id, shown] of [
+        [adding, number.id, {}],
+        [again, idle.id, { shown: { phone: idle.phone, label: idle.label } }],
       ] as const) {
         assert.deepStrictEqual(yield* claims.claim({ ...claim, token: "repeat" }, era), {
           _tag: "Finished",
-          record: { fingerprint: claim.fingerprint, madeIds: [id], createdAt: era },
+          record: { fingerprint: claim.fingerprint, madeIds: [id], createdAt: era, ...shown },
         })
       }
       yield* Effect.forEach([attempt.id, second.id], giveUp)
+    }),
+  )
+
+  it.effect("a reconnect keeps what it showed of its number, however that changes", () =>
+    Effect.gen(function* () {
+      const store = yield* LinkingStore
+      const numbers = yield* NumberStore
+      const claims = yield* IdempotencyStore
+      const era = anEra()
+      const { id: workspaceId } = yield* aWorkspace()
+      const { key } = yield* aKey(workspaceId)
+      const reconnected = (label: string, phone: string | null, attempt: Partial<NewAttempt>) =>
+        Effect.gen(function* () {
+          const claim = aClaim(key.id)
+          yield* claims.claim(claim, era)
+          const idle = yield* aNumber(workspaceId, { status: "disconnected", label, phone })
+          const begin = anAttempt(era, attempt)
+          const number = begun(yield* store.reconnect(workspaceId, idle.id, begin, claim))
+          yield* numbers.change(workspaceId, idle.id, { label: "Later" }, era)
+          yield* store.linked(begin.id, digits(), era)
+          const repeat = yield* claims.claim({ ...claim, token: "repeat" }, era)
+          const { shown } = repeat._tag === "Finished" ? repeat.record : assert.fail(repeat._tag)
+          assert.deepStrictEqual(shown, { phone: number.phone, label: number.label })
+          return shown
+        })
+      const phone = digits()
+      assert.deepStrictEqual(yield* reconnected("Müller ☎", phone, {}), {
+        phone,
+        label: "Müller ☎",
+      })
+      assert.deepStrictEqual(yield* reconnected("", null, {}), { phone: null, label: "" })
+      const asked = { method: "phone_code", phone: digits() } as const
+      assert.deepStrictEqual(yield* reconnected("Shop", digits(), asked), {
+        phone: asked.phone,
+        label: "Shop",
+      })
     }),
   )
 
