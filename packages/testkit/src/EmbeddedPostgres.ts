@@ -9,6 +9,7 @@
  */
 import { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Layer, Redacted, Ref } from "effect"
+import type { Scope } from "effect"
 import { execFile, spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -56,28 +57,40 @@ const fastSettings: Readonly<Record<string, string>> = {
   shared_buffers: "64MB",
 }
 
-export class EmbeddedPostgres extends Context.Service<
-  EmbeddedPostgres,
-  {
-    /**
-     * Makes a database: a copy of `template`, to which there must be no connection, or an empty
-     * one. By `searchPath` a test's own statements find the service's tables; the service needs none.
-     */
-    createDatabase(
-      template?: string,
-      searchPath?: ReadonlyArray<string>,
-    ): Effect.Effect<TestDatabase, EmbeddedPostgresError>
-    /** Ends all connections and stops the server in good order; data stays. */
-    readonly stop: Effect.Effect<void>
-    /** Stops the server as a power cut would; the next start recovers from the log. */
-    readonly crash: Effect.Effect<void>
-    /** Freezes the server's process: it keeps its connections and answers nothing. */
-    readonly freeze: Effect.Effect<void>
-    readonly thaw: Effect.Effect<void>
-    /** Starts the stopped server again, on the same socket. */
-    readonly start: Effect.Effect<void, EmbeddedPostgresError>
-  }
->()("testkit/EmbeddedPostgres") {
+/** A server with its data, which tests stop, crash and follow. */
+export interface PostgresCluster {
+  /** Its Unix socket. */
+  readonly path: string
+  /**
+   * Makes a database: a copy of `template`, to which there must be no connection, or an empty
+   * one. By `searchPath` a test's own statements find the service's tables; the service needs none.
+   */
+  createDatabase(
+    template?: string,
+    searchPath?: ReadonlyArray<string>,
+  ): Effect.Effect<TestDatabase, EmbeddedPostgresError>
+  /** Ends all connections and stops the server in good order; data stays. */
+  readonly stop: Effect.Effect<void>
+  /** Stops the server as a power cut would; the next start recovers from the log. */
+  readonly crash: Effect.Effect<void>
+  /** Freezes the server's process: it keeps its connections and answers nothing. */
+  readonly freeze: Effect.Effect<void>
+  readonly thaw: Effect.Effect<void>
+  /** Starts the stopped server again, on the same socket. */
+  readonly start: Effect.Effect<void, EmbeddedPostgresError>
+  /** Runs statements one after the other, as the superuser; the first column of the last row. */
+  administer(...texts: ReadonlyArray<string>): Effect.Effect<unknown, EmbeddedPostgresError>
+  /** A base backup of the running server, file by file; the directory that holds it. */
+  readonly backup: Effect.Effect<string, EmbeddedPostgresError>
+  /** Puts a backup in the place of the data of the stopped server. */
+  restore(backup: string): Effect.Effect<void, EmbeddedPostgresError>
+  /** A second server that follows this one until it is promoted by `pg_promote`. */
+  readonly standby: Effect.Effect<PostgresCluster, EmbeddedPostgresError, Scope.Scope>
+}
+
+export class EmbeddedPostgres extends Context.Service<EmbeddedPostgres, PostgresCluster>()(
+  "testkit/EmbeddedPostgres",
+) {
   /** A cluster of its own, removed with the layer. */
   static readonly layer = (options: EmbeddedPostgresOptions = {}) =>
     Layer.effect(EmbeddedPostgres, make(options))
@@ -92,73 +105,161 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
   const native = yield* readableBinaries(packaged, version)
   const settings = { ...fastSettings, ...options.settings }
   const root = yield* rootOf(settings)
-  const data = join(root, "data")
-  yield* initialise(native, version, data)
+  yield* initialise(native, version, join(root, "data"))
+  return yield* runCluster(native, root, settings)
+})
 
-  const arguments_ = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
-  const server = yield* Ref.make<Server | undefined>(undefined)
-  const start = Effect.flatMap(
-    launch(join(native, "bin", "postgres"), data, root, arguments_),
-    (s) => Ref.set(server, s),
-  )
-  const end = (how: (running: Server) => void) =>
-    Effect.flatMap(Ref.getAndSet(server, undefined), (running) =>
-      running === undefined
-        ? Effect.void
-        : Effect.promise(() => {
-            how(running)
-            return running.exited
+const runCluster: (
+  native: string,
+  root: string,
+  settings: Readonly<Record<string, string>>,
+) => Effect.Effect<PostgresCluster, EmbeddedPostgresError, Scope.Scope> = Effect.fnUntraced(
+  function* (native, root, settings) {
+    const data = join(root, "data")
+    const arguments_ = Object.entries(settings).flatMap(([name, value]) => [
+      "-c",
+      `${name}=${value}`,
+    ])
+    const server = yield* Ref.make<Server | undefined>(undefined)
+    const start = Effect.flatMap(
+      launch(join(native, "bin", "postgres"), data, root, arguments_),
+      (s) => Ref.set(server, s),
+    )
+    const end = (how: (running: Server) => void) =>
+      Effect.flatMap(Ref.getAndSet(server, undefined), (running) =>
+        running === undefined
+          ? Effect.void
+          : Effect.promise(() => {
+              how(running)
+              return running.exited
+            }),
+      )
+    const stop = end((running) => running.process.stdin?.end())
+    const signal = (name: NodeJS.Signals) =>
+      Effect.flatMap(
+        Effect.promise(() => serverProcesses(data)),
+        (pids) =>
+          Effect.forEach(
+            pids,
+            // Backends come and go meanwhile.
+            (pid) => Effect.ignore(Effect.try(() => process.kill(pid, name))),
+            { discard: true },
+          ),
+      )
+    yield* Effect.acquireRelease(start, () => Effect.andThen(signal("SIGCONT"), stop))
+
+    const path = join(root, ".s.PGSQL.5432")
+    const databases = yield* Ref.make(0)
+
+    /** One session as the superuser. */
+    const session = <A>(
+      use: (
+        run: (text: string) => Effect.Effect<ReadonlyArray<object>, EmbeddedPostgresError>,
+      ) => Effect.Effect<A, EmbeddedPostgresError>,
+    ) =>
+      Effect.gen(function* () {
+        const connection = yield* PgConnection.make({
+          path,
+          username: "postgres",
+          database: "postgres",
+        })
+        return yield* use((text) =>
+          Effect.mapBoth(connection.query(text, [], false), {
+            onSuccess: ({ rows }) => rows as ReadonlyArray<object>,
+            onFailure: inDatabase,
           }),
-    )
-  const stop = end((running) => running.process.stdin?.end())
-  const signal = (name: NodeJS.Signals) =>
-    Effect.flatMap(
-      Effect.promise(() => serverProcesses(data)),
-      (pids) =>
-        Effect.forEach(
-          pids,
-          // Backends come and go meanwhile.
-          (pid) => Effect.ignore(Effect.try(() => process.kill(pid, name))),
-          { discard: true },
-        ),
-    )
-  yield* Effect.acquireRelease(start, () => Effect.andThen(signal("SIGCONT"), stop))
-
-  const path = join(root, ".s.PGSQL.5432")
-  const databases = yield* Ref.make(0)
-  return EmbeddedPostgres.of({
-    createDatabase: Effect.fnUntraced(function* (
-      template = "template0",
-      searchPath = ["messaging", "public"],
-    ) {
-      const database = `test_${yield* Ref.updateAndGet(databases, (n) => n + 1)}`
-      const connection = { path, username: "postgres", database }
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          const maintenance = yield* PgConnection.make({ ...connection, database: "postgres" })
-          const run = (text: string) => maintenance.query(text, [], false)
-          yield* run(`create database ${database} template ${template} strategy file_copy`)
-          yield* run(`alter database ${database} set search_path = ${searchPath.join(", ")}`)
-        }),
-      ).pipe(
+        )
+      }).pipe(
+        Effect.scoped,
+        Effect.catchTag("SqlError", (error) => Effect.fail(inDatabase(error))),
         // A test's clock must not govern how long the server takes.
         Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
-        Effect.mapError(
-          (error) => new EmbeddedPostgresError({ step: "database", output: String(error) }),
-        ),
       )
-      return {
-        ...connection,
-        url: Redacted.make(`postgres://postgres@localhost/${database}?host=${root}`),
-      }
-    }),
-    stop,
-    crash: end((running) => running.process.kill("SIGQUIT")),
-    freeze: signal("SIGSTOP"),
-    thaw: signal("SIGCONT"),
-    start,
-  })
-})
+
+    const shell = (text: string, ...args: ReadonlyArray<string>) =>
+      run("/bin/sh", ["-ec", text, "sh", ...args])
+
+    const backup = session((sql) =>
+      Effect.gen(function* () {
+        const copies = yield* Ref.getAndUpdate(databases, (n) => n + 1)
+        const to = join(root, `backup_${copies}`)
+        yield* sql("select pg_backup_start('test', true)")
+        // What vanishes under the copy is no part of the backup.
+        yield* shell(
+          'mkdir -m 700 "$2"; cp -R "$1/." "$2" || true; rm -f "$2/postmaster.pid"',
+          data,
+          to,
+        )
+        const [row] = yield* sql("select labelfile from pg_backup_stop(false)")
+        const { labelfile = "" } = (row ?? {}) as { readonly labelfile?: string }
+        yield* shell(
+          'printf %s "$3" > "$2/backup_label"; rm -rf "$2/pg_wal"; cp -R "$1/pg_wal" "$2/pg_wal"',
+          data,
+          to,
+          labelfile,
+        )
+        return to
+      }),
+    )
+    return EmbeddedPostgres.of({
+      path,
+      createDatabase: Effect.fnUntraced(function* (
+        template = "template0",
+        searchPath = ["messaging", "public"],
+      ) {
+        const database = `test_${yield* Ref.updateAndGet(databases, (n) => n + 1)}`
+        const connection = { path, username: "postgres", database }
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const maintenance = yield* PgConnection.make({ ...connection, database: "postgres" })
+            const run = (text: string) => maintenance.query(text, [], false)
+            yield* run(`create database ${database} template ${template} strategy file_copy`)
+            yield* run(`alter database ${database} set search_path = ${searchPath.join(", ")}`)
+          }),
+        ).pipe(
+          // A test's clock must not govern how long the server takes.
+          Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
+          Effect.mapError(
+            (error) => new EmbeddedPostgresError({ step: "database", output: String(error) }),
+          ),
+        )
+        return {
+          ...connection,
+          url: Redacted.make(`postgres://postgres@localhost/${database}?host=${root}`),
+        }
+      }),
+      stop,
+      crash: end((running) => running.process.kill("SIGQUIT")),
+      freeze: signal("SIGSTOP"),
+      thaw: signal("SIGCONT"),
+      start,
+      administer: (...texts) =>
+        session((sql) =>
+          Effect.map(Effect.forEach(texts, sql), (answers) =>
+            Object.values(answers.at(-1)?.at(-1) ?? {}).at(0),
+          ),
+        ),
+      backup,
+      restore: (from) =>
+        Effect.asVoid(shell('rm -rf "$1"; cp -R "$2" "$1"; chmod 700 "$1"', data, from)),
+      standby: Effect.gen(function* () {
+        const from = yield* backup
+        const own = yield* rootOf(settings)
+        const followed = `primary_conninfo = 'host=${root} user=postgres application_name=standby'`
+        yield* shell(
+          'cp -R "$2" "$1/data"; chmod 700 "$1/data"; : > "$1/data/standby.signal"; printf "%s\\n" "$3" >> "$1/data/postgresql.auto.conf"',
+          own,
+          from,
+          followed,
+        )
+        return yield* runCluster(native, own, settings)
+      }),
+    })
+  },
+)
+
+const inDatabase = (error: unknown) =>
+  new EmbeddedPostgresError({ step: "database", output: String(error) })
 
 /** Root must give up its rights; every other user runs the server under its own. */
 const unprivileged = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
@@ -285,7 +386,7 @@ const launch = (
     child.stdin.on("error", () => undefined)
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       output = (output + chunk).slice(-4000)
-      if (chunk.includes("ready to accept connections")) {
+      if (/ready to accept (read-only )?connections/.test(chunk)) {
         resume(Effect.succeed({ process: child, exited }))
       }
     })

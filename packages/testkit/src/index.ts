@@ -1,6 +1,6 @@
 export type { AllStores } from "./AllStores.ts"
 export { EmbeddedPostgres, EmbeddedPostgresError, hasBinaries } from "./EmbeddedPostgres.ts"
-export type { EmbeddedPostgresOptions, TestDatabase } from "./EmbeddedPostgres.ts"
+export type { EmbeddedPostgresOptions, PostgresCluster, TestDatabase } from "./EmbeddedPostgres.ts"
 export { ownershipContract } from "./ownership/ownershipContract.ts"
 export type { OwnershipContractOptions } from "./ownership/ownershipContract.ts"
 export { dumpDatabase, sizesOfDataDirectory, sizesOfDatabase, tablesWith } from "./logicalDump.ts"

@@ -43,6 +43,8 @@ export interface FarSideShape {
   connections(phone: string): Connections
   /** What the recipient's phone shows, in the order of arrival. */
   shown(): ReadonlyArray<string>
+  /** How often messages came there, those that are shown once although they came again included. */
+  arrivals(): number
   complaints(): ReadonlyArray<string>
 }
 
@@ -79,6 +81,7 @@ export const layerWhatsApp = Layer.effect(
         return { open, logins, most, mixed: 0 }
       },
       shown: () => far.decrypted(recipient).map(({ text }) => text ?? ""),
+      arrivals: () => far.decrypted(recipient).reduce((sum, { arrivals }) => sum + arrivals, 0),
       complaints: far.complaints,
     })
   }),
@@ -121,6 +124,7 @@ export const layerTelegram = Layer.effect(
         return { open, logins: begun, most, mixed }
       },
       shown: () => far.shown(recipient).map(({ text }) => text),
+      arrivals: () => far.shown(recipient).length,
       complaints: far.complaints,
     })
   }),

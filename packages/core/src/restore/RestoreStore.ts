@@ -32,12 +32,12 @@ export interface HeldFilter {
   readonly until: number | null
 }
 
-/** The latest messages of which a process knows what the store must know of them; null for none. */
+/** Messages of which a process knows what the store must know of them: those since it last looked. */
 export interface SeenMessages {
   /** Accepted, and committed. */
-  readonly accepted: MessageId | null
+  readonly accepted: ReadonlyArray<MessageId>
   /** Ended, and committed. */
-  readonly ended: MessageId | null
+  readonly ended: ReadonlyArray<MessageId>
 }
 
 /** How far ids of a kind have come. */
@@ -61,9 +61,10 @@ export interface StorePosition {
   /** Tells one start of a server from others. */
   readonly server: string
   readonly risks: ReadonlyArray<StoreRisk>
-  /** Of the messages that were asked for. */
-  readonly acceptedIsMissing: boolean
-  readonly endedWaits: boolean
+  /** The first of the accepted messages that is not there; null when all are. */
+  readonly missing: MessageId | null
+  /** The first of the ended messages that waits; null when none does. */
+  readonly waitsAgain: MessageId | null
 }
 
 /** Which of what a workspace holds. Ids name messages; reminders are found by filters alone. */

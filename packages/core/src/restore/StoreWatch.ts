@@ -3,7 +3,7 @@
  * standby that lagged took over. Such a store gives ids out again and has forgotten what left, so the process
  * claims and accepts nothing more until `restored` begins another epoch, or it is started again.
  *
- * The store is looked at every few seconds. After a failure of it nothing is claimed or accepted before
+ * The store is looked at every two seconds. After a failure of it nothing is claimed or accepted before
  * another look: a store that went back in time was away first.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
@@ -39,42 +39,41 @@ export const seenOf = (
     server,
     highestMessage: Math.max(messages.highest, same?.highestMessage ?? 0),
     highestEvent: Math.max(events.highest, same?.highestEvent ?? 0),
-    accepted: same?.accepted ?? null,
-    ended: same?.ended ?? null,
+    accepted: same?.accepted.slice(-1) ?? [],
+    ended: same?.ended.slice(-1) ?? [],
   }
 }
 
 /**
- * What is still to be found there: the latest accepted message is not, once retention has erased it, as
- * the same server tells. Another server without it is then not behind.
+ * What is still to be found there: an accepted message is not, once retention has erased it, as the same
+ * server tells. Another server without it is then not behind.
  */
 export const withoutErased = (
   seen: SeenStore,
-  asked: Pick<SeenStore, "accepted" | "server">,
-  { acceptedIsMissing, server }: StorePosition,
-): SeenStore =>
-  acceptedIsMissing && server === asked.server && seen.accepted === asked.accepted
-    ? { ...seen, accepted: null }
-    : seen
+  { missing, server }: Pick<StorePosition, "missing" | "server">,
+): SeenStore => (missing !== null && server === seen.server ? { ...seen, accepted: [] } : seen)
 
 /**
  * Why the store is behind what was seen of it; null when it is not. What was given out covers the highest
- * id of a commit in any store that has that commit, also where the latest records are erased. That the
- * latest accepted message is missing says so only once another server answers: on the same one it
- * was erased.
+ * id of a commit in any store that has that commit, also where the latest records are erased. That an
+ * accepted message is missing says so only once another server answers: on the same one it was erased.
  */
 export const behindBecause = (seen: SeenStore, now: StorePosition): string | null => {
   if (now.epoch > seen.epoch) return null
   if (now.epoch < seen.epoch) return `its epoch is ${now.epoch} and was ${seen.epoch}`
-  if (now.messages.given < Math.max(seen.highestMessage, seen.accepted ?? 0)) {
-    return `it has given out message ids up to ${now.messages.given} alone, and had message ${Math.max(seen.highestMessage, seen.accepted ?? 0)}`
+  const highest = seen.accepted.reduce<number>(
+    (high, id) => Math.max(high, id),
+    seen.highestMessage,
+  )
+  if (now.messages.given < highest) {
+    return `it has given out message ids up to ${now.messages.given} alone, and had message ${highest}`
   }
   if (now.events.given < seen.highestEvent) {
     return `it has written ${now.events.given} events, and had written ${seen.highestEvent}`
   }
-  if (now.endedWaits) return `message ${seen.ended} had ended, and waits again`
-  if (now.acceptedIsMissing && now.server !== seen.server) {
-    return `message ${seen.accepted} was accepted, and is not there`
+  if (now.waitsAgain !== null) return `message ${now.waitsAgain} had ended, and waits again`
+  if (now.missing !== null && now.server !== seen.server) {
+    return `message ${now.missing} was accepted, and is not there`
   }
   return null
 }
@@ -87,7 +86,18 @@ const riskWords: Readonly<Record<StoreRisk, string>> = {
 }
 
 /** Real milliseconds between two looks. */
-const lookMillis = 5000
+const lookMillis = 2000
+
+/** As many messages as are remembered between two looks; of more every second one goes. */
+const mostRemembered = 1000
+
+const remembered = (
+  before: ReadonlyArray<MessageId>,
+  more: Iterable<MessageId>,
+): ReadonlyArray<MessageId> => {
+  const all = [...before, ...more]
+  return all.length <= mostRemembered ? all : all.filter((_, place) => place % 2 === 1)
+}
 
 /**
  * Whether what is done is part of a caller's transaction, which may be rolled back, fails for reasons of
@@ -112,18 +122,24 @@ const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
 
   const look = Effect.gen(function* () {
     isSuspect = false
-    const asked = seen
-    const position = yield* store.position(asked)
+    const before = seen
+    const position = yield* store.position(before)
     if (position === null) return
     yield* showStoreRisks(position.risks)
-    const because = behindBecause(seen, position)
+    const because = behindBecause(before, position)
     if (because !== null) {
       return yield* gate.close(
         "store_behind",
         `the store went back in time: ${because}; until \`restored\` or a restart this process claims and accepts nothing`,
       )
     }
-    seen = seenOf(position, withoutErased(seen, asked, position))
+    const found = seenOf(position, withoutErased(before, position))
+    // What came meanwhile is looked for the next time.
+    seen = {
+      ...found,
+      accepted: [...found.accepted, ...seen.accepted.slice(before.accepted.length)],
+      ended: [...found.ended, ...seen.ended.slice(before.ended.length)],
+    }
     yield* gate.open("store_behind")
   }).pipe(
     Effect.tapError(() =>
@@ -132,12 +148,6 @@ const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
       }),
     ),
   )
-
-  const highest = (ids: Iterable<MessageId>, before: MessageId | null): MessageId | null => {
-    let found = before
-    for (const id of ids) if (found === null || id > found) found = id
-    return found
-  }
 
   return {
     look: one.withPermits(1)(look),
@@ -157,13 +167,13 @@ const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
       ),
     accepted: (ids: ReadonlyArray<MessageId>) =>
       unlessJoined(() => {
-        seen = { ...seen, accepted: highest(ids, seen.accepted) }
+        seen = { ...seen, accepted: remembered(seen.accepted, ids) }
       }),
     ended: (ids: ReadonlySet<MessageId>) =>
       ids.size === 0
         ? Effect.void
         : unlessJoined(() => {
-            seen = { ...seen, ended: highest(ids, null) }
+            seen = { ...seen, ended: remembered(seen.ended, ids) }
           }),
   }
 })
@@ -232,7 +242,7 @@ const watchedStores = Effect.fnUntraced(function* (watch: Watch) {
 export const layerWatchedStores = Layer.effectContext(
   Effect.gen(function* () {
     const store = yield* RestoreStore
-    const first = yield* store.position({ accepted: null, ended: null })
+    const first = yield* store.position({ accepted: [], ended: [] })
     if (first === null) {
       yield* showStoreRisks([])
       return Context.empty()

@@ -24,34 +24,31 @@ const position = (given: Partial<StorePosition> = {}): StorePosition => ({
   events: { given: 200, highest: 190 },
   server: "first",
   risks: [],
-  acceptedIsMissing: false,
-  endedWaits: false,
+  missing: null,
+  waitsAgain: null,
   ...given,
 })
 
 describe("a store", () => {
-  const seen = { ...seenOf(position(), null), accepted: 95 as MessageId, ended: 80 as MessageId }
+  const id = (of: number) => of as MessageId
+  const seen = { ...seenOf(position(), null), accepted: [id(92), id(95)], ended: [id(80)] }
 
   it.effect("that has what was seen of it is not behind, on whatever server", () =>
     Effect.sync(() => {
       assert.isNull(behindBecause(seen, position()))
       assert.isNull(behindBecause(seen, position({ server: "second" })))
       // The latest messages were erased.
-      const erased = position({ messages: { given: 95, highest: 3 }, acceptedIsMissing: true })
+      const erased = position({ messages: { given: 95, highest: 3 }, missing: id(92) })
       assert.isNull(behindBecause(seen, erased))
     }),
   )
 
   it.effect("whose latest message was erased is not behind once its server is another one", () =>
     Effect.sync(() => {
-      const erased = position({ acceptedIsMissing: true })
-      const later = seenOf(erased, withoutErased(seen, seen, erased))
-      assert.isNull(later.accepted)
-      // What was accepted meanwhile is still to be found.
-      const newer = { ...seen, accepted: 96 as MessageId }
-      assert.strictEqual(withoutErased(newer, seen, erased), newer)
-      const elsewhere = position({ acceptedIsMissing: true, server: "second" })
-      assert.strictEqual(withoutErased(seen, seen, elsewhere), seen)
+      const erased = position({ missing: id(95) })
+      assert.deepStrictEqual(seenOf(erased, withoutErased(seen, erased)).accepted, [])
+      const elsewhere = position({ missing: id(95), server: "second" })
+      assert.strictEqual(withoutErased(seen, elsewhere), seen)
     }),
   )
 
@@ -61,8 +58,8 @@ describe("a store", () => {
         behindBecause(seen, position(given)) !== null
       assert.isTrue(isBehind({ messages: { given: 94, highest: 94 } }))
       assert.isTrue(isBehind({ events: { given: 189, highest: 189 } }))
-      assert.isTrue(isBehind({ endedWaits: true }))
-      assert.isTrue(isBehind({ server: "second", acceptedIsMissing: true }))
+      assert.isTrue(isBehind({ waitsAgain: id(80) }))
+      assert.isTrue(isBehind({ server: "second", missing: id(92) }))
       assert.isTrue(
         behindBecause({ ...seen, epoch: 2 }, position()) !== null,
         "its epoch is an older one",
@@ -74,10 +71,10 @@ describe("a store", () => {
     "is not behind in another epoch, from which on what was seen before counts no more",
     () =>
       Effect.sync(() => {
-        const next = position({ epoch: 2, messages: { given: 1, highest: 0 }, endedWaits: true })
+        const next = position({ epoch: 2, messages: { given: 1, highest: 0 }, waitsAgain: id(80) })
         assert.isNull(behindBecause(seen, next))
         const then = seenOf(next, seen)
-        assert.deepStrictEqual([then.highestMessage, then.accepted, then.ended], [0, null, null])
+        assert.deepStrictEqual([then.highestMessage, then.accepted, then.ended], [0, [], []])
       }),
   )
 })

@@ -197,7 +197,7 @@ const idsOf = (table: string): string => `json_build_object(
 /** One statement, so one snapshot. */
 const readPosition = statement(
   "restore.position",
-  given({ schema: text, accepted: bigint, ended: bigint }),
+  given({ schema: text, accepted: bigints, ended: bigints }),
 )`
 select json_build_object(
   'epoch', (select coalesce(max(e.epoch), 1) from store_epochs e),
@@ -218,15 +218,19 @@ select json_build_object(
     ],
     null
   ),
-  'acceptedIsMissing', $accepted::bigint is not null and not exists (
-    select
-    from messages m
-    where m.id = $accepted
+  'missing', (
+    select min(asked.id)
+    from unnest($accepted::bigint[]) asked (id)
+    where not exists (
+      select
+      from messages m
+      where m.id = asked.id
+    )
   ),
-  'endedWaits', exists (
-    select
+  'waitsAgain', (
+    select min(m.id)
     from messages m
-    where m.id = $ended
+    where m.id = any ($ended)
       and ${stillWaits("m")}
   )
 ) as position`

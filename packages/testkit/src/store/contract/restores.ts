@@ -317,23 +317,24 @@ export const restores: Topic = (it) => {
       const waits = yield* aMessage(number)
       const gone = yield* aMessage(number)
       yield* end(cancelled(gone))
-      const found = yield* store.position({ accepted: gone.id, ended: gone.id })
+      const found = yield* store.position({ accepted: [waits.id, gone.id], ended: [gone.id] })
       // Null: nothing restores it under the process.
       if (found === null) return
       const { epoch } = yield* store.epoch
       assert.deepStrictEqual(
-        [found.epoch, found.messages, found.acceptedIsMissing, found.endedWaits],
-        [epoch, { given: gone.id, highest: gone.id }, false, false],
+        [found.epoch, found.messages, found.missing, found.waitsAgain],
+        [epoch, { given: gone.id, highest: gone.id }, null, null],
       )
       assert.isAbove(found.events.highest, 0)
       assert.isAtLeast(found.events.given, found.events.highest)
       const beyond = (gone.id + 1) as typeof gone.id
-      const lost = present(yield* store.position({ accepted: beyond, ended: waits.id }))
-      assert.deepStrictEqual(lost, { ...found, acceptedIsMissing: true, endedWaits: true })
-      assert.deepInclude(yield* store.position({ accepted: null, ended: null }), {
-        acceptedIsMissing: false,
-        endedWaits: false,
+      const seen = { accepted: [gone.id, beyond], ended: [gone.id, waits.id] }
+      assert.deepStrictEqual(yield* store.position(seen), {
+        ...found,
+        missing: beyond,
+        waitsAgain: waits.id,
       })
+      assert.deepStrictEqual(yield* store.position({ accepted: [], ended: [] }), found)
     }),
   )
 }
