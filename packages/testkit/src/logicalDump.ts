@@ -24,7 +24,7 @@ where c.relkind in ('r', 'p', 'm')
   and n.nspname not like 'pg\\_%'
 order by c.relname`
 
-/** What a database's tables take, once free pages were made room of. */
+/** What a database's tables hold, and what they take without their free pages. */
 export interface TableSizes {
   readonly rows: ReadonlyMap<string, number>
   readonly bytes: number
@@ -32,11 +32,12 @@ export interface TableSizes {
 
 const sizes = (run: Run): Effect.Effect<TableSizes> =>
   Effect.gen(function* () {
-    yield* run("vacuum")
     const rows = new Map<string, number>()
     let bytes = 0
     for (const { name = "", schema = "" } of yield* run(allTables)) {
       const table = `"${schema}"."${name}"`
+      // What free pages take depends on when autovacuum came by.
+      yield* run(`vacuum full ${table}`)
       const [found] = yield* run(
         `select count(*)::text as rows, pg_total_relation_size('${table}')::text as bytes from ${table}`,
       )
