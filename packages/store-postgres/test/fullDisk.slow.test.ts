@@ -1,4 +1,4 @@
-/** The embedded database on a disk that is full at every moment of its work. */
+/** The embedded database on a disk that is full at every moment of its work, or fails otherwise. */
 import { assert, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -26,4 +26,19 @@ it.live(
       assert.isAtLeast(refusals, rounds / 2)
       assert.isAtLeast(acknowledged, rounds)
     }),
+)
+
+it.live("a database that opens again on a disk that never answers does not hold up a close", () =>
+  Effect.gen(function* () {
+    const dataDir = yield* anEmbeddedDatabase
+    const control = join(yield* processes.temporaryDirectory, "fault")
+    const { variables } = processes.faultyDisk(dataDir, control)
+    const closing = join(import.meta.dirname, "embedded/closing.ts")
+    const { code, stderr, stdout } = yield* (yield* processes.start(closing, variables, [
+      dataDir,
+      control,
+    ])).ended
+    assert.strictEqual(code, 0, stderr)
+    assert.isBelow(Number(stdout.trim().split("\n").at(-1)), 10_000)
+  }),
 )

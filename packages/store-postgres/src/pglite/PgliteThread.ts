@@ -59,16 +59,11 @@ export class PgliteThread {
   onFailure: ((reason: string) => void) | undefined
   /** When it ended, with the reason. */
   readonly ended: Promise<string>
-  readonly #opened: Promise<void>
+  /** When it is open; fails when it ends before. */
+  readonly opened: Promise<void>
+  #isOpen = false
 
-  /** Starts it; resolves once the database is open. */
-  static async open(options: ThreadOptions): Promise<PgliteThread> {
-    const thread = new PgliteThread(options)
-    await thread.#opened
-    return thread
-  }
-
-  private constructor(options: ThreadOptions) {
+  constructor(options: ThreadOptions) {
     // Arguments of Node that the host was started with, such as `--eval`, are not for this program.
     this.#worker = new Worker(program, { workerData: options, execArgv: [] })
     const watch = setInterval(() => this.#endWhenSilent(), looksMillis).unref()
@@ -84,11 +79,12 @@ export class PgliteThread {
         resolve(this.#reason)
       })
     })
-    this.#opened = new Promise((resolve, reject) => {
+    this.opened = new Promise((resolve, reject) => {
       this.#worker.on("message", (message: FromThread) => {
         this.#askedAt = undefined
         switch (message.kind) {
           case "open":
+            this.#isOpen = true
             return resolve()
           case "answer":
             return void this.#connections.get(message.connection)?.push(message.bytes)
@@ -103,7 +99,7 @@ export class PgliteThread {
   }
 
   get isOpen(): boolean {
-    return this.#reason === undefined
+    return this.#isOpen && this.#reason === undefined
   }
 
   /** A new connection; one that fails when the thread has ended. */
@@ -133,11 +129,11 @@ export class PgliteThread {
   }
 
   #send(message: ToThread, transfer: ReadonlyArray<ArrayBuffer> = []): void {
-    if (this.isOpen) this.#worker.postMessage(message, transfer)
+    if (this.#reason === undefined) this.#worker.postMessage(message, transfer)
   }
 
   #gone(): Error {
-    return new Error(`the embedded database has ended: ${this.#reason}`)
+    return new Error(`the embedded database is not open: ${this.#reason ?? "it is about to be"}`)
   }
 
   /** Where it spins, no timer of its own fires. */

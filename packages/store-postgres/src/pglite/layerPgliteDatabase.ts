@@ -33,12 +33,17 @@ const reopenSchedule = Schedule.min([
 const locked = ({ dataDir }: PgliteOptions) =>
   dataDir === undefined ? Effect.void : lockDirectory(dataDir)
 
-const openThread = (options: ThreadOptions) =>
+/** Hands the thread over before it is open, so that it is closed also when this is interrupted. */
+const openThread = (options: ThreadOptions, handOver: (thread: PgliteThread) => void) =>
   Effect.tryPromise({
-    try: async () => {
+    try: async (interrupted) => {
       // Loaded where it is used: the edge has no threads.
       const { PgliteThread } = await import("./PgliteThread.ts")
-      return PgliteThread.open(options)
+      interrupted.throwIfAborted()
+      const thread = new PgliteThread(options)
+      handOver(thread)
+      await thread.opened
+      return thread
     },
     catch: (cause) => new StoreUnavailable({ operation: "open PGlite", cause }),
   })
@@ -49,17 +54,16 @@ const openThread = (options: ThreadOptions) =>
  */
 const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
   const runLog = Effect.runSyncWith(yield* Effect.context<never>())
-  const openWatched = Effect.map(openThread(options), (thread) => {
+  const current: { thread?: PgliteThread } = {}
+  const open = openThread(options, (thread) => {
     thread.onFailure = (reason) =>
       runLog(Effect.logWarning(`Housekeeping of the embedded database failed: ${reason}`))
-    return thread
+    current.thread = thread
   })
-  const current: { thread: PgliteThread } = yield* Effect.acquireRelease(
-    Effect.map(openWatched, (thread) => ({ thread })),
-    ({ thread }) => Effect.promise(() => thread.close()),
-  )
+  yield* Effect.addFinalizer(() => Effect.promise(async () => current.thread?.close()))
+  const first = yield* open
   const reopen = Effect.gen(function* () {
-    const reason = yield* Effect.promise(() => current.thread.ended)
+    const reason = yield* Effect.promise(async () => current.thread?.ended)
     if (options.dataDir === undefined) {
       yield* Effect.logError(`The database in memory has ended: ${reason}`)
       return yield* Effect.never
@@ -67,26 +71,21 @@ const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
     yield* Effect.logError(
       `The embedded database has ended, requests are refused until it opens again: ${reason}`,
     )
-    const opened = Effect.map(openWatched, (thread) => {
-      current.thread = thread
-    })
-    yield* Effect.retry(Effect.uninterruptible(opened), reopenSchedule)
+    yield* Effect.retry(open, reopenSchedule)
     yield* Effect.logInfo("The embedded database is open again")
   })
   yield* Effect.forkScoped(inRealTime(Effect.forever(reopen)))
-  return current
+  return {
+    connect: () => (current.thread ?? first).connect(),
+    isOpen: () => current.thread?.isOpen === true,
+  }
 })
 
 /** Refuses at once while the database is not open; what had been asked of it before fails as lost connections do. */
-const whileOpen = (
-  pool: ConnectionPool,
-  current: { readonly thread: PgliteThread },
-): ConnectionPool => {
+const whileOpen = (pool: ConnectionPool, isOpen: () => boolean): ConnectionPool => {
   const refused = Effect.fail(sqlErrorOf(new NotOpen()))
   const ifOpen = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    Effect.suspend((): Effect.Effect<A, E | SqlError, R> =>
-      current.thread.isOpen ? effect : refused,
-    )
+    Effect.suspend((): Effect.Effect<A, E | SqlError, R> => (isOpen() ? effect : refused))
   const { get, use } = pool
   return {
     maxConnections: pool.maxConnections,
@@ -103,15 +102,14 @@ export const layerPgliteDatabase = (
     Database,
     Effect.gen(function* () {
       yield* locked(options)
-      const current = yield* keepOpen({ dataDir: options.dataDir, housekeepingMillis })
-      const stream = () => current.thread.connect()
+      const { connect, isOpen } = yield* keepOpen({ dataDir: options.dataDir, housekeepingMillis })
       const pool = yield* ownConnections(
-        { stream, username: "postgres", database: "postgres", prepare: false },
+        { stream: connect, username: "postgres", database: "postgres", prepare: false },
         maxConnections,
       )
       // A statement under way there cannot be called off: it is waited for like any other.
       const limits = { acquireMillis, statementMillis, listMillis: statementMillis }
-      return yield* fromConnections(whileOpen(pool, current), limits, {
+      return yield* fromConnections(whileOpen(pool, isOpen), limits, {
         ...options,
         joinable: false,
       })

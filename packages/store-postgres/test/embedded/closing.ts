@@ -1,0 +1,25 @@
+/**
+ * A program whose embedded database ends on a broken disk, and that closes while the database opens again on one that
+ * never answers. Prints how many milliseconds it took to close.
+ */
+import { processes } from "@messaging-service/testkit"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Database } from "../../src/database/Database.ts"
+import { layerPgliteDatabase } from "../../src/pglite/layerPgliteDatabase.ts"
+
+const [dataDir = "", control = ""] = process.argv.slice(2)
+const disk = processes.faultyDisk(dataDir, control)
+
+const program = Effect.gen(function* () {
+  const scope = yield* Scope.make()
+  const built = yield* Layer.buildWithScope(layerPgliteDatabase({ dataDir }), scope)
+  yield* disk.fail({ kind: "unsyncable" })
+  const make = Context.get(built, Database).query("make", "create table things (id integer)")
+  yield* Effect.flip(make)
+  yield* disk.fail({ kind: "silent" })
+  const before = performance.now()
+  yield* Scope.close(scope, Exit.void)
+  return performance.now() - before
+})
+
+process.stdout.write(`${await Effect.runPromise(program)}\n`)
