@@ -5,7 +5,7 @@
  * are counted that PostgreSQL itself says it read for each statement, those inside functions too.
  */
 import { assert, layer } from "@effect/vitest"
-import { MediaStore, MessageStore } from "@messaging-service/core/ports"
+import { MediaStore, MessageStore, RestoreStore, WorkStatus } from "@messaging-service/core/ports"
 import type { WorkspaceId } from "@messaging-service/core/ports"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
@@ -191,6 +191,41 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         const read = plans.filter((plan) => textOf(plan).includes("with recursive owner"))
         assert.lengthOf(read, 1)
         for (const plan of read) {
+          assertLookedUp(plan.Plan, textOf(plan))
+          assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
+        }
+      }).pipe(Effect.provide(stores))
+    }),
+  )
+
+  it.effect("of held messages is not read by what sends those behind them", () =>
+    Effect.gen(function* () {
+      const database = yield* aBareDatabase
+      yield* Effect.provide(delivering.aStageWithKey(), yield* aProcess(database))
+      const door = yield* aDoor(database)
+      yield* door.query("past", messages)
+      yield* door.query("analysed", "vacuum analyze")
+      const { plansOf, pool } = yield* anExplainingPool(database)
+      const stores = yield* Layer.build(layerForTests({ pool }))
+
+      yield* Effect.gen(function* () {
+        const { number } = yield* delivering.aStageWithKey()
+        const status = yield* WorkStatus
+        const work = Effect.gen(function* () {
+          yield* accepted(number, { count: 2 })
+          yield* sending.sendNext(number)
+          yield* sending.sendNext(number)
+          yield* status.nextDue("lanes")
+          yield* status.nextDue("test_messages")
+        })
+        // Plans are made while nothing waits.
+        yield* work
+        for (const mode of ["live", "test"] as const) {
+          for (let times = 0; times < 5; times++) yield* accepted(number, { count: waiting, mode })
+        }
+        const { begin } = yield* RestoreStore
+        assert.strictEqual(yield* begin({ epoch: 1, above: 0, now: noon }), 2)
+        for (const plan of yield* plansOf(work)) {
           assertLookedUp(plan.Plan, textOf(plan))
           assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
         }
