@@ -95,6 +95,7 @@ export interface ClusterOptions {
 
 /** The tag of an outcome, with the guard that a commit names. */
 const tagOf = (answer: unknown): string | null => {
+  if (typeof answer === "boolean") return String(answer)
   if (typeof answer !== "object" || answer === null || !("_tag" in answer)) return null
   const { _tag } = answer
   return "guard" in answer ? `${String(_tag)} ${String(answer.guard)}` : String(_tag)
@@ -213,8 +214,9 @@ export class Cluster {
   }
 
   /**
-   * Every operation of the store passes here: it fails, takes its time, or is answered. The one place in which an
-   * operation may also be asked of a second store, with both answers compared, or wait until a gate lets it go.
+   * Every operation of the store passes here: it fails, takes its time, or is answered. This is the one place in
+   * which a second store may be asked the same (its name and input say what), both answers compared, or in which
+   * an operation may wait until a gate lets it go.
    */
   #around({ process }: Running): Around {
     const { coverage, faults, record, world } = this.#options
@@ -228,12 +230,12 @@ export class Cluster {
         if (!faults.isStormy) return asked
         const slow = faults.hits(process.name, "store.slow")
         const before = faults.hits(process.name, "store.before")
-        const first =
-          slow === null
-            ? yields
-              ? Effect.yieldNow
-              : Effect.void
-            : Effect.sleep(slow.below(slow.below(8) === 0 ? 40 * second : 300))
+        const delay =
+          slow === null ? null : Effect.sleep(slow.below(slow.below(8) === 0 ? 40 * second : 300))
+        const turn = yields ? Effect.yieldNow : Effect.void
+        // The question takes long, or the answer.
+        const isAnswerLate = delay !== null && slow?.below(2) === 0
+        const first = delay === null || isAnswerLate ? turn : delay
         if (before !== null) return Effect.andThen(first, Effect.fail(unavailable(operation)))
         return Effect.andThen(
           first,
@@ -241,12 +243,10 @@ export class Cluster {
             const tag = tagOf(answer)
             if (tag !== null) coverage.hit(`${operation} ${tag}`)
             const after = faults.hits(process.name, "store.after")
+            const last = delay !== null && isAnswerLate ? delay : turn
             const ended =
-              after !== null
-                ? Effect.fail(unavailable(operation))
-                : yields
-                  ? Effect.as(Effect.yieldNow, answer)
-                  : Effect.succeed(answer)
+              after !== null ? Effect.fail(unavailable(operation)) : Effect.as(last, answer)
+            if (looks.test(operation)) setClock(process, faults)
             return commits.test(operation) ? Effect.andThen(stall(process, faults), ended) : ended
           }),
         )
@@ -284,3 +284,12 @@ export class Cluster {
 
 /** Operations that a process may stop right behind. */
 const commits = /^(?:LaneQueue|MessageStore)\./
+
+/** Operations that read what is due, by the clock. */
+const looks = /\.(?:due|claim)$/
+
+/** Sets the clock of a process right behind a look, up to ten seconds off. */
+const setClock = (process: Process, faults: FaultPoints): void => {
+  const fault = faults.hits(process.name, "clock.set")
+  if (fault !== null) process.skew = fault.below(20 * second) - 10 * second
+}

@@ -1,4 +1,4 @@
-/** Calls between processes of a world, as over a connection. */
+/** Calls between processes of a world, as over a connection, and what they draw. */
 import type { Chance, Process } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import type { Exit, Random } from "effect"
@@ -8,6 +8,9 @@ export const randomFrom = (chance: Chance): typeof Random.Random.Service => ({
   nextIntUnsafe: () => Math.floor(chance.next() * Number.MAX_SAFE_INTEGER),
   nextDoubleUnsafe: () => chance.next(),
 })
+
+export const oneOf = <A>(chance: Chance, items: readonly [A, ...ReadonlyArray<A>]): A =>
+  items[chance.below(items.length)] ?? items[0]
 
 /** The called process died before it answered, or was dead already. */
 export class Lost {

@@ -24,7 +24,7 @@ import type { NumberId, ReminderId } from "@messaging-service/core/ports"
 import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Cause, Context, Effect, Exit, Layer, Random, Scope } from "effect"
-import { Lost, randomFrom, spawn } from "./calls.ts"
+import { Lost, oneOf, randomFrom, spawn } from "./calls.ts"
 import { Coverage } from "./Coverage.ts"
 import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
 import type { StrikeKind } from "./faults/FaultPoints.ts"
@@ -102,9 +102,6 @@ export interface Outcome {
   readonly simulatedMillis: number
   readonly trace: ReadonlyArray<string>
 }
-
-const oneOf = <A>(chance: Chance, items: readonly [A, ...ReadonlyArray<A>]): A =>
-  items[chance.below(items.length)] ?? items[0]
 
 /** Starts effects and lets the world turn until they have ended. */
 const makeFinish =
@@ -259,9 +256,7 @@ class Simulation {
     })
     world.beforeStep = () => this.#strike()
     this.#commands = planAll(seed, 60)
-    const hasTrueClocks = !this.#faults.mayHappen("leap")
-    const isTimeTrue =
-      hasTrueClocks && !this.#faults.mayHappen("pause") && !this.#faults.mayHappen("stall")
+    const { hasTrueClocks, isTimeTrue } = this.#faults
     this.#setting = {
       allowance: 8 + shape.below(25),
       quota: quota.messages,

@@ -34,6 +34,8 @@ export const callKinds = [
   "hook.unheard",
   /** Word to another process gets lost. */
   "wake.lost",
+  /** The clock of a process is set right where it has looked at the store, by a time server for instance. */
+  "clock.set",
 ] as const
 
 export type StrikeKind = (typeof strikeKinds)[number]
@@ -53,6 +55,9 @@ export interface Fault {
   /** A whole number from 0 to below `bound`. */
   below(bound: number): number
 }
+
+/** What makes moments untrue: in some seeds none of it happens, so that they hold to the millisecond. */
+const untrue: ReadonlySet<FaultKind> = new Set(["pause", "leap", "stall", "clock.set"])
 
 const callRates = [0, 0, 0.005, 0.02, 0.08]
 
@@ -84,20 +89,32 @@ export class FaultPoints {
     this.#only = only
     this.#record = record
     const mix = new Chance(`${seed}/mix`)
+    const isTimeTrue = mix.below(3) === 0
+    const isLeftOut = (kind: FaultKind) => isCalm || (isTimeTrue && untrue.has(kind))
     for (const kind of callKinds) {
       const rate = (callRates[mix.below(callRates.length)] ?? 0) * callRateFactor(kind)
-      this.#rates.set(kind, isCalm ? 0 : rate)
+      this.#rates.set(kind, isLeftOut(kind) ? 0 : rate)
     }
     for (const kind of strikeKinds) {
       const counts = strikeCounts[kind]
       const count = counts[mix.below(counts.length)] ?? 0
-      this.#strikes.set(kind, isCalm ? 0 : count)
+      this.#strikes.set(kind, isLeftOut(kind) ? 0 : count)
     }
   }
 
   /** Whether such a fault can happen at all in this seed. */
   mayHappen(kind: FaultKind): boolean {
     return (this.#rates.get(kind as CallKind) ?? this.#strikes.get(kind as StrikeKind) ?? 0) > 0
+  }
+
+  /** Whether clocks are true and no process stops for a while. */
+  get isTimeTrue(): boolean {
+    return !Array.from(untrue).some((kind) => this.mayHappen(kind))
+  }
+
+  /** Whether every clock shows the world's time. */
+  get hasTrueClocks(): boolean {
+    return !this.mayHappen("leap") && !this.mayHappen("clock.set")
   }
 
   /** How many strikes of a kind this seed has. */

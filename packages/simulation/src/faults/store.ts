@@ -5,10 +5,11 @@
 import { StoreUnavailable } from "@messaging-service/core/ports"
 import { Context, Effect } from "effect"
 
-/** Goes around an operation; its name is that of the port and the method. */
+/** Goes around an operation; its name is that of the port and the method, its input what the method is given. */
 export type Around = (
   operation: string,
   effect: Effect.Effect<unknown, unknown>,
+  input: ReadonlyArray<unknown>,
 ) => Effect.Effect<unknown, unknown>
 
 /** What is called when something was queued is no question to the store. */
@@ -24,13 +25,13 @@ const aroundPort = (name: string, port: Port, around: Around): Port => {
     const operation = `${name}.${method}`
     if (plainMethods.has(method)) wrapped[method] = member
     else if (Effect.isEffect(member)) {
-      wrapped[method] = around(operation, member as Effect.Effect<unknown, unknown>)
+      wrapped[method] = around(operation, member as Effect.Effect<unknown, unknown>, [])
     } else if (typeof member === "function") {
       const call = member as Method
       wrapped[method] = (...input: ReadonlyArray<unknown>) => {
         const result = Reflect.apply(call, port, input)
         return Effect.isEffect(result)
-          ? around(operation, result as Effect.Effect<unknown, unknown>)
+          ? around(operation, result as Effect.Effect<unknown, unknown>, input)
           : result
       }
     } else wrapped[method] = member

@@ -18,7 +18,7 @@ import { callIn, spawn } from "../calls.ts"
 import type { Coverage } from "../Coverage.ts"
 import { nameOf } from "../History.ts"
 import type { Recorder } from "../History.ts"
-import type { FaultPoints } from "./FaultPoints.ts"
+import type { Fault, FaultPoints } from "./FaultPoints.ts"
 
 const second = 1000
 
@@ -87,6 +87,16 @@ export class Remote {
     }
   }
 
+  /** The connection of a number breaks, and is there again after a while. */
+  break({ numberId }: OutgoingMessage, millis: number): void {
+    const change = { _tag: "ConnectionChanged", numberId, phone: null, reason: null } as const
+    this.#record.note(`the connection of ${numberId} breaks for ${millis} ms`)
+    this.#tick({ ...change, status: "disconnected" })
+    this.#world.at(this.process, this.#world.now + millis, () =>
+      this.#tick({ ...change, status: "connected" }),
+    )
+  }
+
   #tick(tick: TransportEvent): void {
     const alive = Array.from(this.#listeners).filter(([process]) => process.state === "alive")
     const heard = alive[this.#ticks.below(Math.max(1, alive.length))]
@@ -119,6 +129,9 @@ export const makeWire = (
   seed: string,
 ): Transport => {
   const latency = new Chance(`${seed}/latency/${process.name}`)
+  // In some seeds every server is slow, so that more is under way when something else happens.
+  const slowest = new Chance(`${seed}/latency`).below(3) === 0 ? 1500 : 50
+  const drawLatency = () => latency.below(faults.isStormy ? slowest : 50)
 
   const attempt = (message: OutgoingMessage): Effect.Effect<SendOutcome> =>
     Effect.suspend((): Effect.Effect<SendOutcome> => {
@@ -130,37 +143,46 @@ export const makeWire = (
         `${process.name} hands over ${name}`,
       )
       const hits = (kind: Parameters<FaultPoints["hits"]>[1]) => faults.hits(process.name, kind)
+      const back = drawLatency()
+      const answer = (outcome: SendOutcome) =>
+        Effect.andThen(Effect.sleep(back), Effect.as(stall(process, faults), outcome))
       if (hits("wire.down") !== null) return Effect.succeed({ _tag: "NotConnected" })
       const flood = hits("wire.flood")
       if (flood !== null) {
-        return Effect.succeed({ _tag: "Postponed", afterMillis: flood.below(20 * second) })
+        return answer({ _tag: "Postponed", afterMillis: flood.below(20 * second) })
       }
       const refused = hits("wire.refused")
-      const isRestricted = hits("wire.restricted") !== null || remote.restricts(message.numberId)
-      if (refused !== null || isRestricted) {
-        return Effect.succeed({
+      const restricted = hits("wire.restricted")
+      if (refused !== null || restricted !== null) {
+        return answer({
           _tag: "Refused",
           error: { code: "send_failed", message: "The remote server refused it." },
-          againstNumber: isRestricted,
+          againstNumber: restricted !== null,
         })
       }
+      /** What gets lost often gets lost with the connection. */
+      const unknown = (fault: Fault): SendOutcome => {
+        if (fault.below(2) === 0) remote.break(message, fault.below(20 * second))
+        return { _tag: "Unknown" }
+      }
       const lost = hits("wire.lost")
-      if (lost !== null) return Effect.as(Effect.sleep(lost.below(3 * second)), { _tag: "Unknown" })
+      if (lost !== null) {
+        return Effect.map(Effect.sleep(lost.below(3 * second)), () => unknown(lost))
+      }
       const late = hits("wire.late")
       const there =
         late === null
-          ? latency.below(50)
+          ? drawLatency()
           : late.below(late.below(2) === 0 ? 5 * second : longestDelayMillis)
-      const back = latency.below(50)
-      const isAckLost = hits("wire.ackLost") !== null
+      const ackLost = hits("wire.ackLost")
       const arriving = Effect.andThen(
         Effect.sleep(there),
         Effect.sync(() => remote.receive(message)),
       )
       return callIn(remote.process, process, arriving).pipe(
-        Effect.andThen(Effect.sleep(back)),
-        Effect.tap(() => stall(process, faults)),
-        Effect.as<SendOutcome>(isAckLost ? { _tag: "Unknown" } : { _tag: "Accepted" }),
+        Effect.andThen(
+          Effect.suspend(() => answer(ackLost === null ? { _tag: "Accepted" } : unknown(ackLost))),
+        ),
         Effect.orDie,
       )
     })
@@ -191,7 +213,10 @@ export const stall = (process: Process, faults: FaultPoints): Effect.Effect<void
     if (fault === null) return Effect.void
     const { world } = process
     process.pause()
-    const until = world.now + 25 * second + fault.below(40 * second)
+    // Often it goes on just when the lease has ended, while another process has the message in its hands.
+    const millis =
+      fault.below(2) === 0 ? 29_900 + fault.below(400) : 25 * second + fault.below(40 * second)
+    const until = world.now + millis
     // Another process lets it go on: its own timers stand still.
     world.at(world.outside, until, () => process.resume())
     return Effect.yieldNow

@@ -3,6 +3,7 @@ import { MessageOperations, Messages } from "@messaging-service/core"
 import type { CallbackUrl } from "@messaging-service/core"
 import type { MessageId } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
+import { oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"
 import type { Ask } from "../History.ts"
 import { refusalOf } from "./asking.ts"
@@ -157,7 +158,7 @@ const planMessage = (
   const sendAt = chance.below(3) === 0 ? start + at + 1 + chance.below(2 * minute) : null
   const expiresAt =
     chance.below(3) === 0
-      ? (sendAt ?? start + at) + 1 + chance.below(chance.below(2) === 0 ? 3 * second : minute)
+      ? (sendAt ?? start + at) + 1 + chance.below(oneOf(chance, [150, 3 * second, minute]))
       : null
   const wanted: Send = {
     _tag: "Send",

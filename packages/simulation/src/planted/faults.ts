@@ -37,7 +37,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "expiry checked before the claim only",
-    within: 300,
+    within: 60,
     edits: [
       edit(
         "core/src/message/attemptOutcome.ts",
@@ -140,7 +140,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "cancel ignores what may have left",
-    within: 300,
+    within: 40,
     edits: [
       edit("core/src/queue/Lane.ts", "attempts.leased || mayHaveLeft(attempts)", "attempts.leased"),
     ],
@@ -181,7 +181,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a reminder runs before its time after the clock was set back",
-    within: 400,
+    within: 250,
     edits: [edit("core/src/reminder/ReminderRun.ts", "if (now < dueAt) return null", "")],
   },
   {
