@@ -4,6 +4,7 @@ import { Admission, parseId } from "@messaging-service/core"
 import { RealTime } from "@messaging-service/core/ports"
 import { assert, it } from "vitest"
 import { numbersApi } from "../src/door/numbers.ts"
+import { openTest } from "../src/testing/index.ts"
 import { aShop, all, failure, opened, openedWithPhones, phone } from "./Opened.ts"
 
 it("reminders are made, read, listed, changed, and removed", async () => {
@@ -54,6 +55,36 @@ it("reminders are made, read, listed, changed, and removed", async () => {
   assert.strictEqual((await failure(api.reminders.get(made.id))).code, "reminder_not_found")
   const wrong = await failure(api.reminders.create({ ...command, schedule: { cron: "never" } }))
   assert.deepStrictEqual([wrong.code, wrong.field], ["invalid_cron", "schedule.cron"])
+})
+
+it("the latest run of a reminder says in words that no number is connected", async () => {
+  const t = await openTest()
+  const { id } = await t.api.reminders.create({
+    name: "Hourly",
+    to: { phone },
+    text: "Hello",
+    schedule: { cron: "0 * * * *" },
+  })
+  await t.phones.logOut()
+  await t.advance({ hours: 1 })
+  const { lastRun } = await t.api.reminders.get(id)
+  assert.deepStrictEqual(
+    { ...lastRun, dueAt: null },
+    {
+      dueAt: null,
+      outcome: "refused",
+      messageId: null,
+      code: "from_required",
+      message: "No number that reaches this recipient is connected.",
+    },
+  )
+  await t.phones.logIn()
+  await t.advance({ hours: 1 })
+  assert.deepInclude((await t.api.reminders.get(id)).lastRun, {
+    outcome: "accepted",
+    message: null,
+  })
+  await t.close()
 })
 
 it("a number is linked, and every change of it is told", async () => {

@@ -66,6 +66,12 @@ export interface ReminderRun {
   readonly code: string | null
 }
 
+/** What became of the latest run. */
+export interface LastReminderRun extends ReminderRun {
+  /** Why it was refused, in words; null otherwise. */
+  readonly message: string | null
+}
+
 /** To whom a reminder sends, as it was named. */
 export type ReminderRecipient =
   | {
@@ -117,7 +123,7 @@ export interface Reminder {
   /** When it was made. */
   readonly createdAt: Date
   /** What became of the latest run; null before the first. */
-  readonly lastRun: ReminderRun | null
+  readonly lastRun: LastReminderRun | null
 }
 
 /** Which reminders. */

@@ -1,5 +1,5 @@
 /** Records of the core as the front door shows them: plain ids, dates, nothing that only the core needs. */
-import { messageJson, requestedRecipientJson } from "@messaging-service/core"
+import { messageJson, requestedRecipientJson, runRefusalMessage } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core/ports"
 import type { MediaFile } from "../api/media.ts"
@@ -14,7 +14,7 @@ import type {
   OperatedNumber,
   Workspace,
 } from "../api/operator.ts"
-import type { Reminder } from "../api/reminders.ts"
+import type { LastReminderRun, Reminder } from "../api/reminders.ts"
 import type { TelegramLogin } from "../api/telegramLogins.ts"
 import type { Webhook } from "../api/webhooks.ts"
 import { camelised } from "../names.ts"
@@ -76,9 +76,18 @@ export const reminderShown = (reminder: Kept.Reminder): Reminder => {
     schedule: { cron, timezone },
     nextRunAt: dateOrNull(nextRunAt),
     createdAt: date(createdAt),
-    lastRun: lastRun === null ? null : { ...lastRun, dueAt: date(lastRun.dueAt) },
+    lastRun: lastRun === null ? null : lastRunShown(lastRun, reminder),
   }
 }
+
+const lastRunShown = (
+  { dueAt, ...same }: Kept.LastRun,
+  reminder: Kept.Reminder,
+): LastReminderRun => ({
+  ...same,
+  dueAt: date(dueAt),
+  message: same.code === null ? null : runRefusalMessage(same.code, reminder),
+})
 
 export const runShown = ({ dueAt, ranAt, ...same }: Kept.LoggedRun): LoggedReminderRun => ({
   ...same,
