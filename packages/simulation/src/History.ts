@@ -26,6 +26,10 @@ export type Ask =
       readonly isProbe: boolean
       /** Where its end is reported, as a version 1 send asks for it. */
       readonly callback?: string
+      /** Not audited: its workspace is deleted in the storm, or its number is refused in calm. */
+      readonly fate?: "deleted" | "refused"
+      /** The contact that it is sent to, by name. */
+      readonly contact?: string
     }
   | { readonly _tag: "Read"; readonly name: string }
   | { readonly _tag: "Cancel"; readonly name: string }
@@ -44,6 +48,8 @@ export interface Control {
   readonly value:
     | { readonly _tag: "Stopped"; /** Null: until it is opened. */ readonly until: number | null }
     | { readonly _tag: "Open" }
+    /** What was accepted before waits until it is opened. */
+    | { readonly _tag: "Held" }
     | { readonly _tag: "Paced"; readonly pacing: Paced | null }
   readonly isProbe: boolean
 }
@@ -210,6 +216,10 @@ export interface FinalState {
   readonly attempts: ReadonlyArray<FinalAttempt>
   readonly allowanceLeft: number
   readonly reminders: ReadonlyArray<FinalReminder>
+  /** Messages that are left of the workspace that is deleted in the storm. */
+  readonly leftOfDeleted: number
+  /** Ids of the numbers of the workspace that is audited. */
+  readonly numbers: ReadonlyArray<number>
 }
 
 /** The facts of a world that its promises depend on. */

@@ -29,6 +29,7 @@ const refusals = [
   "webhook_not_found",
   "webhook_stopped",
   "event_not_found",
+  "contact_not_found",
 ]
 
 const webhookOutcomes = [

@@ -31,6 +31,7 @@ import type { StrikeKind } from "./faults/FaultPoints.ts"
 import { Remote } from "./faults/wire.ts"
 import { callbacks } from "./features/callbacks.ts"
 import { connections } from "./features/connections.ts"
+import { deletions } from "./features/deletions.ts"
 import type {
   Command,
   Feature,
@@ -44,6 +45,7 @@ import { keys } from "./features/keys.ts"
 import { messages, sendProbe } from "./features/messages.ts"
 import { operations } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
+import { restores } from "./features/restores.ts"
 import { webhooks } from "./features/webhooks.ts"
 import { nameOf, Recorder } from "./History.ts"
 import type { Ask, FinalAttempt, FinalEndpoint, FinalState, History, Setting } from "./History.ts"
@@ -74,6 +76,8 @@ const features: ReadonlyArray<Feature> = [
   webhooks,
   callbacks,
   keys,
+  deletions,
+  restores,
 ]
 
 export interface SimulateOptions {
@@ -191,7 +195,7 @@ const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
 }
 
 const numbersOfWorld = 3
-const numbersOfProbes = 3
+const numbersOfProbes = 5
 
 /** Everything of one run. */
 class Simulation {
@@ -212,6 +216,9 @@ class Simulation {
   readonly #reminders: Array<MadeReminder> = []
   readonly #keys: Stage["keys"] = new Map()
   readonly #endpoints: Stage["endpoints"] = new Map()
+  readonly #contacts: Stage["contacts"] = new Map()
+  #doomed: Given | null = null
+  #audited: Given | null = null
   #hits: Array<{ left: number; readonly hit: () => void }> = []
 
   constructor(seed: string, options: SimulateOptions) {
@@ -286,7 +293,9 @@ class Simulation {
   /** Storm and calm; what everything came to. */
   #turn(): FinalState {
     const commands = this.#commands
-    const { given, probes } = this.#prepare(this.#setting.allowance)
+    const { doomed, given, probes } = this.#prepare(this.#setting.allowance)
+    this.#audited = given
+    this.#doomed = doomed
     const processes = 1 + this.#shape.below(3)
     for (let index = 0; index < processes; index++) {
       this.#cluster.running.push(this.#cluster.open(true))
@@ -327,10 +336,11 @@ class Simulation {
     const inside = <A, E>(effect: Effect.Effect<A, E, Services>): A =>
       this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
     const { first, given } = inside(setUp(allowance, "W", numbersOfWorld))
+    const { given: doomed } = inside(setUp(null, "Gone", 1))
     const { given: probes } = inside(setUp(null, "Probes", numbersOfProbes))
     this.#noteFirst(given, first)
     running.process.kill()
-    return { given, probes }
+    return { doomed, given, probes }
   }
 
   /** What a caller knows from the start. */
@@ -375,6 +385,9 @@ class Simulation {
     const record = this.#record
     return {
       given,
+      doomed: this.#doomed ?? given,
+      audited: this.#audited ?? given,
+      contacts: this.#contacts,
       chance,
       now: () => this.#world.now,
       ids: this.#ids,
@@ -492,7 +505,12 @@ class Simulation {
     }
     const endOfRuns = world.now
     for (const { id } of this.#reminders) {
-      ask(Reminders.use((service) => service.remove(given.callers.live, id as ReminderId)))
+      // One may have been deleted in the storm.
+      ask(
+        Effect.ignore(
+          Reminders.use((service) => service.remove(given.callers.live, id as ReminderId)),
+        ),
+      )
     }
     return endOfRuns
   }
@@ -509,7 +527,7 @@ class Simulation {
         const at = world.now + chance.below(chance.below(2) === 0 ? 3 : 120)
         const sendAt = chance.below(2) === 0 ? null : at + 1 + chance.below(300)
         last = Math.max(last, sendAt ?? at)
-        world.at(world.outside, at, () => this.#fork(sendProbe(stage, 0, text, sendAt)))
+        world.at(world.outside, at, () => this.#fork(sendProbe(stage, { number: 0, text, sendAt })))
       }
       world.runUntil(last + 2 * second)
       world.runUntil(world.now + chance.below(20 * second))
@@ -560,24 +578,26 @@ class Simulation {
   #audit(given: Given, endOfRuns: number): FinalState {
     const read = this.#read
     const outbox = read(Outbox.use((service) => service.read(0, everything)))
-    const stored = (["live", "test"] as const).flatMap(
-      (mode) =>
-        read(
-          MessageStore.use((service) =>
-            service.list(
-              { workspaceId: given.workspace, mode, restriction: null },
-              { statuses: null, from: null, phone: null, since: null, until: null },
-              { before: null, limit: everything },
-              this.#world.now,
+    const storedOf = ({ workspace }: Given) =>
+      (["live", "test"] as const).flatMap(
+        (mode) =>
+          read(
+            MessageStore.use((service) =>
+              service.list(
+                { workspaceId: workspace, mode, restriction: null },
+                { statuses: null, from: null, phone: null, since: null, until: null },
+                { before: null, limit: everything },
+                this.#world.now,
+              ),
             ),
-          ),
-        ).items,
-    )
+          ).items,
+      )
+    const stored = storedOf(given)
     const owner = read(WorkspaceStore.use((service) => service.get(given.workspace)))
     return {
       messages: stored.map((message) => ({
         id: message.id,
-        name: nameOf(message.text, message.to.kind === "phone" ? message.to.phone : ""),
+        name: nameOf(message.text, "phone" in message.to ? message.to.phone : ""),
         text: message.text,
         state: message.state,
         error: message.error?.code ?? null,
@@ -596,6 +616,8 @@ class Simulation {
         createdAt,
       })),
       ...this.#auditDeliveries(given),
+      leftOfDeleted: this.#doomed === null ? 0 : storedOf(this.#doomed).length,
+      numbers: given.numbers.map(Number),
       allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
       reminders: this.#reminders.map(({ everyMinutes, id, text }) => ({
         text,
@@ -618,6 +640,8 @@ const nothing: FinalState = {
   events: [],
   endpoints: [],
   attempts: [],
+  leftOfDeleted: 0,
+  numbers: [],
   allowanceLeft: 0,
   reminders: [],
 }

@@ -1,6 +1,6 @@
 /** Parts of what callers do: each plans its commands from the seed alone, and performs them. */
 import type { Caller } from "@messaging-service/core"
-import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
+import type { ContactId, NumberId, WorkspaceId } from "@messaging-service/core/ports"
 import type { Chance } from "@messaging-service/emulator"
 import type { Effect } from "effect"
 import type { Lost } from "../calls.ts"
@@ -24,6 +24,10 @@ export interface FirstSecrets {
 /** What a command may do. */
 export interface Stage {
   readonly given: Given
+  /** A workspace that is deleted in the storm. */
+  readonly doomed: Given
+  /** The workspace that is audited; `given` is another one for probes. */
+  readonly audited: Given
   /** Of this command alone. */
   readonly chance: Chance
   /** The world's time, epoch milliseconds. */
@@ -42,6 +46,8 @@ export interface Stage {
   readonly endpoints: Map<string, number>
   /** What was seen until now. */
   readonly seen: ReadonlyArray<Entry>
+  /** Contacts that were made, by name. */
+  readonly contacts: Map<string, ContactId>
   /** Reminders that were made, for the judgement. */
   readonly reminders: Array<MadeReminder>
 }

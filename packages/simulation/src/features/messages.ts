@@ -12,7 +12,7 @@ import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 const second = 1000
 const minute = 60 * second
 
-type Send = Extract<Ask, { readonly _tag: "Send" }>
+export type Send = Extract<Ask, { readonly _tag: "Send" }>
 
 /** The phone of the recipient with that index. */
 export const phoneOf = (index: number): string => `+1555000${1000 + index}`
@@ -23,7 +23,7 @@ const iso = (moment: number): string => new Date(moment).toISOString()
 const sendTries = 8
 const repeats = 4
 
-const sendOnce = (send: Send, { given }: Stage) => {
+const sendOnce = (send: Send, { contacts, given }: Stage) => {
   const { callback, expiresAt, idempotencyKey, mode, number, phones, sendAt, text } = send
   const terms = {
     callbackUrl: (callback ?? null) as CallbackUrl | null,
@@ -37,10 +37,18 @@ const sendOnce = (send: Send, { given }: Stage) => {
     expires_at: expiresAt === null ? null : iso(expiresAt),
   }
   const [phone = "", ...others] = phones
+  const contact = send.contact === undefined ? undefined : contacts.get(send.contact)
   const key = { key: idempotencyKey, fingerprint: idempotencyKey }
   const caller = given.callers[mode]
   return others.length === 0
-    ? Messages.use((messages) => messages.send(caller, { ...content, to: { phone } }, key, terms))
+    ? Messages.use((messages) =>
+        messages.send(
+          caller,
+          { ...content, to: contact === undefined ? { phone } : { contact_id: contact } },
+          key,
+          terms,
+        ),
+      )
     : Messages.use((messages) =>
         messages.sendBatch(
           caller,
@@ -51,7 +59,8 @@ const sendOnce = (send: Send, { given }: Stage) => {
       )
 }
 
-const send = (wanted: Send, isRepeated: boolean) =>
+/** Sends it, and asks again until it is answered. */
+export const send = (wanted: Send, isRepeated: boolean) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const { chance } = stage
     const { expiresAt, phones, sendAt, text } = wanted
@@ -76,14 +85,19 @@ const send = (wanted: Send, isRepeated: boolean) =>
     }
   })
 
-/** Sends a message once all is well, from a number with that index; one has room for nine of them. */
-export const sendProbe = Effect.fnUntraced(function* (
-  stage: Stage,
-  number: number,
-  text: string,
-  sendAt: number | null = null,
-) {
-  const phone = phoneOf(0)
+export interface Probe {
+  readonly text: string
+  /** Index of the number that sends it; one has room for nine of them. */
+  readonly number: number
+  readonly sendAt?: number | null
+  readonly phone?: string
+  /** It need not leave, and is not judged for that. */
+  readonly fate?: "refused"
+}
+
+/** Sends a message once all is well. */
+export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe) {
+  const { fate, number, phone = phoneOf(0), sendAt = null, text } = probe
   const call = stage.asked({
     _tag: "Send",
     text,
@@ -93,7 +107,8 @@ export const sendProbe = Effect.fnUntraced(function* (
     expiresAt: null,
     idempotencyKey: text,
     mode: "live",
-    isProbe: true,
+    isProbe: fate === undefined,
+    ...(fate === undefined ? {} : { fate }),
   })
   const command = {
     from: Number(stage.given.numbers[number]),

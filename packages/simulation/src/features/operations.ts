@@ -8,14 +8,16 @@ import { Effect, Result } from "effect"
 import type { Chance } from "@messaging-service/emulator"
 import type { Control, Paced } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
-import { sendProbe } from "./messages.ts"
+import { phoneOf, sendProbe } from "./messages.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
 const minute = 60 * second
 
-/** Index of the number of the probes. */
-const probedNumber = 1
+/** Indexes of the numbers of the probes. */
+const openedNumber = 1
+const pacedNumber = 2
+const restrictedNumber = 3
 
 /** How often an operator asks for the same. */
 const tries = 8
@@ -26,13 +28,21 @@ type Asking = Effect.Effect<unknown, Failure, Services>
 const open: Value = { _tag: "Open" }
 const stopped = (until: number | null): Value => ({ _tag: "Stopped", until })
 
-/** Asks until it is answered. */
-const control = Effect.fnUntraced(function* (stage: Stage, wanted: Control, asking: Asking) {
+/** Asks until it is answered. What was removed by a call whose answer was lost is refused with `gone`. */
+export const control = Effect.fnUntraced(function* (
+  stage: Stage,
+  wanted: Control,
+  asking: Asking,
+  gone?: string,
+) {
   for (let attempt = 0; attempt < tries; attempt++) {
     const call = stage.asked(wanted)
     const result = yield* Effect.result(stage.ask(asking))
     if (Result.isSuccess(result)) return stage.answered(call, { _tag: "Done" })
     const { failure } = result
+    if (failure._tag === "Refusal" && failure.code === gone) {
+      return stage.answered(call, { _tag: "Done" })
+    }
     if (failure._tag === "Refusal") {
       return stage.answered(call, {
         _tag: "Refused",
@@ -194,22 +204,70 @@ export const operations: Feature = {
     }
   }),
   probe: Effect.fnUntraced(function* (stage) {
-    const target = { stage, number: probedNumber, isProbe: true }
-    const whenOpened = Effect.fnUntraced(function* (
-      text: string,
-      stop: Effect.Effect<void>,
-      go: Effect.Effect<void>,
-    ) {
-      yield* stop
-      yield* sendProbe(stage, probedNumber, `${text} a`)
-      yield* sendProbe(stage, probedNumber, `${text} b`)
-      yield* Effect.sleep(1 + stage.chance.below(2 * second))
-      yield* go
-      yield* Effect.sleep(3 * second)
-    })
-    const slow = { minIntervalMillis: null, perMinute: 1, newRecipientsPerDay: null }
-    yield* whenOpened("paused", pause(target, null), resume(target))
-    yield* whenOpened("disabled", disable(stage, true, true), disable(stage, false, true))
-    yield* whenOpened("paced", pace(target, slow), pace(target, null))
+    yield* probeOpening({ stage, number: openedNumber, isProbe: true })
+    yield* probePacing({ stage, number: pacedNumber, isProbe: true })
+    yield* probeBreaker(stage)
   }),
 }
+
+/** What stood still leaves at once when it may, by itself where a moment was named. */
+const probeOpening = Effect.fnUntraced(function* (target: Target) {
+  const { number, stage } = target
+  const whenOpened = Effect.fnUntraced(function* (
+    text: string,
+    stop: Effect.Effect<void>,
+    go: Effect.Effect<void>,
+  ) {
+    yield* stop
+    yield* sendProbe(stage, { number, text: `${text} a` })
+    yield* sendProbe(stage, { number, text: `${text} b` })
+    yield* Effect.sleep(1 + stage.chance.below(2 * second))
+    yield* go
+    yield* Effect.sleep(3 * second)
+  })
+  yield* whenOpened("paused", pause(target, null), resume(target))
+  yield* whenOpened("disabled", disable(stage, true, true), disable(stage, false, true))
+  const until = stage.now() + 500 + stage.chance.below(2 * second)
+  yield* whenOpened("paused a while", pause(target, until), Effect.void)
+  yield* resume(target)
+})
+
+const unlimited: Paced = { minIntervalMillis: null, perMinute: null, newRecipientsPerDay: null }
+
+/** Messages leave as slowly as their number is paced, and at once when it is paced no more. */
+const probePacing = Effect.fnUntraced(function* (target: Target) {
+  const { number, stage } = target
+  const paced = Effect.fnUntraced(function* (text: string, pacing: Partial<Paced>) {
+    yield* pace(target, { ...unlimited, ...pacing })
+    yield* Effect.sleep(1)
+    for (const part of [0, 1]) {
+      yield* sendProbe(stage, { number, text: `${text} ${part}`, phone: phoneOf(part) })
+    }
+    yield* Effect.sleep(2 * second)
+    yield* pace(target, null)
+    yield* Effect.sleep(3 * second)
+  })
+  yield* paced("rests", { minIntervalMillis: 500 + stage.chance.below(1000) })
+  yield* paced("slow", { perMinute: 3 })
+  yield* Effect.sleep(minute)
+  yield* pace(target, { ...unlimited, newRecipientsPerDay: 2 })
+  yield* Effect.sleep(1)
+  yield* sendProbe(stage, { number, text: "new", phone: phoneOf(2) })
+  yield* Effect.sleep(second)
+  yield* pace(target, null)
+  yield* Effect.sleep(3 * second)
+})
+
+/** One more than the refusals that pause a number; the last one is not handed over. */
+const refusedInARow = 6
+
+const probeBreaker = Effect.fnUntraced(function* (stage: Stage) {
+  const id = stage.given.numbers[restrictedNumber]
+  if (id === undefined) return
+  stage.restrict(id, stage.now() + 10 * second)
+  for (let index = 0; index < refusedInARow; index++) {
+    const text = `refused ${index}`
+    yield* sendProbe(stage, { number: restrictedNumber, text, fate: "refused" })
+  }
+  yield* Effect.sleep(12 * second)
+})

@@ -216,7 +216,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a pause holds nothing back",
-    within: 100,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/laneQueue.ts",
@@ -232,7 +232,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a pause ends too early",
-    within: 400,
+    within: 10,
     edits: [
       edit(
         "core/src/number/Breaker.ts",
@@ -243,7 +243,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "resuming wakes no lane",
-    within: 5,
+    within: 10,
     edits: [
       edit(
         "core/src/number/NumberOperations.ts",
@@ -254,7 +254,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a resumed lane is not looked at",
-    within: 5,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/laneQueue.ts",
@@ -265,12 +265,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a disabled workspace sends on",
-    within: 100,
+    within: 10,
     edits: [edit("core/src/queue/Lane.ts", "isDisabled ? Infinity : pausedUntil", "pausedUntil")],
   },
   {
     name: "enabling a workspace wakes no lane",
-    within: 5,
+    within: 10,
     edits: [
       edit(
         "core/src/workspace/Workspaces.ts",
@@ -281,7 +281,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "another pacing wakes no lane",
-    within: 5,
+    within: 10,
     edits: [
       edit(
         "core/src/number/Numbers.ts",
@@ -292,7 +292,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "no rest after a message",
-    within: 200,
+    within: 10,
     edits: [
       edit(
         "core/src/worker/Attempt.ts",
@@ -303,7 +303,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "the rest begins before the far side answered",
-    within: 400,
+    within: 10,
     edits: [
       edit(
         "core/src/worker/Attempt.ts",
@@ -314,7 +314,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "one more a minute than the pacing says",
-    within: 400,
+    within: 10,
     edits: [
       edit(
         "core/src/number/Pacing.ts",
@@ -325,7 +325,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "new recipients are not counted",
-    within: 600,
+    within: 10,
     edits: [
       edit(
         "core/src/queue/Lane.ts",
@@ -336,8 +336,123 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "five refusals pause nothing",
-    within: 600,
+    within: 10,
     edits: [edit("core/src/number/Breaker.ts", "const mostRefusals = 5", "const mostRefusals = 6")],
+  },
+  {
+    name: "a removed number still takes messages",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/tables.ts",
+        "lane === undefined || lane.removed",
+        "lane === undefined",
+      ),
+    ],
+  },
+  {
+    name: "a removed number sends on",
+    within: 200,
+    edits: [edit("store-memory/src/Lane.ts", "  lane.removed = true\n", "")],
+  },
+  {
+    name: "what a removed number may have sent is cancelled",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/message/attemptOutcome.ts",
+        'return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
+        'return removed ? { trigger: "cancel" } : over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
+      ),
+    ],
+  },
+  {
+    name: "what is stranded is never cancelled",
+    within: 30,
+    edits: [
+      edit(
+        "store-memory/src/Lane.ts",
+        "if (row.lane.removed) tables.stranded.add(row)",
+        "if (row.lane.removed) return",
+      ),
+    ],
+  },
+  {
+    name: "what is in hands is cancelled with its number",
+    within: 400,
+    edits: [
+      edit(
+        "store-memory/src/Lane.ts",
+        "if (!isInFlight(row)) offer(tables, row)",
+        "offer(tables, row)",
+      ),
+      edit("store-memory/src/messageStore.ts", "|| isInFlight(row)) continue", ") continue"),
+    ],
+  },
+  {
+    name: "a deleted workspace keeps its messages",
+    within: 20,
+    edits: [
+      edit("core/src/workspace/Erasure.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
+    ],
+  },
+  {
+    name: "a deleted reminder runs on",
+    within: 400,
+    edits: [
+      edit(
+        "store-memory/src/reminderStore.ts",
+        "revise(tables, row, { nextRunAt: null })\n    row.removedAt = now",
+        "row.removedAt = now",
+      ),
+    ],
+  },
+  {
+    name: "a deleted contact is still written to",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/contactStore.ts",
+        "owner.contacts.splice(owner.contacts.indexOf(contact), 1)",
+        "void id",
+      ),
+    ],
+  },
+  {
+    name: "ids do not move on with an epoch",
+    within: 10,
+    edits: [
+      edit("store-memory/src/restoreStore.ts", "tables.moveIdsOn(idsSkipped, above)", "void above"),
+    ],
+  },
+  {
+    name: "nothing is held in a new epoch",
+    within: 10,
+    edits: [
+      edit("store-memory/src/restoreStore.ts", "if (!lane.removed) holdLane(tables, lane)", ""),
+    ],
+  },
+  {
+    name: "what is released is not looked at",
+    within: 10,
+    edits: [
+      edit(
+        "store-memory/src/restoreStore.ts",
+        "for (const lane of lanes) turnWithFirst(tables, lane, now)",
+        "void now",
+      ),
+    ],
+  },
+  {
+    name: "releasing wakes no lane",
+    within: 10,
+    edits: [
+      edit(
+        "core/src/restore/Restoration.ts",
+        'Effect.forEach(["lanes", "test_messages", "reminders"] as const, wakeUp.wake)',
+        'Effect.forEach(["test_messages", "reminders"] as const, wakeUp.wake)',
+      ),
+    ],
   },
   {
     name: "an accepted message does not end the strikes",

@@ -12,6 +12,7 @@ type Send = Extract<Ask, { readonly _tag: "Send" }>
 
 /** A call of a caller with what it heard. */
 export interface Call {
+  readonly call: number
   readonly ask: Ask
   readonly askedAt: number
   /** Index of the entry in which it was asked. */
@@ -29,6 +30,7 @@ export const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
   for (const [index, entry] of entries.entries()) {
     if (entry._tag === "Asked") {
       calls.set(entry.call, {
+        call: entry.call,
         ask: entry.ask,
         askedAt: entry.at,
         asked: index,
@@ -60,6 +62,23 @@ export const controlsOf = (history: History): ReadonlyArray<Call & { readonly as
   callsOf(history).filter(
     (call): call is Call & { readonly ask: Control } => call.ask._tag === "Control",
   )
+
+/** Whether an operator said in the storm that the store went back in time. */
+export const wasRestored = (history: History): boolean =>
+  controlsOf(history).some(({ ask }) => ask.value._tag === "Held" && !ask.isProbe)
+
+/** What was handed over to a transport, with the index of the entry. */
+export const handedOf = ({ entries }: History): ReadonlyArray<Handed> =>
+  entries.flatMap((entry, index) => (entry._tag === "HandedOver" ? [{ ...entry, index }] : []))
+
+export type Handed = Extract<Entry, { readonly _tag: "HandedOver" }> & { readonly index: number }
+
+/** The text of the message with that name. */
+export const textOf = (name: string): string => name.slice(0, name.lastIndexOf(">"))
+
+/** Whether moments behind that entry hold to the millisecond: in calm they always do. */
+export const isTrueBehind = ({ entries, setting }: History, index: number): boolean =>
+  setting.isTimeTrue || index > entries.findIndex(({ _tag }) => _tag === "Calm")
 
 /** Something that an operator set, while it held without a doubt. */
 export interface Held {
@@ -110,6 +129,37 @@ export const toldStates = (history: History): ReadonlyArray<ToldState> =>
       ? [{ name, state: answer.status, asked, answered }]
       : []
   })
+
+/** A message as a receiver was told of its end. */
+export interface ToldMessage {
+  readonly eventId: string
+  readonly type: string
+  /** Null where the name does not tell one message: runs of a reminder share theirs. */
+  readonly name: string | null
+  readonly isDoomed: boolean
+  readonly index: number
+}
+
+interface ToldBody {
+  readonly data: {
+    readonly message?: { readonly text: string; readonly to: { readonly phone?: string } }
+  }
+}
+
+/** What receivers were told of messages, heard or not. */
+export const toldMessages = (history: History): ReadonlyArray<ToldMessage> => {
+  const sends = new Map(sendsOf(history).map(({ ask }) => [ask.text, ask] as const))
+  return history.entries.flatMap((entry, index) => {
+    if (entry._tag !== "Told" || entry.kind !== "webhook") return []
+    const { message } = (JSON.parse(entry.body) as ToldBody).data
+    if (message === undefined) return []
+    const { eventId, type } = entry
+    const send = sends.get(message.text)
+    const { phone = send?.phones[0] ?? "" } = message.to
+    const name = send === undefined ? null : nameOf(message.text, phone)
+    return [{ eventId, type, name, isDoomed: send?.fate === "deleted", index }]
+  })
+}
 
 /** Names of test messages, which no recipient sees. */
 export const testNames = (history: History): ReadonlySet<string> =>

@@ -1,5 +1,5 @@
 /** Each end of a message makes one event, which receivers are told at least once, in one version. */
-import { hasLeft } from "./Promise.ts"
+import { hasLeft, toldMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const announced: JudgedPromise = {
@@ -13,6 +13,9 @@ export const announced: JudgedPromise = {
         violations.push(`${name} is ${state} with the events ${events.join() || "none"}`)
       }
     }
+    const erased = new Set(
+      toldMessages(history).flatMap(({ eventId, isDoomed }) => (isDoomed ? [eventId] : [])),
+    )
     const bodies = new Map<string, string>()
     const stored = new Set(final.events.map(({ eventId }) => eventId))
     for (const entry of entries) {
@@ -22,7 +25,7 @@ export const announced: JudgedPromise = {
         violations.push(`${entry.eventId} was told in two versions`)
       }
       bodies.set(entry.eventId, entry.body)
-      if (entry.type !== "ping" && !stored.has(entry.eventId)) {
+      if (entry.type !== "ping" && !stored.has(entry.eventId) && !erased.has(entry.eventId)) {
         violations.push(`${entry.type} ${entry.eventId} tells what is not stored`)
       }
     }

@@ -1,16 +1,15 @@
 /** What operators stop stands still, what they pace is slow, and a number that is refused rests. */
-import type { Ask, Control, Entry, FinalMessage, History } from "../History.ts"
-import { controlsOf, heldOf, messagesByName, sendsOf } from "./Promise.ts"
+import type { Ask, Control, History } from "../History.ts"
+import {
+  controlsOf,
+  handedOf,
+  heldOf,
+  isTrueBehind,
+  textOf,
+  messagesByName,
+  sendsOf,
+} from "./Promise.ts"
 import type { Held, JudgedPromise } from "./Promise.ts"
-
-type HandedOver = Extract<Entry, { readonly _tag: "HandedOver" }>
-
-interface Handed extends HandedOver {
-  readonly index: number
-}
-
-const handedOf = ({ entries }: History): ReadonlyArray<Handed> =>
-  entries.flatMap((entry, index) => (entry._tag === "HandedOver" ? [{ ...entry, index }] : []))
 
 /** Nothing of a stopped number is handed over, but for what a transport had already. */
 const stoppedViolations = (history: History): ReadonlyArray<string> => {
@@ -26,11 +25,11 @@ const stoppedViolations = (history: History): ReadonlyArray<string> => {
     const answeredAt = history.entries[from]?.at ?? 0
     for (const { at, index, name, number } of handed) {
       if (index < from || index > to || !control.numbers.includes(number)) continue
-      const text = name.slice(0, name.lastIndexOf(">"))
+      const text = textOf(name)
       // It was sent after all stood still, so that no transport had it.
       const isNew = until === null && (firstAsked.get(text) ?? 0) > from
       const isTimely =
-        history.setting.isTimeTrue && at > answeredAt && (until === null || at < until)
+        isTrueBehind(history, from) && at > answeredAt && (until === null || at < until)
       if (isNew || isTimely) {
         violations.push(
           `${name} was handed over ${at - answeredAt} ms after ${control.key} stopped`,
@@ -53,12 +52,21 @@ const pacedViolations = (history: History, held: Held): ReadonlyArray<string> =>
   const violations: Array<string> = []
   const answeredAt = history.entries[from]?.at ?? 0
   const ofNumber = handedOf(history).filter(({ number }) => control.numbers.includes(number))
-  const sent = history.final.messages.filter(
-    (message): message is FinalMessage & { readonly sentAt: number } =>
-      message.sentAt !== null &&
-      message.mode === "live" &&
-      control.numbers.includes(message.number),
-  )
+  const numberOf = new Map(ofNumber.map(({ name, number }) => [name, number]))
+  const isStored = new Map(history.final.messages.map((message) => [message.name, message]))
+  // What was shown and is not audited left when it was shown, within the time that answers take.
+  const sent = [
+    ...history.final.messages.flatMap(({ mode, name, number, sentAt }) =>
+      sentAt !== null && mode === "live" && control.numbers.includes(number)
+        ? [{ name, sentAt }]
+        : [],
+    ),
+    ...history.entries.flatMap((entry) =>
+      entry._tag === "Shown" && numberOf.has(entry.name) && !isStored.has(entry.name)
+        ? [{ name: entry.name, sentAt: entry.at }]
+        : [],
+    ),
+  ]
   const paced = ofNumber.filter(({ at, index }) => index > from && index < to && at > answeredAt)
   for (const { at, name } of paced) {
     const before = sent.filter((message) => message.name !== name && message.sentAt < at)
@@ -91,9 +99,9 @@ export const controlled: JudgedPromise = {
   name: "controls",
   check: (history) => [
     ...stoppedViolations(history),
-    ...(history.setting.isTimeTrue
-      ? heldOf(history).flatMap((held) => pacedViolations(history, held))
-      : []),
+    ...heldOf(history)
+      .filter(({ from }) => isTrueBehind(history, from))
+      .flatMap((held) => pacedViolations(history, held)),
   ],
 }
 
@@ -108,8 +116,8 @@ const pauseMillis = 3_600_000
 export const paused: JudgedPromise = {
   name: "breaker",
   check: (history) => {
-    if (!history.setting.isTimeTrue) return []
     const violations: Array<string> = []
+    const calm = history.entries.findIndex(({ _tag }) => _tag === "Calm")
     const stored = messagesByName(history)
     const resumes = controlsOf(history).filter(({ ask }) => isResume(ask))
     const refused = new Map<number, Array<string>>()
@@ -124,7 +132,10 @@ export const paused: JudgedPromise = {
       refused.set(number, inARow)
       if (entry.outcome === "Accepted") inARow.length = 0
       // What became of it was noted with it.
-      const isNoted = stored.get(name)?.every(({ error }) => error === "send_failed") === true
+      const isNoted =
+        index > calm ||
+        (history.setting.isTimeTrue &&
+          stored.get(name)?.every(({ error }) => error === "send_failed") === true)
       if (!entry.againstNumber || !isNoted) continue
       inARow.push(name)
       if (inARow.length < mostRefusals) continue

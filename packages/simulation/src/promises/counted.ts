@@ -1,12 +1,13 @@
 /** The allowance of the plan and the quota of each number are exact, whatever meets whatever. */
-import { isGivenBack } from "./Promise.ts"
+import { isGivenBack, wasRestored } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 const dayMillis = 86_400_000
 
 export const counted: JudgedPromise = {
   name: "counts",
-  check: ({ final, setting }) => {
+  check: (history) => {
+    const { final, setting } = history
     const violations: Array<string> = []
     const counting = final.messages.filter(
       ({ mode, state }) => mode === "live" && !isGivenBack(state),
@@ -17,7 +18,11 @@ export const counted: JudgedPromise = {
     }
     if (left < 0) violations.push(`${-left} more than the allowance were accepted`)
     for (const [number, messages] of Map.groupBy(counting, (message) => message.number)) {
-      const times = messages.map(({ dueAt }) => dueAt).toSorted((a, b) => a - b)
+      // What is held does not count until it is released: then only as many leave as fit.
+      const moments = wasRestored(history)
+        ? messages.flatMap(({ sentAt }) => (sentAt === null ? [] : [sentAt]))
+        : messages.map(({ dueAt }) => dueAt)
+      const times = moments.toSorted((a, b) => a - b)
       const isOver = times.some((time, index) => {
         const last = times[index + setting.quota]
         return last !== undefined && last - time < dayMillis

@@ -3,6 +3,7 @@ import type { History } from "../History.ts"
 import { announced } from "./announced.ts"
 import { calledBack } from "./calledBack.ts"
 import { counted } from "./counted.ts"
+import { deleted } from "./deleted.ts"
 import { delivered } from "./delivered.ts"
 import { idempotent, idempotentEndpoints } from "./idempotent.ts"
 import { limited, revoked } from "./keys.ts"
@@ -13,6 +14,7 @@ import { neverTwice } from "./neverTwice.ts"
 import { controlled, paused } from "./controlled.ts"
 import { prompt } from "./prompt.ts"
 import { reminded } from "./reminded.ts"
+import { restored, withoutDoubt } from "./restored.ts"
 import { signed } from "./signed.ts"
 import { stopped, subscribed } from "./subscribed.ts"
 import { truthful } from "./truthful.ts"
@@ -37,10 +39,21 @@ const promises = [
   counted,
   reminded,
   controlled,
+  deleted,
+  restored,
   paused,
   prompt,
 ]
 
+/** Those that say what became of each message. */
+const ofMessages = new Set([neverTwice, neverAfterEnd, truthful])
+
 /** What was not kept in a history, each with the promise's name before it. */
-export const judge = (history: History): ReadonlyArray<string> =>
-  promises.flatMap(({ check, name }) => check(history).map((violation) => `${name}: ${violation}`))
+export const judge = (history: History): ReadonlyArray<string> => {
+  const certain = withoutDoubt(history)
+  return promises.flatMap((promise) =>
+    promise
+      .check(ofMessages.has(promise) ? certain : history)
+      .map((violation) => `${promise.name}: ${violation}`),
+  )
+}

@@ -1,6 +1,6 @@
 /** A message is never shown after it was reported as cancelled or expired, nor handed over after its expiry. */
 import { nameOf } from "../History.ts"
-import { isGivenBack, sendsOf, shownByName, toldStates } from "./Promise.ts"
+import { isGivenBack, sendsOf, shownByName, toldMessages, toldStates } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const neverAfterEnd: JudgedPromise = {
@@ -16,6 +16,12 @@ export const neverAfterEnd: JudgedPromise = {
       }
       if (copies.some(({ index }) => index > answered)) {
         violations.push(`${name} was shown after it was reported as ${state}`)
+      }
+    }
+    for (const { name, type } of toldMessages(history)) {
+      const isUnsent = type === "message.cancelled" || type === "message.expired"
+      if (name !== null && isUnsent && shown.has(name)) {
+        violations.push(`${name} was shown, and ${type} was told`)
       }
     }
     return violations

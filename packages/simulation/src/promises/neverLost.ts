@@ -1,6 +1,6 @@
 /** An accepted message is never lost: it is stored once, under the ids that were answered, and it ends. */
 import { nameOf } from "../History.ts"
-import { messagesByName, sendsOf } from "./Promise.ts"
+import { messagesByName, sendsOf, wasRestored } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const neverLost: JudgedPromise = {
@@ -10,7 +10,7 @@ export const neverLost: JudgedPromise = {
     const stored = messagesByName(history)
     const sent = new Set(sendsOf(history).map(({ ask }) => ask.text))
     for (const { answer, ask } of sendsOf(history)) {
-      if (answer?._tag !== "Accepted" || ask.isProbe) continue
+      if (answer?._tag !== "Accepted" || ask.isProbe || ask.fate !== undefined) continue
       for (const [index, phone] of ask.phones.entries()) {
         const name = nameOf(ask.text, phone)
         const messages = stored.get(name) ?? []
@@ -25,8 +25,16 @@ export const neverLost: JudgedPromise = {
         violations.push(`${name} is stored ${messages.length} times`)
       }
     }
-    for (const { name, state } of history.final.messages) {
-      if (state === "waiting") violations.push(`${name} still waits when all has come to rest`)
+    const { messages } = history.final
+    for (const { name, number, state } of messages) {
+      const left =
+        state !== "waiting"
+          ? 0
+          : messages.filter((each) => each.number === number && each.sentAt !== null).length
+      // Of what was held and is released, no more leave in a day than a number may send.
+      const isCapped = left >= history.setting.quota && wasRestored(history)
+      if (state === "waiting" && !isCapped)
+        violations.push(`${name} still waits when all has come to rest`)
     }
     return violations
   },

@@ -10,7 +10,7 @@ export const neverTwice: JudgedPromise = {
     const tests = testNames(history)
     const probes = new Set(
       sendsOf(history)
-        .filter(({ ask }) => ask.isProbe)
+        .filter(({ ask }) => ask.isProbe || ask.fate !== undefined)
         .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
     )
     const stored = messagesByName(history)

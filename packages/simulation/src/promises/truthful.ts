@@ -1,6 +1,6 @@
 /** What is reported is true: each state agrees with what recipients saw, and never goes back. */
 import type { State } from "../History.ts"
-import { hasLeft, shownByName, testNames, toldStates } from "./Promise.ts"
+import { hasLeft, shownByName, testNames, toldMessages, toldStates } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 /** How far a state is; a later report is never nearer. */
@@ -37,6 +37,12 @@ export const truthful: JudgedPromise = {
             violations.push(`${name} was ${earlier.state} and is ${report.state}`)
           }
         }
+      }
+    }
+    for (const { index, name, type } of toldMessages(history)) {
+      if (name === null || type !== "message.sent" || tests.has(name)) continue
+      if (!(shown.get(name) ?? []).some((copy) => copy.index < index)) {
+        violations.push(`${type} of ${name} was told, and it was not shown`)
       }
     }
     for (const message of history.final.messages) {

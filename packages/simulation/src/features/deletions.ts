@@ -1,0 +1,173 @@
+/** What is deleted while it is used: a number, a workspace, reminders and contacts. */
+import { Contacts, Numbers, Reminders, Workspaces } from "@messaging-service/core"
+import type { ReminderId } from "@messaging-service/core/ports"
+import { Effect, Result } from "effect"
+import type { Control } from "../History.ts"
+import type { Command, Feature, Planning, Stage } from "./Feature.ts"
+import { phoneOf, send } from "./messages.ts"
+import type { Send } from "./messages.ts"
+import { control } from "./operations.ts"
+
+const second = 1000
+const minute = 60 * second
+
+/** How often a caller asks for the same. */
+const tries = 8
+
+const gone = (key: string, numbers: ReadonlyArray<number> = []): Control => ({
+  _tag: "Control",
+  key,
+  numbers,
+  value: { _tag: "Stopped", until: null },
+  isProbe: false,
+})
+
+const removeNumber = (number: number) => (stage: Stage) => {
+  const { numbers, workspace } = stage.given
+  const id = numbers[number]
+  if (id === undefined) return Effect.void
+  return control(
+    stage,
+    gone(`removal ${id}`, [id]),
+    Numbers.use((service) => service.remove("owner", workspace, id)),
+    "number_not_found",
+  )
+}
+
+const deleteWorkspace = (stage: Stage) => {
+  const { numbers, workspace } = stage.doomed
+  return control(
+    stage,
+    gone("deletion", numbers),
+    Workspaces.use((service) => service.delete("owner", workspace)),
+    "workspace_not_found",
+  )
+}
+
+const removeReminder = (stage: Stage) => {
+  const { live } = stage.given.callers
+  const made = stage.reminders[stage.chance.below(Math.max(1, stage.reminders.length))]
+  if (made === undefined) return Effect.void
+  return control(
+    stage,
+    gone(`reminder ${made.text}`),
+    Reminders.use((service) => service.remove(live, made.id as ReminderId)),
+    "reminder_not_found",
+  )
+}
+
+/** Asks until it is answered; undefined for a refusal, and where no answer ever came. */
+const made = Effect.fnUntraced(function* <A, E>(stage: Stage, asking: Effect.Effect<A, E>) {
+  for (let attempt = 0; attempt < tries; attempt++) {
+    const result = yield* Effect.result(asking)
+    if (Result.isSuccess(result)) return result.success
+    yield* Effect.sleep(stage.chance.below(3 * second))
+  }
+  return undefined
+})
+
+const contactPhone = phoneOf(8)
+
+const makeContact = (name: string) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const { workspace } = stage.given
+    const contact = yield* made(
+      stage,
+      stage.ask(
+        Contacts.use((service) =>
+          service.create("owner", workspace, { name, phone: contactPhone }),
+        ),
+      ),
+    )
+    if (contact !== undefined) stage.contacts.set(name, contact.id)
+  })
+
+const deleteContact = (name: string) => (stage: Stage) => {
+  const id = stage.contacts.get(name)
+  if (id === undefined) return Effect.void
+  return control(
+    stage,
+    gone(`contact ${name}`),
+    Contacts.use((service) => service.delete("owner", stage.given.workspace, id)),
+    "contact_not_found",
+  )
+}
+
+const planMessage = (
+  { chance, start }: Planning,
+  at: number,
+  text: string,
+  more: Partial<Send>,
+): Send => ({
+  _tag: "Send",
+  text,
+  phones: [phoneOf(chance.below(3))],
+  number: 0,
+  sendAt: chance.below(2) === 0 ? start + at + 1 + chance.below(minute) : null,
+  expiresAt: null,
+  idempotencyKey: text,
+  mode: "live",
+  isProbe: false,
+  ...more,
+})
+
+/** Moments about another one. */
+const about = ({ chance, span }: Planning, at: number, millis: number): number =>
+  Math.min(span, Math.max(0, at - millis + chance.below(2 * millis)))
+
+const planNumber = (planning: Planning): ReadonlyArray<Command> => {
+  const number = planning.chance.below(planning.numbers)
+  return [{ at: planning.moment(), name: `remove ${number}`, perform: removeNumber(number) }]
+}
+
+const planWorkspace = (planning: Planning): ReadonlyArray<Command> => {
+  const { chance, moment } = planning
+  const deletedAt = moment()
+  const sends = Array.from({ length: 2 + chance.below(6) }, (_, index): Command => {
+    const at = about(planning, deletedAt, 20 * second)
+    const wanted = planMessage(planning, at, `d${index}`, { fate: "deleted" })
+    return {
+      at,
+      name: `send ${wanted.text}`,
+      perform: (stage) => send(wanted, false)({ ...stage, given: stage.doomed }),
+    }
+  })
+  return [...sends, { at: deletedAt, name: "delete workspace", perform: deleteWorkspace }]
+}
+
+const planReminder = ({ moment }: Planning): ReadonlyArray<Command> => [
+  { at: moment(), name: "delete reminder", perform: removeReminder },
+]
+
+const planContact = (planning: Planning): ReadonlyArray<Command> => {
+  const { chance, moment, numbers } = planning
+  const name = "contact"
+  const deletedAt = moment() + 10 * second
+  const sends = Array.from({ length: 3 }, (_, index): Command => {
+    const at = about(planning, deletedAt, 10 * second)
+    const wanted = planMessage(planning, at, `c${index}`, {
+      contact: name,
+      number: chance.below(numbers),
+      phones: [contactPhone],
+    })
+    return {
+      at,
+      name: `send ${wanted.text}`,
+      perform: (stage) => (stage.contacts.has(name) ? send(wanted, false)(stage) : Effect.void),
+    }
+  })
+  return [
+    { at: Math.max(0, deletedAt - minute), name: `make ${name}`, perform: makeContact(name) },
+    ...sends,
+    { at: deletedAt, name: `delete ${name}`, perform: deleteContact(name) },
+  ]
+}
+
+/** Each in one of three seeds. */
+const plans = [planNumber, planWorkspace, planReminder, planContact]
+
+export const deletions: Feature = {
+  name: "deletions",
+  plan: (planning) =>
+    plans.flatMap((plan) => (planning.chance.below(3) === 0 ? plan(planning) : [])),
+}
