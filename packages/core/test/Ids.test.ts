@@ -6,7 +6,7 @@ describe("ids", () => {
   const drawn = (seed: string) =>
     Effect.gen(function* () {
       const ids = yield* Ids
-      return [requestId(ids), eventId(ids), transportId(ids), ids.hex(40), ids.alphanumeric(38)]
+      return [requestId(ids), eventId(ids, 0), transportId(ids), ids.hex(40), ids.alphanumeric(38)]
     }).pipe(Effect.provide(Ids.layerRandom), Random.withSeed(seed))
 
   it.effect("are req_ or evt_ and 24 letters and digits, and 20 hexadecimal capitals", () =>
@@ -24,6 +24,18 @@ describe("ids", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* drawn("one"), yield* drawn("one"))
       assert.notDeepEqual(yield* drawn("one"), yield* drawn("two"))
+    }),
+  )
+
+  it.effect("of events sort by their bytes as their times do", () =>
+    Effect.sync(() => {
+      const ids = fromIndexes(() => 61)
+      const times = [0, 61, 62, 3_843, 3_844, 1_772_452_800_000, 1_772_452_800_001, 8.64e13]
+      const made = times.map((time) => eventId(ids, time))
+      for (const id of made) assert.match(id, /^evt_[0-9A-Za-z]{8}z{16}$/)
+      const byBytes = made.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+      assert.deepStrictEqual(byBytes, made)
+      assert.strictEqual(new Set(made).size, made.length)
     }),
   )
 

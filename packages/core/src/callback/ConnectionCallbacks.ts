@@ -24,7 +24,7 @@ export const makeConnectionCallbacks = Effect.gen(function* () {
     if (url === null || number === null) return null
     const now = yield* Clock.currentTimeMillis
     const report = (event: ConnectionEvent, phone: string | null) =>
-      connectionCallback(eventId(ids), event, { ...number, phone }, url, now)
+      connectionCallback(eventId(ids, now), event, { ...number, phone }, url, now)
     return { number, report }
   })
 

@@ -260,7 +260,13 @@ export class Messages extends Context.Service<
           // A clock that is wrong does not tell that.
           const over = hasExpired(message, now) && !gate.causes().has("clock")
           const trigger = over ? "expire" : "cancel"
-          const change = endMessage(yield* marked(message), { trigger }, eventId(ids), now, link)
+          const change = endMessage(
+            yield* marked(message),
+            { trigger },
+            eventId(ids, now),
+            now,
+            link,
+          )
           if (change === undefined) return yield* notCancellable(message, now)
           const ended = yield* store.end([change])
           if (!ended.has(message.id)) {

@@ -75,7 +75,7 @@ export const keepRefused =
       const { messages, numberId, workspaceId } = yield* decideRefused(sender, request, facts, now)
       const [only] = messages
       if (only === undefined) return refusal
-      const event = eventId(ids)
+      const event = eventId(ids, now)
       const stored = yield* store.insertRefused({
         workspaceId,
         numberId,

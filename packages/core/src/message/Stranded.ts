@@ -28,7 +28,7 @@ export const makeStranded = Effect.gen(function* () {
     const messages = yield* markMissing(yield* store.stranded(batch))
     const now = yield* Clock.currentTimeMillis
     const changes = messages.flatMap(
-      (message) => endMessage(message, { trigger: "cancel" }, eventId(ids), now, link) ?? [],
+      (message) => endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
     )
     return changes.length === 0 ? 0 : (yield* store.end(changes)).size
   })

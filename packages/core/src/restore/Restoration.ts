@@ -232,7 +232,7 @@ export class Restoration extends Context.Service<
               messages.end(
                 held.flatMap(
                   (message) =>
-                    endMessage(message, { trigger: "cancel" }, eventId(ids), now, link) ?? [],
+                    endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
                 ),
               ),
             ),

@@ -174,7 +174,7 @@ export class Webhooks extends Context.Service<
         test: Effect.fn("Webhooks.test")(function* (given, id) {
           const caller = yield* permit(given, "testWebhook")
           const now = yield* Clock.currentTimeMillis
-          const ping = eventId(ids)
+          const ping = eventId(ids, now)
           const queueing = yield* findOrRefuse(notFound, id, (known) =>
             store.ping(scopeOf(caller), known, pingEvent(ping, known, now)),
           )

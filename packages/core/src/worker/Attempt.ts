@@ -89,7 +89,7 @@ export const makeAttempt = Effect.gen(function* () {
   ): Settlement => {
     const { lease, number } = claimed
     const message = withMediaType(claimed.message, mediaType)
-    const change = endMessage(message, ending, eventId(ids), now, link)
+    const change = endMessage(message, ending, eventId(ids, now), now, link)
     if (change === undefined) return again(claimed, aftermath, false)
     return {
       _tag: "Ended",

@@ -44,7 +44,7 @@ const makeEndingLoop = (
       const now = yield* Clock.currentTimeMillis
       const messages = yield* markMissing(yield* due(store, now))
       const changes = messages.flatMap(
-        (message) => endMessage(message, endingOf(message), eventId(ids), now, link) ?? [],
+        (message) => endMessage(message, endingOf(message), eventId(ids, now), now, link) ?? [],
       )
       if (changes.length === 0) return 0
       const ended = yield* store.end(changes)

@@ -61,6 +61,7 @@ import { epochs } from "./0033_epochs.ts"
 import { retention } from "./0035_retention.ts"
 import { erasure } from "./0036_erasure.ts"
 import { firstAnswers } from "./0037_first_answers.ts"
+import { eventsInOrder } from "./0038_events_in_order.ts"
 import type { Migration } from "./migrate.ts"
 
 /** In their order. A migration that has been released never changes; a new one follows. */
@@ -98,6 +99,7 @@ export const migrations: ReadonlyArray<Migration> = [
   retention,
   erasure,
   firstAnswers,
+  eventsInOrder,
 ]
 
 export const functions: ReadonlyArray<SqlFunction> = [

@@ -199,12 +199,12 @@ export const redeliverEvent = sqlFunction(
       return v_state;
     end if;
 
-    -- Index outbox_by_event.
+    -- Index outbox_by_event_id.
     select o.id as outbox_id, o.type, null::text as body
     into v_event
     from outbox o
     join webhook_endpoints e on e.id = p_id
-    where o.event_id = p_event_id
+    where o.event_id collate "C" = p_event_id
       and ${canBeRedelivered("o", "e")}
     -- Its erasure waits, and then sees this delivery.
     for key share of o;
