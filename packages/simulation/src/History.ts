@@ -222,6 +222,18 @@ export interface FinalState {
   readonly numbers: ReadonlyArray<number>
 }
 
+/** What is left of messages that ended while their workspace keeps them for a day, at a later moment. */
+export interface Kept {
+  readonly at: number
+  /** Ids of messages, and of events, of the workspace that is audited. */
+  readonly messages: ReadonlyArray<number>
+  readonly events: ReadonlyArray<string>
+  /** Messages of a workspace that keeps everything. */
+  readonly others: number
+  /** Codes with which a caller is refused who asks for messages that are not left; "" for an answer. */
+  readonly refusals: ReadonlyArray<string>
+}
+
 /** The facts of a world that its promises depend on. */
 export interface Setting {
   readonly allowance: number
@@ -243,6 +255,8 @@ export interface History {
   readonly setting: Setting
   readonly entries: ReadonlyArray<Entry>
   readonly final: FinalState
+  /** Looks at a workspace that keeps messages for a day, with the first one right at the audit. */
+  readonly kept: ReadonlyArray<Kept>
 }
 
 type Distributed<A> = A extends unknown ? Omit<A, "at"> : never

@@ -8,6 +8,7 @@ import {
   Admission,
   CallbackSecrets,
   Keys,
+  Messages,
   Numbers,
   Reminders,
   Webhooks,
@@ -20,7 +21,7 @@ import {
   WebhookStore,
   WorkspaceStore,
 } from "@messaging-service/core/ports"
-import type { NumberId, ReminderId } from "@messaging-service/core/ports"
+import type { Message, MessageId, NumberId, ReminderId } from "@messaging-service/core/ports"
 import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Cause, Context, Effect, Exit, Layer, Random, Scope } from "effect"
@@ -48,7 +49,15 @@ import { reminders } from "./features/reminders.ts"
 import { restores } from "./features/restores.ts"
 import { webhooks } from "./features/webhooks.ts"
 import { nameOf, Recorder } from "./History.ts"
-import type { Ask, FinalAttempt, FinalEndpoint, FinalState, History, Setting } from "./History.ts"
+import type {
+  Ask,
+  FinalAttempt,
+  FinalEndpoint,
+  FinalState,
+  History,
+  Kept,
+  Setting,
+} from "./History.ts"
 import { judge } from "./promises/index.ts"
 import { Cluster, layerShared, quota } from "./SimulatedService.ts"
 import type { Services } from "./SimulatedService.ts"
@@ -56,6 +65,10 @@ import type { Services } from "./SimulatedService.ts"
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
+const day = 24 * hour
+
+/** One of so many seeds goes on for a day, until what has ended is erased. */
+const forgetfulOf = 15
 
 /** Monday, 2 March 2026, noon. */
 const start = Date.UTC(2026, 2, 2, 12)
@@ -219,6 +232,7 @@ class Simulation {
   readonly #contacts: Stage["contacts"] = new Map()
   #doomed: Given | null = null
   #audited: Given | null = null
+  readonly #kept: Array<Kept> = []
   #hits: Array<{ left: number; readonly hit: () => void }> = []
 
   constructor(seed: string, options: SimulateOptions) {
@@ -279,13 +293,15 @@ class Simulation {
     const setting = this.#setting
     try {
       const final = this.#turn()
-      const history: History = { setting, entries: this.#record.entries, final }
+      const kept = this.#kept
+      const history: History = { setting, entries: this.#record.entries, final, kept }
+      this.#record.note(JSON.stringify(kept))
       this.#record.note(JSON.stringify(final))
       return this.#outcome(history, judge(history))
     } catch (error) {
       // A service that never comes to rest, or calls in calm that fail.
       const said = Cause.pretty(Cause.die(error)).split("\n").slice(0, 3).join(" ")
-      const history: History = { setting, entries: this.#record.entries, final: nothing }
+      const history: History = { setting, entries: this.#record.entries, final: nothing, kept: [] }
       return this.#outcome(history, [`broken off: ${said}`])
     }
   }
@@ -306,9 +322,63 @@ class Simulation {
     const world = this.#world
     world.stopForcingYields()
     world.runUntil(start + (this.#setting.isLong ? longMillis : shortMillis))
+    const isForgetful = new Chance(`${this.#seed}/retention`).below(forgetfulOf) === 0
+    if (isForgetful) this.#keepForADay(given)
     // What is judged stands still.
+    for (const { process } of this.#cluster.running) process.pause()
+    const final = this.#audit(given, endOfRuns)
+    if (isForgetful) {
+      this.#kept.push(this.#look(given, probes, []))
+      for (const { process } of this.#cluster.running) process.resume()
+      this.#forget(given, probes, final)
+    }
     for (const { process } of this.#cluster.running) process.kill()
-    return this.#audit(given, endOfRuns)
+    return final
+  }
+
+  /** Sets the shortest retention. */
+  #keepForADay({ workspace }: Given): void {
+    this.#askCalmly(
+      Workspaces.use((service) => service.update("owner", workspace, { retention_days: 1 })),
+    )
+  }
+
+  #askCalmly<A, E>(effect: Effect.Effect<A, E, Services>): A {
+    const [running] = this.#cluster.ready
+    if (running === undefined) throw new Error("no process has started")
+    return this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
+  }
+
+  /** A day later: looks before and after what has ended is to be erased. */
+  #forget(given: Given, probes: Given, { messages: before }: FinalState): void {
+    for (const about of [5 * minute, 40 * minute]) {
+      this.#world.runUntil(start + day + about)
+      const left = new Set<number>(this.#storedOf(given).map(({ id }) => id))
+      const gone = before.filter(({ id, mode }) => mode === "live" && !left.has(id))
+      const refusals = gone.slice(0, 3).map(({ id }) =>
+        this.#askCalmly(
+          Effect.match(
+            Messages.use((service) => service.get(given.callers.live, id as MessageId)),
+            {
+              onFailure: (failure) => ("code" in failure ? failure.code : failure._tag),
+              onSuccess: () => "",
+            },
+          ),
+        ),
+      )
+      this.#kept.push(this.#look(given, probes, refusals))
+    }
+  }
+
+  #look(given: Given, probes: Given, refusals: ReadonlyArray<string>): Kept {
+    const outbox = this.#read(Outbox.use((service) => service.read(0, everything)))
+    return {
+      at: this.#world.now,
+      messages: this.#storedOf(given).map(({ id }) => id),
+      events: outbox.map(({ eventId }) => eventId),
+      others: this.#storedOf(probes).length,
+      refusals,
+    }
   }
 
   #outcome(history: History, violations: ReadonlyArray<string>): Outcome {
@@ -574,25 +644,27 @@ class Simulation {
     }
   }
 
+  #storedOf({ workspace }: Given): ReadonlyArray<Message> {
+    return (["live", "test"] as const).flatMap(
+      (mode) =>
+        this.#read(
+          MessageStore.use((service) =>
+            service.list(
+              { workspaceId: workspace, mode, restriction: null },
+              { statuses: null, from: null, phone: null, since: null, until: null },
+              { before: null, limit: everything },
+              this.#world.now,
+            ),
+          ),
+        ).items,
+    )
+  }
+
   /** What everything came to, read from the store. */
   #audit(given: Given, endOfRuns: number): FinalState {
     const read = this.#read
     const outbox = read(Outbox.use((service) => service.read(0, everything)))
-    const storedOf = ({ workspace }: Given) =>
-      (["live", "test"] as const).flatMap(
-        (mode) =>
-          read(
-            MessageStore.use((service) =>
-              service.list(
-                { workspaceId: workspace, mode, restriction: null },
-                { statuses: null, from: null, phone: null, since: null, until: null },
-                { before: null, limit: everything },
-                this.#world.now,
-              ),
-            ),
-          ).items,
-      )
-    const stored = storedOf(given)
+    const stored = this.#storedOf(given)
     const owner = read(WorkspaceStore.use((service) => service.get(given.workspace)))
     return {
       messages: stored.map((message) => ({
@@ -616,7 +688,7 @@ class Simulation {
         createdAt,
       })),
       ...this.#auditDeliveries(given),
-      leftOfDeleted: this.#doomed === null ? 0 : storedOf(this.#doomed).length,
+      leftOfDeleted: this.#doomed === null ? 0 : this.#storedOf(this.#doomed).length,
       numbers: given.numbers.map(Number),
       allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
       reminders: this.#reminders.map(({ everyMinutes, id, text }) => ({

@@ -455,6 +455,39 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "messages are erased an hour early",
+    within: 60,
+    edits: [
+      edit(
+        "core/src/workspace/Erasure.ts",
+        "now - days * dayMillis",
+        "now - days * dayMillis + 3_600_000",
+      ),
+    ],
+  },
+  {
+    name: "messages are kept an hour longer",
+    within: 60,
+    edits: [
+      edit(
+        "core/src/workspace/Erasure.ts",
+        "now - days * dayMillis",
+        "now - days * dayMillis - 3_600_000",
+      ),
+    ],
+  },
+  {
+    name: "a workspace's retention erases others too",
+    within: 60,
+    edits: [
+      edit(
+        "core/src/workspace/Erasure.ts",
+        "const days = retentionDaysOf(service, workspace.retentionDays)",
+        "const days = retentionDaysOf(service, workspace.retentionDays) ?? 1",
+      ),
+    ],
+  },
+  {
     name: "an accepted message does not end the strikes",
     within: 100,
     unfound: "a number that rests too early breaks no promise that the model holds",

@@ -5,6 +5,7 @@ import { calledBack } from "./calledBack.ts"
 import { counted } from "./counted.ts"
 import { deleted } from "./deleted.ts"
 import { delivered } from "./delivered.ts"
+import { erased } from "./erased.ts"
 import { idempotent, idempotentEndpoints } from "./idempotent.ts"
 import { limited, revoked } from "./keys.ts"
 import { logged } from "./logged.ts"
@@ -40,6 +41,7 @@ const promises = [
   reminded,
   controlled,
   deleted,
+  erased,
   restored,
   paused,
   prompt,

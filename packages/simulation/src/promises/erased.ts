@@ -1,0 +1,45 @@
+/** What ended longer ago than its workspace keeps it is gone from every view, and nothing else is. */
+import type { JudgedPromise } from "./Promise.ts"
+
+const dayMillis = 86_400_000
+
+/** Housekeeping comes by within this. */
+const roundMillis = 11 * 60_000
+
+export const erased: JudgedPromise = {
+  name: "erased",
+  check: ({ final, kept: [first, ...later] }) => {
+    if (first === undefined) return []
+    const violations: Array<string> = []
+    const ended = new Map(final.events.map(({ createdAt, messageId }) => [messageId, createdAt]))
+    const eventsOf = Map.groupBy(final.events, ({ messageId }) => messageId)
+    for (const { at, events, messages, others, refusals } of later) {
+      const left = new Set(messages)
+      const leftEvents = new Set(events)
+      for (const { id, name } of final.messages) {
+        const endedAt = ended.get(id) ?? Infinity
+        const keptMillis = at - endedAt
+        const isDue = keptMillis > dayMillis + roundMillis
+        if (isDue && left.has(id)) violations.push(`${name} is kept ${keptMillis} ms after its end`)
+        if (keptMillis <= dayMillis && !left.has(id)) {
+          violations.push(`${name} is gone ${keptMillis} ms after its end`)
+        }
+        for (const { eventId, type } of eventsOf.get(id) ?? []) {
+          if (keptMillis <= dayMillis && !leftEvents.has(eventId)) {
+            violations.push(`${type} of ${name} is gone ${keptMillis} ms after its end`)
+          }
+        }
+      }
+      if (others !== first.others) {
+        violations.push(
+          `${others} messages in place of ${first.others} are left of another workspace`,
+        )
+      }
+      for (const code of refusals) {
+        if (code !== "message_not_found")
+          violations.push(`an erased message is answered with ${code}`)
+      }
+    }
+    return violations
+  },
+}
