@@ -23,6 +23,7 @@ const refusals = [
   "number_not_found",
   "idempotency_in_progress",
   "idempotency_key_reused",
+  "idempotency_key_reused",
   "api_key_revoked",
   "rate_limited",
   "webhook_limit_reached",

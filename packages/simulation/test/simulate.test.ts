@@ -1,5 +1,7 @@
 /** The simulation itself: a seed is one history, and the service keeps its promises in each. */
 import { assert, describe, it } from "vitest"
+import { plantedFaults } from "../src/planted/faults.ts"
+import { unplantable } from "../src/planted/PlantedFault.ts"
 import { shrink } from "../src/shrink.ts"
 import { simulate } from "../src/simulate.ts"
 
@@ -42,5 +44,16 @@ describe("shrinking", () => {
     assert.deepStrictEqual(small?.faults, [fault])
     assert.deepStrictEqual(small?.commands, [whole.commands[culprit] ?? ""])
     assert.isNotEmpty(small?.outcome.trace)
+  })
+})
+
+describe("planted faults", () => {
+  it("apply to the sources as they are, each under a name of its own", () => {
+    assert.isAtLeast(plantedFaults.length, 40)
+    assert.strictEqual(new Set(plantedFaults.map(({ name }) => name)).size, plantedFaults.length)
+    assert.deepStrictEqual(
+      plantedFaults.map(unplantable).filter((reason) => reason !== null),
+      [],
+    )
   })
 })

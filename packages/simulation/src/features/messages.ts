@@ -38,7 +38,7 @@ const sendOnce = (send: Send, { contacts, given }: Stage) => {
   }
   const [phone = "", ...others] = phones
   const contact = send.contact === undefined ? undefined : contacts.get(send.contact)
-  const key = { key: idempotencyKey, fingerprint: idempotencyKey }
+  const key = { key: idempotencyKey, fingerprint: text }
   const caller = given.callers[mode]
   return others.length === 0
     ? Messages.use((messages) =>
@@ -175,6 +175,9 @@ const planMessage = (
     chance.below(3) === 0
       ? (sendAt ?? start + at) + 1 + chance.below(oneOf(chance, [150, 3 * second, minute]))
       : null
+  const mode = callback === null && chance.below(10) === 0 ? "test" : "live"
+  // Some callers take one key for different requests, of which it answers the first alone.
+  const isKeyReused = callback === null && chance.below(10) === 0
   const wanted: Send = {
     _tag: "Send",
     text,
@@ -182,8 +185,8 @@ const planMessage = (
     number: chance.below(numbers),
     sendAt,
     expiresAt,
-    idempotencyKey: `k ${text}`,
-    mode: callback === null && chance.below(10) === 0 ? "test" : "live",
+    idempotencyKey: isKeyReused ? `reused ${mode} ${chance.below(3)}` : `k ${text}`,
+    mode,
     isProbe: false,
     ...(callback === null ? {} : { callback }),
   }

@@ -3,27 +3,12 @@
  * simulation must find it. They show that the model can see.
  */
 
-/** Replaces the first occurrence of a text in a file of `packages`. */
-export interface Edit {
-  readonly file: string
-  readonly from: string
-  readonly to: string
-}
-
-export interface PlantedFault {
-  readonly name: string
-  readonly edits: ReadonlyArray<Edit>
-  /** It is found within so many seeds. */
-  readonly within: number
-  /** Runs must last until webhooks have used up their attempts. */
-  readonly isLong?: boolean
-  /** Why the simulation does not find it. */
-  readonly unfound?: string
-}
-
-const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
+import { faultsOfMessages } from "./faultsOfMessages.ts"
+import { edit } from "./PlantedFault.ts"
+import type { PlantedFault } from "./PlantedFault.ts"
 
 export const plantedFaults: ReadonlyArray<PlantedFault> = [
+  ...faultsOfMessages,
   {
     name: "settle without checking the lease",
     within: 400,

@@ -1,7 +1,8 @@
 /** Runs the simulation once with each planted fault, and says within how many seeds it was found. */
 import { spawn } from "node:child_process"
 import { plantedFaults } from "./faults.ts"
-import type { PlantedFault } from "./faults.ts"
+import { unplantable } from "./PlantedFault.ts"
+import type { PlantedFault } from "./PlantedFault.ts"
 
 interface Found {
   readonly fault: PlantedFault
@@ -46,10 +47,17 @@ const find = (fault: PlantedFault): Promise<Found> =>
 export const runPlanted = async (only: string | undefined, processes: number): Promise<boolean> => {
   const waiting = plantedFaults.filter(({ name }) => only === undefined || name.includes(only))
   const missed: Array<string> = []
+  for (const fault of waiting) {
+    const reason = unplantable(fault)
+    if (reason === null) continue
+    missed.push(fault.name)
+    process.stdout.write(`${fault.name}: cannot be planted | ${reason}\n`)
+  }
   const work = async () => {
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
       const { said, seeds } = await find(fault)
-      if (seeds === null && fault.unfound === undefined) missed.push(fault.name)
+      if (seeds === null && fault.unfound === undefined && !missed.includes(fault.name))
+        missed.push(fault.name)
       const verdict =
         seeds === null
           ? `not within ${fault.within}${fault.unfound === undefined ? "" : `: ${fault.unfound}`}`

@@ -13,6 +13,7 @@ import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
 import { neverLost } from "./neverLost.ts"
 import { neverTwice } from "./neverTwice.ts"
 import { controlled, paused } from "./controlled.ts"
+import { ordered } from "./ordered.ts"
 import { prompt } from "./prompt.ts"
 import { reminded } from "./reminded.ts"
 import { restored, withoutDoubt } from "./restored.ts"
@@ -25,6 +26,7 @@ const promises = [
   neverTwice,
   neverAfterEnd,
   inItsTime,
+  ordered,
   truthful,
   announced,
   delivered,

@@ -1,0 +1,258 @@
+/** Faults of acceptance, lanes, attempts, ends, test mode and the loops, for what one message is promised. */
+import { edit } from "./PlantedFault.ts"
+import type { PlantedFault } from "./PlantedFault.ts"
+
+const lane = "store-memory/src/Lane.ts"
+const laneQueue = "store-memory/src/laneQueue.ts"
+const messageStore = "store-memory/src/messageStore.ts"
+const acceptance = "store-memory/src/acceptance.ts"
+const reminderStore = "store-memory/src/reminderStore.ts"
+const attemptOutcome = "core/src/message/attemptOutcome.ts"
+const messageRules = "core/src/message/Message.ts"
+const idempotency = "core/src/request/Idempotency.ts"
+const loop = "core/src/worker/Loop.ts"
+
+export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
+  {
+    name: "a scheduled message leaves a second early",
+    within: 20,
+    edits: [
+      edit(
+        laneQueue,
+        "row !== lane.inDoubt && row.message.dueAt > now",
+        "row !== lane.inDoubt && row.message.dueAt - 1000 > now",
+      ),
+    ],
+  },
+  {
+    name: "a lane forgets the order of due times",
+    within: 20,
+    edits: [
+      edit(
+        "store-memory/src/tables.ts",
+        "a.message.dueAt - b.message.dueAt || a.message.id - b.message.id",
+        "b.message.id - a.message.id",
+      ),
+    ],
+  },
+  {
+    name: "a batch is written in part",
+    within: 20,
+    edits: [
+      edit(
+        acceptance,
+        "const message of acceptance.messages)",
+        "const message of acceptance.messages.slice(0, 2))",
+      ),
+    ],
+  },
+  {
+    name: "a test message is sent",
+    within: 20,
+    edits: [
+      edit(
+        lane,
+        'if (message.mode === "test") {\n    lane.waitingTest.add(row)',
+        'if (message.mode === "test" && message.id < 0) {\n    lane.waitingTest.add(row)',
+      ),
+    ],
+  },
+  {
+    name: "a test message takes from the allowance",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/message/accept.ts",
+        'allowance: mode === "test" ? 0 : planned.count',
+        "allowance: planned.count",
+      ),
+    ],
+  },
+  {
+    name: "cancelling gives nothing back",
+    within: 20,
+    edits: [
+      edit(
+        messageRules,
+        'event: "message.cancelled", givesBack: true',
+        'event: "message.cancelled", givesBack: false',
+      ),
+    ],
+  },
+  {
+    name: "what failed is given back",
+    within: 20,
+    edits: [
+      edit(
+        messageRules,
+        'event: "message.failed", givesBack: false',
+        'event: "message.failed", givesBack: true',
+      ),
+    ],
+  },
+  {
+    name: "the allowance is given back twice",
+    within: 20,
+    edits: [
+      edit(lane, "withMessages(owner.workspace.plan, 1)", "withMessages(owner.workspace.plan, 2)"),
+    ],
+  },
+  {
+    name: "a cancelled message has no event",
+    within: 20,
+    edits: [
+      edit(
+        lane,
+        "tell(tables, lane.workspace, change)\n  if (row",
+        'if (change.message.state !== "cancelled") tell(tables, lane.workspace, change)\n  if (row',
+      ),
+    ],
+  },
+  {
+    name: "the event is written before the lease is checked",
+    within: 60,
+    edits: [
+      edit(laneQueue, "  take,\n  turn,", "  take,\n  tell,\n  turn,"),
+      edit(
+        laneQueue,
+        "  if (lane === undefined || row === undefined) return undefined\n",
+        `  if (lane === undefined || row === undefined) {
+    const owner = tables.lanes.get(numberId)?.workspace
+    if (owner !== undefined && settlement._tag === "Ended") tell(tables, owner, settlement.change)
+    return undefined
+  }
+`,
+      ),
+    ],
+  },
+  {
+    name: "an attempt is repeated although copies are shown",
+    within: 60,
+    edits: [edit(attemptOutcome, "const givenUp = !dropsCopies || ", "const givenUp = ")],
+  },
+  {
+    name: "what may have left is taken for what never did",
+    within: 60,
+    edits: [edit(attemptOutcome, "if (!mayHaveLeft(claimed)) {", "if (claimed !== null) {")],
+  },
+  {
+    name: "what may have left is reported as expired",
+    within: 100,
+    edits: [
+      edit(
+        attemptOutcome,
+        "return removed || over || givenUp ?",
+        'if (over) return { trigger: "expire" }\n  return removed || givenUp ?',
+      ),
+    ],
+  },
+  {
+    name: "an interruption is not counted",
+    within: 60,
+    edits: [edit(laneQueue, "else if (settlement.interrupted) interrupted(row)", "")],
+  },
+  {
+    name: "the end of a message is not guarded at the commit",
+    within: 60,
+    edits: [edit(messageStore, ' || row.message.state !== "waiting" || isInFlight(row)', "")],
+  },
+  {
+    name: "cancel does not ask again what is in flight at the commit",
+    within: 100,
+    edits: [edit(messageStore, " || isInFlight(row)) continue", ") continue")],
+  },
+  {
+    name: "a tick moves a state back",
+    within: 20,
+    edits: [
+      edit(
+        messageStore,
+        "movedByTick[state].includes(row.message.state)",
+        "row.message.sentAt !== null",
+      ),
+    ],
+  },
+  {
+    name: "a tick moves what waits",
+    within: 60,
+    edits: [edit(messageStore, "movedByTick[state].includes(row.message.state)", "row !== null")],
+  },
+  {
+    name: "idempotency: a finished record is kept for a second",
+    within: 20,
+    edits: [edit(idempotency, "answerKeptMillis = 24 * 60 * 60 * 1000", "answerKeptMillis = 1000")],
+  },
+  {
+    name: "idempotency: another request is answered with the first one's",
+    within: 60,
+    edits: [
+      edit(
+        idempotency,
+        "outcome.record.fingerprint === requested.fingerprint",
+        "outcome.record.fingerprint !== null",
+      ),
+    ],
+  },
+  {
+    name: "a reminder's next run is the one that ran",
+    within: 60,
+    edits: [
+      edit(
+        "core/src/reminder/ReminderRun.ts",
+        "nextRunAfter(schedule, now)",
+        "nextRunAfter(schedule, now - 60_000)",
+      ),
+    ],
+  },
+  {
+    name: "a reminder's run does not advance it in its commit",
+    within: 20,
+    edits: [
+      edit(
+        reminderStore,
+        'advance(tables, row, run, { outcome: "accepted", messageId, code: null })',
+        "void messageId",
+      ),
+    ],
+  },
+  {
+    name: "a reminder's creation is not guarded",
+    within: 200,
+    edits: [
+      edit(
+        reminderStore,
+        'if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }',
+        "",
+      ),
+      edit(
+        idempotency,
+        "claim !== null && claim.token !== token && !isClaimVoid(claim.claimedAt, now)",
+        "false",
+      ),
+    ],
+  },
+  {
+    name: "a loop does not wait for what falls due",
+    within: 20,
+    edits: [
+      edit(
+        loop,
+        "due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), untilLeap)",
+        "Effect.never",
+      ),
+    ],
+  },
+  {
+    name: "a loop closes its sleeper after it has looked",
+    within: 20,
+    unfound: "the loop asks what is due next after closing it, and so sees what came meanwhile",
+    edits: [
+      edit(loop, "yield* sleeper.close\n        const isNothing", "const isNothing"),
+      edit(
+        loop,
+        "if (!found) yield* untilNext(options, sleeper, isNothing)",
+        "yield* sleeper.close\n        if (!found) yield* untilNext(options, sleeper, isNothing)",
+      ),
+    ],
+  },
+]
