@@ -60,7 +60,13 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
   const { from, to } = held
   const begun = controlsOf(history).findLast(({ answered }) => answered === from)
   if (begun === undefined) return []
-  const before = Math.max(0, ...idsOf(history, (_, answered) => answered < begun.asked))
+  // An earlier try whose answer was lost may have begun the epoch.
+  const firstTry = controlsOf(history).find(
+    ({ ask }) =>
+      ask.key === "restored" && ask.value._tag === "Held" && ask.isProbe === begun.ask.isProbe,
+  )
+  const firstAsked = firstTry?.asked ?? begun.asked
+  const before = Math.max(0, ...idsOf(history, (_, answered) => answered < firstAsked))
   const texts = new Set(
     sendsOf(history)
       .filter(({ asked }) => asked < from)
