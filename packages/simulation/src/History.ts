@@ -31,6 +31,19 @@ export type Ask =
       /** The contact that it is sent to, by name. */
       readonly contact?: string
     }
+  /** Asks which of the phones are registered. */
+  | {
+      readonly _tag: "Check"
+      readonly key: string
+      readonly phones: ReadonlyArray<string>
+      readonly mode: "live" | "test"
+      /** Index of the asking number. */
+      readonly number: number
+    }
+  /** Connects a new number. */
+  | { readonly _tag: "Connect"; readonly key: string }
+  /** A phone takes the code of the number with that id. */
+  | { readonly _tag: "Scan"; readonly number: number; readonly phone: string }
   | { readonly _tag: "Read"; readonly name: string }
   | { readonly _tag: "Cancel"; readonly name: string }
   | Control
@@ -83,6 +96,8 @@ export interface ChangeEndpoint {
 
 /** How the service answered. */
 export type Answer =
+  /** The status of the number after a scan; `over` where nothing was to be scanned. */
+  | { readonly _tag: "Scanned"; readonly status: string }
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<number> }
   | { readonly _tag: "State"; readonly state: State }
   /** An endpoint. A repeat of its creation leaves out the secret. */
@@ -128,6 +143,13 @@ export type Entry = {
       readonly number: number
       readonly outcome: string
       readonly againstNumber: boolean
+    }
+  /** The service asked which phones are registered. */
+  | {
+      readonly _tag: "LookedUp"
+      readonly number: number
+      readonly phones: ReadonlyArray<string>
+      readonly outcome: string
     }
   /** A recipient sees a copy. */
   | { readonly _tag: "Shown"; readonly name: string; readonly transportId: string }
@@ -198,6 +220,14 @@ export interface FinalAttempt {
   readonly isLast: boolean
 }
 
+export interface FinalCheck {
+  readonly id: number
+  readonly mode: "live" | "test"
+  readonly number: number
+  readonly status: string
+  readonly results: ReadonlyArray<{ readonly phone: string; readonly status: string }>
+}
+
 /** What everything came to. */
 export interface FinalState {
   /** Of the workspace that is audited. */
@@ -216,6 +246,13 @@ export interface FinalState {
   readonly attempts: ReadonlyArray<FinalAttempt>
   readonly allowanceLeft: number
   readonly reminders: ReadonlyArray<FinalReminder>
+  readonly checks: ReadonlyArray<FinalCheck>
+  /** Numbers that callers connected. */
+  readonly links: ReadonlyArray<{
+    readonly id: number
+    readonly status: string
+    readonly phone: string | null
+  }>
   /** Messages that are left of the workspace that is deleted in the storm. */
   readonly leftOfDeleted: number
   /** Ids of the numbers of the workspace that is audited. */

@@ -27,6 +27,7 @@ import { Context, Effect, Exit, Latch, Layer, Logger, Random, Scope } from "effe
 import { callIn, Lost, randomFrom, spawn } from "./calls.ts"
 import type { Coverage } from "./Coverage.ts"
 import type { FaultPoints } from "./faults/FaultPoints.ts"
+import { layerDirectory } from "./faults/directory.ts"
 import { layerReceiver } from "./faults/receiver.ts"
 import { aroundStore, unavailable } from "./faults/store.ts"
 import type { Around } from "./faults/store.ts"
@@ -202,9 +203,7 @@ export class Cluster {
     const parts = Layer.mergeAll(
       Layer.succeed(WhatsAppTransport, transport),
       Layer.succeed(TelegramTransport, transport),
-      Layer.succeed(PhoneDirectory, {
-        checkPhones: () => Effect.succeed({ _tag: "Unknown" }),
-      }),
+      layerDirectory(process, faults, record, coverage, seed),
       Layer.succeed(WakeUp, this.#wakeUp(running)),
       layerReceiver(process, faults, record, coverage, seed),
     )

@@ -10,6 +10,8 @@ const transportOutcomes = [
   "Unknown",
 ]
 
+const lookUpOutcomes = ["Checked", "Postponed", "NotConnected", "Unknown"]
+
 const acceptanceGuards = ["allowance", "quota", "number", "idempotency"]
 
 const reminderGuards = [...acceptanceGuards, "reminder"]
@@ -56,6 +58,7 @@ const expected: ReadonlyArray<string> = [
   ...reminderGuards.map((guard) => `ReminderStore.run Broken ${guard}`),
   ...webhookOutcomes.map((outcome) => `WebhookStore.${outcome}`),
   ...receiverOutcomes,
+  ...lookUpOutcomes.map((tag) => `look-up ${tag}`),
   ...refusals.map((code) => `refusal ${code}`),
 ]
 

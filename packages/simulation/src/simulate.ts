@@ -16,6 +16,8 @@ import {
 } from "@messaging-service/core"
 import {
   MessageStore,
+  NumberCheckStore,
+  NumberStore,
   Outbox,
   ReminderStore,
   WebhookStore,
@@ -31,6 +33,7 @@ import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
 import type { StrikeKind } from "./faults/FaultPoints.ts"
 import { Remote } from "./faults/wire.ts"
 import { callbacks } from "./features/callbacks.ts"
+import { checks } from "./features/checks.ts"
 import { connections } from "./features/connections.ts"
 import { deletions } from "./features/deletions.ts"
 import type {
@@ -43,6 +46,7 @@ import type {
   Stage,
 } from "./features/Feature.ts"
 import { keys } from "./features/keys.ts"
+import { links } from "./features/links.ts"
 import { messages, sendProbe } from "./features/messages.ts"
 import { operations } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
@@ -68,7 +72,7 @@ const hour = 60 * minute
 const day = 24 * hour
 
 /** One of so many seeds goes on for a day, until what has ended is erased. */
-const forgetfulOf = 15
+const forgetfulOf = 30
 
 /** Monday, 2 March 2026, noon. */
 const start = Date.UTC(2026, 2, 2, 12)
@@ -91,6 +95,8 @@ const features: ReadonlyArray<Feature> = [
   keys,
   deletions,
   restores,
+  checks,
+  links,
 ]
 
 export interface SimulateOptions {
@@ -230,6 +236,7 @@ class Simulation {
   readonly #keys: Stage["keys"] = new Map()
   readonly #endpoints: Stage["endpoints"] = new Map()
   readonly #contacts: Stage["contacts"] = new Map()
+  readonly #links: Stage["links"] = new Map()
   #doomed: Given | null = null
   #audited: Given | null = null
   readonly #kept: Array<Kept> = []
@@ -458,6 +465,7 @@ class Simulation {
       doomed: this.#doomed ?? given,
       audited: this.#audited ?? given,
       contacts: this.#contacts,
+      links: this.#links,
       chance,
       now: () => this.#world.now,
       ids: this.#ids,
@@ -611,6 +619,23 @@ class Simulation {
   readonly #read = <A, E>(effect: Effect.Effect<A, E, Layer.Success<typeof layerShared>>): A =>
     this.#finish(this.#remote.process, Effect.provideContext(effect, this.#store))
 
+  #auditChecks({ workspace }: Given): FinalState["checks"] {
+    const page = { before: null, limit: everything }
+    return (["live", "test"] as const).flatMap((mode) => {
+      const scope = { workspaceId: workspace, mode, restriction: null }
+      const { items } = this.#read(NumberCheckStore.use((store) => store.list(scope, page)))
+      return items.map(({ id, numberId, status }) => ({
+        id,
+        mode,
+        number: numberId,
+        status,
+        results: this.#read(
+          NumberCheckStore.use((store) => store.results(id, null, page)),
+        ).items.map(({ phone, status: found }) => ({ phone, status: found })),
+      }))
+    })
+  }
+
   /** Endpoints, and the log of calls to them and to callbacks. */
   #auditDeliveries({ workspace }: Given): Pick<FinalState, "attempts" | "endpoints"> {
     const page = { before: null, limit: everything }
@@ -688,6 +713,10 @@ class Simulation {
         createdAt,
       })),
       ...this.#auditDeliveries(given),
+      checks: this.#auditChecks(given),
+      links: this.#read(NumberStore.use((store) => store.list(given.workspace)))
+        .filter(({ id }) => !given.numbers.includes(id))
+        .map(({ id, phone, status }) => ({ id, phone, status })),
       leftOfDeleted: this.#doomed === null ? 0 : this.#storedOf(this.#doomed).length,
       numbers: given.numbers.map(Number),
       allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
@@ -713,6 +742,8 @@ const nothing: FinalState = {
   endpoints: [],
   attempts: [],
   leftOfDeleted: 0,
+  checks: [],
+  links: [],
   numbers: [],
   allowanceLeft: 0,
   reminders: [],

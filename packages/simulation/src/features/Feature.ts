@@ -46,6 +46,8 @@ export interface Stage {
   readonly endpoints: Map<string, number>
   /** What was seen until now. */
   readonly seen: ReadonlyArray<Entry>
+  /** Ids of numbers that are being connected, by key. */
+  readonly links: Map<string, number>
   /** Contacts that were made, by name. */
   readonly contacts: Map<string, ContactId>
   /** Reminders that were made, for the judgement. */

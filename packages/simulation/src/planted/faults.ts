@@ -441,7 +441,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "messages are erased an hour early",
-    within: 60,
+    within: 120,
     edits: [
       edit(
         "core/src/workspace/Erasure.ts",
@@ -452,7 +452,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "messages are kept an hour longer",
-    within: 60,
+    within: 120,
     edits: [
       edit(
         "core/src/workspace/Erasure.ts",
@@ -463,12 +463,63 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a workspace's retention erases others too",
-    within: 60,
+    within: 120,
     edits: [
       edit(
         "core/src/workspace/Erasure.ts",
         "const days = retentionDaysOf(service, workspace.retentionDays)",
         "const days = retentionDaysOf(service, workspace.retentionDays) ?? 1",
+      ),
+    ],
+  },
+  {
+    name: "linking never lapses",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/linkingStore.ts",
+        "lapsed: (now, limit) =>",
+        "lapsed: (now, limit) => now > 0 ? [] :",
+      ),
+    ],
+  },
+  {
+    name: "a phone is had by two numbers",
+    within: 200,
+    edits: [
+      edit("core/src/number/Linking.ts", "other.id !== linked.id &&", "other.id === linked.id &&"),
+    ],
+  },
+  {
+    name: "a phone that answers nothing is not registered",
+    within: 100,
+    edits: [
+      edit(
+        "core/src/numberCheck/NumberCheck.ts",
+        'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
+        'return answered(() => "not_registered")',
+      ),
+    ],
+  },
+  {
+    name: "a check is never tried again",
+    within: 100,
+    edits: [
+      edit(
+        "core/src/numberCheck/NumberCheck.ts",
+        'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
+        'return answered(() => "failed")',
+      ),
+    ],
+  },
+  {
+    name: "a check that was postponed rests without an end",
+    within: 60,
+    edits: [
+      edit(
+        "core/src/numberCheck/NumberCheck.ts",
+        "return again(now + outcome.afterMillis, false)",
+        "return again(now + outcome.afterMillis * 1e6, false)",
       ),
     ],
   },

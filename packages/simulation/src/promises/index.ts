@@ -2,12 +2,14 @@
 import type { History } from "../History.ts"
 import { announced } from "./announced.ts"
 import { calledBack } from "./calledBack.ts"
+import { checked } from "./checked.ts"
 import { counted } from "./counted.ts"
 import { deleted } from "./deleted.ts"
 import { delivered } from "./delivered.ts"
 import { erased } from "./erased.ts"
 import { idempotent, idempotentEndpoints } from "./idempotent.ts"
 import { limited, revoked } from "./keys.ts"
+import { linked } from "./linked.ts"
 import { logged } from "./logged.ts"
 import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
 import { neverLost } from "./neverLost.ts"
@@ -44,6 +46,8 @@ const promises = [
   controlled,
   deleted,
   erased,
+  checked,
+  linked,
   restored,
   paused,
   prompt,

@@ -1,0 +1,46 @@
+/** What WhatsApp says of phones, with the faults of the wire: those with an even last digit are registered. */
+import { PhoneDirectory } from "@messaging-service/core/ports"
+import type { PhonesOutcome } from "@messaging-service/core/ports"
+import { Chance } from "@messaging-service/emulator"
+import type { Process } from "@messaging-service/emulator"
+import { Effect, Layer } from "effect"
+import type { Coverage } from "../Coverage.ts"
+import type { Recorder } from "../History.ts"
+import type { FaultPoints } from "./FaultPoints.ts"
+
+const second = 1000
+
+const isRegistered = (phone: string): boolean => Number(phone.slice(-1)) % 2 === 0
+
+export const layerDirectory = (
+  process: Process,
+  faults: FaultPoints,
+  record: Recorder,
+  coverage: Coverage,
+  seed: string,
+): Layer.Layer<PhoneDirectory> => {
+  const latency = new Chance(`${seed}/directory/${process.name}`)
+  // Streams of its own: look-ups change no draw of what is sent.
+  const name = `${process.name}/directory`
+  return Layer.succeed(PhoneDirectory, {
+    checkPhones: (numberId, phones) =>
+      Effect.gen(function* () {
+        const answer = Effect.sync((): PhonesOutcome => {
+          if (faults.hits(name, "wire.down") !== null) return { _tag: "NotConnected" }
+          const flood = faults.hits(name, "wire.flood")
+          if (flood !== null) return { _tag: "Postponed", afterMillis: flood.below(20 * second) }
+          if (faults.hits(name, "wire.lost") !== null) return { _tag: "Unknown" }
+          return { _tag: "Checked", registered: new Set(phones.filter(isRegistered)) }
+        })
+        yield* Effect.sleep(latency.below(200))
+        const said = yield* answer
+        const { _tag: outcome } = said
+        coverage.hit(`look-up ${outcome}`)
+        record.add(
+          { _tag: "LookedUp", number: Number(numberId), phones, outcome },
+          `${process.name} looked up ${phones.length} phones: ${outcome}`,
+        )
+        return said
+      }),
+  })
+}

@@ -1,0 +1,61 @@
+/** Number checks: lists of phones, some of them twice, asked for again with the same key. */
+import { NumberChecks } from "@messaging-service/core"
+import { Effect, Result } from "effect"
+import type { Ask } from "../History.ts"
+import type { Command, Feature, Stage } from "./Feature.ts"
+
+/** How often a caller asks for the same. */
+const tries = 8
+
+type Check = Extract<Ask, { readonly _tag: "Check" }>
+
+const check = (wanted: Check) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const { callers, numbers } = stage.given
+    const { key, mode, phones } = wanted
+    const from = Number(numbers[wanted.number])
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const call = stage.asked(wanted)
+      const result = yield* Effect.result(
+        stage.ask(
+          NumberChecks.use((service) =>
+            service.create(callers[mode], { phones, from }, { key, fingerprint: key }),
+          ),
+        ),
+      )
+      if (Result.isSuccess(result)) {
+        stage.answered(call, { _tag: "Accepted", ids: [Number(result.success.answer.id)] })
+        if (stage.chance.below(3) !== 0) return
+      } else if (result.failure._tag === "Refusal") {
+        const { code } = result.failure
+        stage.answered(call, { _tag: "Refused", code, status: null, isSending: false })
+        if (code !== "idempotency_in_progress") return
+      }
+      yield* Effect.sleep(stage.chance.below(3000))
+    }
+  })
+
+/** More than one call of the directory takes. */
+const mostPhones = 120
+
+export const checks: Feature = {
+  name: "checks",
+  plan: ({ chance, moment, numbers }) => {
+    if (chance.below(4) !== 0) return []
+    return Array.from({ length: 1 + chance.below(3) }, (_, index): Command => {
+      const total = 1 + chance.below(chance.below(2) === 0 ? 5 : mostPhones)
+      const phones = Array.from(
+        { length: total },
+        () => `+1555${chance.below(5) === 0 ? "9990000" : String(2_000_000 + chance.below(150))}`,
+      )
+      const key = `check ${index}`
+      const mode = chance.below(4) === 0 ? "test" : "live"
+      const number = chance.below(numbers)
+      return {
+        at: moment(),
+        name: key,
+        perform: check({ _tag: "Check", key, phones, mode, number }),
+      }
+    })
+  },
+}

@@ -1,0 +1,56 @@
+/** Linking ends: a scan in time connects its number, a phone is had by one number, and time runs out. */
+import { callsOf, isTrueBehind } from "./Promise.ts"
+import type { JudgedPromise } from "./Promise.ts"
+
+const attemptMillis = 600_000
+
+export const linked: JudgedPromise = {
+  name: "linking",
+  check: (history) => {
+    const violations: Array<string> = []
+    const { links } = history.final
+    const calls = callsOf(history)
+    const madeAt = new Map<number, number>()
+    for (const { answer, ask, askedAt } of calls) {
+      if (ask._tag !== "Connect" || answer?._tag !== "Accepted") continue
+      const [id = 0] = answer.ids
+      madeAt.set(id, askedAt)
+      if (!links.some((each) => each.id === id)) violations.push(`${ask.key} is gone`)
+    }
+    for (const { id, status } of links) {
+      if (status === "connecting") violations.push(`${id} is connecting when all has come to rest`)
+    }
+    for (const [phone, same] of Map.groupBy(links, (each) => each.phone ?? "")) {
+      const connected = same.filter(({ status }) => status === "connected")
+      if (phone !== "" && connected.length > 1) {
+        violations.push(`${phone} is had by ${connected.length} numbers`)
+      }
+    }
+    for (const { answer, answered, ask, asked, askedAt } of calls) {
+      if (ask._tag !== "Scan" || answer?._tag !== "Scanned") continue
+      const { number, phone } = ask
+      const now = links.find(({ id }) => id === number)
+      if (answer.status === "connected") {
+        const other = calls.find(
+          (before) =>
+            before.ask._tag === "Scan" &&
+            before.ask.phone === phone &&
+            before.ask.number !== number &&
+            before.answered < asked &&
+            before.answer?._tag === "Scanned" &&
+            before.answer.status === "connected",
+        )
+        if (other !== undefined) violations.push(`${number} was linked to a phone of another one`)
+        if (now?.status !== "connected" || now.phone !== phone.replace("+", "")) {
+          violations.push(`${number} was linked and is ${now?.status ?? "gone"}`)
+        }
+        const late = askedAt - (madeAt.get(number) ?? askedAt)
+        // From its last request on it has ten minutes.
+        if (isTrueBehind(history, answered) && late > attemptMillis + 120_000) {
+          violations.push(`${number} was linked ${late} ms after it was asked for`)
+        }
+      }
+    }
+    return violations
+  },
+}
