@@ -49,6 +49,7 @@ export type Ask =
   | Control
   | MakeEndpoint
   | ChangeEndpoint
+  | { readonly _tag: "MakeReminder"; readonly text: string; readonly isOther: boolean }
   | { readonly _tag: "RotateCallbackSecret" | "ReadCallbackSecret" }
   | { readonly _tag: "MakeKey" | "RevokeKey" | "UseKey"; readonly key: string }
 

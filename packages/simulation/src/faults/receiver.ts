@@ -25,6 +25,12 @@ const readCall = (
   }
 }
 
+/** Some receivers take nothing in before all is well, so that retries are pending whatever happens. */
+const isDownInStorm = (url: string, faults: FaultPoints, seed: string): boolean =>
+  faults.isStormy &&
+  faults.mayHappen("hook.fails") &&
+  new Chance(`${seed}/receiver ${url}`).below(4) === 0
+
 /** The way out of a process. */
 export const layerReceiver = (
   process: Process,
@@ -51,7 +57,8 @@ export const layerReceiver = (
           )
         }
         yield* pause
-        const fails = faults.hits(process.name, "hook.fails") !== null
+        const isDown = isDownInStorm(url, faults, seed)
+        const fails = faults.hits(process.name, "hook.fails") !== null || isDown
         const unheard = faults.hits(process.name, "hook.unheard")
         if (unheard !== null && unheard.below(2) === 0) {
           received(false, false)

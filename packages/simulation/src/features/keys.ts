@@ -31,7 +31,7 @@ export const keys: Feature = {
     for (let window = 1; window <= 2; window++) {
       // Around the turn of a minute, where windows meet.
       const from = at + window * minute - 10 * second
-      for (let count = 60 + chance.below(20); count > 0; count--) {
+      for (let count = 80 + chance.below(20); count > 0; count--) {
         const when = from + chance.below(chance.below(2) === 0 ? 20 * second : minute)
         commands.push({ at: when, name: `use key ${key}`, perform: use(key) })
       }

@@ -1,35 +1,48 @@
 /** Reminders: made, run every few minutes, and deleted once all is well. */
 import { Reminders } from "@messaging-service/core"
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
+import { askUntilAnswered } from "./asking.ts"
 import { phoneOf } from "./messages.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
 
-/** How often a caller asks for the same reminder. */
+const second = 1000
+
+/** How often a caller asks while no answer comes, and how often it repeats what was answered. */
 const tries = 8
+const repeats = 3
 
 const make = (text: string, everyMinutes: number) =>
   Effect.fnUntraced(function* (stage: Stage) {
-    const asking = stage.ask(
-      Reminders.use((service) =>
-        service.create(
-          stage.given.callers.live,
-          {
-            name: text,
-            to: { phone: phoneOf(0) },
-            text,
-            schedule: { cron: `*/${everyMinutes} * * * *` },
-          },
-          { key: text, fingerprint: text },
+    const { chance, given } = stage
+    const times = chance.below(2) === 0 ? repeats : 1
+    for (let time = 0; time < times; time++) {
+      const isOther = chance.below(6) === 0
+      const answer = yield* askUntilAnswered(stage, {
+        ask: { _tag: "MakeReminder", text, isOther },
+        effect: Reminders.use((service) =>
+          service.create(
+            given.callers.live,
+            {
+              name: isOther ? "other" : text,
+              to: { phone: phoneOf(0) },
+              text,
+              schedule: { cron: `*/${everyMinutes} * * * *` },
+            },
+            { key: text, fingerprint: `${text}${isOther ? " other" : ""}` },
+          ),
         ),
-      ),
-    )
-    for (let attempt = 0; attempt < tries; attempt++) {
-      const made = yield* Effect.result(asking)
-      if (Result.isSuccess(made)) {
-        stage.reminders.push({ text, id: Number(made.success.answer.id), everyMinutes })
-        return
+        answer: ({ answer: { id }, replayed }) => ({
+          _tag: "Made",
+          id: Number(id),
+          secret: null,
+          isReplayed: replayed,
+        }),
+        tries,
+      })
+      if (answer?._tag === "Made" && stage.reminders.every(({ id }) => id !== answer.id)) {
+        stage.reminders.push({ text, id: answer.id, everyMinutes })
       }
-      yield* Effect.sleep(stage.chance.below(3000))
+      yield* Effect.sleep(chance.below(5 * second))
     }
   })
 

@@ -23,21 +23,15 @@ export const makeKey = (key: string, mode: Mode) =>
   Effect.fnUntraced(function* (stage: Stage) {
     yield* askUntilAnswered(stage, {
       ask: { _tag: "MakeKey", key },
-      effect: Effect.map(
-        Keys.use((keys) =>
-          keys.create("owner", stage.given.workspace, { version: 2, name: key, mode }),
-        ),
-        (made) => {
-          stage.keys.set(key, { id: Number(made.record.id), token: made.key })
-          return made
-        },
+      effect: Keys.use((keys) =>
+        keys.create("owner", stage.given.workspace, { version: 2, name: key, mode }),
       ),
-      answer: ({ record }) => ({
-        _tag: "Made",
-        id: Number(record.id),
-        secret: null,
-        isReplayed: false,
-      }),
+      answer: (made) => {
+        // Only what was heard: an answer that was lost made a key that has no name.
+        const id = Number(made.record.id)
+        stage.keys.set(key, { id, token: made.key })
+        return { _tag: "Made", id, secret: null, isReplayed: false }
+      },
     })
   })
 
@@ -172,7 +166,7 @@ const planKeys = ({ chance, moment, span }: Planning, commands: Array<Command>) 
   for (let count = chance.below(3); count > 0; count--) {
     const name = `hooks ${count}`
     const mode = chance.below(4) === 0 ? "test" : "live"
-    const at = Math.floor(moment() / 2)
+    const at = Math.floor(moment() / 4)
     commands.push({ at, name: `make key ${name}`, perform: makeKey(name, mode) })
     const revokedAt = at + chance.below(4 * minute)
     if (chance.below(3) !== 0 && revokedAt < span) {
@@ -189,7 +183,9 @@ const planEndpoint = (
   keys: ReadonlyArray<PlannedKey>,
 ): ReadonlyArray<Command> => {
   const { chance, moment, span } = planning
-  const key = chance.below(3) === 0 ? undefined : keys[chance.below(Math.max(1, keys.length))]
+  // The first ones have keys of their own, where there are any.
+  const any = chance.below(3) === 0 ? undefined : keys[chance.below(Math.max(1, keys.length))]
+  const key = index < 2 ? keys[index] : any
   const mode = key?.mode ?? (chance.below(4) === 0 ? "test" : "live")
   const at = key === undefined ? Math.floor(moment() / 2) : key.at + chance.below(2 * minute)
   const url = `https://receiver.example/e${index}`
@@ -213,7 +209,7 @@ const planEndpoint = (
   some("RotateSecret", 2)
   some("Ping", 2)
   some("Redeliver", 3)
-  if (key !== undefined) some("ResumeEndpoint", 1)
+  if (key !== undefined) some("ResumeEndpoint", 2)
   if (chance.below(4) === 0) some("RemoveEndpoint", 1)
   return [
     { at, name: `make endpoint ${url}`, perform: make(wanted) },
@@ -232,7 +228,7 @@ export const webhooks: Feature = {
     const commands: Array<Command> = []
     if (chance.below(2) === 0) return commands
     const keys = planKeys(planning, commands)
-    for (let index = chance.below(5); index >= 0; index--) {
+    for (let index = chance.below(7); index >= 0; index--) {
       commands.push(...planEndpoint(planning, index, keys))
     }
     return commands

@@ -3,6 +3,7 @@
  * simulation must find it. They show that the model can see.
  */
 
+import { deliveryFaults } from "./deliveryFaults.ts"
 import { faultsOfMessages } from "./faultsOfMessages.ts"
 import { edit } from "./PlantedFault.ts"
 import type { PlantedFault } from "./PlantedFault.ts"
@@ -172,7 +173,6 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "webhook: a 5xx counts as delivered",
     within: 20,
-    isLong: true,
     edits: [
       edit("core/src/webhook/DeliveryCall.ts", "status >= 200 && status < 300", "status >= 200"),
     ],
@@ -535,4 +535,5 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
       ),
     ],
   },
+  ...deliveryFaults,
 ]

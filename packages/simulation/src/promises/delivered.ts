@@ -3,7 +3,7 @@
  * asked to be delivered again, and a ping.
  */
 import type { ChangeEndpoint, History } from "../History.ts"
-import { endpointsOf, isDone, latestEffectAt, skewOf } from "./endpoints.ts"
+import { endpointsOf, isDone, latestEffectAt, skewOf, toldOf } from "./endpoints.ts"
 import type { EndpointHistory } from "./endpoints.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
@@ -54,6 +54,10 @@ export const delivered: JudgedPromise = {
     for (const endpoint of endpointsOf(history)) {
       const { changes, told, url, wanted } = endpoint
       const since = runsSince(endpoint)
+      const last = history.final.endpoints.find((each) => each.url === url)
+      if (since < Infinity && last?.disabledReason !== null) {
+        violations.push(`${url} was resumed and has stopped`)
+      }
       const heard = told.filter((call) => call.heard)
       const heardIds = new Set(heard.map(({ eventId }) => eventId))
       for (const { createdAt, eventId, messageId, mode, type } of events) {
@@ -80,5 +84,28 @@ export const delivered: JudgedPromise = {
       }
     }
     return violations
+  },
+}
+
+/** Idle loops look at the store every ten minutes once all is well: what happens then is told at once. */
+const promptMillis = 2000
+
+export const promptlyDelivered: JudgedPromise = {
+  name: "late deliveries",
+  check: (history) => {
+    const own = new Set(history.final.messages.map(({ id }) => id))
+    const calm = history.entries.find(({ _tag }) => _tag === "Calm")?.at ?? Infinity
+    const first = new Map(
+      toldOf(history)
+        .toReversed()
+        .map(({ calledAt, eventId }) => [eventId, calledAt]),
+    )
+    return history.final.events.flatMap(({ createdAt, eventId, messageId }) => {
+      const late = (first.get(eventId) ?? createdAt) - createdAt
+      const isOfProbe = createdAt > calm && !own.has(messageId)
+      return isOfProbe && late > promptMillis
+        ? [`${eventId} was told ${late} ms after it happened, all being well`]
+        : []
+    })
   },
 }

@@ -36,7 +36,11 @@ export const idempotentEndpoints: JudgedPromise = {
       const firsts: Array<string> = []
       const ids = new Set<number>()
       const bodies = new Set<boolean>()
+      const isAlike = new Set(asked.map(({ ask }) => (ask as MakeEndpoint).isOther)).size === 1
       for (const { answer, ask } of asked) {
+        if (answer?._tag === "Refused" && answer.code === "idempotency_key_reused" && isAlike) {
+          violations.push(`${name} is refused as the key of another request`)
+        }
         if (answer?._tag !== "Made") continue
         const { id, isReplayed, secret } = answer
         const { isOther, url } = ask as MakeEndpoint
@@ -57,6 +61,26 @@ export const idempotentEndpoints: JudgedPromise = {
       if (ids.size > 1) violations.push(`${name} made ${ids.size} endpoints`)
       if (firsts.length > 1) violations.push(`${name} was answered ${firsts.length} times as new`)
       if (bodies.size > 1) violations.push(`${name} was answered for two requests`)
+    }
+    return violations
+  },
+}
+
+/** One key is one reminder. */
+export const idempotentReminders: JudgedPromise = {
+  name: "idempotency of reminders",
+  check: (history) => {
+    const violations: Array<string> = []
+    const answers = callsOf(history).flatMap(({ answer, ask }) =>
+      ask._tag === "MakeReminder" && answer?._tag === "Made" ? [{ ...ask, ...answer }] : [],
+    )
+    for (const [text, made] of Map.groupBy(answers, (each) => each.text)) {
+      const ids = new Set(made.map(({ id }) => id))
+      if (ids.size > 1) violations.push(`${text} made ${ids.size} reminders`)
+      const bodies = new Set(made.map(({ isOther }) => isOther))
+      if (bodies.size > 1) violations.push(`${text} was answered for two requests`)
+      const firsts = made.filter(({ isReplayed }) => !isReplayed)
+      if (firsts.length > 1) violations.push(`${text} was answered ${firsts.length} times as new`)
     }
     return violations
   },

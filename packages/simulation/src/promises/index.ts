@@ -5,9 +5,9 @@ import { calledBack } from "./calledBack.ts"
 import { checked } from "./checked.ts"
 import { counted } from "./counted.ts"
 import { deleted } from "./deleted.ts"
-import { delivered } from "./delivered.ts"
+import { delivered, promptlyDelivered } from "./delivered.ts"
 import { erased } from "./erased.ts"
-import { idempotent, idempotentEndpoints } from "./idempotent.ts"
+import { idempotent, idempotentEndpoints, idempotentReminders } from "./idempotent.ts"
 import { limited, revoked } from "./keys.ts"
 import { linked } from "./linked.ts"
 import { logged } from "./logged.ts"
@@ -32,6 +32,7 @@ const promises = [
   truthful,
   announced,
   delivered,
+  promptlyDelivered,
   subscribed,
   stopped,
   signed,
@@ -39,6 +40,7 @@ const promises = [
   calledBack,
   idempotent,
   idempotentEndpoints,
+  idempotentReminders,
   revoked,
   limited,
   counted,

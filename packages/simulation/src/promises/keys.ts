@@ -62,8 +62,9 @@ export const limited: JudgedPromise = {
         const isOver = within.some(
           ({ answer }) => answer?._tag === "Refused" && answer.code === "rate_limited",
         )
-        if (isOver && possible.length <= perMinute) {
-          violations.push(`${key} was refused with ${possible.length} requests in a minute`)
+        const used = possible.filter(({ answer }) => answer?._tag !== "Refused").length
+        if (isOver && used < perMinute) {
+          violations.push(`${key} was refused after ${used} requests in a minute`)
         }
       }
     }

@@ -1,0 +1,404 @@
+/** Faults planted in webhook endpoints, callbacks, keys and idempotency. */
+import { edit } from "./PlantedFault.ts"
+import type { PlantedFault } from "./PlantedFault.ts"
+
+export const deliveryFaults: ReadonlyArray<PlantedFault> = [
+  {
+    name: "endpoints: retries outlive the removal",
+    within: 120,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "now: number): void => {\n  dropAll(tables, row)",
+        "now: number): void => {",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: pending deliveries outlive the stop",
+    within: 150,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "disabledReason: reason }\n  dropAll(tables, row)",
+        "disabledReason: reason }",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: a removed one hears of new events",
+    within: 20,
+    edits: [
+      edit("store-memory/src/deliveryQueue.ts", "if (row.removed || !isToldOf", "if (!isToldOf"),
+    ],
+  },
+  {
+    name: "endpoints: a stopped one hears of new events",
+    within: 10,
+    edits: [
+      edit(
+        "core/src/webhook/WebhookEndpoint.ts",
+        "  endpoint.disabledReason === null &&\n  endpoint.workspaceId",
+        "  endpoint.workspaceId",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: events of the other mode",
+    within: 10,
+    edits: [
+      edit(
+        "core/src/webhook/WebhookEndpoint.ts",
+        "  endpoint.mode === event.mode &&\n  endpoint.events",
+        "  endpoint.events",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: types that it did not ask for",
+    within: 15,
+    edits: [
+      edit(
+        "core/src/webhook/WebhookEndpoint.ts",
+        "  endpoint.mode === event.mode &&\n  endpoint.events.includes(event.type)",
+        "  endpoint.mode === event.mode",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: the limit is not guarded",
+    within: 15,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        "owner === undefined || holdsAllEndpoints(owner.endpoints, limit)",
+        "owner === undefined",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: resuming ignores the limit",
+    within: 300,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        'if (holdsAllEndpoints(owner.endpoints, limit)) return "limit"',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: a revoked key makes one",
+    within: 30,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        "if (given.keyId !== null && tables",
+        "if (given.keyId !== 0 && false && tables",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: the idempotency claim is not guarded",
+    within: 300,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        'if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: the idempotency claim is not finished",
+    within: 20,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        "finishClaim(tables, idempotency, [row.endpoint.id])",
+        "",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: a repeat shows a secret",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/webhook/Webhooks.ts",
+        "                  endpointAsMade,",
+        "                  (made) => ({ ...endpointAsMade(made), secret: made.secretSalt }),",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: revocation stops none",
+    within: 10,
+    edits: [
+      edit(
+        "store-memory/src/keyStore.ts",
+        "if (endpoint.endpoint.keyId === id) stop",
+        "if (endpoint.endpoint.keyId !== endpoint.endpoint.keyId) stop",
+      ),
+    ],
+  },
+  {
+    name: "endpoints: resuming does not let it run",
+    within: 10,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        "row.endpoint = { ...row.endpoint, disabledReason: null }",
+        "",
+      ),
+    ],
+  },
+  {
+    name: "idempotency: shared by all API keys",
+    within: 300,
+    edits: [edit("store-memory/src/idempotency.ts", "`${claim.keyId} ${claim.key}`", "claim.key")],
+  },
+  {
+    name: "idempotency: another body is answered",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/request/Idempotency.ts",
+        "outcome.record.fingerprint === requested.fingerprint",
+        "outcome.record !== null",
+      ),
+    ],
+  },
+  {
+    name: "signatures: rotation changes nothing",
+    within: 15,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        "row.endpoint = { ...row.endpoint, ...secret }",
+        "row.endpoint = { ...row.endpoint, secretLast4: secret.secretLast4 }",
+      ),
+    ],
+  },
+  {
+    name: "signatures: the time is not signed",
+    within: 5,
+    edits: [edit("core/src/webhook/signature.ts", "`${timestamp}.${body}`", "body")],
+  },
+  {
+    name: "signatures: callbacks keep the first secret",
+    within: 20,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "(tables.workspaces.get(lane.workspaceId)?.callbackSalt ?? null)",
+        "null",
+      ),
+    ],
+  },
+  {
+    name: "signatures: callbacks use the key of webhooks",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/webhook/DeliveryCall.ts",
+        "secret: secrets.callbacks.of",
+        "secret: secrets.webhooks.of",
+      ),
+    ],
+  },
+  {
+    name: "signatures: a retry keeps its first timestamp",
+    within: 50,
+    edits: [
+      edit(
+        "core/src/webhook/DeliveryCall.ts",
+        "const timestamp = Math.floor(startedAt / 1000)",
+        "const timestamp = Math.floor(startedAt / 1000) - 2",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: a redelivery is not queued",
+    within: 10,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        "queue(tables, row, event, now)\n        return event.type",
+        "return event.type",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: a ping is not queued",
+    within: 10,
+    edits: [
+      edit(
+        "store-memory/src/webhookStore.ts",
+        'queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: a redelivery of the other mode",
+    within: 10,
+    edits: [
+      edit(
+        "core/src/webhook/WebhookEndpoint.ts",
+        "  event.mode === endpoint.mode &&\n  endpoint.events",
+        "  endpoint.events",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: a redelivery of types it did not ask for",
+    within: 10,
+    edits: [
+      edit(
+        "core/src/webhook/WebhookEndpoint.ts",
+        "  endpoint.events.includes(event.type) &&\n  event.createdAt",
+        "  event.createdAt",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: a redelivery from before the endpoint",
+    within: 200,
+    edits: [
+      edit(
+        "core/src/webhook/WebhookEndpoint.ts",
+        "event.createdAt >= endpoint.createdAt",
+        "event.createdAt > 0",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: a dead worker's call is never made again",
+    within: 40,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "if (!isLeased(leaseUntil, now)) inFlight.delete(id)",
+        "if (false) inFlight.delete(id)",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: settled without checking the lease",
+    within: 300,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "held === undefined || held.lease !== result.lease",
+        "held === undefined",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: given up after four failures",
+    within: 15,
+    edits: [
+      edit(
+        "core/src/webhook/DeliveryCall.ts",
+        "  25 * minute,\n  90 * minute,\n  4 * hour,\n  7 * hour,\n  10 * hour,\n",
+        "",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: the log calls every attempt delivered",
+    within: 5,
+    edits: [
+      edit("store-memory/src/deliveryQueue.ts", "      error: result.error,", "      error: null,"),
+    ],
+  },
+  {
+    name: "deliveries: an attempt is logged twice",
+    within: 5,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "logOf(tables, lane)?.push(logged)",
+        "logOf(tables, lane)?.push(logged, logged)",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: word of what is queued gets lost",
+    within: 5,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "    queue(tables, row, { id, type, body, url: null }, createdAt)\n    tellQueued(tables)",
+        "    queue(tables, row, { id, type, body, url: null }, createdAt)",
+      ),
+    ],
+  },
+  {
+    name: "callbacks: one attempt",
+    within: 20,
+    edits: [edit("core/src/webhook/DeliveryCall.ts", "[10 * second, minute, 4 * minute]", "[]")],
+  },
+  {
+    name: "callbacks: five attempts",
+    within: 30,
+    edits: [
+      edit(
+        "core/src/webhook/DeliveryCall.ts",
+        "[10 * second, minute, 4 * minute]",
+        "[10 * second, minute, 4 * minute, minute]",
+      ),
+    ],
+  },
+  {
+    name: "callbacks: none of a cancelled message",
+    within: 20,
+    edits: [
+      edit(
+        "store-memory/src/Lane.ts",
+        "  call(tables, callback)",
+        '  if (event.type !== "message.cancelled") call(tables, callback)',
+      ),
+    ],
+  },
+  {
+    name: "callbacks: what expired is said to be cancelled",
+    within: 20,
+    edits: [edit("core/src/callback/Callback.ts", 'expired: "EXPIRED"', 'expired: "CANCELLED"')],
+  },
+  {
+    name: "keys: a revoked one is let in",
+    within: 300,
+    edits: [edit("core/src/key/ApiKey.ts", 'if (revokedAt !== null) return "api_key_revoked"', "")],
+  },
+  {
+    name: "keys: one request too many in a minute",
+    within: 300,
+    edits: [
+      edit(
+        "core/src/request/RateWindow.ts",
+        "exceeded: used > limit",
+        "exceeded: used > limit + 1",
+      ),
+    ],
+  },
+  {
+    name: "keys: one request too few in a minute",
+    within: 300,
+    edits: [
+      edit("core/src/request/RateWindow.ts", "exceeded: used > limit", "exceeded: used >= limit"),
+    ],
+  },
+  {
+    name: "keys: a late request begins its window again",
+    within: 300,
+    edits: [
+      edit(
+        "core/src/request/RateWindow.ts",
+        "return ahead >= 0 && ahead <= length",
+        "return ahead === 0",
+      ),
+    ],
+  },
+]
