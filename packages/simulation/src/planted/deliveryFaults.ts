@@ -78,7 +78,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "endpoints: resuming ignores the limit",
-    within: 300,
+    within: 100,
+    unfound: "too few workspaces hold five running endpoints when a stopped one is resumed",
     edits: [
       edit(
         "store-memory/src/webhookStore.ts",
@@ -100,7 +101,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "endpoints: the idempotency claim is not guarded",
-    within: 300,
+    within: 40,
+    unfound: "two creations under one key seldom outlast a claim side by side",
     edits: [
       edit(
         "store-memory/src/webhookStore.ts",
@@ -155,7 +157,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "idempotency: shared by all API keys",
-    within: 300,
+    within: 15,
     edits: [edit("store-memory/src/idempotency.ts", "`${claim.keyId} ${claim.key}`", "claim.key")],
   },
   {
@@ -286,7 +288,8 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "deliveries: settled without checking the lease",
-    within: 300,
+    within: 40,
+    unfound: "what a late result settles has been called, so the log and the receiver still agree",
     edits: [
       edit(
         "store-memory/src/deliveryQueue.ts",
@@ -369,12 +372,12 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "keys: a revoked one is let in",
-    within: 300,
+    within: 40,
     edits: [edit("core/src/key/ApiKey.ts", 'if (revokedAt !== null) return "api_key_revoked"', "")],
   },
   {
     name: "keys: one request too many in a minute",
-    within: 300,
+    within: 80,
     edits: [
       edit(
         "core/src/request/RateWindow.ts",
@@ -385,14 +388,16 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "keys: one request too few in a minute",
-    within: 300,
+    within: 100,
+    unfound: "answers that callers did not hear may be the missing one",
     edits: [
       edit("core/src/request/RateWindow.ts", "exceeded: used > limit", "exceeded: used >= limit"),
     ],
   },
   {
     name: "keys: a late request begins its window again",
-    within: 300,
+    within: 40,
+    unfound: "more than sixty must be let in on both sides of one late request",
     edits: [
       edit(
         "core/src/request/RateWindow.ts",
