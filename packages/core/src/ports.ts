@@ -344,7 +344,12 @@ export type { Hold } from "./transport/retryUntilStoreAnswers.ts"
 export { SessionStore } from "./transport/SessionStore.ts"
 export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/SessionStore.ts"
 export { SessionVault } from "./transport/SessionVault.ts"
-export { PhoneDirectory, TelegramTransport, WhatsAppTransport } from "./transport/Transport.ts"
+export {
+  PhoneDirectory,
+  TelegramTransport,
+  WhatsAppTransport,
+  outcomeOnceExpired,
+} from "./transport/Transport.ts"
 export type {
   OutgoingMedia,
   OutgoingMessage,

@@ -16,6 +16,7 @@ import {
   PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
+  outcomeOnceExpired,
 } from "@messaging-service/core/ports"
 import type {
   MessageErrorCode,
@@ -131,9 +132,11 @@ export const layerTransport: Layer.Layer<
         return yield* arrive(message, behaviour)
       })
 
-    const send = Effect.fn("SimulatedTransport.send")((message: OutgoingMessage) =>
-      whenAnswering(message.numberId, (behaviour) => handOver(message, behaviour)),
-    )
+    const send = Effect.fn("SimulatedTransport.send")(function* (message: OutgoingMessage) {
+      const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
+      if (late !== null) return late
+      return yield* whenAnswering(message.numberId, (behaviour) => handOver(message, behaviour))
+    })
 
     const checkPhones = Effect.fn("SimulatedTransport.checkPhones")(
       (numberId: NumberId, asked: ReadonlyArray<Phone>): Effect.Effect<PhonesOutcome> =>

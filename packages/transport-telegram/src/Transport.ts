@@ -2,7 +2,11 @@
  * Sending over a number's session. Each message has an id of ours that is the same on every repeat: the
  * far side takes it once, so that a repeat which it refuses as known is the proof that it was sent.
  */
-import { TelegramTransport, sleepInRealTime } from "@messaging-service/core/ports"
+import {
+  TelegramTransport,
+  outcomeOnceExpired,
+  sleepInRealTime,
+} from "@messaging-service/core/ports"
 import type {
   NumberId,
   OutgoingMessage,
@@ -11,7 +15,7 @@ import type {
 } from "@messaging-service/core/ports"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
-import { Deferred, Effect, Layer } from "effect"
+import { Clock, Deferred, Effect, Layer } from "effect"
 import { hash } from "node:crypto"
 import { outcomeOf } from "./Client.ts"
 import type { CallFailed } from "./Client.ts"
@@ -189,6 +193,8 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         if (made === "unreadable") return soon
         // A process that was frozen wakes up here, and another has the number by then.
         if (!sessions.owns(message.numberId)) return moved
+        const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
+        if (late !== null) return late
         isHandedOver = true
         return yield* deliver(account, message, resolved, made)
       }).pipe(

@@ -8,6 +8,7 @@ import {
   PhoneDirectory,
   SessionVault,
   WhatsAppTransport,
+  outcomeOnceExpired,
   sleepInRealTime,
 } from "@messaging-service/core/ports"
 import type {
@@ -205,6 +206,8 @@ export const layerTransport: Layer.Layer<
           const { address, content } = prepared
           // A process that was frozen wakes up here, and another has the number by then.
           if (!sessions.owns(message.numberId)) return moved
+          const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
+          if (late !== null) return late
           return yield* until(
             session,
             relay(session, address, content, message.transportId),

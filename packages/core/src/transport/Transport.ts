@@ -37,7 +37,22 @@ export interface OutgoingMessage {
    * account that a name stood for: otherwise two people might get the message.
    */
   readonly mayHaveLeft?: boolean
+  /**
+   * After that, in epoch milliseconds of service time, it is not handed over any more: an adapter that had to
+   * wait, for a connection or an upload, answers `Postponed`. Null or left out: it does not expire.
+   */
+  readonly expiresAt?: number | null
 }
+
+/**
+ * What an adapter answers right before it hands over a message that has expired while it waited: nothing was
+ * sent, and the core ends it. Null: it may be handed over.
+ */
+export const outcomeOnceExpired = (
+  { expiresAt = null }: Pick<OutgoingMessage, "expiresAt">,
+  now: number,
+): SendOutcome | null =>
+  expiresAt === null || now < expiresAt ? null : { _tag: "Postponed", afterMillis: 0 }
 
 export type SendOutcome =
   /** The far side acknowledged it. */

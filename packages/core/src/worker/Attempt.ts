@@ -148,6 +148,7 @@ export const makeAttempt = Effect.gen(function* () {
         text: message.text,
         media,
         mayHaveLeft: mayHaveLeft({ interruptions }),
+        expiresAt: message.expiresAt,
       }),
     ).pipe(
       Effect.timeoutOrElse({

@@ -113,11 +113,14 @@ describe("an attempt", () => {
             text: "Hello",
             media: null,
             mayHaveLeft: false,
+            expiresAt: null,
           },
         ],
       ])
       yield* make(claim({ interruptions: 1 }))
       assert.strictEqual(handed.at(-1)?.[1].mayHaveLeft, true)
+      yield* make(claim({ message: aMessage({ expiresAt: noon + 1000 }) }))
+      assert.strictEqual(handed.at(-1)?.[1].expiresAt, noon + 1000)
       assert.strictEqual(settlement.numberId, 7)
       assert.strictEqual(settlement.lease, 3)
       assert.deepStrictEqual(settlement.change.message, aMessage({ state: "sent", sentAt: noon }))

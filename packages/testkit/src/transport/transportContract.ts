@@ -14,7 +14,7 @@ import type {
   Transport,
   TransportId,
 } from "@messaging-service/core/ports"
-import { Effect, Fiber, Schema, Stream } from "effect"
+import { Clock, Effect, Fiber, Schema, Stream } from "effect"
 import type { Context, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { FarSide } from "./FarSide.ts"
@@ -110,6 +110,21 @@ export const transportContract = <I, E>(
         yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
         yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
         assert.strictEqual((yield* farSide.seen(numberId)).length, 2)
+      }),
+    )
+
+    it.effect("what has expired while its adapter waited is not handed over", () =>
+      Effect.gen(function* () {
+        const farSide = yield* FarSide
+        const numberId = yield* farSide.aNumber
+        const expiresAt = yield* Clock.currentTimeMillis
+        assert.deepStrictEqual(yield* send({ ...(yield* aMessage(numberId)), expiresAt }), {
+          _tag: "Postponed",
+          afterMillis: 0,
+        })
+        const later = { ...(yield* aMessage(numberId)), expiresAt: expiresAt + 60_000 }
+        assert.deepStrictEqual(yield* send(later), { _tag: "Accepted" })
+        assert.deepStrictEqual(yield* seenIds(numberId), [later.transportId])
       }),
     )
 
