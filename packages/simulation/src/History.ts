@@ -136,6 +136,9 @@ export type Entry = {
       readonly transportId: string
       /** Id of the sending number. */
       readonly number: number
+      readonly process: string
+      /** When the transport got it, which may wait for a connection. */
+      readonly givenAt: number
     }
   /** What the transport said of an attempt that it was given. */
   | {
@@ -158,6 +161,8 @@ export type Entry = {
   | ({ readonly _tag: "Told" } & ReceivedCall)
   /** All is well from here on. */
   | { readonly _tag: "Calm" }
+  | ServerEntry
+  | ProcessEntry
 )
 
 /** A call of a receiver, as it came. */
@@ -176,6 +181,46 @@ export interface ReceivedCall {
   readonly reached: boolean
   readonly heard: boolean
 }
+
+/** What the remote server does. */
+export type ServerEntry =
+  /** It wants nothing more from that number for so long. */
+  | {
+      readonly _tag: "Flooded"
+      readonly number: number
+      readonly process: string
+      readonly until: number
+    }
+  /** It says how far a message is. */
+  | {
+      readonly _tag: "Ticked"
+      readonly number: number
+      readonly transportId: string
+      readonly status: "delivered" | "read"
+    }
+  /** A process has a connection of a number, or has it no more. */
+  | {
+      readonly _tag: "LineOpened"
+      readonly line: number
+      readonly number: number
+      readonly process: string
+    }
+  | { readonly _tag: "LineClosed"; readonly line: number }
+  /** A process that wanted to connect a number was refused. */
+  | {
+      readonly _tag: "TurnedAway"
+      readonly number: number
+      readonly process: string
+      readonly reason: string
+    }
+  /** An operator has mended what shut the number out. */
+  | { readonly _tag: "Mended"; readonly number: number }
+
+/** What happens to processes. */
+export type ProcessEntry =
+  | { readonly _tag: "Died"; readonly process: string }
+  | { readonly _tag: "Frozen"; readonly process: string }
+  | { readonly _tag: "Thawed"; readonly process: string }
 
 /** A message as the store holds it once everything has come to rest. */
 export interface FinalMessage {
@@ -229,8 +274,21 @@ export interface FinalCheck {
   readonly results: ReadonlyArray<{ readonly phone: string; readonly status: string }>
 }
 
+/** A number whose connection processes keep, once all is well. */
+export interface FinalLine {
+  readonly number: number
+  /** How many connections it has. */
+  readonly lines: number
+  /** What the service says of it; null once it is removed. */
+  readonly status: string | null
+  /** The connection that was written down as the latest; null for none. */
+  readonly written: number | null
+}
+
 /** What everything came to. */
 export interface FinalState {
+  /** Empty where processes keep no connections. */
+  readonly lines: ReadonlyArray<FinalLine>
   /** Of the workspace that is audited. */
   readonly messages: ReadonlyArray<FinalMessage>
   /** Of every workspace. */

@@ -14,12 +14,15 @@ import {
   DailyQuota,
   Ids,
   PhoneDirectory,
+  NumberProxies,
   RealTime,
+  SessionVault,
   TelegramTransport,
   WhatsAppTransport,
+  WorkerName,
   makeLocalWakeUp,
 } from "@messaging-service/core/ports"
-import type { Work } from "@messaging-service/core/ports"
+import type { ShardLeases, Work } from "@messaging-service/core/ports"
 import { Chance, layerLinking } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
 import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
@@ -31,7 +34,8 @@ import { layerDirectory } from "./faults/directory.ts"
 import { layerReceiver } from "./faults/receiver.ts"
 import { aroundStore, unavailable } from "./faults/store.ts"
 import type { Around } from "./faults/store.ts"
-import { makeWire, stall } from "./faults/wire.ts"
+import { makeLiveWire } from "./faults/liveWire.ts"
+import { makeAttempt, makeWire, stall } from "./faults/wire.ts"
 import type { Remote } from "./faults/wire.ts"
 import type { Recorder } from "./History.ts"
 
@@ -40,6 +44,9 @@ const minute = 60 * second
 
 /** So few messages fill a number. */
 export const quota = { messages: 9, windowMillis: 24 * 60 * minute }
+
+/** How many numbers a process has at most. */
+const mostNumbers = 100
 
 /** The store and the files, which every process shares. */
 export const layerShared = Layer.merge(layerStore, layerMediaFiles).pipe(
@@ -50,24 +57,29 @@ type Shared = Layer.Success<typeof layerShared>
 
 const layerService = (
   store: Context.Context<Shared>,
+  transports: Layer.Layer<
+    WhatsAppTransport | TelegramTransport,
+    never,
+    SessionVault | NumberOwnership | NumberProxies
+  >,
   parts: Layer.Layer<Layer.Success<typeof layerEmpty>>,
+  ownership: Layer.Layer<NumberOwnership, never, ShardLeases>,
 ) =>
   layerWorker.pipe(
+    Layer.provideMerge(transports),
+    Layer.provideMerge(SessionVault.layer),
+    Layer.provideMerge(NumberProxies.layer),
     Layer.provideMerge(layerServices),
     Layer.provideMerge(layerLinking),
     Layer.provideMerge(parts),
-    Layer.provideMerge(NumberOwnership.layerAll),
+    Layer.provideMerge(ownership),
     Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Layer.succeedContext(store)),
   )
 
 /** What each process has of its own, by type. */
 declare const layerEmpty: Layer.Layer<
-  | WhatsAppTransport
-  | TelegramTransport
-  | PhoneDirectory
-  | WakeUp
-  | Layer.Success<ReturnType<typeof layerReceiver>>
+  PhoneDirectory | WakeUp | Layer.Success<ReturnType<typeof layerReceiver>>
 >
 
 /** What a caller inside the process may use. */
@@ -79,6 +91,8 @@ export interface Running {
   /** Null until it has started. */
   services: Context.Context<Services> | null
   readonly leaps: Latch.Latch
+  /** Opened when it is to end what is under way, and go. */
+  readonly stops: Latch.Latch
   readonly wakeUp: typeof WakeUp.Service
 }
 
@@ -92,11 +106,14 @@ export interface ClusterOptions {
   readonly coverage: Coverage
   /** How often idle loops look at the store while there are faults, in milliseconds. */
   readonly poll: number
+  /** Whether processes share numbers out, each with so many at most. */
+  readonly isShared: boolean
 }
 
 /** The tag of an outcome, with the guard that a commit names. */
-const tagOf = (answer: unknown): string | null => {
+const tagOf = (operation: string, answer: unknown): string | null => {
   if (typeof answer === "boolean") return String(answer)
+  if (operation === "ShardLeases.beat" && answer === null) return "ended"
   if (typeof answer !== "object" || answer === null || !("_tag" in answer)) return null
   const { _tag } = answer
   return "guard" in answer ? `${String(_tag)} ${String(answer.guard)}` : String(_tag)
@@ -109,6 +126,7 @@ export class Cluster {
   readonly #options: ClusterOptions
   readonly #restarts: Chance
   #named = 0
+  #keepsLines = true
 
   constructor(options: ClusterOptions) {
     this.#options = options
@@ -130,6 +148,7 @@ export class Cluster {
       process,
       services: null,
       leaps: Latch.makeUnsafe(false),
+      stops: Latch.makeUnsafe(false),
       wakeUp: makeLocalWakeUp(this.#options.poll),
     }
     const opening = Layer.build(this.#layer(running)).pipe(
@@ -142,7 +161,7 @@ export class Cluster {
       Effect.flatMap((services) =>
         works
           ? Effect.provideContext(
-              Effect.flatMap(Worker, ({ run }) => run),
+              Effect.flatMap(Worker, ({ run }) => Effect.raceFirst(run, running.stops.await)),
               services,
             )
           : Effect.void,
@@ -150,10 +169,13 @@ export class Cluster {
       Effect.provideContext(this.#ground(running)),
     )
     spawn(process, opening, (exit) => {
-      if (process.state === "dead" || Exit.isSuccess(exit)) return
-      record.note(`${process.name} could not start`)
+      if (process.state === "dead" || (Exit.isSuccess(exit) && !works)) return
+      record.note(`${process.name} ${Exit.isSuccess(exit) ? "has ended" : "could not start"}`)
       process.kill()
       this.restart(running)
+    })
+    process.whenDead(() => {
+      record.add({ _tag: "Died", process: process.name }, `${process.name} is gone`)
     })
     record.note(`${process.name} starts`)
     return running
@@ -167,6 +189,13 @@ export class Cluster {
     world.at(world.outside, world.now + this.#restarts.below(20 * second), () => {
       this.running[place] = this.open(true)
     })
+  }
+
+  /** One process without connections of its own takes the place of all. */
+  replaceAll(): void {
+    for (const { process } of this.running) process.kill()
+    this.#keepsLines = false
+    this.running.splice(0, this.running.length, this.open(true))
   }
 
   /** Runs an effect over the services of that process, for a caller outside. */
@@ -185,30 +214,54 @@ export class Cluster {
   #ground({ leaps, process }: Running) {
     const { seed, world } = this.#options
     const chance = new Chance(`${seed}/random/${process.name}`)
-    return Context.make(RealTime, {
-      sleep: Effect.sleep,
-      stopwatch: Effect.sync(() => {
-        const began = world.now
-        return () => world.now - began
+    return Context.make(WorkerName, process.name).pipe(
+      Context.add(RealTime, {
+        sleep: Effect.sleep,
+        stopwatch: Effect.sync(() => {
+          const began = world.now
+          return () => world.now - began
+        }),
+        untilLeap: leaps.await,
+        systemMillis: Effect.sync(() => world.now + process.skew),
       }),
-      untilLeap: leaps.await,
-      systemMillis: Effect.sync(() => world.now + process.skew),
-    }).pipe(Context.add(Random.Random, randomFrom(chance)), Context.add(DailyQuota, quota))
+      Context.add(Random.Random, randomFrom(chance)),
+      Context.add(DailyQuota, quota),
+    )
   }
 
   #layer(running: Running) {
     const { process } = running
-    const { coverage, faults, record, remote, seed, store } = this.#options
-    const transport = makeWire(process, remote, faults, record, coverage, seed)
+    const { coverage, faults, isShared, record, seed, store } = this.#options
     const parts = Layer.mergeAll(
-      Layer.succeed(WhatsAppTransport, transport),
-      Layer.succeed(TelegramTransport, transport),
       layerDirectory(process, faults, record, coverage, seed),
       Layer.succeed(WakeUp, this.#wakeUp(running)),
       layerReceiver(process, faults, record, coverage, seed),
     )
-    return layerService(aroundStore(store, this.#around(running)), parts).pipe(
+    const ownership =
+      isShared && this.#keepsLines
+        ? NumberOwnership.layerShared(mostNumbers)
+        : NumberOwnership.layerAll
+    const around = aroundStore(store, this.#around(running))
+    return layerService(around, this.#transports(process), parts, ownership).pipe(
       Layer.provideMerge(Logger.layer([])),
+    )
+  }
+
+  #transports(process: Process) {
+    const { coverage, faults, record, remote, seed } = this.#options
+    const attempt = makeAttempt(process, remote, faults, record, coverage, seed)
+    const { board, dropsCopies } = remote
+    if (board === null || !this.#keepsLines) {
+      const wire = makeWire(process, remote, attempt)
+      return Layer.mergeAll(
+        Layer.succeed(WhatsAppTransport, wire),
+        Layer.succeed(TelegramTransport, wire),
+      )
+    }
+    const live = { attempt, board, dropsCopies, faults, process, seed }
+    return Layer.mergeAll(
+      Layer.effect(WhatsAppTransport, makeLiveWire({ ...live, platform: "whatsapp" })),
+      Layer.effect(TelegramTransport, makeLiveWire({ ...live, platform: "telegram" })),
     )
   }
 
@@ -239,14 +292,16 @@ export class Cluster {
         return Effect.andThen(
           first,
           Effect.flatMap(asked, (answer) => {
-            const tag = tagOf(answer)
+            const tag = tagOf(operation, answer)
             if (tag !== null) coverage.hit(`${operation} ${tag}`)
             const after = faults.hits(process.name, "store.after")
             const last = delay !== null && isAnswerLate ? delay : turn
             const ended =
               after !== null ? Effect.fail(unavailable(operation)) : Effect.as(last, answer)
             if (looks.test(operation)) setClock(process, faults)
-            return commits.test(operation) ? Effect.andThen(stall(process, faults), ended) : ended
+            return commits.test(operation)
+              ? Effect.andThen(stall(process, faults, record), ended)
+              : ended
           }),
         )
       })

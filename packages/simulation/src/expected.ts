@@ -51,6 +51,19 @@ const webhookOutcomes = [
 const receiverOutcomes = ["webhook", "callback"].flatMap((kind) =>
   ["heard", "refused", "away"].map((outcome) => `receiver ${kind} ${outcome}`),
 )
+const lineEnds = [
+  "connection_lost",
+  "restart",
+  "logged_out",
+  "replaced",
+  "restricted",
+  "banned",
+  "client_outdated",
+]
+
+const refusedLines = ["logged_out", "restricted", "banned", "client_outdated"]
+
+const sharing = ["SessionStore.write false", "ShardLeases.beat ended"]
 
 const expected: ReadonlyArray<string> = [
   ...transportOutcomes.map((tag) => `transport ${tag}`),
@@ -59,6 +72,9 @@ const expected: ReadonlyArray<string> = [
   ...webhookOutcomes.map((outcome) => `WebhookStore.${outcome}`),
   ...receiverOutcomes,
   ...lookUpOutcomes.map((tag) => `look-up ${tag}`),
+  ...lineEnds.map((end) => `line ${end}`),
+  ...refusedLines.map((reason) => `turned away ${reason}`),
+  ...sharing,
   ...refusals.map((code) => `refusal ${code}`),
 ]
 

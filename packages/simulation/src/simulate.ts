@@ -20,10 +20,17 @@ import {
   NumberStore,
   Outbox,
   ReminderStore,
+  SessionVault,
   WebhookStore,
   WorkspaceStore,
 } from "@messaging-service/core/ports"
-import type { Message, MessageId, NumberId, ReminderId } from "@messaging-service/core/ports"
+import type {
+  Message,
+  MessageId,
+  NumberId,
+  Platform,
+  ReminderId,
+} from "@messaging-service/core/ports"
 import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Cause, Context, Effect, Exit, Layer, Random, Scope } from "effect"
@@ -31,7 +38,9 @@ import { Lost, oneOf, randomFrom, spawn } from "./calls.ts"
 import { Coverage } from "./Coverage.ts"
 import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
 import type { StrikeKind } from "./faults/FaultPoints.ts"
-import { Remote } from "./faults/wire.ts"
+import { Switchboard } from "./faults/lines.ts"
+import { lineKey } from "./faults/liveWire.ts"
+import { freeze, Remote, thaw } from "./faults/wire.ts"
 import { callbacks } from "./features/callbacks.ts"
 import { checks } from "./features/checks.ts"
 import { connections } from "./features/connections.ts"
@@ -47,6 +56,7 @@ import type {
 } from "./features/Feature.ts"
 import { keys } from "./features/keys.ts"
 import { links } from "./features/links.ts"
+import { lineEnds, mendOne } from "./features/lines.ts"
 import { messages, sendProbe } from "./features/messages.ts"
 import { operations } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
@@ -84,10 +94,13 @@ const afterwards = 2 * minute
 /** Attempts of webhooks end within 23 hours, each up to 5 % longer. */
 const longMillis = 27 * hour
 const shortMillis = 90 * minute
+/** How long connections are kept once all is well: they cost much, and what is left to do needs none. */
+const linesMillis = 2 * minute
 
 const features: ReadonlyArray<Feature> = [
   messages,
   connections,
+  lineEnds,
   reminders,
   operations,
   webhooks,
@@ -152,18 +165,27 @@ const unlimited = {
 }
 
 /** A workspace with numbers, keys of both modes and an endpoint for webhooks. */
-const setUp = (allowance: number | null, name: string, numbers: number) =>
+const setUp = (
+  allowance: number | null,
+  name: string,
+  platforms: ReadonlyArray<Platform>,
+  board: Switchboard | null,
+) =>
   Effect.gen(function* () {
     const workspaces = yield* Workspaces
     const plan = { ...unlimited, messages_remaining: allowance }
     const { id: workspace } = yield* workspaces.create("owner", { name, plan })
     const ids: Array<NumberId> = []
-    for (let index = 0; index < numbers; index++) {
+    for (const [index, platform] of platforms.entries()) {
       const phone = `+155500${name.length}010${index}`
       const made = yield* Numbers.use((service) =>
-        service.create("owner", workspace, { platform: "whatsapp", phone }),
+        service.create("owner", workspace, { platform, phone }),
       )
       ids.push(made.id)
+      if (board === null) continue
+      board.add(made.id, phone.slice(1))
+      const credentials = board.link(made.id)
+      yield* SessionVault.use((vault) => vault.exchange(made.id, null, credentials, []))
     }
     const admitted = (mode: "live" | "test") =>
       Effect.gen(function* () {
@@ -214,7 +236,7 @@ const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
 }
 
 const numbersOfWorld = 3
-const numbersOfProbes = 5
+const probePlatforms: ReadonlyArray<Platform> = Array.from({ length: 5 }, () => "whatsapp")
 
 /** Everything of one run. */
 class Simulation {
@@ -228,7 +250,6 @@ class Simulation {
   readonly #store: Context.Context<Layer.Success<typeof layerShared>>
   readonly #remote: Remote
   readonly #finish: ReturnType<typeof makeFinish>
-  readonly #shape: Chance
   readonly #commands: ReadonlyArray<Command>
   readonly #setting: Setting
   readonly #ids = new Map<string, number>()
@@ -240,13 +261,14 @@ class Simulation {
   #doomed: Given | null = null
   #audited: Given | null = null
   readonly #kept: Array<Kept> = []
+  readonly #processes: number
+  readonly #platforms: ReadonlyArray<Platform>
   #hits: Array<{ left: number; readonly hit: () => void }> = []
 
   constructor(seed: string, options: SimulateOptions) {
     this.#seed = seed
     this.#options = options
     const shape = new Chance(`${seed}/shape`)
-    this.#shape = shape
     const world = new World({
       seed,
       start,
@@ -263,7 +285,21 @@ class Simulation {
     world.onStep = (process, place) => record.mix((process.id << 16) ^ place)
     this.#faults = new FaultPoints({ seed, only: options.faults, isCalm: options.isCalm }, record)
     const dropsCopies = shape.below(3) !== 0
-    this.#remote = new Remote({ world, seed, record, dropsCopies })
+    const live = new Chance(`${seed}/live`)
+    const board =
+      live.below(4) === 0
+        ? new Switchboard({
+            world,
+            seed,
+            record,
+            coverage: this.#coverage,
+            replaces: live.below(2) === 0,
+          })
+        : null
+    this.#remote = new Remote({ world, seed, record, dropsCopies, faults: this.#faults, board })
+    this.#processes = 1 + shape.below(3)
+    const hasTelegram = live.below(2) === 0
+    this.#platforms = ["whatsapp", "whatsapp", hasTelegram ? "telegram" : "whatsapp"]
     this.#finish = makeFinish(world)
     this.#store = this.#finish(
       this.#remote.process,
@@ -281,6 +317,8 @@ class Simulation {
       remote: this.#remote,
       store: this.#store,
       poll: oneOf(shape, [second, 5 * second, 30 * second]),
+      // A process that is alone may as well have every number.
+      isShared: board !== null && (this.#processes > 1 || live.below(2) === 0),
     })
     world.beforeStep = () => this.#strike()
     this.#commands = planAll(seed, 60)
@@ -319,21 +357,28 @@ class Simulation {
     const { doomed, given, probes } = this.#prepare(this.#setting.allowance)
     this.#audited = given
     this.#doomed = doomed
-    const processes = 1 + this.#shape.below(3)
-    for (let index = 0; index < processes; index++) {
+    for (let index = 0; index < this.#processes; index++) {
       this.#cluster.running.push(this.#cluster.open(true))
     }
     this.#storm(commands, given)
     const endOfRuns = this.#calm(given)
     this.#probe(probes)
+    this.#remote.readEverything()
     const world = this.#world
+    world.runUntil(world.now + 5 * second)
+    const lines = this.#readLines()
     world.stopForcingYields()
-    world.runUntil(start + (this.#setting.isLong ? longMillis : shortMillis))
+    if (this.#remote.board !== null) {
+      world.runUntil(world.now + linesMillis)
+      this.#cluster.replaceAll()
+    }
+    const { isLong } = this.#setting
+    world.runUntil(start + (isLong ? longMillis : shortMillis))
     const isForgetful = new Chance(`${this.#seed}/retention`).below(forgetfulOf) === 0
     if (isForgetful) this.#keepForADay(given)
     // What is judged stands still.
     for (const { process } of this.#cluster.running) process.pause()
-    const final = this.#audit(given, endOfRuns)
+    const final = { ...this.#audit(given, endOfRuns), lines }
     if (isForgetful) {
       this.#kept.push(this.#look(given, probes, []))
       for (const { process } of this.#cluster.running) process.resume()
@@ -410,11 +455,12 @@ class Simulation {
     for (let left = 1000; running.services === null && left > 0; left--) {
       this.#world.runUntil(this.#world.now + 1)
     }
+    const { board } = this.#remote
     const inside = <A, E>(effect: Effect.Effect<A, E, Services>): A =>
       this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
-    const { first, given } = inside(setUp(allowance, "W", numbersOfWorld))
-    const { given: doomed } = inside(setUp(null, "Gone", 1))
-    const { given: probes } = inside(setUp(null, "Probes", numbersOfProbes))
+    const { first, given } = inside(setUp(allowance, "W", this.#platforms, board))
+    const { given: doomed } = inside(setUp(null, "Gone", ["whatsapp"], board))
+    const { given: probes } = inside(setUp(null, "Probes", probePlatforms, board))
     this.#noteFirst(given, first)
     running.process.kill()
     return { doomed, given, probes }
@@ -469,6 +515,8 @@ class Simulation {
       chance,
       now: () => this.#world.now,
       ids: this.#ids,
+      board: this.#remote.board,
+      mended: (number) => record.add({ _tag: "Mended", number }, `${number} is mended`),
       reminders: this.#reminders,
       restrict: (number, until) => this.#remote.restrict(number, until),
       keys: this.#keys,
@@ -536,20 +584,19 @@ class Simulation {
     const hit = running[chance.below(running.length)]
     if (hit === undefined || hit.process.state === "dead") return
     const { process } = hit
-    const world = this.#world
     switch (kind) {
       case "kill":
         this.#record.note(`${process.name} dies`)
         process.kill()
         this.#cluster.restart(hit)
         return
-      case "pause": {
-        const millis = chance.below(chance.below(3) === 0 ? 2 * minute : 2 * second)
-        this.#record.note(`${process.name} stops for ${millis} ms`)
-        process.pause()
-        world.at(world.outside, world.now + millis, () => process.resume())
+      case "stop":
+        this.#record.note(`${process.name} is to end`)
+        spawn(process, hit.stops.open)
         return
-      }
+      case "pause":
+        freeze(process, chance.below(chance.below(3) === 0 ? 2 * minute : 2 * second), this.#record)
+        return
       case "leap": {
         const by = chance.below(20 * second) - 10 * second
         this.#record.note(`${process.name} leaps by ${by} ms`)
@@ -564,20 +611,18 @@ class Simulation {
     const world = this.#world
     this.#record.add({ _tag: "Calm" }, "calm")
     for (const { process } of this.#cluster.running) {
-      process.resume()
+      thaw(process, this.#record)
       process.skew = 0
     }
     world.runUntil(world.now + minute)
     while (this.#cluster.ready.length === 0) world.runUntil(world.now + second)
-    const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => {
-      const [running] = this.#cluster.ready
-      if (running === undefined) throw new Error("no process has started")
-      return this.#finish(world.outside, this.#cluster.ask(running, effect))
-    }
-    for (const number of given.numbers) {
-      ask(Numbers.use((service) => service.connectionChanged(number, "connected", null)))
-    }
+    const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
     const stage = this.#stage(given, new Chance(`${this.#seed}/calm`))
+    if (this.#remote.board === null) {
+      for (const number of given.numbers) {
+        ask(Numbers.use((service) => service.connectionChanged(number, "connected", null)))
+      }
+    } else this.#mendAll(stage)
     for (const { calm } of features) {
       if (calm !== undefined) this.#finish(world.outside, calm(stage))
     }
@@ -591,6 +636,16 @@ class Simulation {
       )
     }
     return endOfRuns
+  }
+
+  /** Operators mend what is shut out until nothing is: an account may have lost its session too. */
+  #mendAll(stage: Stage): void {
+    for (let round = 0; round < 3; round++) {
+      for (const index of stage.given.numbers.keys()) {
+        this.#finish(this.#world.outside, mendOne(index)(stage))
+      }
+      this.#world.runUntil(this.#world.now + minute / 2)
+    }
   }
 
   /** Messages of another workspace, several at once, so that loops look while word of the next one comes. */
@@ -669,6 +724,23 @@ class Simulation {
     }
   }
 
+  /** How connections stand; empty where processes keep none. */
+  #readLines(): FinalState["lines"] {
+    const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
+    const open = this.#remote.board?.open ?? []
+    return open.map(([number, count]) => {
+      const known = ask(NumberStore.use((numbers) => numbers.find(number)))
+      const written = ask(SessionVault.use((vault) => vault.keys(number, lineKey, [lineKey])))
+      const latest = written.get(lineKey)
+      return {
+        number,
+        lines: count,
+        status: known?.status ?? null,
+        written: latest === undefined ? null : Number(latest),
+      }
+    })
+  }
+
   #storedOf({ workspace }: Given): ReadonlyArray<Message> {
     return (["live", "test"] as const).flatMap(
       (mode) =>
@@ -686,7 +758,7 @@ class Simulation {
   }
 
   /** What everything came to, read from the store. */
-  #audit(given: Given, endOfRuns: number): FinalState {
+  #audit(given: Given, endOfRuns: number): Omit<FinalState, "lines"> {
     const read = this.#read
     const outbox = read(Outbox.use((service) => service.read(0, everything)))
     const stored = this.#storedOf(given)
@@ -737,6 +809,7 @@ const everything = 1_000_000_000
 
 /** Of a run that broke off. */
 const nothing: FinalState = {
+  lines: [],
   messages: [],
   events: [],
   endpoints: [],

@@ -7,7 +7,13 @@ import { Chance } from "@messaging-service/emulator"
 import type { Recorder } from "../History.ts"
 
 /** What may go wrong between two operations of a process, drawn as moments. */
-export const strikeKinds = ["kill", "pause", "leap"] as const
+export const strikeKinds = [
+  "kill",
+  "pause",
+  "leap",
+  /** It ends what is under way, and is gone. */
+  "stop",
+] as const
 
 /** What may go wrong at a call. */
 export const callKinds = [
@@ -36,6 +42,11 @@ export const callKinds = [
   "wake.lost",
   /** The clock of a process is set right where it has looked at the store, by a time server for instance. */
   "clock.set",
+  /** A connection is not opened, or breaks while a message is handed over. */
+  "line.fails",
+  "line.drops",
+  /** The server speaks of a message over the connection of another number. */
+  "tick.foreign",
 ] as const
 
 export type StrikeKind = (typeof strikeKinds)[number]
@@ -68,6 +79,7 @@ const strikeCounts: Readonly<Record<StrikeKind, ReadonlyArray<number>>> = {
   kill: [0, 2, 8, 25],
   pause: [0, 0, 3, 10],
   leap: [0, 0, 3, 10],
+  stop: [0, 0, 2, 8],
 }
 
 export class FaultPoints {

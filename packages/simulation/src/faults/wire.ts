@@ -9,6 +9,7 @@ import type {
   TakeEvent,
   Transport,
   TransportEvent,
+  TransportId,
 } from "@messaging-service/core/ports"
 import { Chance } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
@@ -19,6 +20,7 @@ import type { Coverage } from "../Coverage.ts"
 import { nameOf } from "../History.ts"
 import type { Recorder } from "../History.ts"
 import type { Fault, FaultPoints } from "./FaultPoints.ts"
+import type { Switchboard } from "./lines.ts"
 
 const second = 1000
 
@@ -29,6 +31,9 @@ export interface RemoteOptions {
   readonly world: World
   readonly seed: string
   readonly record: Recorder
+  readonly faults: FaultPoints
+  /** Null where processes keep no connections. */
+  readonly board: Switchboard | null
   /** Whether it shows one copy for one transport id. */
   readonly dropsCopies: boolean
 }
@@ -40,16 +45,21 @@ const nameOfMessage = ({ text, to }: OutgoingMessage): string =>
 export class Remote {
   readonly process: Process
   readonly dropsCopies: boolean
+  readonly board: Switchboard | null
   readonly #world: World
   readonly #record: Recorder
+  readonly #faults: FaultPoints
   readonly #ticks: Chance
-  readonly #shown = new Set<string>()
   readonly #restricted = new Map<NumberId, number>()
+  /** Transport ids, each with the number that sent it. */
+  readonly #shown = new Map<TransportId, NumberId>()
   readonly #listeners = new Map<Process, TakeEvent>()
 
-  constructor({ dropsCopies, record, seed, world }: RemoteOptions) {
+  constructor({ board, dropsCopies, faults, record, seed, world }: RemoteOptions) {
     this.process = world.process("remote")
     this.dropsCopies = dropsCopies
+    this.board = board
+    this.#faults = faults
     this.#world = world
     this.#record = record
     this.#ticks = new Chance(`${seed}/ticks`)
@@ -73,31 +83,57 @@ export class Remote {
       this.#record.note(`dropped ${name}`)
       return
     }
-    this.#shown.add(transportId)
+    this.#shown.set(transportId, numberId)
     this.#record.add({ _tag: "Shown", name, transportId }, `shown ${name}`)
     for (const status of ["delivered", "read"] as const) {
       // Early, late, twice, out of order, or never.
       for (let ticks = this.#ticks.below(3); ticks > 0; ticks--) {
         const at =
           this.#world.now + this.#ticks.below(this.#ticks.below(2) === 0 ? 50 : 20 * second)
-        this.#world.at(this.process, at, () =>
-          this.#tick({ _tag: "Tick", numberId, transportId, status }),
-        )
+        this.#world.at(this.process, at, () => this.#tick(numberId, transportId, status))
       }
     }
   }
 
   /** The connection of a number breaks, and is there again after a while. */
   break({ numberId }: OutgoingMessage, millis: number): void {
+    if (this.board !== null) {
+      this.board.end(numberId, "connection_lost")
+      return
+    }
     const change = { _tag: "ConnectionChanged", numberId, phone: null, reason: null } as const
     this.#record.note(`the connection of ${numberId} breaks for ${millis} ms`)
-    this.#tick({ ...change, status: "disconnected" })
+    this.#say({ ...change, status: "disconnected" })
     this.#world.at(this.process, this.#world.now + millis, () =>
-      this.#tick({ ...change, status: "connected" }),
+      this.#say({ ...change, status: "connected" }),
     )
   }
 
-  #tick(tick: TransportEvent): void {
+  /** Says once more, of everything that was shown, that it was read. */
+  readEverything(): void {
+    for (const [transportId, numberId] of this.#shown) this.#tick(numberId, transportId, "read")
+  }
+
+  #tick(numberId: NumberId, transportId: TransportId, status: "delivered" | "read"): void {
+    this.#record.add(
+      { _tag: "Ticked", number: numberId, transportId, status },
+      `${status} ${transportId}`,
+    )
+    this.#say({ _tag: "Tick", numberId, transportId, status })
+    const foreign = this.#faults.hits(this.process.name, "tick.foreign")
+    if (foreign === null) return
+    const numbers = Array.from(new Set(this.#shown.values())).filter((other) => other !== numberId)
+    const other = numbers[foreign.below(Math.max(1, numbers.length))]
+    if (other !== undefined) {
+      this.#say({ _tag: "Tick", numberId: other, transportId, status: "read" })
+    }
+  }
+
+  #say(tick: TransportEvent): void {
+    if (this.board !== null && tick._tag === "Tick") {
+      this.board.tick(tick)
+      return
+    }
     const alive = Array.from(this.#listeners).filter(([process]) => process.state === "alive")
     const heard = alive[this.#ticks.below(Math.max(1, alive.length))]
     if (heard === undefined) return
@@ -119,37 +155,45 @@ export class Remote {
   }
 }
 
-/** How a process reaches the remote server: a transport as its port describes it, with every fault of a wire. */
-export const makeWire = (
+/** Hands messages of a process over to the remote server, with every fault of a wire. */
+export const makeAttempt = (
   process: Process,
   remote: Remote,
   faults: FaultPoints,
   record: Recorder,
   coverage: Coverage,
   seed: string,
-): Transport => {
+): ((message: OutgoingMessage, givenAt: number) => Effect.Effect<SendOutcome>) => {
   const latency = new Chance(`${seed}/latency/${process.name}`)
   // In some seeds every server is slow, so that more is under way when something else happens.
   const slowest = new Chance(`${seed}/latency`).below(3) === 0 ? 1500 : 50
   const drawLatency = () => latency.below(faults.isStormy ? slowest : 50)
 
-  const attempt = (message: OutgoingMessage): Effect.Effect<SendOutcome> =>
+  const attempt = (message: OutgoingMessage, givenAt: number): Effect.Effect<SendOutcome> =>
     Effect.suspend((): Effect.Effect<SendOutcome> => {
-      const { transportId } = message
+      const { numberId: number, transportId } = message
       const name = nameOfMessage(message)
-      const number = Number(message.numberId)
       record.add(
-        { _tag: "HandedOver", name, transportId, number },
+        { _tag: "HandedOver", name, transportId, number, process: process.name, givenAt },
         `${process.name} hands over ${name}`,
       )
       const hits = (kind: Parameters<FaultPoints["hits"]>[1]) => faults.hits(process.name, kind)
       const back = drawLatency()
       const answer = (outcome: SendOutcome) =>
-        Effect.andThen(Effect.sleep(back), Effect.as(stall(process, faults), outcome))
-      if (hits("wire.down") !== null) return Effect.succeed({ _tag: "NotConnected" })
+        Effect.andThen(Effect.sleep(back), Effect.as(stall(process, faults, record), outcome))
+      // Where a process keeps connections it knows that one is down before it hands anything over.
+      if (remote.board === null && hits("wire.down") !== null) {
+        return Effect.succeed({ _tag: "NotConnected" })
+      }
       const flood = hits("wire.flood")
       if (flood !== null) {
-        return answer({ _tag: "Postponed", afterMillis: flood.below(20 * second) })
+        const afterMillis = flood.below(20 * second)
+        const until = process.world.now + afterMillis
+        record.add(
+          { _tag: "Flooded", number, process: process.name, until },
+          `${number} is to wait ${afterMillis} ms`,
+        )
+        return answer({ _tag: "Postponed", afterMillis })
       }
       const refused = hits("wire.refused")
       const restricted = hits("wire.restricted")
@@ -187,37 +231,62 @@ export const makeWire = (
       )
     })
 
-  return {
-    dropsCopies: remote.dropsCopies,
-    listen: (take) => remote.listen(process, take),
-    send: (message) =>
-      Effect.tap(attempt(message), (outcome) =>
-        Effect.sync(() => {
-          const { _tag } = outcome
-          const name = nameOfMessage(message)
-          const againstNumber = _tag === "Refused" && outcome.againstNumber
-          coverage.hit(`transport ${_tag}${againstNumber ? " against the number" : ""}`)
-          record.add(
-            { _tag: "Said", name, number: Number(message.numberId), outcome: _tag, againstNumber },
-            `${process.name} heard ${_tag} of ${name}`,
-          )
-        }),
-      ),
-  }
+  return (message, givenAt) =>
+    Effect.tap(attempt(message, givenAt), (outcome) =>
+      Effect.sync(() => {
+        const { _tag } = outcome
+        const name = nameOfMessage(message)
+        const againstNumber = _tag === "Refused" && outcome.againstNumber
+        coverage.hit(`transport ${_tag}${againstNumber ? " against the number" : ""}`)
+        record.add(
+          { _tag: "Said", name, number: Number(message.numberId), outcome: _tag, againstNumber },
+          `${process.name} heard ${_tag} of ${name}`,
+        )
+      }),
+    )
+}
+
+/** A transport without connections of its own, as its port describes it. */
+export const makeWire = (
+  process: Process,
+  remote: Remote,
+  send: ReturnType<typeof makeAttempt>,
+): Transport => ({
+  dropsCopies: remote.dropsCopies,
+  listen: (take) => remote.listen(process, take),
+  send: (message) => Effect.suspend(() => send(message, process.world.now)),
+})
+
+/** Stops a process for a while; its clock goes on. */
+export const freeze = (process: Process, millis: number, record: Recorder): void => {
+  const { name, world } = process
+  if (process.state !== "alive") return
+  record.add({ _tag: "Frozen", process: name }, `${name} stops for ${millis} ms`)
+  process.pause()
+  // Another process lets it go on: its own timers stand still.
+  world.at(world.outside, world.now + millis, () => thaw(process, record))
+}
+
+/** Lets a process that stopped go on. */
+export const thaw = (process: Process, record: Recorder): void => {
+  const { name } = process
+  if (process.state !== "paused") return
+  record.add({ _tag: "Thawed", process: name }, `${name} goes on`)
+  process.resume()
 }
 
 /** A process that stops for longer than a lease, right where something was committed or acknowledged. */
-export const stall = (process: Process, faults: FaultPoints): Effect.Effect<void> =>
+export const stall = (
+  process: Process,
+  faults: FaultPoints,
+  record: Recorder,
+): Effect.Effect<void> =>
   Effect.suspend(() => {
     const fault = faults.hits(process.name, "stall")
     if (fault === null) return Effect.void
-    const { world } = process
-    process.pause()
     // Often it goes on just when the lease has ended, while another process has the message in its hands.
     const millis =
       fault.below(2) === 0 ? 29_900 + fault.below(400) : 25 * second + fault.below(40 * second)
-    const until = world.now + millis
-    // Another process lets it go on: its own timers stand still.
-    world.at(world.outside, until, () => process.resume())
+    freeze(process, millis, record)
     return Effect.yieldNow
   })

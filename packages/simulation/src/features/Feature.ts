@@ -4,6 +4,7 @@ import type { ContactId, NumberId, WorkspaceId } from "@messaging-service/core/p
 import type { Chance } from "@messaging-service/emulator"
 import type { Effect } from "effect"
 import type { Lost } from "../calls.ts"
+import type { Switchboard } from "../faults/lines.ts"
 import type { Answer, Ask, Entry, FinalReminder } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
 
@@ -50,6 +51,10 @@ export interface Stage {
   readonly links: Map<string, number>
   /** Contacts that were made, by name. */
   readonly contacts: Map<string, ContactId>
+  /** Connections of numbers at the remote server; null where processes keep none. */
+  readonly board: Switchboard | null
+  /** Writes that an operator mends what shut the number out. */
+  mended(number: number): void
   /** Reminders that were made, for the judgement. */
   readonly reminders: Array<MadeReminder>
 }

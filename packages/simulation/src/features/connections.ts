@@ -8,7 +8,8 @@ const second = 1000
 /** Says that a number's connection changed, as a transport does. */
 const connection = (number: number, status: "connected" | "disconnected") => (stage: Stage) => {
   const id = stage.given.numbers[number]
-  return id === undefined
+  // Where processes keep connections they alone say how those stand.
+  return id === undefined || stage.board !== null
     ? Effect.void
     : stage
         .ask(

@@ -536,4 +536,112 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   ...deliveryFaults,
+  {
+    name: "a worker trusts in its shards for as long as it likes",
+    within: 400,
+    edits: [
+      edit("core/src/transport/NumberOwnership.ts", "sinceConfirmed() < trustMillis", "true"),
+    ],
+  },
+  {
+    name: "silent workers are ended before they let go",
+    within: 400,
+    edits: [
+      edit("core/src/transport/NumberOwnership.ts", "leaseMillis = 9000", "leaseMillis = 3000"),
+    ],
+  },
+  {
+    name: "silent workers are never ended",
+    within: 400,
+    edits: [
+      edit("core/src/transport/NumberOwnership.ts", "since() < leaseMillis", "since() < Infinity"),
+    ],
+  },
+  {
+    name: "shards are given while they are in use",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/transport/NumberOwnership.ts",
+        "Effect.raceFirst(unused(leaving.keys()), sleep(closingMillis))",
+        "Effect.void",
+      ),
+      edit(
+        "core/src/transport/NumberOwnership.ts",
+        "usesOf(shard).count === 0 ? { shard, term } : []",
+        "[{ shard, term }]",
+      ),
+    ],
+  },
+  {
+    name: "a connection outlives the shard of its number",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/transport/NumberOwnership.ts",
+        "Effect.as(Deferred.await(holding.over), Option.none())",
+        "Effect.never",
+      ),
+    ],
+  },
+  {
+    name: "a write is not fenced",
+    within: 400,
+    edits: [
+      edit(
+        "store-memory/src/sessionStore.ts",
+        "tables.shards[fence.shard]?.term !== fence.term",
+        "false",
+      ),
+    ],
+  },
+  {
+    name: "a number that was shut out is connected again in a loop",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/transport/keepConnected.ts",
+        'if (after._tag === "Stop") {',
+        'if (after._tag === "Stop" && after.wipe) {',
+      ),
+    ],
+  },
+  {
+    name: "it is not told that a number is connected again",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/transport/keepConnected.ts",
+        'yield* Effect.forkScoped(tell(live, { status: "connected", phone, reason: null }))',
+        "",
+      ),
+    ],
+  },
+  {
+    name: "a flood wait is not kept",
+    within: 400,
+    edits: [
+      edit(
+        "core/src/message/attemptOutcome.ts",
+        "again(now + outcome.afterMillis, false)",
+        "again(null, false)",
+      ),
+    ],
+  },
+  {
+    name: "a tick over the connection of another number is believed",
+    within: 400,
+    edits: [
+      edit(
+        "store-memory/src/messageStore.ts",
+        "const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))\n    if (row === undefined) return null\n    if (moved",
+        "const row = [...tables.messagesByTransportId.values()].find(({ message }) => message.transportId === transportId)\n    if (row === undefined) return null\n    if (moved",
+      ),
+    ],
+  },
+  {
+    name: "a tick that comes before the message is sent is dropped",
+    within: 400,
+    edits: [edit("core/src/worker/Worker.ts", 'message?.state !== "waiting"', "true")],
+  },
 ]

@@ -23,13 +23,13 @@ const stoppedViolations = (history: History): ReadonlyArray<string> => {
     if (control.value._tag !== "Stopped") continue
     const { until } = control.value
     const answeredAt = history.entries[from]?.at ?? 0
-    for (const { at, index, name, number } of handed) {
+    for (const { at, givenAt, index, name, number } of handed) {
       if (index < from || index > to || !control.numbers.includes(number)) continue
       const text = textOf(name)
       // It was sent after all stood still, so that no transport had it.
       const isNew = until === null && (firstAsked.get(text) ?? 0) > from
       const isTimely =
-        isTrueBehind(history, from) && at > answeredAt && (until === null || at < until)
+        isTrueBehind(history, from) && givenAt > answeredAt && (until === null || at < until)
       if (isNew || isTimely) {
         violations.push(
           `${name} was handed over ${at - answeredAt} ms after ${control.key} stopped`,

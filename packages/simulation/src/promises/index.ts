@@ -11,6 +11,8 @@ import { idempotent, idempotentEndpoints, idempotentReminders } from "./idempote
 import { limited, revoked } from "./keys.ts"
 import { linked } from "./linked.ts"
 import { logged } from "./logged.ts"
+import { connected, keptAway } from "./connected.ts"
+import { flooded } from "./flooded.ts"
 import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
 import { neverLost } from "./neverLost.ts"
 import { neverTwice } from "./neverTwice.ts"
@@ -21,6 +23,7 @@ import { reminded } from "./reminded.ts"
 import { restored, withoutDoubt } from "./restored.ts"
 import { signed } from "./signed.ts"
 import { stopped, subscribed } from "./subscribed.ts"
+import { ticked } from "./ticked.ts"
 import { truthful } from "./truthful.ts"
 
 const promises = [
@@ -53,6 +56,10 @@ const promises = [
   restored,
   paused,
   prompt,
+  connected,
+  keptAway,
+  flooded,
+  ticked,
 ]
 
 /** Those that say what became of each message. */

@@ -1,0 +1,199 @@
+/**
+ * The remote server's side of connections that processes keep open, one for each number. It knows which
+ * sessions are good, shuts accounts out, and keeps what it has to say until a process has taken it.
+ */
+import type {
+  ClosedReason,
+  LiveConnection,
+  NumberId,
+  TransportEvent,
+} from "@messaging-service/core/ports"
+import { Chance } from "@messaging-service/emulator"
+import type { Process, World } from "@messaging-service/emulator"
+import { Deferred, Queue } from "effect"
+import type { Coverage } from "../Coverage.ts"
+import type { Recorder } from "../History.ts"
+
+type Tick = Extract<TransportEvent, { readonly _tag: "Tick" }>
+
+/** Why the server ends a connection. `restart`: it asks for a new one at once. */
+export type LineEnd = ClosedReason | "restart"
+
+/** What the server says over a connection. */
+export type LineEvent =
+  | { readonly _tag: "Tick"; readonly tick: Tick; readonly taken: () => void }
+  | { readonly _tag: "Ended"; readonly end: LineEnd }
+
+/** One connection. */
+export interface Line extends LiveConnection {
+  readonly id: number
+  readonly numberId: NumberId
+  readonly process: Process
+  readonly events: Queue.Queue<LineEvent>
+}
+
+/** An account as the server knows it. */
+interface Account {
+  /** Digits with country code. */
+  readonly phone: string
+  /** The one session that is good; 0 for none. */
+  session: number
+  shutOut: ClosedReason | null
+  lines: ReadonlyArray<Line>
+  /** Ticks that no process has taken. */
+  untaken: ReadonlyArray<Tick>
+}
+
+export interface SwitchboardOptions {
+  readonly world: World
+  readonly seed: string
+  readonly record: Recorder
+  readonly coverage: Coverage
+  /** Whether a connection ends the one that its number had before. */
+  readonly replaces: boolean
+}
+
+export class Switchboard {
+  readonly #world: World
+  readonly #record: Recorder
+  readonly #coverage: Coverage
+  readonly #replaces: boolean
+  readonly #latency: Chance
+  readonly #accounts = new Map<NumberId, Account>()
+  #opened = 0
+
+  constructor({ coverage, record, replaces, seed, world }: SwitchboardOptions) {
+    this.#world = world
+    this.#record = record
+    this.#coverage = coverage
+    this.#replaces = replaces
+    this.#latency = new Chance(`${seed}/lines`)
+  }
+
+  /** Knows an account from now on. */
+  add(numberId: NumberId, phone: string): void {
+    this.#accounts.set(numberId, { phone, session: 0, shutOut: null, lines: [], untaken: [] })
+  }
+
+  /** Numbers with how many processes that live have a connection of each. */
+  get open(): ReadonlyArray<readonly [NumberId, number]> {
+    return Array.from(this.#accounts, ([numberId, { lines }]) => [numberId, lines.length] as const)
+  }
+
+  phoneOf(numberId: NumberId): string {
+    return this.#accounts.get(numberId)?.phone ?? ""
+  }
+
+  isShutOut(numberId: NumberId): boolean {
+    const account = this.#accounts.get(numberId)
+    return account !== undefined && (account.shutOut !== null || account.session === 0)
+  }
+
+  /** Links a device: its credentials. Sessions before it are worth nothing any more. */
+  link(numberId: NumberId): string {
+    const account = this.#accounts.get(numberId)
+    if (account === undefined) return ""
+    account.session = ++this.#opened
+    return String(account.session)
+  }
+
+  /** A process connects: its connection, or why it gets none. What the server says comes through `events`. */
+  connect(
+    process: Process,
+    numberId: NumberId,
+    credentials: string,
+    events: Queue.Queue<LineEvent>,
+  ): Line | ClosedReason {
+    const account = this.#accounts.get(numberId)
+    if (account === undefined) return "logged_out"
+    const refusal =
+      account.shutOut ?? (String(account.session) === credentials ? null : "logged_out")
+    if (refusal !== null) {
+      this.#coverage.hit(`turned away ${refusal}`)
+      this.#record.add(
+        { _tag: "TurnedAway", number: numberId, process: process.name, reason: refusal },
+        `${process.name} is turned away from ${numberId}: ${refusal}`,
+      )
+      return refusal
+    }
+    const line: Line = {
+      id: ++this.#opened,
+      numberId,
+      process,
+      events,
+      over: Deferred.makeUnsafe(),
+      lastWordAt: () => this.#world.now,
+    }
+    this.#record.add(
+      { _tag: "LineOpened", line: line.id, number: numberId, process: process.name },
+      `${process.name} connects ${numberId}`,
+    )
+    const before = account.lines
+    account.lines = [...before, line]
+    process.whenDead(() => this.#forget(line))
+    if (this.#replaces) for (const other of before) this.#end(other, "replaced")
+    for (const tick of account.untaken) this.#say(line, tick)
+    return line
+  }
+
+  /** A process ends its connection. */
+  hangUp(line: Line): void {
+    this.#forget(line)
+  }
+
+  /** Ends every connection of a number. */
+  end(numberId: NumberId, end: LineEnd): void {
+    const account = this.#accounts.get(numberId)
+    if (account === undefined) return
+    if (end === "logged_out") account.session = 0
+    if (end === "banned" || end === "restricted" || end === "client_outdated") account.shutOut = end
+    this.#record.note(`the server ends ${numberId}: ${end}`)
+    for (const line of account.lines) this.#end(line, end)
+  }
+
+  /** The account may connect again. */
+  letIn(numberId: NumberId): void {
+    const account = this.#accounts.get(numberId)
+    if (account !== undefined) account.shutOut = null
+  }
+
+  /** Says it over the number's connection, and over later ones until it was taken. */
+  tick(tick: Tick): void {
+    const account = this.#accounts.get(tick.numberId)
+    if (account === undefined) return
+    account.untaken = [...account.untaken, tick]
+    const line = account.lines.at(-1)
+    if (line !== undefined) this.#say(line, tick)
+  }
+
+  #say(line: Line, tick: Tick): void {
+    const taken = () => {
+      const account = this.#accounts.get(tick.numberId)
+      if (account === undefined) return
+      account.untaken = account.untaken.filter((each) => each !== tick)
+    }
+    this.#hear(line, { _tag: "Tick", tick, taken })
+  }
+
+  #hear({ events, process }: Line, event: LineEvent): void {
+    this.#world.at(process, this.#world.now + this.#latency.below(30), () => {
+      Queue.offerUnsafe(events, event)
+    })
+  }
+
+  #end(line: Line, end: LineEnd): void {
+    this.#coverage.hit(`line ${end}`)
+    this.#forget(line)
+    this.#hear(line, { _tag: "Ended", end })
+  }
+
+  #forget(line: Line): void {
+    const account = this.#accounts.get(line.numberId)
+    if (account?.lines.includes(line) !== true) return
+    account.lines = account.lines.filter((each) => each !== line)
+    this.#record.add(
+      { _tag: "LineClosed", line: line.id },
+      `${line.process.name} has no connection of ${line.numberId}`,
+    )
+  }
+}

@@ -1,0 +1,33 @@
+/** How far a message is follows from what the remote server said of it, and what it says is not lost. */
+import type { JudgedPromise } from "./Promise.ts"
+import { hasLeft } from "./Promise.ts"
+
+export const ticked: JudgedPromise = {
+  name: "ticks",
+  check: ({ entries, final }) => {
+    const violations: Array<string> = []
+    const said = new Map<string, Set<string>>()
+    const saidInCalm = new Set<string>()
+    let isCalm = false
+    for (const entry of entries) {
+      if (entry._tag === "Calm") isCalm = true
+      if (entry._tag !== "Ticked") continue
+      const { status, transportId } = entry
+      said.set(transportId, (said.get(transportId) ?? new Set()).add(status))
+      if (isCalm && status === "read") saidInCalm.add(transportId)
+    }
+    for (const { mode, name, state, transportId } of final.messages) {
+      if (mode === "test") continue
+      const heard = said.get(transportId)
+      const isSaid =
+        state === "read"
+          ? heard?.has("read") === true
+          : state !== "delivered" || heard?.has("delivered") === true
+      if (!isSaid) violations.push(`${name} is ${state}, which the remote server did not say`)
+      if (hasLeft(state) && state !== "read" && saidInCalm.has(transportId)) {
+        violations.push(`${name} is ${state} and was said to be read, all being well`)
+      }
+    }
+    return violations
+  },
+}
