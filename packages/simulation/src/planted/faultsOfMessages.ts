@@ -15,8 +15,13 @@ const loop = "core/src/worker/Loop.ts"
 export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
     name: "a scheduled message leaves a second early",
-    within: 100,
+    within: 30,
     edits: [
+      edit(
+        "core/src/queue/Lane.ts",
+        "Math.min(nextDue ?? change.dueAt, change.dueAt), rests",
+        "Math.min(nextDue ?? change.dueAt, change.dueAt) - 1000, rests",
+      ),
       edit(
         laneQueue,
         "row !== lane.inDoubt && row.message.dueAt > now",

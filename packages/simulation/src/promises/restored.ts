@@ -18,14 +18,17 @@ export const withoutDoubt = (history: History): History => {
   const lastBegun = controls.findLast(({ ask }) => ask.value._tag === "Held")
   if (lastBegun === undefined) return history
   const released = controls.findLast(({ ask }) => ask.value._tag === "Open")?.asked ?? Infinity
-  const late = new Set(
+  // Callers that hang up ask again: what counts is when a message was first asked for.
+  const early = new Set(
     sendsOf(history)
-      .filter(({ askedAt }) => askedAt > lastBegun.askedAt + lateMillis)
+      .filter(({ askedAt }) => askedAt <= lastBegun.askedAt + lateMillis)
       .map(({ ask }) => ask.text),
   )
+  const asked = new Set(sendsOf(history).map(({ ask }) => ask.text))
+  const isLate = (text: string) => asked.has(text) && !early.has(text)
   const doubtful = new Set(
     handedOf(history).flatMap(({ index, name }) =>
-      index < released && !late.has(textOf(name)) ? [name] : [],
+      index < released && !isLate(textOf(name)) ? [name] : [],
     ),
   )
   const isDoubtful = (name: string): boolean => doubtful.has(name)
