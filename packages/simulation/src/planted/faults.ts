@@ -326,7 +326,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a removed number still takes messages",
-    within: 60,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/tables.ts",
@@ -337,12 +337,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a removed number sends on",
-    within: 200,
+    within: 10,
     edits: [edit("store-memory/src/Lane.ts", "  lane.removed = true\n", "")],
   },
   {
     name: "what a removed number may have sent is cancelled",
-    within: 400,
+    within: 20,
     edits: [
       edit(
         "core/src/message/attemptOutcome.ts",
@@ -353,7 +353,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "what is stranded is never cancelled",
-    within: 30,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/Lane.ts",
@@ -364,7 +364,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "what is in hands is cancelled with its number",
-    within: 400,
+    within: 30,
     edits: [
       edit(
         "store-memory/src/Lane.ts",
@@ -383,7 +383,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a deleted reminder runs on",
-    within: 400,
+    within: 20,
     edits: [
       edit(
         "store-memory/src/reminderStore.ts",
@@ -441,7 +441,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "messages are erased an hour early",
-    within: 120,
+    within: 100,
     edits: [
       edit(
         "core/src/workspace/Erasure.ts",
@@ -452,7 +452,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "messages are kept an hour longer",
-    within: 120,
+    within: 200,
     edits: [
       edit(
         "core/src/workspace/Erasure.ts",
@@ -463,7 +463,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a workspace's retention erases others too",
-    within: 120,
+    within: 200,
     edits: [
       edit(
         "core/src/workspace/Erasure.ts",
@@ -485,7 +485,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a phone is had by two numbers",
-    within: 200,
+    within: 270,
     edits: [
       edit("core/src/number/Linking.ts", "other.id !== linked.id &&", "other.id === linked.id &&"),
     ],

@@ -76,9 +76,12 @@ export type Handed = Extract<Entry, { readonly _tag: "HandedOver" }> & { readonl
 /** The text of the message with that name. */
 export const textOf = (name: string): string => name.slice(0, name.lastIndexOf(">"))
 
-/** Whether moments behind that entry hold to the millisecond: in calm they always do. */
+/**
+ * Whether moments behind that entry hold to the millisecond: in calm they always do. With a slow store a
+ * message may be in a worker's hands for a while before it is handed over.
+ */
 export const isTrueBehind = ({ entries, setting }: History, index: number): boolean =>
-  setting.isTimeTrue || index > entries.findIndex(({ _tag }) => _tag === "Calm")
+  setting.isPunctual || index > entries.findIndex(({ _tag }) => _tag === "Calm")
 
 /** Something that an operator set, while it held without a doubt. */
 export interface Held {
