@@ -23,37 +23,37 @@ const printed: Readonly<Record<string, RegExp>> = {
   "express.ts": /^202 my own page\n$/,
 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "the page on embedding",
-  (it) => {
-    it.effect("shows the programs that stand here, the first of them in the README too", () =>
-      Effect.promise(async () => {
-        const page = await readFile(join(root, "docs/embedding.md"), "utf8")
-        const readme = await readFile(join(root, "README.md"), "utf8")
-        const names = await readdir(programs)
-        assert.sameMembers(names, Object.keys(printed))
-        for (const name of names) {
-          assert.include(page, `\`\`\`ts\n${await readFile(join(programs, name), "utf8")}\`\`\``)
-        }
-        const first = await readFile(join(programs, "firstMessage.ts"), "utf8")
-        assert.include(readme, `\`\`\`ts\n${first}\`\`\``)
+layer(EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }), {
+  excludeTestServices: true,
+  timeout: "60 seconds",
+})("the page on embedding", (it) => {
+  it.effect("shows the programs that stand here, the first of them in the README too", () =>
+    Effect.promise(async () => {
+      const page = await readFile(join(root, "docs/embedding.md"), "utf8")
+      const readme = await readFile(join(root, "README.md"), "utf8")
+      const names = await readdir(programs)
+      assert.sameMembers(names, Object.keys(printed))
+      for (const name of names) {
+        assert.include(page, `\`\`\`ts\n${await readFile(join(programs, name), "utf8")}\`\`\``)
+      }
+      const first = await readFile(join(programs, "firstMessage.ts"), "utf8")
+      assert.include(readme, `\`\`\`ts\n${first}\`\`\``)
+    }),
+  )
+
+  for (const [name, output] of Object.entries(printed)) {
+    it.effect(`${name} prints what it should, and ends by itself`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+        const directory = yield* processes.temporaryDirectory
+        const { stderr, stdout } = yield* Effect.promise(() =>
+          run(process.execPath, [join(programs, name)], {
+            env: { ...process.env, DATABASE_URL: Redacted.value(url), DATA_DIR: directory },
+          }),
+        )
+        assert.match(stdout, output)
+        assert.strictEqual(stderr, "")
       }),
     )
-
-    for (const [name, output] of Object.entries(printed)) {
-      it.effect(`${name} prints what it should, and ends by itself`, () =>
-        Effect.gen(function* () {
-          const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
-          const directory = yield* processes.temporaryDirectory
-          const { stderr, stdout } = yield* Effect.promise(() =>
-            run(process.execPath, [join(programs, name)], {
-              env: { ...process.env, DATABASE_URL: Redacted.value(url), DATA_DIR: directory },
-            }),
-          )
-          assert.match(stdout, output)
-          assert.strictEqual(stderr, "")
-        }),
-      )
-    }
-  },
-)
+  }
+})

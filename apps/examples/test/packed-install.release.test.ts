@@ -144,7 +144,9 @@ const stores = [
   {
     name: "on PostgreSQL",
     withStore: Effect.gen(function* () {
-      const cluster = yield* Layer.build(EmbeddedPostgres.layer())
+      const cluster = yield* Layer.build(
+        EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }),
+      )
       const { url } = yield* Context.get(cluster, EmbeddedPostgres).createDatabase()
       return {
         DATABASE_URL: Redacted.value(url),
