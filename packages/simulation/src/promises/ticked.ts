@@ -16,7 +16,11 @@ export const ticked: JudgedPromise = {
       said.set(transportId, (said.get(transportId) ?? new Set()).add(status))
       if (isCalm && status === "read") saidInCalm.add(transportId)
     }
-    for (const { mode, name, state, transportId } of final.messages) {
+    // Of a number that was removed nothing is heard any more.
+    const removed = new Set(
+      final.lines.filter(({ status }) => status === null).map(({ number }) => number),
+    )
+    for (const { mode, name, number, state, transportId } of final.messages) {
       if (mode === "test") continue
       const heard = said.get(transportId)
       const isSaid =
@@ -24,7 +28,8 @@ export const ticked: JudgedPromise = {
           ? heard?.has("read") === true
           : state !== "delivered" || heard?.has("delivered") === true
       if (!isSaid) violations.push(`${name} is ${state}, which the remote server did not say`)
-      if (hasLeft(state) && state !== "read" && saidInCalm.has(transportId)) {
+      const isHeard = saidInCalm.has(transportId) && !removed.has(number)
+      if (hasLeft(state) && state !== "read" && isHeard) {
         violations.push(`${name} is ${state} and was said to be read, all being well`)
       }
     }
