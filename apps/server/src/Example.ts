@@ -6,6 +6,7 @@ import { Ids, Keys, Numbers, Workspaces, clientId } from "@messaging-service/cor
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { ServiceSecrets, WorkspaceStore } from "@messaging-service/core/ports"
 import { keepSecret } from "@messaging-service/runtime"
+import type { ServiceSettings } from "@messaging-service/runtime"
 import { Effect } from "effect"
 
 /** The simulated number, and a phone to send to; both reserved for fiction. */
@@ -54,11 +55,16 @@ export const seedExample: Effect.Effect<
 
 /**
  * The same workspace with the paths of files in place of its keys: a log, unlike a terminal, is kept
- * and read by others.
+ * and read by others. Keys of a memory store end with its process, so they get files of their own: the
+ * directory may belong to an embedded database, whose keys go on working.
  */
-export const keepKeys = Effect.fnUntraced(function* (example: Example, dataDirectory: string) {
+export const keepKeys = Effect.fnUntraced(function* (
+  example: Example,
+  { dataDirectory, store }: Pick<ServiceSettings, "dataDirectory" | "store">,
+) {
+  const ending = store.kind === "memory" ? ".memory" : ""
   const kept = (name: string, key: string) =>
-    keepSecret(dataDirectory, { name, what: "keys of the example" }, key)
+    keepSecret(dataDirectory, { name: `${name}${ending}`, what: "keys of the example" }, key)
   return {
     clientId: example.clientId,
     liveKey: yield* kept("example-live-key", example.liveKey),

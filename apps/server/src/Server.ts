@@ -137,7 +137,7 @@ const showExample = ({ service }: ServerSettings, { url }: HttpListener) =>
         announce(service.log, exampleText(told, localUrl(url), inFiles))
       return isTerminal()
         ? say(example, false)
-        : Effect.flatMap(keepKeys(example, service.dataDirectory), (told) => say(told, true))
+        : Effect.flatMap(keepKeys(example, service), (told) => say(told, true))
     }),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(service, error)),

@@ -4,7 +4,7 @@ import { Ids } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { mkdir } from "node:fs/promises"
+import { mkdir, readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { exampleText, keepKeys } from "../src/Example.ts"
@@ -17,7 +17,10 @@ describe("the lines about the demonstration workspace", () => {
       Effect.gen(function* () {
         const directory = join(yield* processes.temporaryDirectory, name)
         yield* Effect.promise(() => mkdir(directory))
-        const told = yield* keepKeys(example, directory)
+        const told = yield* keepKeys(example, {
+          dataDirectory: directory,
+          store: { kind: "embedded" },
+        })
         const text = exampleText(told, "http://127.0.0.1:1", true)
         for (const key of [example.liveKey, example.testKey]) assert.notInclude(text, `${key}\n`)
         const [, argument = ""] = /-H ("Authorization: .+\)")/.exec(text) ?? []
@@ -28,4 +31,19 @@ describe("the lines about the demonstration workspace", () => {
       }).pipe(Effect.provide(Ids.layerRandom)),
     )
   }
+
+  it.effect("of a memory store stand beside the keys that a database keeps", () =>
+    Effect.gen(function* () {
+      const dataDirectory = yield* processes.temporaryDirectory
+      const kept = yield* keepKeys(example, { dataDirectory, store: { kind: "embedded" } })
+      const passing = yield* keepKeys(
+        { ...example, liveKey: "passing" },
+        { dataDirectory, store: { kind: "memory" } },
+      )
+      assert.strictEqual(passing.liveKey, join(dataDirectory, "example-live-key.memory"))
+      const live = yield* Effect.promise(() => readFile(kept.liveKey, "utf8"))
+      assert.strictEqual(live, "the-live-key\n")
+      assert.lengthOf(yield* Effect.promise(() => readdir(dataDirectory)), 6)
+    }).pipe(Effect.provide(Ids.layerRandom)),
+  )
 })

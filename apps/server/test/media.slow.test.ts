@@ -110,9 +110,9 @@ describe("media files of a real server", () => {
       yield* stop
       const left = yield* filesIn(settings.DATA_DIR)
       assert.deepStrictEqual(left.toSorted(), [
-        "example-live-key",
-        "example-test-key",
-        "example-version-1-key",
+        "example-live-key.memory",
+        "example-test-key.memory",
+        "example-version-1-key.memory",
         "operator-token",
       ])
     }),
