@@ -122,11 +122,13 @@ export type CreateKey = CreateKeyV1 | CreateKeyV2
 
 /** A key for a client of version 1 of the HTTP interface. */
 export interface CreateKeyV1 {
+  /** Always 1. */
   readonly version: 1
 }
 
 /** A key for clients of version 2 of the HTTP interface. */
 export interface CreateKeyV2 {
+  /** Always 2. */
   readonly version: 2
   /** 1 to 50 characters, not blank. */
   readonly name: string

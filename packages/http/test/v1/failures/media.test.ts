@@ -9,7 +9,6 @@ import { says } from "./Cases.ts"
 
 says("version 1 says no to uploads and to what asks for files", [
   { operation: "media/upload/", fields: {}, says: "File cant be null" },
-  { operation: "media/upload/", fields: { file: "photo.png" }, says: "File cant be null" },
 
   { operation: "media/list/", fields: { page: 0 }, says: "Invalid page" },
   { operation: "media/list/", fields: { page: "last" }, says: "Invalid page" },
