@@ -4,7 +4,7 @@
  * limit is read as well and thrown away, so that a client which sends first and listens afterwards
  * hears what was wrong.
  */
-import { StoreUnavailable } from "@messaging-service/core"
+import { StoreUnavailable, uploadedFileName } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import type { MediaFiles, MediaFilesError, SpooledContent } from "@messaging-service/core/ports"
 import { Effect, Stream } from "effect"
@@ -28,8 +28,13 @@ export interface Form {
 export interface FormFile {
   /** As the client gave it; empty when it gave none. */
   readonly name: string
+  readonly partName: string
   readonly content: SpooledContent
 }
+
+/** The name to keep a file under, by default that of its part. Undefined for one that is none. */
+export const keptFileName = ({ name, partName }: FormFile): string | undefined =>
+  uploadedFileName(name.trim() === "" ? partName : name)
 
 /** Room for boundaries and the headers of parts. */
 const framingBytes = 64 * 1024
@@ -92,7 +97,7 @@ export const readForm = <E = never>(
         const content = yield* files
           .spool(part.content, limits.fileBytes)
           .pipe(Effect.catchTag("MediaFilesError", (error) => Effect.fail(spoolFailure(error))))
-        file = { name: part.fileName, content }
+        file = { name: part.fileName, partName: part.name, content }
         continue
       }
       if (isFilePart) moreFiles++

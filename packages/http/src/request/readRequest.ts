@@ -1,11 +1,5 @@
 /** What an operation takes of a request, read as its entry says. */
-import {
-  maximumFileBytes,
-  noRoomForFile,
-  refuse,
-  refuseUnkept,
-  uploadedFileName,
-} from "@messaging-service/core"
+import { maximumFileBytes, noRoomForFile, refuse, refuseUnkept } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
 import type { MediaFiles } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
@@ -15,7 +9,7 @@ import type { IncomingRequest } from "../route/IncomingRequest.ts"
 import type { Takes } from "../route/Entry.ts"
 import { isPlain } from "./HeaderValues.ts"
 import { readJson, readOptionalJson } from "./JsonBody.ts"
-import { isMultipart, readForm } from "./MultipartForm.ts"
+import { isMultipart, keptFileName, readForm } from "./MultipartForm.ts"
 import type { Form } from "./MultipartForm.ts"
 import type { FormLimits, FormProblem } from "./MultipartParts.ts"
 import type { JsonValue } from "./StrictJson.ts"
@@ -110,7 +104,7 @@ const uploadOf = ({
 }: Form): Result.Result<Upload, Refusal> => {
   if (file === undefined) return Result.fail(missing)
   if (fields.length + moreFiles + otherFiles > 0) return Result.fail(tooMany)
-  const fileName = uploadedFileName(file.name)
+  const fileName = keptFileName(file)
   if (file.content.size === 0) return Result.fail(file.name === "" ? missing : empty)
   if (fileName === undefined) return Result.fail(unnamed)
   return Result.succeed({ fileName, content: file.content })

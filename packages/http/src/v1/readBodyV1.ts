@@ -3,7 +3,7 @@
  * 1: requests). One without a content type is read as JSON when it begins like an object, else as a
  * form. A body that cannot be read is `Invalid JSON format`, of whichever kind it should have been.
  */
-import { maximumFileBytes, noRoomForFile, refuse, uploadedFileName } from "@messaging-service/core"
+import { maximumFileBytes, noRoomForFile, refuse } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { sharedResources } from "@messaging-service/core/ports"
 import type { MediaFiles } from "@messaging-service/core/ports"
@@ -12,7 +12,7 @@ import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { isPlain } from "../request/HeaderValues.ts"
 import { isJsonContentType, maximumBodyBytes, readBytesWith } from "../request/JsonBody.ts"
-import { isMultipart, readForm } from "../request/MultipartForm.ts"
+import { isMultipart, keptFileName, readForm } from "../request/MultipartForm.ts"
 import type { Form, ReadingForm } from "../request/MultipartForm.ts"
 import { FormProblem } from "../request/MultipartParts.ts"
 import { parseStrictJson } from "../request/StrictJson.ts"
@@ -110,7 +110,7 @@ const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, Fai
   if (moreFiles > 0) return Result.fail(failV1("several_files"))
   // What a browser sends for a file input in which no file was chosen.
   if (file === undefined || file.content.size === 0) return Result.succeed(null)
-  return Result.succeed({ fileName: uploadedFileName(file.name) ?? null, content: file.content })
+  return Result.succeed({ fileName: keptFileName(file) ?? null, content: file.content })
 }
 
 /** The body of a POST; an upload stays until the scope closes. */

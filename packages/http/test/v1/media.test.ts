@@ -42,6 +42,13 @@ const list = ({ credentials }: Client, fields: Fields = {}) =>
 const ids = (files: ReadonlyArray<{ readonly id: number }>) => files.map(({ id }) => id)
 
 layer(layerService())("media/upload/", (it) => {
+  it.effect.each(["", " \t"])("calls a part `file` with the file name %j `file`", (fileName) =>
+    Effect.gen(function* () {
+      const client = yield* aClient()
+      assert.strictEqual((yield* uploads(client, { name: "file", fileName })).file_name, "file")
+    }),
+  )
+
   it.effect.each(["file", "media_file"])("takes the file in the part %s", (name) =>
     Effect.gen(function* () {
       const { credentials, workspace } = yield* aClient()

@@ -150,6 +150,18 @@ layer(layerService())("an upload to the media directory", (it) => {
     }),
   )
 
+  for (const fileName of ["", " ", "\t "]) {
+    it.effect(
+      `a part \`file\` with the file name ${JSON.stringify(fileName)} is called \`file\``,
+      () =>
+        Effect.gen(function* () {
+          const { token } = yield* aSender()
+          const answer = yield* post(token, [aPart({ fileName })])
+          assert.strictEqual(bodyOf<FileBody>(answer, 201).file_name, "file")
+        }),
+    )
+  }
+
   const wrongForms: ReadonlyArray<readonly [what: string, parts: ReadonlyArray<FormPart>]> = [
     ["missing", []],
     ["in another field", [aPart({ name: "media" })]],

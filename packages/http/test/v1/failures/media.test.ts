@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { aPlan } from "../../Records.ts"
 import { layerService } from "../../Service.ts"
 import { png } from "../../v2/Uploading.ts"
-import { aClient, call, saysNo, withFile } from "../Asking.ts"
+import { aClient, ask, call, kinds, saysNo, withFile } from "../Asking.ts"
 import { says } from "./Cases.ts"
 
 says("version 1 says no to uploads and to what asks for files", [
@@ -32,9 +32,19 @@ layer(layerService())("an upload that is", (it) => {
     ["in another part", [{ name: "photo" }], "File cant be null"],
     ["two files", [{}, {}], "Only one file can be sent"],
     ["two files under its two names", [{}, { name: "media_file" }], "Only one file can be sent"],
-    ["without a name", [{ fileName: "" }], "Invalid file name"],
+    ["under a name with nothing in it", [{ fileName: "a/" }], "Invalid file name"],
     ["under a name of 256 characters", [{ fileName: "x".repeat(256) }], "Invalid file name"],
   ] as const
+  it.effect("a text in JSON or a plain form", () =>
+    Effect.gen(function* () {
+      const { credentials } = yield* aClient()
+      const fields = { ...credentials, file: "photo.png" }
+      for (const kind of kinds.filter((one) => one !== "multipart")) {
+        saysNo(yield* ask("media/upload/", fields, kind), 400, "File cant be null")
+      }
+    }),
+  )
+
   it.effect.each(uploads)("%s", ([, files, message]) =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
