@@ -189,11 +189,15 @@ export const makeAttempt = (
       if (flood !== null) {
         const afterMillis = flood.below(20 * second)
         const until = process.world.now + afterMillis
-        record.add(
-          { _tag: "Flooded", number, process: process.name, until },
-          `${number} is to wait ${afterMillis} ms`,
+        // Only a wait that the process has heard binds it: the answer may get lost with the connection.
+        return Effect.tap(answer({ _tag: "Postponed", afterMillis }), () =>
+          Effect.sync(() =>
+            record.add(
+              { _tag: "Flooded", number, process: process.name, until },
+              `${number} is to wait ${afterMillis} ms`,
+            ),
+          ),
         )
-        return answer({ _tag: "Postponed", afterMillis })
       }
       const refused = hits("wire.refused")
       const restricted = hits("wire.restricted")
