@@ -104,9 +104,11 @@ const entries = {
   plan_required: entry(403, "The plan does not include this."),
   number_limit_reached: entry(403, "The plan has no room for another number."),
   already_connected: entry(409, "The number is connected already."),
-  number_exists: entry(409, "The workspace has a number with this phone already.", {
-    details: ["number_id"],
-  }),
+  number_exists: entry(
+    409,
+    "The workspace has a number with this phone already. Use the number `number_id`, or remove it; where it is disconnected, link it again with POST /numbers and `number_id`.",
+    { details: ["number_id"] },
+  ),
   connect_in_progress: entry(409, "The number is being connected already.", {
     details: ["number_id"],
   }),

@@ -179,11 +179,17 @@ const overQuota = (
     const never = `${left}, and never for so many recipients: 24 hours hold ${quotaLimit.messages.toLocaleString("en")}.`
     return refuse("number_daily_cap_reached", { message: never, details: { room, room_at: null } })
   }
-  const shown = formatInstant(wholeSecond(roomAt))
-  const next =
+  const fitsFrom = wholeSecond(roomAt)
+  const shown = formatInstant(fitsFrom)
+  const when =
     request.sendAt === null
-      ? `All of this request fits from ${shown} on: send it then, or with that \`send_at\`.`
-      : `All of this request fits from ${shown} on: repeat it with another \`send_at\`.`
+      ? "send it then, or with that `send_at`"
+      : "repeat it with another `send_at`"
+  const expires =
+    request.expiresAt !== null && request.expiresAt.millis <= fitsFrom
+      ? ", and with an `expires_at` after it"
+      : ""
+  const next = `All of this request fits from ${shown} on: ${when}${expires}.`
   return refuse("number_daily_cap_reached", {
     message: `${left}. ${next}`,
     details: { room, room_at: shown },

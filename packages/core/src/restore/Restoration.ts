@@ -15,7 +15,7 @@ import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { ReminderStore, firstRun } from "../reminder/Reminder.ts"
 import { described } from "../request/Described.ts"
-import { IdInput, InstantInput, inputDecoder } from "../request/Input.ts"
+import { IdInput, InstantInput, inputDecoder, integerBetween } from "../request/Input.ts"
 import { makeCursors } from "../request/Page.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
@@ -30,9 +30,11 @@ import type { HeldCount, HeldReminder, HeldSelection } from "./RestoreStore.ts"
 /** What one call releases or cancels at most. */
 const heldAtOnce = 1000
 
+const heldIdsRule = `must hold 1 to ${heldAtOnce.toLocaleString("en")} ids`
+
 export const RestoredBody = Schema.Struct({
   above: described(
-    Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1e15 }))),
+    Schema.optionalKey(integerBetween(0, 1e15)),
     "The highest id of any kind that is known outside.",
     { default: 0 },
   ),
@@ -49,7 +51,10 @@ export type StoreRestored = typeof RestoredBody.Encoded
 export const HeldBody = Schema.Struct({
   ids: described(
     Schema.optionalKey(
-      Schema.Array(IdInput).check(Schema.isMinLength(1), Schema.isMaxLength(heldAtOnce)),
+      Schema.Array(IdInput).check(
+        Schema.isMinLength(1, { message: heldIdsRule }),
+        Schema.isMaxLength(heldAtOnce, { message: heldIdsRule }),
+      ),
     ),
     "Held messages; either these or `filter`.",
   ),

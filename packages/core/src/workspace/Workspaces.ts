@@ -7,7 +7,7 @@ import { makeStranded } from "../message/Stranded.ts"
 import { WakeUp } from "../queue/WakeUp.ts"
 import { makeCursors } from "../request/Page.ts"
 import { described } from "../request/Described.ts"
-import { inputDecoder, nameUpTo } from "../request/Input.ts"
+import { inputDecoder, integerBetween, nameUpTo } from "../request/Input.ts"
 import type { CursorPage } from "../request/Page.ts"
 import { parsePageRequest } from "../request/PageInput.ts"
 import type { ListPage } from "../request/PageInput.ts"
@@ -53,9 +53,7 @@ export const WorkspacePatch = Schema.Struct({
   api_v2_enabled: Schema.optionalKey(Schema.Boolean),
   plan: Schema.optionalKey(Schema.NullOr(PlanInput)),
   retention_days: described(
-    Schema.optionalKey(
-      Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: retentionDaysMost }))),
-    ),
+    Schema.optionalKey(Schema.NullOr(integerBetween(1, retentionDaysMost))),
     "Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds.",
   ),
 }).annotate({ identifier: "ChangeWorkspace", description: "Only the fields to change." })

@@ -103,6 +103,12 @@ describe("the number's 24-hour quota", () => {
         { room: 0, room_at: later },
         86_400,
       ])
+      const expiring = (expires_at: string) => told(1, full(now + day), { send_at, expires_at })[0]
+      assert.match(
+        expiring(later),
+        /: repeat it with another `send_at`, and with an `expires_at` after it\.$/,
+      )
+      assert.match(expiring("2026-03-03T12:00:02Z"), /: repeat it with another `send_at`\.$/)
       const soon = told(1, full(now + 750))
       assert.deepStrictEqual(soon.slice(1), [{ room: 0, room_at: "2026-03-02T12:00:01Z" }, 1])
     }),

@@ -85,7 +85,8 @@ describe("numbers", () => {
         const make = (status: "connected" | "disconnected") =>
           numbers.create("owner", workspace, { platform: "whatsapp", phone, status })
         const { id } = yield* make("disconnected")
-        const { code, details, field, status } = yield* refusal(make("connected"))
+        const { code, details, field, message, status } = yield* refusal(make("connected"))
+        assert.include(message, "link it again with POST /numbers and `number_id`")
         assert.deepStrictEqual(
           { code, details, field, status },
           { code: "number_exists", details: { number_id: id }, field: "phone", status: 409 },

@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { MessageOperations, Restoration } from "../../src/index.ts"
+import { MessageOperations, Restoration, Workspaces } from "../../src/index.ts"
 import type { SelectHeld } from "../../src/index.ts"
 import { idsSkipped } from "../../src/ports.ts"
 import type { WorkspaceId } from "../../src/ports.ts"
-import { cancel, code, send, sendBatch, status, statuses } from "./Operations.ts"
+import { cancel, code, refusal, send, sendBatch, status, statuses } from "./Operations.ts"
 import { log, nextRun, read, scheduled } from "./Reminding.ts"
 import { ahead, aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
 
@@ -50,6 +50,32 @@ describe("a restored store", () => {
         assert.isAbove((yield* send(key)).id, 9_000_000)
         assert.strictEqual(yield* code(restored()), "already_restored")
         assert.deepInclude(yield* restored({ again: true }), { epoch: 4 })
+      }),
+    ),
+  )
+
+  it.effect("refuses what is out of bounds once, and names the bounds", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { workspace } = yield* aSender()
+        for (const above of [-1, 1.5, 9_007_199_254_740_990_000]) {
+          const { errors, field, message } = yield* refusal(restored({ above }))
+          assert.deepStrictEqual(
+            [field, message, errors],
+            ["above", "must be a whole number from 0 to 1000000000000000", []],
+          )
+        }
+        for (const ids of [[], Array.from({ length: 1001 }, (_, at) => at)]) {
+          const { field, message } = yield* refusal(release(workspace, { ids }))
+          assert.deepStrictEqual([field, message], ["ids", "must hold 1 to 1,000 ids"])
+        }
+        const { field, message } = yield* refusal(
+          Workspaces.use((all) => all.update("owner", workspace, { retention_days: 3651 })),
+        )
+        assert.deepStrictEqual(
+          [field, message],
+          ["retention_days", "must be a whole number from 1 to 3650"],
+        )
       }),
     ),
   )
