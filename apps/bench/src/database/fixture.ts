@@ -82,7 +82,7 @@ export const loadWorkspace = Effect.fnUntraced(function* (
 /** Nothing sent, nothing waiting, nothing counted; the planner knows the tables. */
 export const emptyOut = Effect.fnUntraced(function* (database: BenchDatabase) {
   yield* database.query(
-    "truncate messages, outbox, idempotency_claims, idempotency_records, key_windows restart identity",
+    "truncate messages, outbox, idempotency_claims, idempotency_records, key_windows",
   )
   yield* database.query(
     `update lanes set next_due = null, head_id = null, interruptions = 0, lease_until = null,
