@@ -80,7 +80,13 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
   }
   const goesOn = () => (changes ? "what was asked last may have been done" : undefined)
   try {
-    await interruptible(machine.signal, goesOn, () => command.run(given, tools))
+    await interruptible(machine.signal, goesOn, async () => {
+      try {
+        await command.run(given, tools)
+      } catch (error) {
+        throw withPathNamed(error, () => connection(common, machine).url)
+      }
+    })
   } finally {
     output.progress(undefined)
   }
@@ -107,6 +113,18 @@ const connection = (
   ...(timeout === undefined ? {} : { timeoutMillis: timeout * 1000 }),
   ...(retries === undefined ? {} : { retries }),
 })
+
+/**
+ * A path that the service does not have, with a hint where its address has one too: it often is that of
+ * the interface, which the program adds itself.
+ */
+const withPathNamed = (error: unknown, url: () => string): unknown => {
+  if (!(error instanceof MessagingError) || error.code !== "not_found") return error
+  const { origin, pathname = "/" } = URL.parse(url()) ?? {}
+  if (pathname === "/") return error
+  const text = `${error.text} The address of the service has the path ${pathname}: give ${origin} alone, unless the service is mounted there.`
+  return new MessagingError({ ...error, text })
+}
 
 /** The address in the environment. Its former name is refused, so that no key goes where it is not meant to. */
 const serviceOf = (env: Machine["env"]): string | undefined => {

@@ -343,7 +343,7 @@ export const operatorCommands: Entries = {
     assert.isAbove(next.id, 5_000_000 + id)
     const refused = await messaging(["store", "restored"])
     assert.strictEqual(refused.code, 3)
-    assert.match(refused.remarks, /already_restored/)
+    assert.match(refused.remarks, /Say --again .*already_restored/)
   },
   "held workspaces": async (scene) => {
     await held(scene)

@@ -56,6 +56,15 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       })
     }
 
+    test("5, and a word about the path of the url where it is one of the interface", async ({
+      url,
+    }) => {
+      const { messaging } = await aWorkspace(url)
+      const ran = await messaging(["me", "--service", `${url}/api/v2`])
+      assert.include(ran.remarks, `has the path /api/v2: give ${url} alone`)
+      assert.strictEqual(ran.code, 5)
+    })
+
     test("6, and not 5, when something answers at the url that is not the service", async ({
       url,
     }) => {

@@ -55,6 +55,8 @@ It is configured by variables of the environment, which its README explains:
 ${wrapped(variables)}`
 }
 
+const isHelp = (argument: string): boolean => argument === "--help" || argument === "-h"
+
 /** Does what the arguments say, and runs the app where there are none. */
 export const runProgram = (
   program: Program,
@@ -62,13 +64,18 @@ export const runProgram = (
 ): Effect.Effect<void, CannotStart> => {
   if (first === undefined) return program.run
   const { commands = {}, runCommand } = program
-  if (runCommand !== undefined && Object.hasOwn(commands, first)) return runCommand(first, options)
+  if (runCommand !== undefined && Object.hasOwn(commands, first)) {
+    if (options.some(isHelp)) {
+      return Console.log(`${program.name} ${first}\n\n  ${commands[first]}`)
+    }
+    return runCommand(first, options)
+  }
   const [second] = options
   if (second !== undefined) {
     return Effect.fail(new CannotStart({ message: `"${second}" is one argument too many` }))
   }
   if (first === "--version") return Console.log(`${program.name} ${version}`)
-  if (first === "--help" || first === "-h") return Console.log(help(program).trimEnd())
+  if (isHelp(first)) return Console.log(help(program).trimEnd())
   const known = [...Object.keys(commands), "--version", "--help"]
   const message = `"${first}" is no command: there are ${known.join(", ")}`
   return Effect.fail(new CannotStart({ message }))

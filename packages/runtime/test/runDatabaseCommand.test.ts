@@ -69,9 +69,21 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* told("restored", database, ["--above", "9000", "--again"]),
           "epoch 3 has begun; 0 held",
         )
-        for (const options of [["--above"], ["--above", "-1"], ["--over"], ["--above", "1", "2"]]) {
-          assert.match(yield* told("restored", database, options), /^restored takes --above ID/)
+        for (const [options, wrong] of [
+          [["--above"], "--above names no ID"],
+          [["--above", "-1"], '--above "-1" is no whole number of at most 15 digits'],
+          [["--over"], '"--over" is none of its options'],
+          [["--above", "1", "2"], '"2" is none of its options'],
+        ] as const) {
+          assert.strictEqual(
+            yield* told("restored", database, options),
+            `restored takes --above ID and --again: ${wrong}`,
+          )
         }
+        assert.strictEqual(
+          yield* told("restored", { DATA_DIR: "/nowhere/data" }),
+          "DATA_DIR holds no database: /nowhere/data",
+        )
         assert.match(yield* told("migrate", database, ["now"]), /"now" is one argument too many/)
       }),
     )

@@ -44,6 +44,15 @@ it.effect("it names its version, its commands and its variables", () =>
       assert.match(help, new RegExp(`^  ${name} +${summary}$`, "m"))
     }
     assert.match(help, /^ {2}PORT HOST$/m)
+    for (const line of [
+      ["restored", "--help"],
+      ["restored", "--above", "-h"],
+    ]) {
+      assert.match(
+        yield* said(line),
+        /^messaging-server restored\n\n {2}Says .+ --above ID and --again\.$/,
+      )
+    }
     assert.notInclude(yield* said(["--help"], false), "migrate")
   }),
 )

@@ -1,4 +1,5 @@
 /** What an operator does with a store that went back in time. */
+import { MessagingError } from "@messaging-service/client"
 import type { OperatorClient } from "@messaging-service/client"
 import {
   any,
@@ -51,6 +52,14 @@ const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
   return { filter }
 }
 
+/** The service says how a program repeats it; here it is an option. */
+const inOptions = (error: unknown) => {
+  if (!(error instanceof MessagingError) || error.code !== "already_restored") throw error
+  const text =
+    "This epoch of the store has accepted messages. Say --again where it was restored once more."
+  throw new MessagingError({ ...error, text })
+}
+
 export const restoreCommands = [
   command({
     words: "store restored",
@@ -64,10 +73,12 @@ export const restoreCommands = [
     },
     run: async ({ above, again }, { operator, output }) =>
       output.one(
-        await operator().store.restored({
-          ...(above === undefined ? {} : { above }),
-          ...(again ? { again } : {}),
-        }),
+        await operator()
+          .store.restored({
+            ...(above === undefined ? {} : { above }),
+            ...(again ? { again } : {}),
+          })
+          .catch(inOptions),
       ),
   }),
   command({

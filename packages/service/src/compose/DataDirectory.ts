@@ -44,7 +44,7 @@ const writingOfOthers = 0o022
 
 /** What the service keeps there, with the files in which secrets are written before they have their name. */
 const ownName =
-  /^(?:db(?:\.(?:lock|exclusive))?|media|passing-.*|lock(?:-.*)?|(?:secrets-key|operator-token|example-[\w-]+-key)(?:\.[\da-f]+)?)$/
+  /^(?:db(?:\.(?:lock|exclusive))?|media|passing-.*|lock(?:-.*)?|(?:secrets-key|operator-token|example-[\w-]+-key(?:\.memory)?)(?:\.[\da-f]+)?)$/
 
 /** Closes what is open to others, all that is below too; what links lead to is left as it is. */
 const closeToOthers = async (path: string, change: typeof chmod): Promise<void> => {

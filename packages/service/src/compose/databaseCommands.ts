@@ -1,7 +1,9 @@
 /** What an operator does to a database while the service does not run (docs/postgresql.md). */
 import { beginEpoch } from "@messaging-service/core"
 import type { StoreRestored, StoreUnavailable } from "@messaging-service/core"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Result } from "effect"
+import { access } from "node:fs/promises"
+import { join } from "node:path"
 import { CannotStart, storeCannotStart } from "./CannotStart.ts"
 import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
 import { layerStorage, storageAlone } from "./Storage.ts"
@@ -34,33 +36,45 @@ const moveTables = ({ schema, url }: Postgres): Effect.Effect<string, StoreUnava
 
 const restoredOptions = "--above ID and --again"
 
-/** What the arguments of `restored` say; undefined when they say something else. */
-const restoredBy = (given: ReadonlyArray<string>): StoreRestored | undefined => {
+/** What the arguments of `restored` say, or what is wrong with them. */
+const restoredBy = (given: ReadonlyArray<string>): Result.Result<StoreRestored, string> => {
   const [first, second, ...rest] = given
-  if (first === undefined) return {}
+  if (first === undefined) return Result.succeed({})
   if (first === "--again") {
-    const others = restoredBy(given.slice(1))
-    return others === undefined ? undefined : { ...others, again: true }
+    return Result.map(restoredBy(given.slice(1)), (others) => ({ ...others, again: true }))
   }
-  if (first !== "--above" || second === undefined || !/^\d{1,15}$/.test(second)) return undefined
-  const others = restoredBy(rest)
-  return others === undefined ? undefined : { ...others, above: Number(second) }
+  if (first !== "--above") return Result.fail(`"${first}" is none of its options`)
+  if (second === undefined) return Result.fail("--above names no ID")
+  if (!/^\d{1,15}$/.test(second)) {
+    return Result.fail(`--above "${second}" is no whole number of at most 15 digits`)
+  }
+  return Result.map(restoredBy(rest), (others) => ({ ...others, above: Number(second) }))
 }
+
+/** Fails where there is no embedded database: one that is made now never went back in time. */
+const isEmbeddedThere = ({ dataDirectory, store }: Place): Effect.Effect<void, CannotStart> =>
+  store.kind !== "embedded" || dataDirectory === null
+    ? Effect.void
+    : Effect.tryPromise({
+        try: () => access(join(dataDirectory, "db")),
+        catch: () => new CannotStart({ message: `DATA_DIR holds no database: ${dataDirectory}` }),
+      })
 
 const restored = (
   place: Place,
   given: ReadonlyArray<string>,
 ): Effect.Effect<string, CannotStart | StoreUnavailable> => {
   const command = restoredBy(given)
-  if (command === undefined) {
-    return Effect.fail(new CannotStart({ message: `restored takes ${restoredOptions}` }))
+  if (Result.isFailure(command)) {
+    const message = `restored takes ${restoredOptions}: ${command.failure}`
+    return Effect.fail(new CannotStart({ message }))
   }
   if (place.store.kind === "memory") {
     return Effect.fail(
       new CannotStart({ message: "a store in memory goes with its process: none is restored" }),
     )
   }
-  return beginEpoch(command).pipe(
+  const begun = beginEpoch(command.success).pipe(
     Effect.map(({ epoch, held }) => `epoch ${epoch} has begun; ${held} held`),
     Effect.catchTag("Refusal", () =>
       Effect.fail(
@@ -73,6 +87,7 @@ const restored = (
     Effect.provide(layerStorage(storageAlone, place)),
     Effect.scoped,
   )
+  return Effect.andThen(isEmbeddedThere(place), begun)
 }
 
 interface Command {
