@@ -32,12 +32,24 @@ interface NamedStore {
 /** SQLSTATEs that a schema is to blame for where one is named: no right to it, and none of that name. */
 const ofSchema: ReadonlySet<unknown> = new Set(["42501", "3F000"])
 
+/** The words of PostgreSQL, of Node and of SQLite. */
+const fullDisk = /no space left on device|ENOSPC|disk is full/i
+
+/** Whether a failure is of a full disk, which must not read as if the data were damaged. */
+export const isOfFullDisk = (cause: unknown): boolean => fullDisk.test(briefly(rootOf(cause)))
+
+/** The line for a `DATA_DIR` whose disk is full. */
+export const noRoomForData = "the disk of DATA_DIR has no room: make some, and start again"
+
 /** The line for a store that did not answer when it was first needed. */
 export const storeCannotStart = (
   { store }: { readonly store: NamedStore },
   error: StoreUnavailable,
 ): CannotStart => {
   const root = rootOf(error)
+  if (store.kind === "embedded" && isOfFullDisk(error)) {
+    return new CannotStart({ message: noRoomForData })
+  }
   const isOfSchema = root instanceof Error && "code" in root && ofSchema.has(root.code)
   if (isOfSchema && typeof store.schema === "string") {
     const setting = store.kind === "pool" ? "store.schema is" : "DATABASE_SCHEMA names"

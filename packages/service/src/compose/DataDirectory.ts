@@ -18,7 +18,7 @@ import {
   stat,
 } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { CannotStart, briefly } from "./CannotStart.ts"
+import { CannotStart, briefly, isOfFullDisk, noRoomForData } from "./CannotStart.ts"
 
 /** What is kept is for the service's own user alone. */
 const directoryPermissions = 0o700
@@ -170,12 +170,14 @@ export const holdAlone = (directory: string): Effect.Effect<void, CannotStart, S
           heldHere.add(place)
           return lock
         },
-        catch: (cause) =>
-          new CannotStart({
+        catch: (cause) => {
+          if (isOfFullDisk(cause)) return new CannotStart({ message: noRoomForData })
+          return new CannotStart({
             message: isBusy(cause)
               ? `DATA_DIR is in use by ${heldHere.has(place) ? "another service of this process" : "another process"}: ${directory}`
               : `${unlockable}: ${briefly(cause)}`,
-          }),
+          })
+        },
       }),
       (lock) =>
         Effect.sync(() => {

@@ -38,6 +38,15 @@ describe("a database that cannot be used", () => {
       failed("3D000", 'database "shop" does not exist'),
       'DATABASE_URL names a database that cannot be used: database "shop" does not exist',
     ],
+    [
+      "lies in a directory whose disk is full",
+      { kind: "embedded" },
+      failed(
+        "53100",
+        'PANIC: could not write to file "pg_wal/xlogtemp.1": No space left on device',
+      ),
+      "the disk of DATA_DIR has no room: make some, and start again",
+    ],
   ] as const) {
     it(what, () => assert.strictEqual(storeCannotStart({ store }, error).message, line))
   }

@@ -32,6 +32,16 @@ const errnoOf = (cause: unknown): number | undefined =>
     ? Number((cause as { readonly errno?: unknown }).errno)
     : undefined
 
+/** ENOSPC, as the errors of Emscripten's file system number it. */
+const noSpace = 51
+
+/** What a failure says; an error of Emscripten's file system has a number alone. */
+export const wordsOf = (cause: unknown): string => {
+  const errno = errnoOf(cause)
+  if (errno === noSpace) return "No space left on device"
+  return errno === undefined ? String(cause) : `the file system failed with error ${errno}`
+}
+
 /**
  * The directory of a cluster, in which what PostgreSQL syncs reaches the disk. PGlite's own file system
  * has no `fsync`, and its `fdatasync` does nothing.

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { planning } from "../database/Connection.ts"
-import { DurableNodeFS, openDurable } from "./DurablePglite.ts"
+import { DurableNodeFS, openDurable, wordsOf } from "./DurablePglite.ts"
 import { PgliteHousekeeping } from "./PgliteHousekeeping.ts"
 import { PgliteSession } from "./PgliteSession.ts"
 import type { FromThread, ThreadOptions, ToThread } from "./PgliteThread.ts"
@@ -25,7 +25,7 @@ const onLog = (line: string) => {
 
 /** Ends this thread in the same turn: what is in the memory of a dead backend must not reach the disk. */
 const die = (cause: unknown): never => {
-  post({ kind: "died", reason: lastWords ?? String(cause) })
+  post({ kind: "died", reason: lastWords ?? wordsOf(cause) })
   process.exit(1)
 }
 
