@@ -1,8 +1,9 @@
 /** Numbers that callers connect, by QR code or pairing code: some are scanned, in time or late, some never. */
-import { Connections, makeLinkProgress } from "@messaging-service/core"
-import { LinkingStore } from "@messaging-service/core/ports"
+import { Connections, makeLinkProgress, Numbers } from "@messaging-service/core"
+import { LinkingStore, NumberStore, SessionVault } from "@messaging-service/core/ports"
 import type { NumberId } from "@messaging-service/core/ports"
 import { Effect, Result } from "effect"
+import type { Switchboard } from "../faults/lines.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
 
 const second = 1000
@@ -38,14 +39,24 @@ const connect = ({ key, method, phone }: Wanted) =>
     }
   })
 
+/** The device that was linked writes its session, with which processes connect the number. */
+const keepSession = Effect.fnUntraced(function* (board: Switchboard, id: NumberId, phone: string) {
+  const vault = yield* SessionVault
+  if ((yield* vault.credentials(id)) !== null) return
+  if (board.phoneOf(id) === "") board.add(id, phone)
+  yield* vault.exchange(id, null, board.link(id), [], { phone })
+})
+
 /** A phone takes the code, as the emulator's scan reports it; null when the attempt is over. */
-const scanned = (id: NumberId, phone: string) =>
+const scanned = (board: Switchboard | null, id: NumberId, phone: string) =>
   Effect.gen(function* () {
     const attempt = yield* LinkingStore.use((store) => store.get(id))
     if (attempt === null) return null
     const progress = yield* makeLinkProgress
     if (!(yield* progress.taken(attempt))) return null
-    return yield* progress.linked(attempt, phone)
+    const linked = yield* progress.linked(attempt, phone)
+    if (board !== null && linked?.status === "connected") yield* keepSession(board, id, phone)
+    return linked
   })
 
 const scan = ({ key, phone }: Wanted) =>
@@ -53,12 +64,29 @@ const scan = ({ key, phone }: Wanted) =>
     const id = stage.links.get(key)
     if (id === undefined) return
     const call = stage.asked({ _tag: "Scan", number: id, phone })
-    const result = yield* Effect.result(stage.ask(scanned(id as NumberId, phone.replace("+", ""))))
+    const digits = phone.replace("+", "")
+    const result = yield* Effect.result(stage.ask(scanned(stage.board, id as NumberId, digits)))
     if (Result.isSuccess(result)) {
       const status = result.success?.status ?? "over"
       stage.answered(call, { _tag: "Scanned", status })
     }
   })
+
+/**
+ * Once all is well linked numbers are connected again, as those that were there from the start. A device
+ * whose process died between the link and its session writes the session now.
+ */
+const connectAll = Effect.fnUntraced(function* ({ board, given, links: made }: Stage) {
+  const all = yield* NumberStore.use((store) => store.list(given.workspace))
+  const known = new Set(made.values())
+  for (const { id, phone, status } of all) {
+    if (!known.has(id) || phone === null) continue
+    const isFree = !all.some((other) => other.phone === phone && other.status === "connected")
+    if (status !== "connected" && !(status === "disconnected" && isFree)) continue
+    if (board !== null) yield* keepSession(board, id, phone)
+    else yield* Numbers.use((service) => service.connectionChanged(id, "connected", null))
+  }
+})
 
 export const links: Feature = {
   name: "links",
@@ -87,4 +115,5 @@ export const links: Feature = {
           ]
     }).flat()
   },
+  calm: (stage) => stage.ask(connectAll(stage)),
 }
