@@ -49,8 +49,11 @@ export const callKinds = [
   "tick.foreign",
 ] as const
 
+/** The directory does not answer. A phone is given up after three look-ups of that kind in a row. */
+const lookKind = "look.unanswered"
+
 export type StrikeKind = (typeof strikeKinds)[number]
-export type CallKind = (typeof callKinds)[number]
+export type CallKind = (typeof callKinds)[number] | typeof lookKind
 export type FaultKind = StrikeKind | CallKind
 
 export interface FaultOptions {
@@ -107,6 +110,9 @@ export class FaultPoints {
       const rate = (callRates[mix.below(callRates.length)] ?? 0) * callRateFactor(kind)
       this.#rates.set(kind, isLeftOut(kind) ? 0 : rate)
     }
+    // From a stream of its own: look-ups are few, and only a high rate gets a phone given up.
+    const isMute = !isCalm && new Chance(`${seed}/mix/${lookKind}`).below(2) === 0
+    this.#rates.set(lookKind, isMute ? 0.6 : 0)
     for (const kind of strikeKinds) {
       const counts = strikeCounts[kind]
       const count = counts[mix.below(counts.length)] ?? 0

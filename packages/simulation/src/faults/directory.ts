@@ -29,7 +29,9 @@ export const layerDirectory = (
           if (faults.hits(name, "wire.down") !== null) return { _tag: "NotConnected" }
           const flood = faults.hits(name, "wire.flood")
           if (flood !== null) return { _tag: "Postponed", afterMillis: flood.below(20 * second) }
-          if (faults.hits(name, "wire.lost") !== null) return { _tag: "Unknown" }
+          const isLost = faults.hits(name, "wire.lost") !== null
+          const isUnanswered = faults.hits(name, "look.unanswered") !== null
+          if (isLost || isUnanswered) return { _tag: "Unknown" }
           return { _tag: "Checked", registered: new Set(phones.filter(isRegistered)) }
         })
         yield* Effect.sleep(latency.below(200))
