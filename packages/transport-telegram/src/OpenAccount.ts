@@ -8,7 +8,7 @@ import type { Usernames } from "./usernames.ts"
 
 /** Messages to each person that were sent and not read yet. */
 export interface SentMessages {
-  /** The word that it was read may be here already: then that is told at once. */
+  /** The read receipt may have come already: then it is reported at once. */
   readonly add: (peerId: number, messageId: number, transportId: TransportId) => void
   /** The person has read up to a message: those that were sent by then, which are forgotten. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>

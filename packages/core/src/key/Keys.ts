@@ -73,7 +73,7 @@ const KeyV2Body = Schema.Struct({
   ),
 }).annotate({ identifier: "CreateKeyV2" })
 
-/** For the document; what is wrong with a body is told by the decoder of its version. */
+/** For the document; the decoder of its version tells what is wrong with a body. */
 export const KeyBody = Schema.Union([KeyV1Body, KeyV2Body]).annotate({
   identifier: "CreateKey",
   description: "A version 1 key takes `version` alone; a version 2 key needs a name.",

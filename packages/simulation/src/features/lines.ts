@@ -27,7 +27,7 @@ const end = (number: number, reason: LineEnd) => (stage: Stage) =>
   })
 
 /**
- * Lets the account in again, links the number anew where it has no session, and resumes it, as an operator
+ * Lets the account in again, links the number again where it has no session, and resumes it, as an operator
  * does. Fails where a process does not answer.
  */
 const mend = Effect.fnUntraced(function* (

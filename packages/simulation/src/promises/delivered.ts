@@ -87,7 +87,7 @@ export const delivered: JudgedPromise = {
   },
 }
 
-/** Idle loops look at the store every ten minutes once all is well: what happens then is told at once. */
+/** Idle loops look at the store every ten minutes once all is well: receivers hear at once what happens then. */
 const promptMillis = 2000
 
 export const promptlyDelivered: JudgedPromise = {

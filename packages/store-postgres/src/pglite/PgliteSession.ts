@@ -174,7 +174,7 @@ export class PgliteSession {
 
   async #run(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
     const parts: Array<Uint8Array> = []
-    // Not execProtocolRaw: that parses each answer too, and keeps what it has parsed for ever.
+    // Not execProtocolRaw: that parses each answer too, and never frees what it has parsed.
     await this.#database.execProtocolRawStream(bytes, {
       // The bytes are PGlite's own memory, which it writes over.
       onRawData: (part) => void parts.push(part.slice()),
