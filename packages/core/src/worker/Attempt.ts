@@ -122,15 +122,19 @@ export const makeAttempt = Effect.gen(function* () {
     interrupted,
   })
 
-  /** What the attempt leaves behind in the lane: the rest of its pacing, and strikes. */
+  /**
+   * What the attempt leaves behind in the lane: the wait that the remote server asked for, also where the
+   * message has ended meanwhile; else the rest of its pacing; and strikes.
+   */
   const aftermathOf = (
     { noRoomInARow, pacing, strikes }: ClaimedMessage,
     outcome: AttemptOutcome,
     now: number,
   ): Aftermath => {
     const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawRestMillis(pacing, ids)
+    const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
     return {
-      notBefore: rest === 0 ? null : now + rest,
+      notBefore: waits === 0 ? null : now + waits,
       breaker: strikesAfter(strikes, outcome, now),
       noRoom: outcome._tag === "NoRoom" ? roomRestAfter(noRoomInARow + 1, now) : null,
     }

@@ -144,6 +144,18 @@ describe("an attempt", () => {
     }),
   )
 
+  it.effect("keeps the wait that the remote server asked for when the message has expired", () =>
+    Effect.gen(function* () {
+      const { make } = yield* setup({
+        send: () => Effect.as(Effect.sleep(2 * second), { _tag: "Postponed", afterMillis: 5000 }),
+      })
+      const repeat = claim({ interruptions: 1, message: { expiresAt: noon + second } })
+      const made = yield* Effect.forkChild(make(repeat))
+      yield* TestClock.adjust(2 * second)
+      assert.deepInclude(yield* Fiber.join(made), { _tag: "Ended", notBefore: noon + 7000 })
+    }),
+  )
+
   it.effect(
     "rests the number for longer each time that the disk has no room, up to 5 minutes",
     () =>
