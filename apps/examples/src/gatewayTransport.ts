@@ -11,9 +11,10 @@ import {
   PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
+  outcomeOnceExpired,
 } from "@messaging-service/core/ports"
 import type { OutgoingMessage, SendOutcome, Transport } from "@messaging-service/core/ports"
-import { Context, Effect, Layer, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Stream } from "effect"
 
 /** A gateway that does not say how long it wants to rest is asked again after this. */
 const restMillis = 5000
@@ -61,20 +62,23 @@ const outcomeOf = async (answer: Response): Promise<SendOutcome> => {
 
 const makeTransport = (gateway: string): Transport => ({
   dropsCopies: true,
-  send: (message) =>
-    Effect.flatMap(bodyOf(message), (body) =>
-      Effect.tryPromise({
-        // The signal gives the call up when the attempt is interrupted.
-        try: async (signal) => {
-          const place = `${gateway}/numbers/${message.numberId}/messages/${message.transportId}`
-          return outcomeOf(
-            await fetch(place, { method: "PUT", body, duplex: "half", signal } as RequestInit),
-          )
-        },
-        // No answer came, or the media broke off: the gateway may have had all of it before.
-        catch: () => "no answer" as const,
-      }),
-    ).pipe(Effect.orElseSucceed((): SendOutcome => ({ _tag: "Unknown" }))),
+  send: Effect.fnUntraced(function* (message) {
+    const body = yield* bodyOf(message)
+    // It may have expired while its media were read.
+    const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
+    if (late !== null) return late
+    return yield* Effect.tryPromise({
+      // The signal gives the call up when the attempt is interrupted.
+      try: async (signal) => {
+        const place = `${gateway}/numbers/${message.numberId}/messages/${message.transportId}`
+        return outcomeOf(
+          await fetch(place, { method: "PUT", body, duplex: "half", signal } as RequestInit),
+        )
+      },
+      // No answer came, or the media broke off: the gateway may have had all of it before.
+      catch: () => "no answer" as const,
+    }).pipe(Effect.orElseSucceed((): SendOutcome => ({ _tag: "Unknown" })))
+  }),
   // This gateway tells neither ticks nor changes of its connections.
   listen: () => Effect.never,
 })

@@ -11,6 +11,7 @@ import {
   SessionVault,
   WhatsAppTransport,
   makeLiveNumbers,
+  outcomeOnceExpired,
   sleepInRealTime,
 } from "@messaging-service/core/ports"
 import type {
@@ -127,8 +128,12 @@ const makeConnect = Effect.fnUntraced(function* (port: number) {
 const soon: SendOutcome = { _tag: "Postponed", afterMillis: 5000 }
 
 /** One attempt over an open line. It ends with the far side's word, or with the line. */
-const sendOver = (line: Line, { media, text, to, transportId: id }: OutgoingMessage) =>
+const sendOver = (line: Line, message: OutgoingMessage) =>
   Effect.gen(function* () {
+    const { media, text, to, transportId: id } = message
+    // It may have expired while the line was opened.
+    const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
+    if (late !== null) return late
     if (to.kind !== "phone") return refused("recipient_not_found", "Only phones are reached.")
     const word = yield* Deferred.make<SendOutcome>()
     line.waiting.set(id, (outcome) => Deferred.doneUnsafe(word, Effect.succeed(outcome)))
@@ -147,8 +152,8 @@ const sendOver = (line: Line, { media, text, to, transportId: id }: OutgoingMess
     // Leaves nothing behind when it is interrupted, or the file breaks off.
     Effect.ensuring(
       Effect.sync(() => {
-        line.waiting.delete(id)
-        line.say({ forget: id })
+        line.waiting.delete(message.transportId)
+        line.say({ forget: message.transportId })
       }),
     ),
   )

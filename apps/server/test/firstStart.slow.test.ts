@@ -97,7 +97,7 @@ describe.concurrent("a first start", () => {
         assert.lengthOf(Object.values(server.kept), 4)
         for (const secret of Object.values(server.kept)) assert.notInclude(stdout, secret)
         const files = ["operator-token", "live-key", "test-key", "version-1-key"].map((name) =>
-          name === "operator-token" ? name : `example-${name}`,
+          name === "operator-token" ? name : `example-${name}.memory`,
         )
         for (const file of files) {
           const { mode } = yield* Effect.promise(() => stat(join(settings.DATA_DIR, file)))
