@@ -281,8 +281,19 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Attempt.ts",
-        "notBefore: rest === 0 ? null : now + rest",
+        "notBefore: waits === 0 ? null : now + waits",
         "notBefore: null",
+      ),
+    ],
+  },
+  {
+    name: "a flood wait is lost when the message has ended meanwhile",
+    within: 250,
+    edits: [
+      edit(
+        "core/src/worker/Attempt.ts",
+        'const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest',
+        "const waits = rest",
       ),
     ],
   },
