@@ -1,0 +1,780 @@
+-- Everything that a new database holds. A database that exists gets the numbered files of migrations/
+-- that it lacks instead; a test holds that both ways lead to the same tables.
+-- Run with search_path = <the schema>, pg_temp: no name says its schema.
+--
+-- Tables that are updated all the time leave room in their pages (fillfactor). What may be lost in a
+-- crash is unlogged. Messages, events and deliveries refer to others without foreign keys: whoever
+-- writes them has just locked the lane, and a check would cost every message.
+
+
+-- Applied migrations; schema.sql counts as the first.
+create table schema_migrations (
+  id integer primary key,
+  name text not null,
+  applied_at timestamptz not null
+);
+
+-- Functions in use: each build installs its own, and the last use decides when they go.
+create table function_uses (
+  name text primary key,
+  used_at timestamptz not null
+);
+
+-- Secrets of the service itself, sealed, and what tells this store from others.
+create table service_secrets (
+  name text primary key,
+  value text not null
+);
+
+-- How far the emulator's clock is ahead: one row.
+create table clock (
+  singleton boolean primary key default true check (singleton),
+  offset_millis bigint not null
+);
+
+-- Each time that the store was restored; without a row it is in its first epoch.
+create table store_epochs (
+  epoch integer primary key,
+  -- Messages of this epoch have greater ids.
+  after_message bigint not null,
+  began_at timestamptz not null
+);
+
+
+-- Customers, each with its plan inline.
+create table workspaces (
+  id bigint generated always as identity primary key,
+  name text not null,
+  demo boolean not null,
+  account_disabled boolean not null,
+  api_v2_enabled boolean not null,
+  -- Whether requests with its keys count (the core decides).
+  admits boolean not null,
+  -- The plan; null without one. Null messages remaining: unlimited.
+  plan_name text,
+  plan_messages_remaining bigint,
+  plan_reminders boolean not null,
+  plan_qr_code_api boolean not null,
+  plan_max_numbers bigint,
+  plan_media_storage_bytes bigint not null,
+  created_at timestamptz not null,
+  deleted_at timestamptz,
+  -- The secret that signs callbacks is derived from this; null until it is first rotated.
+  callback_salt text,
+  -- Whether its version 1 requests count (the core decides).
+  admits_v1 boolean not null default true,
+  -- Days after their end that messages are erased; null for as long as the service keeps them.
+  retention_days integer,
+  -- When only ids, times and counts of a deleted workspace were left.
+  erased_at timestamptz
+) with (fillfactor = 70);
+-- Serves the sweep that deletes the files of deleted workspaces.
+create index workspaces_deleted on workspaces (id) where deleted_at is not null;
+-- Serves the operator's search by name.
+create index workspaces_by_name on workspaces (name, id) where deleted_at is null;
+
+-- API keys, by the hash of their secret.
+create table api_keys (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  version smallint not null,
+  name text not null,
+  mode text not null,
+  scopes text[] not null,
+  number_ids bigint[],
+  expires_at timestamptz,
+  last4 text not null,
+  -- Its index serves admission: a request brings only its key.
+  hash text not null unique,
+  created_at timestamptz not null,
+  revoked_at timestamptz,
+  -- When its name and last address were erased.
+  erased_at timestamptz
+);
+-- Serves the list of a workspace's keys, and the limit of their number.
+create index api_keys_by_workspace on api_keys (workspace_id, id);
+-- Serves the erasure of revoked keys; empty between its rounds.
+create index api_keys_to_erase on api_keys (id)
+  where revoked_at is not null and erased_at is null;
+
+-- Requests with a key in its present minute and day; lost in a crash.
+create unlogged table key_windows (
+  key_id bigint primary key,
+  minute_start timestamptz not null,
+  minute_count integer not null,
+  day_start timestamptz not null,
+  day_count integer not null,
+  last_used_at timestamptz not null,
+  last_used_ip text
+) with (fillfactor = 50);
+
+-- Version 1 requests of a workspace in the present clock minute; lost in a crash.
+create unlogged table workspace_windows (
+  workspace_id bigint primary key,
+  minute_start timestamptz not null,
+  minute_count integer not null
+) with (fillfactor = 50);
+
+
+-- Numbers and accounts that messages are sent from.
+create table numbers (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  phone text,
+  label text not null,
+  platform text not null,
+  status text not null,
+  login_method text not null,
+  created_at timestamptz not null,
+  removed_at timestamptz,
+  mode text not null default 'live',
+  -- Where the latest attempt to connect it, and its log-out, are reported.
+  callback_url text,
+  -- Since when it has its status, and why; null while it has its first one.
+  status_since timestamptz,
+  status_reason text,
+  -- Its proxy; the URL is sealed.
+  proxy_host text,
+  proxy_port integer,
+  proxy_url text,
+  -- When what people had written of a removed number was erased.
+  erased_at timestamptz
+);
+-- Serves the list of a workspace's numbers, and the choice of one to send from.
+create index numbers_by_workspace on numbers (workspace_id, id) where removed_at is null;
+-- Serves lists of messages and erasure, which include removed numbers.
+create index numbers_ever_by_workspace on numbers (workspace_id);
+-- Serves the erasure of removed numbers; empty between its rounds.
+create index numbers_to_erase on numbers (id)
+  where removed_at is not null and erased_at is null;
+
+-- The queue of a number's messages, one row for each number. A change of waiting messages locks the
+-- lane first and reads messages in a later statement: that keeps next_due true.
+create table lanes (
+  number_id bigint primary key references numbers,
+  workspace_id bigint not null,
+  connected boolean not null,
+  -- The number was removed, or its workspace deleted.
+  removed_at timestamptz,
+  -- Of a removed lane: whether messages still wait that are not in flight.
+  stranded boolean not null default false,
+  -- When there is something to claim; the end of the lease while in flight; null when nothing waits.
+  next_due timestamptz,
+  -- The message of the present or latest attempt; it stays the head of the lane until it ends.
+  head_id bigint,
+  -- Earlier attempts of the head that were begun and never settled.
+  interruptions integer not null default 0,
+  -- Grows with every claim.
+  lease bigint not null default 0,
+  -- Set while a transport sends the head.
+  lease_until timestamptz,
+  -- The lane rests until then, whatever is due.
+  hold_until timestamptz,
+  -- Upper bound of the messages that are planned after the window that ends now begins.
+  quota_bound integer not null default 0,
+  -- Until when an exact count found the number full.
+  quota_full_until timestamptz,
+  -- Upper bound of the messages that were sent in the window that ends now.
+  sent_bound integer not null default 0,
+  -- Rest after a message and its greatest addition, both in milliseconds; messages in a minute and in
+  -- an hour; new recipients in a day. Each may be null. Null as a whole: never set.
+  pacing integer[],
+  -- Rate-limited until this time, as of the last claim; with no_room above 0, resting for a full disk.
+  limited_until timestamptz,
+  -- Infinite: paused until somebody resumes it.
+  paused_until timestamptz,
+  pause_reason text,
+  -- Refusals since the last accepted message and the last pause, and pauses since that message.
+  refusals integer not null default 0,
+  pauses integer not null default 0,
+  -- A second pause, which ends no later than the first.
+  pause_behind_until timestamptz,
+  pause_behind_reason text,
+  -- The workspace is disabled: a claim passes the lane over without a look at the workspace.
+  disabled boolean not null default false,
+  -- The latest attempts in a row for which the disk had no room.
+  no_room integer not null default 0
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+-- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
+-- the outcome of an attempt is unknown.
+create index lanes_due on lanes (next_due)
+  where next_due is not null
+    and (connected or removed_at is not null or interruptions > 0 or lease_until is not null);
+-- Serves the sweep that ends the messages of removed numbers.
+create index lanes_stranded on lanes (number_id) where stranded;
+
+-- Recipients of each number whose new recipients are limited.
+create table lane_recipients (
+  number_id bigint not null,
+  recipient text not null,
+  first_sent_at timestamptz not null,
+  primary key (number_id, recipient)
+);
+-- Serves the limit of new recipients in a day, and erasure by age.
+create index lane_recipients_by_time on lane_recipients (number_id, first_sent_at);
+
+-- What a caller's open transaction accepted from a number. The commit deletes the row again.
+create unlogged table lane_arrivals (
+  number_id bigint primary key,
+  -- Live messages, and when the first of them is due.
+  live integer not null,
+  due_at timestamptz,
+  -- The function of the accepting build that ends the row.
+  finish text not null
+);
+
+-- What a caller's open transaction took of a plan. The commit deletes the row again.
+create unlogged table plan_arrivals (
+  workspace_id bigint primary key,
+  -- Messages of a limited allowance.
+  messages bigint not null
+);
+
+-- Numbers that are being connected, one row until the attempt ends.
+create table linking_attempts (
+  number_id bigint primary key references numbers,
+  -- The worker that runs the attempt knows it by this id alone.
+  id text not null unique,
+  mode text not null,
+  method text not null,
+  phone text,
+  requested_at timestamptz not null,
+  ends_at timestamptz not null,
+  -- When a test number links itself.
+  links_at timestamptz,
+  qr_text text,
+  pairing_code text,
+  pairing_code_expires_at timestamptz,
+  linking boolean not null,
+  -- Grows with every claim.
+  lease bigint not null default 0,
+  -- Null until a worker claims it.
+  lease_until timestamptz,
+  -- When there is something to do about it.
+  due_at timestamptz not null generated always as (
+    least(ends_at, links_at, case when mode = 'live' then coalesce(lease_until, requested_at) end)
+  ) stored,
+  -- The number's phone before; null where it did not change, empty where there was none.
+  phone_before text
+) with (fillfactor = 50);
+-- Serves claims, the next due moment, and test numbers that link themselves.
+create index linking_attempts_due on linking_attempts (due_at);
+-- Serves the end of attempts.
+create index linking_attempts_ending on linking_attempts (ends_at);
+
+-- Credentials of linked live numbers, sealed.
+create table sessions (
+  number_id bigint primary key references numbers,
+  credentials text not null,
+  -- Since when it is to be logged out.
+  leaving_at timestamptz
+);
+
+-- Keys of a session, sealed.
+create table session_keys (
+  number_id bigint not null references sessions on delete cascade,
+  type text not null,
+  id text not null,
+  value text not null,
+  written_at timestamptz not null,
+  primary key (number_id, type, id)
+) with (fillfactor = 70);
+
+-- How the connection of each live number stands, as its worker last reported.
+create table connection_reports (
+  number_id bigint primary key references numbers,
+  state text not null,
+  reason text,
+  since timestamptz not null,
+  last_seen_at timestamptz,
+  reconnects integer not null,
+  reported_at timestamptz not null
+) with (fillfactor = 50);
+
+-- Workers that are alive.
+create table workers (
+  id bigint generated always as identity primary key,
+  name text not null,
+  most bigint not null,
+  beat bigint not null
+);
+
+-- Which worker owns which shard of the live numbers.
+create table number_shards (
+  shard integer primary key,
+  worker_id bigint references workers on delete set null,
+  term bigint not null
+);
+-- Serves the shards of one worker.
+create index number_shards_of_worker on number_shards (worker_id);
+insert into number_shards (shard, term)
+select shard, 0
+from generate_series(0, 255) shard;
+
+
+-- The address book of a workspace.
+create table contacts (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  name text not null,
+  phone text,
+  username text,
+  created_at timestamptz not null
+);
+-- Serves the list, newest first.
+create index contacts_by_workspace on contacts (workspace_id, id desc);
+-- Serves acceptance: the oldest contact with a phone.
+create index contacts_by_phone on contacts (workspace_id, phone, id) where phone is not null;
+
+-- Files of the media directory, and attachments, which belong to one send alone.
+create table media_files (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  mode text not null,
+  file_name text not null,
+  type text not null,
+  mime_type text not null,
+  size bigint not null,
+  storage_key text not null,
+  created_at timestamptz not null,
+  -- reserved, kept, attached, deleted, or discarded: given up before it was in the directory.
+  state text not null default 'kept',
+  -- Whether there may be bytes.
+  has_bytes boolean not null default true,
+  -- Since when no message waits for it, as far as the sweep has seen.
+  unused_since timestamptz
+);
+-- Serves the list, newest first.
+create index media_files_kept on media_files (workspace_id, mode, id desc) where state = 'kept';
+-- Serves the list of one type of files.
+create index media_files_by_type on media_files (workspace_id, mode, type, id desc)
+  where state = 'kept';
+-- Serves the sweep of reservations that were given up.
+create index media_files_reserved on media_files (created_at) where state = 'reserved';
+-- Serves the sweep of files whose bytes are left over.
+create index media_files_left_over on media_files (id)
+  where state in ('deleted', 'discarded') and has_bytes;
+-- Serves the sweep of records of deleted files.
+create index media_files_remembered on media_files (created_at)
+  where state in ('deleted', 'discarded') and not has_bytes;
+-- Serves the sweep of attachments.
+create index media_files_attached on media_files (id) where state = 'attached';
+-- Serves the sum of a workspace's attachments, from the index alone.
+create index media_files_attached_bytes on media_files (workspace_id) include (size)
+  where state = 'attached';
+
+-- Bytes of a workspace's files of both modes, reserved ones included, kept exactly.
+create table media_usage (
+  workspace_id bigint primary key references workspaces,
+  bytes bigint not null
+) with (fillfactor = 50);
+
+
+-- Every message, from its acceptance on.
+create table messages (
+  id bigint generated by default as identity primary key,
+  workspace_id bigint not null,
+  number_id bigint not null,
+  created_at timestamptz not null,
+  due_at timestamptz not null,
+  send_at timestamptz,
+  expires_at timestamptz,
+  sent_at timestamptz,
+  to_contact_id bigint,
+  media_id bigint,
+  -- Whether it took allowance of a limited plan, and so gives it back.
+  allowance_taken boolean not null,
+  mode text not null,
+  state text not null,
+  platform text not null,
+  -- The number's phone at acceptance.
+  from_phone text,
+  to_kind text not null,
+  to_phone text,
+  -- The group's name or the username.
+  to_name text,
+  text text not null,
+  media_url text,
+  media_type text,
+  media_file_name text,
+  error_code text,
+  error_message text,
+  transport_id text not null,
+  -- Where its end is reported, in addition to the webhook endpoints.
+  callback_url text,
+  -- A file that belongs to this send alone, outside the media directory.
+  attachment_id bigint,
+  -- Stored although its number was full: it takes nothing of the quota.
+  refused boolean not null default false,
+  -- The number's phone at the end; null where it is from_phone, empty where there was none.
+  end_phone text,
+  -- The type that the file turned out to have; null where the request or the link told it (media_type).
+  found_media_type text,
+  -- When it ended.
+  ended_at timestamptz
+) with (autovacuum_vacuum_insert_scale_factor = 0.05);
+-- Serves claims (the head of a lane), the end of a removed lane's messages, and held messages.
+create index messages_waiting on messages (number_id, mode, due_at, id) where state = 'waiting';
+-- Serves the exact count of a number's quota.
+create index messages_planned on messages (number_id, due_at) where mode = 'live' and not refused;
+-- Serves the exact count of what a number sent, for its limits and its quota.
+create index messages_sent on messages (number_id, sent_at)
+  where sent_at is not null and mode = 'live';
+-- Serves the list of a workspace, newest first, and erasure, from the oldest on.
+create index messages_by_workspace on messages (workspace_id, mode, id desc);
+-- Serves the lists of one phone, one scan for each state.
+create index messages_by_phone on messages (workspace_id, mode, to_phone, state, id desc)
+  where to_phone is not null;
+-- Serves the lists of some numbers or states. Waiting messages are in messages_waiting: in the order of
+-- their ids they would cost every acceptance.
+create index messages_by_number_and_state on messages (number_id, mode, state, id desc)
+  where state <> 'waiting';
+-- Serves the expiry sweep.
+create index messages_expiring on messages (expires_at)
+  where state = 'waiting' and expires_at is not null;
+-- Serves the next due moment of test messages.
+create index messages_test_due on messages (due_at, id) where state = 'waiting' and mode = 'test';
+-- Serves the test sender, workspace by workspace. In other words than messages_test_due: a statement
+-- that says one condition cannot be planned with the other index.
+create index messages_test_due_of_workspace on messages (workspace_id, due_at, id)
+  where state between 'waiting' and 'waiting' and mode = 'test';
+-- Serves receipts, which know a message by this id alone.
+create index messages_by_transport_id on messages using hash (transport_id);
+-- Serves the sweep of attachments: who has one, and who still waits for it.
+create index messages_with_attachment on messages (attachment_id, state)
+  where attachment_id is not null;
+-- Counts of distinct values: a sample of one busy workspace would mislead the planner.
+alter table messages
+  alter column workspace_id set (n_distinct = 1000),
+  alter column number_id set (n_distinct = 1000),
+  alter column mode set (n_distinct = 2),
+  alter column state set (n_distinct = 7),
+  alter column to_phone set (n_distinct = 100000);
+
+-- Events, written in the commit of what they tell.
+create table outbox (
+  id bigint generated by default as identity primary key,
+  workspace_id bigint not null,
+  message_id bigint not null,
+  created_at timestamptz not null,
+  event_id text not null,
+  type text not null,
+  mode text not null,
+  body text
+) with (autovacuum_vacuum_insert_scale_factor = 0.05);
+-- Serves redelivery. Event ids begin with their time and an insert changes the last page alone, as long
+-- as they are compared by bytes: other collations mix letters of both cases.
+create index outbox_by_event_id on outbox (event_id collate "C");
+-- Serves the erasure of a workspace's events.
+create index outbox_by_workspace on outbox (workspace_id, id);
+-- As of messages.
+alter table outbox
+  alter column workspace_id set (n_distinct = 1000);
+
+-- Requests with an Idempotency-Key that are under way; a crash loses them with their process.
+create unlogged table idempotency_claims (
+  key_id bigint not null,
+  key text not null,
+  fingerprint text not null,
+  token text not null,
+  claimed_at timestamptz not null,
+  primary key (key_id, key)
+);
+
+-- What requests with an Idempotency-Key made.
+create table idempotency_records (
+  key_id bigint not null,
+  key text not null,
+  fingerprint text not null,
+  made_ids bigint[] not null,
+  created_at timestamptz not null,
+  -- Phone and label of a reconnected number, as the first answer showed them.
+  shown jsonb,
+  primary key (key_id, key)
+);
+-- Serves the sweep of old records, at next to no cost for those who write them.
+create index idempotency_records_by_age on idempotency_records
+  using brin (created_at) with (pages_per_range = 32);
+-- Serves the erasure of a number; holds only records of reconnected numbers.
+create index idempotency_records_of_numbers on idempotency_records ((made_ids[1]))
+  where shown is not null;
+
+
+-- Webhook endpoints of a workspace.
+create table webhook_endpoints (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  -- Null where the operator made it.
+  key_id bigint references api_keys,
+  mode text not null,
+  url text not null,
+  description text not null,
+  events text[] not null,
+  -- The secret itself is not stored: it is derived from this.
+  secret_salt text not null,
+  secret_last4 text not null,
+  first_secret_last4 text not null,
+  -- Set while it is stopped.
+  disabled_reason text,
+  created_at timestamptz not null,
+  removed_at timestamptz
+);
+-- Serves the lists, and the limit of running ones.
+create index webhook_endpoints_by_workspace on webhook_endpoints (workspace_id, id)
+  where removed_at is null;
+-- Serves every event: which endpoints receive it?
+create index webhook_endpoints_running on webhook_endpoints (workspace_id, mode)
+  where disabled_reason is null and removed_at is null;
+-- Serves the revocation of a key.
+create index webhook_endpoints_by_key on webhook_endpoints (key_id)
+  where disabled_reason is null and removed_at is null;
+-- Serves the erasure of delivery logs, those of removed endpoints included.
+create index webhook_endpoints_ever_by_workspace on webhook_endpoints (workspace_id);
+-- Serves the erasure of removed endpoints; empty between its rounds.
+create index webhook_endpoints_to_erase on webhook_endpoints (removed_at)
+  where removed_at is not null and url <> '';
+
+-- The queue of a webhook endpoint's deliveries, or of a workspace's callbacks to one origin. A change of
+-- deliveries locks the lane first and reads deliveries in a later statement; only events are added
+-- without a lock, so that senders of a workspace do not wait for one another.
+create table webhook_lanes (
+  -- The endpoint's id; below zero for callbacks.
+  endpoint_id bigint primary key,
+  -- Of an endpoint: when there is something to claim, marks aside; null when there is nothing.
+  next_due timestamptz,
+  -- When it was made, resumed, or something was last delivered: the latest of them.
+  delivered_since timestamptz not null,
+  -- Grows with every claim.
+  lease bigint not null default 0,
+  -- The deliveries in flight, each with its lease and the end of that.
+  held_ids bigint[] not null default '{}',
+  held_leases bigint[] not null default '{}',
+  held_until timestamptz[] not null default '{}',
+  -- Of callbacks: whose they are, and when there is something to claim.
+  workspace_id bigint,
+  callback_due timestamptz
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+-- Serves claims and the next due moment of endpoints.
+create index webhook_lanes_due on webhook_lanes (next_due) where next_due is not null;
+-- Serves claims and the next due moment of callbacks.
+create index webhook_lanes_callbacks_due on webhook_lanes (callback_due)
+  where callback_due is not null;
+-- Serves the deletion of a workspace.
+create index webhook_lanes_of_callbacks on webhook_lanes (workspace_id)
+  where workspace_id is not null;
+
+-- What is to be delivered, in flight or not.
+create table webhook_deliveries (
+  id bigint generated always as identity primary key,
+  endpoint_id bigint not null,
+  -- The event that has the body; a ping and a callback bring their own.
+  outbox_id bigint,
+  due_at timestamptz not null,
+  -- The attempts that failed, and the latest of them.
+  attempts integer not null default 0,
+  last_attempt_id bigint,
+  event_id text not null,
+  type text not null,
+  body text,
+  -- Of a callback.
+  workspace_id bigint,
+  url text
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+-- Serves claims: the longest due of a lane.
+create index webhook_deliveries_due on webhook_deliveries (endpoint_id, due_at, id);
+-- Serves the deletion of a workspace.
+create index webhook_deliveries_of_callbacks on webhook_deliveries (workspace_id)
+  where workspace_id is not null;
+
+-- Endpoints that got deliveries since the last claim.
+create table webhook_news (
+  id bigint generated always as identity primary key,
+  endpoint_id bigint not null
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+
+-- Lanes that got callbacks since the last claim.
+create table callback_news (
+  id bigint generated always as identity primary key,
+  lane_id bigint not null,
+  workspace_id bigint not null
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+
+-- The delivery log.
+create table webhook_attempts (
+  id bigint generated by default as identity primary key,
+  endpoint_id bigint not null,
+  outbox_id bigint,
+  attempted_at timestamptz not null,
+  next_attempt_at timestamptz,
+  duration_millis bigint not null,
+  attempt integer not null,
+  response_status integer,
+  event_id text not null,
+  type text not null,
+  error text,
+  body text,
+  -- Of a callback.
+  workspace_id bigint,
+  url text
+) with (autovacuum_vacuum_insert_scale_factor = 0.05);
+-- Serves the log of an endpoint, newest first.
+create index webhook_attempts_by_endpoint on webhook_attempts (endpoint_id, id desc);
+-- Serves the redelivery of pings, which are in no outbox.
+create index webhook_attempts_by_event on webhook_attempts using hash (event_id);
+-- Serves the log of a workspace's callbacks, newest first.
+create index webhook_attempts_of_callbacks on webhook_attempts (workspace_id, id desc)
+  where workspace_id is not null;
+-- As of messages.
+alter table webhook_attempts
+  alter column workspace_id set (n_distinct = 1000),
+  alter column endpoint_id set (n_distinct = 1000);
+
+
+-- Messages that are sent on a schedule.
+create table reminders (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  mode text not null,
+  -- The number that sends; null: the next connected one.
+  number_id bigint,
+  name text not null,
+  active boolean not null,
+  recipient jsonb not null,
+  text text not null,
+  media jsonb,
+  cron text not null,
+  timezone text not null,
+  -- Null when it is paused, held or deleted, or never runs again.
+  next_run_at timestamptz,
+  created_at timestamptz not null,
+  removed_at timestamptz,
+  -- Grows with each change and each run.
+  revision bigint not null default 1,
+  -- What it was made with, once that has changed.
+  original jsonb,
+  -- The number of the previous run: one without a number goes on behind it.
+  previous_number_id bigint,
+  -- The due time of a run that is held.
+  held_run_at timestamptz
+) with (fillfactor = 70);
+-- Serves the list, newest first.
+create index reminders_by_workspace on reminders (workspace_id, mode, id desc)
+  where removed_at is null;
+-- Serves the list of active or paused ones.
+create index reminders_by_activity on reminders (workspace_id, mode, active, id desc)
+  where removed_at is null;
+-- Serves the runs.
+create index reminders_due on reminders (next_run_at, id) where next_run_at is not null;
+-- Serves the list and the release of held runs.
+create index reminders_held on reminders (workspace_id, id) where held_run_at is not null;
+-- Serves the sweep of deleted ones.
+create index reminders_removed on reminders (removed_at) where removed_at is not null;
+
+-- The log of reminders; that of a line may be gone.
+create table reminder_runs (
+  id bigint generated always as identity primary key,
+  reminder_id bigint not null,
+  due_at timestamptz not null,
+  ran_at timestamptz not null,
+  message_id bigint,
+  outcome text not null,
+  code text
+) with (autovacuum_vacuum_insert_scale_factor = 0.05);
+-- Serves the log of one reminder, newest first.
+create index reminder_runs_by_reminder on reminder_runs (reminder_id, id desc);
+-- Serves the sweep of old lines.
+create index reminder_runs_by_age on reminder_runs (ran_at);
+
+-- Lists of phones to look up.
+create table number_checks (
+  id bigint generated always as identity primary key,
+  workspace_id bigint not null references workspaces,
+  mode text not null,
+  number_id bigint not null references numbers,
+  name text,
+  status text not null,
+  -- Counts of its results, so that reading a check counts nothing.
+  total integer not null,
+  checked integer not null,
+  registered integer not null,
+  not_registered integer not null,
+  created_at timestamptz not null,
+  completed_at timestamptz,
+  -- When there is something to ask for; the end of the lease while claimed; null when completed.
+  next_due timestamptz,
+  -- Grows with every claim.
+  lease bigint not null,
+  -- Set while a worker asks.
+  lease_until timestamptz,
+  -- Tries of the present chunk that found nothing out.
+  tries integer not null
+) with (fillfactor = 70);
+-- Serves the list, newest first.
+create index number_checks_by_workspace on number_checks (workspace_id, mode, id desc);
+-- Serves claims and the next due moment.
+create index number_checks_due on number_checks (next_due) where next_due is not null;
+-- Serves the sweep of old checks.
+create index number_checks_completed on number_checks (completed_at) where completed_at is not null;
+
+-- The phones of a check, each with its answer.
+create table number_check_results (
+  id bigint generated always as identity primary key,
+  check_id bigint not null references number_checks,
+  phone text not null,
+  status text not null,
+  checked_at timestamptz
+) with (fillfactor = 80);
+-- Serves the list of a check's results, and the choice of its next phones.
+create index number_check_results_by_check on number_check_results (check_id, id);
+
+
+-- The emulator's phones: how each answers.
+create table simulated_behaviours (
+  number_id bigint primary key,
+  send text not null,
+  error_message text,
+  latency_millis bigint not null,
+  groups text[] not null
+);
+
+-- The emulator's phones: which of those that are looked up exist, in one row.
+create table simulated_registered (
+  singleton boolean primary key default true check (singleton),
+  phones text[] not null
+);
+
+-- The emulator's phones: what each received.
+create table simulated_sent (
+  id bigint generated always as identity primary key,
+  number_id bigint not null,
+  transport_id text not null,
+  recipient text not null,
+  text text not null,
+  media jsonb,
+  at timestamptz not null,
+  -- A recipient shows one copy for one transport id.
+  unique (number_id, transport_id)
+);
+-- Serves the list of one number's messages.
+create index simulated_sent_by_number on simulated_sent (number_id, id desc);
+
+
+-- At the commit of a caller's transaction the function of the build that accepted carries what was
+-- accepted over to the lane and the plan.
+create function finish_arrivals() returns trigger
+language plpgsql
+as $$
+begin
+  execute format('select %I.%I()', tg_table_schema, new.finish);
+  return null;
+end
+$$;
+
+create constraint trigger finish_arrivals
+after insert on lane_arrivals
+deferrable initially deferred
+for each row
+execute function finish_arrivals();
+
+-- Also in a session that plays a replica, whose triggers rest otherwise.
+alter table lane_arrivals enable always trigger finish_arrivals;

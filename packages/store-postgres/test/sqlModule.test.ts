@@ -1,0 +1,8 @@
+/** The module of SQL texts is that of the files. */
+import { assert, it } from "@effect/vitest"
+import { sqlFiles } from "../src/sql.generated.ts"
+import { sqlTexts } from "./sqlModule.ts"
+
+it("sql.generated.ts holds the files of sql/ (after a change: run `pnpm sql` in this package)", () => {
+  assert.deepStrictEqual<Readonly<Record<string, string>>>(sqlFiles, sqlTexts())
+})
