@@ -29,14 +29,20 @@ it.effect("all platforms run the same Node, named to the last digit", () =>
 )
 
 /** What pnpm does itself. */
-const ofPnpm: ReadonlyArray<string> = ["install", "test", "exec"]
+const ofPnpm: ReadonlyArray<string> = ["install", "test", "exec", "vitest", "publish", "store"]
+
+const pages = globSync("{*.md,.github/**/*.md,docs/**/*.md,{apps,packages}/*/README.md}", {
+  cwd: root,
+})
+
+const workflows = globSync(".github/workflows/*.yml", { cwd: root })
 
 for (const file of [
   ".ci/run",
+  ".vscode/tasks.json",
   "apps/examples/test/packed/Project.ts",
-  ...globSync("{*.md,docs/**/*.md,{apps,packages}/*/README.md}", { cwd: root }).filter((page) =>
-    readFileSync(resolve(root, page), "utf8").includes("pnpm@"),
-  ),
+  ...workflows,
+  ...pages.filter((page) => readFileSync(resolve(root, page), "utf8").includes("pnpm@")),
 ]) {
   it.effect(`every command of ${file} names the one pnpm, and a script that there is`, () =>
     Effect.gen(function* () {
@@ -54,3 +60,37 @@ for (const file of [
     }),
   )
 }
+
+/** Code of a page: its blocks, and what stands in backquotes. */
+const codeOf = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/```\w*\n([^]*?)```|`([^`\n]+)`/g)].map(
+    ([, block, inline]) => block ?? inline ?? "",
+  )
+
+it.effect.each(pages)("%s names scripts that there are", (page) =>
+  Effect.gen(function* () {
+    const { scripts } = yield* manifest
+    const commands = codeOf(yield* read(page)).flatMap((code) => [
+      ...code.matchAll(/(?:^|[\s&;])pnpm (?:run )?([a-z][\w:]*)/gm),
+    ])
+    for (const [, script = ""] of commands) {
+      assert.include([...ofPnpm, ...Object.keys(scripts)], script)
+    }
+  }),
+)
+
+it.effect.each(workflows)("%s pins each action to a commit and may only read", (file) =>
+  Effect.gen(function* () {
+    const text = yield* read(file)
+    const used = [...text.matchAll(/uses: (\S+)(.*)/g)]
+    assert.isNotEmpty(used)
+    for (const [, action, version] of used) {
+      assert.match(action ?? "", /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/)
+      assert.match(version ?? "", /^ # v\d+\.\d+\.\d+$/)
+    }
+    assert.deepStrictEqual(
+      [...text.matchAll(/^permissions:\n((?:  .*\n)+)/gm)].map(([, granted]) => granted),
+      ["  contents: read\n"],
+    )
+  }),
+)
