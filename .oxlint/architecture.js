@@ -63,7 +63,7 @@ const packagesThatChoose = {
 const packagesWithAnEmulatorEntry = ["store-memory", "store-postgres", "http"]
 const emulatorEntry = "src/emulator"
 
-/** Packages that stand under the service: they know its ports, and nothing that calls it. */
+/** Packages under the service: they know its ports and records, and nothing that calls it. */
 const packagesUnderTheService = [
   "store-memory",
   "store-postgres",
@@ -71,6 +71,42 @@ const packagesUnderTheService = [
   "transport-telegram",
   "node",
   "testkit",
+]
+
+/** What of the core calls the stores and transports: packages under the service import none of it. */
+const callersOfPorts = [
+  "Admission",
+  "CallbackUrls",
+  "Caller",
+  "Connections",
+  "Contacts",
+  "EnsuredWorkspaces",
+  "EventFeed",
+  "Housekeeping",
+  "Keys",
+  "MediaDirectory",
+  "MessageOperations",
+  "Messages",
+  "NumberChecks",
+  "NumberOperations",
+  "Numbers",
+  "Readiness",
+  "Reminders",
+  "Restoration",
+  "Settled",
+  "TelegramLogins",
+  "Version1Lists",
+  "WebhookOperations",
+  "Webhooks",
+  "WorkGate",
+  "Worker",
+  "Workspaces",
+  "layer",
+  "layerServices",
+  "layerWorker",
+  "makeDeliverer",
+  "makeDispatcher",
+  "permit",
 ]
 
 /** Packages for those on the other end of the wire: what they may import instead of the core. */
@@ -136,7 +172,7 @@ const relativeComplaint = (place, file, specifier) => {
     : undefined
 }
 
-const workspaceComplaint = (place, specifier) => {
+const workspaceComplaint = (place, specifier, names) => {
   const imported = specifier.slice(scope.length).split("/")[0]
   if (imported === place.name) return undefined
   if (apps.includes(imported)) return `"${specifier}" is a program: nothing imports it.`
@@ -146,7 +182,10 @@ const workspaceComplaint = (place, specifier) => {
     place.room === "src" &&
     packagesUnderTheService.includes(place.name)
   ) {
-    return `${place.path} stands under the service: import "${specifier}/ports".`
+    const called = names.find((name) => callersOfPorts.includes(name))
+    if (called !== undefined) {
+      return `${place.path} is under the service, and "${called}" of the core calls it: import ports.`
+    }
   }
   if (place.name === "core" && place.room === "src") {
     return `The core may not import "${specifier}": everything points towards the core.`
@@ -177,27 +216,47 @@ const foreignComplaint = (place, specifier) => {
     : `The core may not import "${specifier}" (only ${allowed.join(", ")}): it holds rules and does no I/O.`
 }
 
-const complaint = (place, file, specifier) => {
+const complaint = (place, file, specifier, names) => {
   if (specifier.startsWith(".") || specifier.startsWith("/")) {
     return relativeComplaint(place, file, specifier)
   }
   return specifier.startsWith(scope)
-    ? workspaceComplaint(place, specifier)
+    ? workspaceComplaint(place, specifier, names)
     : foreignComplaint(place, specifier)
 }
+
+/** The names that a declaration imports, or exports from another module. */
+const namesFrom = ({ specifiers = [] }) =>
+  specifiers.map(({ imported, local }) => (imported ?? local).name)
+
+const isNamespace = ({ type }) => type === "ImportNamespaceSpecifier"
 
 /** Holds every static, dynamic, re-exporting and type import to the tables above. */
 const imports = {
   create(context) {
     const place = placeOf(context.filename)
     if (place === undefined) return {}
-    const check = ({ source }) => {
-      if (typeof source?.value !== "string") return
-      const message = complaint(place, context.filename, source.value)
-      if (message !== undefined) context.report({ node: source, message })
+    const namespaces = new Map()
+    const report = (node, specifier, names) => {
+      const message = complaint(place, context.filename, specifier, names)
+      if (message !== undefined) context.report({ node, message })
+    }
+    const check = (node) => {
+      const { source } = node
+      if (typeof source?.value === "string") report(source, source.value, namesFrom(node))
+    }
+    const checkMember = (node, of, name) => {
+      const specifier = namespaces.get(of)
+      if (specifier !== undefined) report(node, specifier, [name])
     }
     return {
-      ImportDeclaration: check,
+      ImportDeclaration(node) {
+        check(node)
+        const whole = node.specifiers.find(isNamespace)
+        if (whole !== undefined) namespaces.set(whole.local.name, node.source.value)
+      },
+      MemberExpression: (node) => checkMember(node, node.object.name, node.property.name),
+      TSQualifiedName: (node) => checkMember(node, node.left.name, node.right.name),
       ImportExpression: check,
       ExportNamedDeclaration: check,
       ExportAllDeclaration: check,

@@ -1,7 +1,6 @@
 /** The runs of reminders that are to come. The service tells the next one of each; core's rules tell the others. */
 import type { Reminder } from "@messaging-service/client"
-import { nextRunAfter, parseCron } from "@messaging-service/core/schedule"
-import { formatInZone, parseTimeZone } from "@messaging-service/core/time"
+import { formatInZone, nextRunAfter, parseCron, parseTimeZone } from "@messaging-service/core"
 import { Result } from "effect"
 
 /** One run, at the time that the clocks of its reminder's zone show then. */

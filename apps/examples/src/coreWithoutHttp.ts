@@ -1,6 +1,6 @@
 /** Calling the core directly: no HTTP, no server, the same rules. */
 import { Admission, Caller, Messages, Workspaces, parseId } from "@messaging-service/core"
-import type { MessageId } from "@messaging-service/core/ports"
+import type { MessageId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aKey, aWorkspace } from "./service.ts"
 

@@ -12,8 +12,8 @@ import {
   TelegramTransport,
   WhatsAppTransport,
   outcomeOnceExpired,
-} from "@messaging-service/core/ports"
-import type { OutgoingMessage, SendOutcome, Transport } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { OutgoingMessage, SendOutcome, Transport } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Stream } from "effect"
 
 /** A gateway that does not say how long it wants to rest is asked again after this. */

@@ -13,7 +13,7 @@ import {
   makeLiveNumbers,
   outcomeOnceExpired,
   sleepInRealTime,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   AfterClose,
   Connecting,
@@ -23,7 +23,7 @@ import type {
   OutgoingMessage,
   SendOutcome,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Clock, Deferred, Effect, Layer, Option, Queue, Schema, Stream } from "effect"
 import { connect as connectTo } from "node:net"
 import { createInterface } from "node:readline"

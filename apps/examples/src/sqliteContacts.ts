@@ -2,8 +2,8 @@
  * The first port of a store of one's own: contacts in a file of SQLite. `docs/writing-a-store.md` goes
  * through it.
  */
-import { ContactStore, StoreUnavailable, pageOf } from "@messaging-service/core/ports"
-import type { Contact } from "@messaging-service/core/ports"
+import { ContactStore, StoreUnavailable, pageOf } from "@messaging-service/core"
+import type { Contact } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
 

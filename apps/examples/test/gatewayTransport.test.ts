@@ -4,8 +4,8 @@
  */
 import { assert, it } from "@effect/vitest"
 import * as Core from "@messaging-service/core"
-import { WhatsAppTransport } from "@messaging-service/core/ports"
-import type { NumberId, Phone, TransportId } from "@messaging-service/core/ports"
+import { WhatsAppTransport } from "@messaging-service/core"
+import type { NumberId, Phone, TransportId } from "@messaging-service/core"
 import { FarSide, listenOnLoopback, transportContract } from "@messaging-service/testkit"
 import type { SeenCopy, Taking } from "@messaging-service/testkit"
 import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"

@@ -41,7 +41,7 @@ interface Manifest {
 const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(join(packages, name, "package.json"), "utf8"))
 
-/** The files of the entry points, by how these are imported, without the scope: `core/ports`. */
+/** The files of the entry points, by how these are imported, without the scope: `service/testing`. */
 const entryPoints = new Map(
   readdirSync(packages).flatMap((name) => {
     const { exports, private: isPrivate = false } = manifestOf(name)
@@ -61,7 +61,7 @@ const isFunction = (value: unknown): boolean =>
   !Context.isKey(value) &&
   !Function.prototype.toString.call(value).startsWith("class ")
 
-/** Every function, with the entry point before it: `core/ports retryUntilStoreAnswers`. */
+/** Every function, with the entry point before it: `client makeClient`. */
 const functions = [...entryPoints].flatMap(([entryPoint, file]) =>
   forCallers.includes(entryPoint)
     ? Object.entries(load(file)).flatMap(([name, value]) =>

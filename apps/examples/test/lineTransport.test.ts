@@ -3,15 +3,16 @@
  * connected.
  */
 import { assert, layer } from "@effect/vitest"
-import { Secrets, SecretsKey } from "@messaging-service/core"
 import {
   Ids,
   NumberOwnership,
+  Secrets,
+  SecretsKey,
   SessionStore,
   SessionVault,
   WhatsAppTransport,
-} from "@messaging-service/core/ports"
-import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core"
 import * as StoreMemory from "@messaging-service/store-memory"
 import { FarSide, aNumber, aWorkspace, live, transportContract } from "@messaging-service/testkit"
 import type { SeenCopy, Taking } from "@messaging-service/testkit"

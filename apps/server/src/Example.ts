@@ -2,9 +2,16 @@
  * The demonstration workspace of a first start (contract: Configuration): made through the same
  * services as any other, and explained with lines that can be pasted into a shell.
  */
-import { Ids, Keys, Numbers, Workspaces, clientId } from "@messaging-service/core"
+import {
+  Ids,
+  Keys,
+  Numbers,
+  ServiceSecrets,
+  WorkspaceStore,
+  Workspaces,
+  clientId,
+} from "@messaging-service/core"
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
-import { ServiceSecrets, WorkspaceStore } from "@messaging-service/core/ports"
 import { keepSecret } from "@messaging-service/runtime"
 import type { ServiceSettings } from "@messaging-service/runtime"
 import { Effect } from "effect"

@@ -4,7 +4,7 @@
  * passed or because the offset was raised. Time-outs of network calls and all else that is bound to
  * real seconds run on `RealTime` instead.
  */
-import { DeferrableSleep } from "@messaging-service/core/ports"
+import { DeferrableSleep } from "@messaging-service/core"
 import { Duration, Effect, Latch } from "effect"
 import type { Clock } from "effect"
 

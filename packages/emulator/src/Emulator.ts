@@ -3,16 +3,20 @@
  * the adjustable clock, for any test in any language.
  */
 import {
-  makeCursors,
-  makeLinkProgress,
   IdJson,
+  Ids,
+  LinkingStore,
   MediaLinks,
+  MessageStore,
+  NumberStore,
   Numbers,
   TimeJson,
   described,
   formatInstant,
   inputDecoder,
   madeUpPhone,
+  makeCursors,
+  makeLinkProgress,
   messageJson,
   pageFields,
   parsePhone,
@@ -24,14 +28,16 @@ import {
   refuse,
   textBetween,
 } from "@messaging-service/core"
-import type { Failure, JsonPage, ListPage, MessageJson } from "@messaging-service/core"
-import { Ids, LinkingStore, MessageStore, NumberStore } from "@messaging-service/core/ports"
 import type {
+  Failure,
+  JsonPage,
   LinkingAttempt,
+  ListPage,
   MessageId,
+  MessageJson,
   NumberId,
   SendingNumber,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Idle } from "./Idle.ts"
 import { layerLinking } from "./SimulatedLinking.ts"

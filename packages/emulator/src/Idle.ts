@@ -1,7 +1,6 @@
 /** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
-import { Housekeeping, Settled } from "@messaging-service/core"
-import { sleepInRealTime as sleep } from "@messaging-service/core/ports"
-import type { StoreUnavailable, NumberId } from "@messaging-service/core/ports"
+import { Housekeeping, Settled, sleepInRealTime as sleep } from "@messaging-service/core"
+import type { StoreUnavailable, NumberId } from "@messaging-service/core"
 import { Clock, Context, Effect, FiberHandle, Layer } from "effect"
 import { LocalRest } from "./LocalRest.ts"
 

@@ -4,8 +4,8 @@
  * stands for as long as it can be typed. That the phone takes a code is the work of the emulator's
  * scan, which reports it to the core: this file links nothing.
  */
-import { Ids, NumberLinking, pairingCodeMillis } from "@messaging-service/core/ports"
-import type { LinkingEvent } from "@messaging-service/core/ports"
+import { Ids, NumberLinking, pairingCodeMillis } from "@messaging-service/core"
+import type { LinkingEvent } from "@messaging-service/core"
 import { Clock, Effect, Layer, Stream } from "effect"
 
 const firstQrMillis = 60_000

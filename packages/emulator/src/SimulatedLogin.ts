@@ -6,7 +6,6 @@
  *
  * A login is its process's own, and is gone with it; the number that it has connected is not.
  */
-import { madeUpPhone, makeConnectionChanged } from "@messaging-service/core"
 import {
   Ids,
   LaneQueue,
@@ -15,8 +14,10 @@ import {
   TelegramLogin,
   WakeUp,
   hasPhone,
+  madeUpPhone,
+  makeConnectionChanged,
   telegramLoginMillis,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   AfterSecret,
   NumberId,
@@ -24,7 +25,7 @@ import type {
   SendingNumber,
   StoreUnavailable,
   TelegramLoginView,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { SimulatedPhones, isRegistered } from "./SimulatedPhones.ts"
 

@@ -3,7 +3,7 @@
  * exist, and what left. It lives in the store beside everything else, so that it outlives a killed
  * process and is shared by all workers (contract: Emulator controls).
  */
-import { isRegisteredInTestMode } from "@messaging-service/core/ports"
+import { isRegisteredInTestMode } from "@messaging-service/core"
 import type {
   MessageId,
   NumberId,
@@ -13,7 +13,7 @@ import type {
   Phone,
   StoreUnavailable,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Context } from "effect"
 import type { Effect } from "effect"
 

@@ -17,7 +17,7 @@ import {
   TelegramTransport,
   WhatsAppTransport,
   outcomeOnceExpired,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   MessageErrorCode,
   NumberId,
@@ -29,7 +29,7 @@ import type {
   StoreUnavailable,
   Target,
   Transport,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Stream } from "effect"
 import { ParkedSends, makeClockWaits } from "./Idle.ts"
 import { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"

@@ -3,8 +3,8 @@
  * outlives a restart and every process lives at the same time (`CLOCK=adjustable`; contract:
  * Configuration).
  */
-import { ClockStore, RealTime } from "@messaging-service/core/ports"
-import type { StoreUnavailable } from "@messaging-service/core/ports"
+import { ClockStore, RealTime } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Scheduler } from "effect"
 import { makeAdjustableClock } from "./AdjustableClock.ts"
 import { LocalRest, makeCountingScheduler } from "./LocalRest.ts"

@@ -3,7 +3,7 @@
  * (`clock/advance`; contract: Emulator controls).
  */
 import { refuse } from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core/ports"
+import type { StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Effect } from "effect"
 import { Idle } from "./Idle.ts"
 

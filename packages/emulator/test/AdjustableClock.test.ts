@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { DeferrableSleep } from "@messaging-service/core/ports"
+import { DeferrableSleep } from "@messaging-service/core"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { makeAdjustableClock } from "../src/AdjustableClock.ts"

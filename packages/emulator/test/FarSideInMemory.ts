@@ -2,9 +2,8 @@
  * The far side and the number store in memory, as small as the transport needs them, for one test
  * layer each.
  */
-import { parsePhone } from "@messaging-service/core"
-import { NumberStore, StoreUnavailable } from "@messaging-service/core/ports"
-import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-service/core/ports"
+import { NumberStore, StoreUnavailable, parsePhone } from "@messaging-service/core"
+import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-service/core"
 import { FarSide } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"

@@ -1,8 +1,13 @@
 /** When time may move on although another process has something in its hands. */
 import { assert, it } from "@effect/vitest"
-import { Housekeeping, Settled, deliveryLeaseMillis } from "@messaging-service/core"
-import { WakeUp, WorkStatus } from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import {
+  Housekeeping,
+  Settled,
+  WakeUp,
+  WorkStatus,
+  deliveryLeaseMillis,
+} from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Idle, ParkedSends } from "../src/index.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Ids, NumberLinking } from "@messaging-service/core/ports"
-import type { LinkingEvent, LinkingRequest, NumberId } from "@messaging-service/core/ports"
+import { Ids, NumberLinking } from "@messaging-service/core"
+import type { LinkingEvent, LinkingRequest, NumberId } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { layerLinking } from "../src/index.ts"

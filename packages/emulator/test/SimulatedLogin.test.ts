@@ -7,8 +7,8 @@ import {
   NumberStore,
   TelegramLogin,
   WakeUp,
-} from "@messaging-service/core/ports"
-import type { NumberId, Phone, SendingNumber, WorkspaceId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { NumberId, Phone, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { layerLogin, SimulatedPhones } from "../src/index.ts"
 

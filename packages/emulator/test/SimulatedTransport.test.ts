@@ -4,7 +4,7 @@ import {
   PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   MessageErrorCode,
   NumberId,
@@ -13,7 +13,7 @@ import type {
   Phone,
   PhonesOutcome,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Clock, Effect, Fiber, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultErrorMessage, ParkedSends, defaultBehaviour } from "../src/index.ts"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ClockStore } from "@messaging-service/core/ports"
+import { ClockStore } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { MovableClock } from "../src/index.ts"

@@ -1,4 +1,4 @@
-import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core/ports"
+import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core"
 import { transportContract } from "@messaging-service/testkit"
 import { layerFarSideInMemory } from "./FarSideInMemory.ts"
 

@@ -3,15 +3,18 @@
  * belongs to follows from its path alone; what every answer has in common (request id, error object,
  * log line, what becomes of a fault) is settled here, once.
  */
-import { Ids, Refusal, WorkGate, refusalOfStore, refuse } from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
 import {
+  Ids,
+  Refusal,
+  WorkGate,
   logTrouble,
   makeRefusingPlaces,
   rarely,
+  refusalOfStore,
+  refuse,
   sharedResources,
-} from "@messaging-service/core/ports"
-import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { RefusingPlaces, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
 import { Cause, Effect, Layer } from "effect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"

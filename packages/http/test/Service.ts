@@ -14,8 +14,13 @@ import {
   SecretsKey,
   layerWorker,
 } from "@messaging-service/core"
-import type { Admission, StoreUnavailable } from "@messaging-service/core"
-import type { ClockStore, MediaFiles, ServiceFigures } from "@messaging-service/core/ports"
+import type {
+  Admission,
+  ClockStore,
+  MediaFiles,
+  ServiceFigures,
+  StoreUnavailable,
+} from "@messaging-service/core"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory/emulator"
 import { layer as layerTransport, layerEmulator } from "@messaging-service/emulator"

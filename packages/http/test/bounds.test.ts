@@ -4,8 +4,7 @@
  * the same.
  */
 import { assert, layer } from "@effect/vitest"
-import { maximumErrors } from "@messaging-service/core"
-import { sharedResources } from "@messaging-service/core/ports"
+import { maximumErrors, sharedResources } from "@messaging-service/core"
 import { Effect } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import type { Answer, Call } from "./Doors.ts"

@@ -3,8 +3,7 @@
  * fetched any more, and everything else goes on.
  */
 import { assert, layer } from "@effect/vitest"
-import { Egress } from "@messaging-service/core"
-import { EgressError } from "@messaging-service/core/ports"
+import { Egress, EgressError } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "./Disk.ts"
 import { Doors, errorOf } from "./Doors.ts"

@@ -1,6 +1,11 @@
 import { assert, layer } from "@effect/vitest"
-import { StoreUnavailable } from "@messaging-service/core"
-import { ClockStore, MediaFiles, MediaFilesError, RealTime } from "@messaging-service/core/ports"
+import {
+  ClockStore,
+  MediaFiles,
+  MediaFilesError,
+  RealTime,
+  StoreUnavailable,
+} from "@messaging-service/core"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"

@@ -1,7 +1,6 @@
 /** The tables of docs/migration.md say of version 1 what the code says, all of it and nothing else. */
-import { catalogue } from "@messaging-service/core"
+import { catalogue, messageStatuses } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
-import { messageStatuses } from "@messaging-service/core/ports"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"

@@ -3,9 +3,15 @@
  * for health and metrics.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Admission, Caller, layerServices } from "@messaging-service/core"
-import type { KeyId, WorkspaceId } from "@messaging-service/core/ports"
-import { ClockStore, RealTime, sharedResources } from "@messaging-service/core/ports"
+import {
+  Admission,
+  Caller,
+  ClockStore,
+  RealTime,
+  layerServices,
+  sharedResources,
+} from "@messaging-service/core"
+import type { KeyId, WorkspaceId } from "@messaging-service/core"
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Clock, Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"

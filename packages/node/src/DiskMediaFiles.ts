@@ -4,8 +4,8 @@
  * content or does not exist. The storage key is that name: 32 random digits, and the hash, which
  * makes a file describe itself without a second one beside it.
  */
-import { Ids, MediaFiles, MediaFilesError, unknownMimeType } from "@messaging-service/core/ports"
-import type { StoredContent } from "@messaging-service/core/ports"
+import { Ids, MediaFiles, MediaFilesError, unknownMimeType } from "@messaging-service/core"
+import type { StoredContent } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { fileTypeFromBuffer } from "file-type"

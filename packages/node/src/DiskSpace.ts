@@ -3,7 +3,7 @@
  * leave a reserve of it to everything else, and below a small floor the service itself cannot go
  * on.
  */
-import { MediaFilesError, sharedResources } from "@messaging-service/core/ports"
+import { MediaFilesError, sharedResources } from "@messaging-service/core"
 import { Effect } from "effect"
 import { rm, statfs, writeFile } from "node:fs/promises"
 import { join } from "node:path"

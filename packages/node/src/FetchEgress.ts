@@ -3,8 +3,8 @@
  * checked as it is written, at every hop of a redirect; which addresses a name may lead to is for that
  * host to say, who resolves it.
  */
-import { Egress, OutboundRule, RealTime } from "@messaging-service/core/ports"
-import type { EgressAnswer, EgressError, OutboundUrl } from "@messaging-service/core/ports"
+import { Egress, OutboundRule, RealTime } from "@messaging-service/core"
+import type { EgressAnswer, EgressError, OutboundUrl } from "@messaging-service/core"
 import { Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import {

@@ -2,8 +2,8 @@
  * What both ways out do alike: which links may be called at all, how redirects are followed, and how much
  * of an answer is read.
  */
-import { EgressError, parseOutboundUrl } from "@messaging-service/core/ports"
-import type { OutboundRule, OutboundUrl } from "@messaging-service/core/ports"
+import { EgressError, parseOutboundUrl } from "@messaging-service/core"
+import type { OutboundRule, OutboundUrl } from "@messaging-service/core"
 import { Effect, Result, Stream } from "effect"
 import type { Scope } from "effect"
 

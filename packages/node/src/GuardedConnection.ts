@@ -8,13 +8,8 @@
  * Look-ups of one name that are under way at the same time are one look-up, and a workspace has a
  * bounded number of them: names whose servers are silent delay their own workspace alone.
  */
-import {
-  EgressError,
-  isPublicAddress,
-  makePlaces,
-  sharedResources,
-} from "@messaging-service/core/ports"
-import type { OutboundRule, OutboundUrl, WorkspaceId } from "@messaging-service/core/ports"
+import { EgressError, isPublicAddress, makePlaces, sharedResources } from "@messaging-service/core"
+import type { OutboundRule, OutboundUrl, WorkspaceId } from "@messaging-service/core"
 import { Effect, RcMap } from "effect"
 import type { Scope } from "effect"
 import { connect, isIP } from "node:net"

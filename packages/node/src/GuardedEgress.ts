@@ -5,13 +5,7 @@
  * and go to the same places, share connections that are kept. Proxies that the environment names are
  * never used, because behind one no address can be checked.
  */
-import {
-  Egress,
-  EgressError,
-  OutboundRule,
-  RealTime,
-  remembered,
-} from "@messaging-service/core/ports"
+import { Egress, EgressError, OutboundRule, RealTime, remembered } from "@messaging-service/core"
 import type {
   EgressAnswer,
   FetchLimits,
@@ -19,7 +13,7 @@ import type {
   PostLimits,
   PostRequest,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import type { Dispatcher } from "undici"

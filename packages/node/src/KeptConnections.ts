@@ -11,13 +11,8 @@
  * most of this file. Speed is no reason: its rate was 1.00 and 0.92 of this pool's (the row `agent` of
  * apps/bench, medians of 5 rounds between 0.80 and 1.12 on a quiet machine).
  */
-import { EgressError, makeRefusingPlaces, sharedResources } from "@messaging-service/core/ports"
-import type {
-  PostAnswer,
-  PostLimits,
-  PostRequest,
-  WorkspaceId,
-} from "@messaging-service/core/ports"
+import { EgressError, makeRefusingPlaces, sharedResources } from "@messaging-service/core"
+import type { PostAnswer, PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
 import type { IncomingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"

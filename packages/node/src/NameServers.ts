@@ -12,7 +12,7 @@
  * Not kept: search domains and `ndots` (a link names its host in full, so a name is asked for as it
  * stands), other sources of `nsswitch.conf`, and `.local` names over multicast.
  */
-import { EgressError } from "@messaging-service/core/ports"
+import { EgressError } from "@messaging-service/core"
 import { Effect } from "effect"
 import { Resolver as NodeResolver } from "node:dns/promises"
 import { readFileSync, statSync } from "node:fs"

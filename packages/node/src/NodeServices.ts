@@ -2,7 +2,7 @@
  * The small services of core that Node gives, or a package beside it: ids that cannot be guessed, HMAC
  * by the system's own library, the system's own time whatever clock the service runs on, and QR codes.
  */
-import { HmacSha256, Ids, QrImages, RealTime, fromIndexes } from "@messaging-service/core/ports"
+import { HmacSha256, Ids, QrImages, RealTime, fromIndexes } from "@messaging-service/core"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { createHmac, randomFillSync } from "node:crypto"
 import { toBuffer, toString } from "qrcode"

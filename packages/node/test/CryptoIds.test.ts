@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { requestId } from "@messaging-service/core"
-import { Ids } from "@messaging-service/core/ports"
+import { Ids, requestId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { layerCryptoIds, uniformIndexes } from "../src/NodeServices.ts"
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Ids, MediaFiles, MediaFilesError, mediaTypeOf } from "@messaging-service/core/ports"
+import { Ids, MediaFiles, MediaFilesError, mediaTypeOf } from "@messaging-service/core"
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { mkdtemp, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises"

@@ -1,7 +1,7 @@
 /** The way out by a host's own `fetch`. */
 import { assert, describe, it } from "@effect/vitest"
-import { Egress, OutboundRule } from "@messaging-service/core/ports"
-import type { PostLimits, PostRequest } from "@messaging-service/core/ports"
+import { Egress, OutboundRule } from "@messaging-service/core"
+import type { PostLimits, PostRequest } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { layerFetchEgress } from "../src/FetchEgress.ts"
 import { realTimeLayer } from "../src/NodeServices.ts"

@@ -1,6 +1,6 @@
 /** The way out as tests make it: guarded or not, with resolvers and connections of their own. */
-import { Egress, EgressError, OutboundRule } from "@messaging-service/core/ports"
-import type { FetchLimits, WorkspaceId } from "@messaging-service/core/ports"
+import { Egress, EgressError, OutboundRule } from "@messaging-service/core"
+import type { FetchLimits, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
 import { connect, isIP } from "node:net"
 import type { TcpNetConnectOpts } from "node:net"

@@ -1,6 +1,6 @@
 /** Fetching: what is answered, what is followed, how much and how long, and over TLS. */
 import { assert, describe, it } from "@effect/vitest"
-import { Egress, EgressError } from "@messaging-service/core/ports"
+import { Egress, EgressError } from "@messaging-service/core"
 import { Effect, Fiber } from "effect"
 import { certificate } from "./certificate.ts"
 import { aServer, aTcpServer, aTlsServer } from "./LoopbackServer.ts"

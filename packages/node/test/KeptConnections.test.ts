@@ -1,7 +1,7 @@
 /** Posts: their outcome, their limits, and the connections that are kept between them. */
 import { assert, describe, it } from "@effect/vitest"
-import { Egress, EgressError, OutboundRule, sharedResources } from "@messaging-service/core/ports"
-import type { PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core/ports"
+import { Egress, EgressError, OutboundRule, sharedResources } from "@messaging-service/core"
+import type { PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
 import { Effect, Fiber, Layer } from "effect"
 import { connect } from "node:net"
 import { text } from "node:stream/consumers"

@@ -1,7 +1,7 @@
 /** Names resolved over sockets of our own, and how look-ups share them. */
 import { assert, describe, it } from "@effect/vitest"
-import { EgressError, sharedResources } from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import { EgressError, sharedResources } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 import { Deferred, Effect, Fiber } from "effect"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

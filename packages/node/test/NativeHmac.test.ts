@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { HmacSha256 } from "@messaging-service/core/ports"
+import { HmacSha256 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { layerNativeHmac } from "../src/NodeServices.ts"
 

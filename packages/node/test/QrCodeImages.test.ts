@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { QrImages } from "@messaging-service/core/ports"
+import { QrImages } from "@messaging-service/core"
 import { Effect } from "effect"
 import jsQR from "jsqr"
 import { PNG } from "pngjs"

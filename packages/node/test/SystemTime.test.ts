@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { RealTime } from "@messaging-service/core/ports"
+import { RealTime } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { realTimeLayer, systemClock, untilLeaptOver } from "../src/NodeServices.ts"

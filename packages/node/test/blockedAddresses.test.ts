@@ -1,6 +1,6 @@
 /** Addresses to which nothing is sent, however they are written, resolved or redirected to. */
 import { assert, describe, it } from "@effect/vitest"
-import { Egress, EgressError } from "@messaging-service/core/ports"
+import { Egress, EgressError } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Resolver } from "../src/GuardedConnection.ts"
 import { aServer, aTcpServer } from "./LoopbackServer.ts"

@@ -6,7 +6,7 @@
  *
  * It also knows how far the client has read its answers, so that one that does not can be found.
  */
-import { sharedResources } from "@messaging-service/core/ports"
+import { sharedResources } from "@messaging-service/core"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { Duplex } from "node:stream"

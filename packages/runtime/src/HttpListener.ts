@@ -4,7 +4,7 @@
  * being built wait for it, all but those about its health.
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
-import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core/ports"
+import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core"
 import { CannotStart, briefly } from "@messaging-service/service/compose"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"

@@ -2,8 +2,12 @@
  * What the server and the worker both read from the environment (contract: Configuration).
  * Variables of the HTTP interface alone are the server's.
  */
-import { parseSecretsKeys, retentionDaysMost, secretsKeyRule } from "@messaging-service/core"
-import { sharedResources } from "@messaging-service/core/ports"
+import {
+  parseSecretsKeys,
+  retentionDaysMost,
+  secretsKeyRule,
+  sharedResources,
+} from "@messaging-service/core"
 import {
   CannotStart,
   mostNumbers,

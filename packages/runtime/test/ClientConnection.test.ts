@@ -1,6 +1,6 @@
 /** A client's connection: how much of what arrives is passed on, and how far answers are read. */
 import { assert, describe, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core/ports"
+import { sharedResources } from "@messaging-service/core"
 import { Effect } from "effect"
 import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"

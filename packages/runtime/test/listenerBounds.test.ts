@@ -1,6 +1,6 @@
 /** What clients can make the listener hold: requests, connections, answers that are not read. */
 import { assert, describe, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core/ports"
+import { sharedResources } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"
 import { Effect, Latch, Stream } from "effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"

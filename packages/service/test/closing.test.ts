@@ -1,6 +1,5 @@
 /** Closing a service: what is under way then, whatever it is, and what becomes of it. */
-import { Connections, Messages, Settled } from "@messaging-service/core"
-import { RealTime } from "@messaging-service/core/ports"
+import { Connections, Messages, RealTime, Settled } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { createServer } from "node:http"

@@ -1,7 +1,7 @@
 /** Simulated phones on a store whose numbers are linked for real: they never send in the place of those. */
 import { assert, layer } from "@effect/vitest"
-import { SessionStore } from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import { SessionStore } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { EmbeddedPostgres, processes, putDataDirectory } from "@messaging-service/testkit"
 import { Context, Effect, Redacted } from "effect"
 import { join } from "node:path"

@@ -1,7 +1,6 @@
 /** Every operation of a caller and of the operator, once, in memory. */
 import { Effect } from "effect"
-import { Admission, parseId } from "@messaging-service/core"
-import { RealTime } from "@messaging-service/core/ports"
+import { Admission, RealTime, parseId } from "@messaging-service/core"
 import { assert, it } from "vitest"
 import { numbersApi } from "../src/door/numbers.ts"
 import { openTest } from "../src/testing/index.ts"

@@ -1,6 +1,6 @@
 /** The front door while its PostgreSQL is away, and once it is there again. */
 import { assert, layer } from "@effect/vitest"
-import { StoreUnavailable } from "@messaging-service/core/ports"
+import { StoreUnavailable } from "@messaging-service/core"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { dirname } from "node:path"

@@ -3,7 +3,7 @@
  * does not compile.
  */
 import type * as Core from "@messaging-service/core"
-import type * as Ports from "@messaging-service/core/ports"
+import type * as Ports from "@messaging-service/core"
 import { catalogue } from "@messaging-service/core"
 import type pg from "pg"
 import { assert, it } from "vitest"

@@ -3,26 +3,24 @@
  * without a finalizer. Another one takes its place.
  */
 import {
-  NumberOwnership,
-  SecretsKey,
-  WakeUp,
-  Worker,
-  layerServices,
-  layerWorker,
-} from "@messaging-service/core"
-import {
   DailyQuota,
   Ids,
-  PhoneDirectory,
+  NumberOwnership,
   NumberProxies,
+  PhoneDirectory,
   RealTime,
+  SecretsKey,
   SessionVault,
   TelegramTransport,
+  WakeUp,
   WhatsAppTransport,
+  Worker,
   WorkerName,
+  layerServices,
+  layerWorker,
   makeLocalWakeUp,
-} from "@messaging-service/core/ports"
-import type { ShardLeases, Work } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { ShardLeases, Work } from "@messaging-service/core"
 import { Chance, layerLinking } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
 import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"

@@ -8,29 +8,21 @@ import {
   Admission,
   CallbackSecrets,
   Keys,
-  Messages,
-  Numbers,
-  Reminders,
-  Webhooks,
-  Workspaces,
-} from "@messaging-service/core"
-import {
   MessageStore,
+  Messages,
   NumberCheckStore,
   NumberStore,
+  Numbers,
   Outbox,
   ReminderStore,
+  Reminders,
   SessionVault,
   WebhookStore,
+  Webhooks,
   WorkspaceStore,
-} from "@messaging-service/core/ports"
-import type {
-  Message,
-  MessageId,
-  NumberId,
-  Platform,
-  ReminderId,
-} from "@messaging-service/core/ports"
+  Workspaces,
+} from "@messaging-service/core"
+import type { Message, MessageId, NumberId, Platform, ReminderId } from "@messaging-service/core"
 import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Cause, Context, Effect, Exit, Layer, Random, Scope } from "effect"

@@ -25,7 +25,7 @@ import {
   recipientName,
   stoppedUntil,
   withMessages,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   ConnectionReason,
   ExactQuota,
@@ -37,7 +37,7 @@ import type {
   QuotaFacts,
   QuotaLimit,
   SendingNumber,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Sorted, turningPoint } from "./collections.ts"
 import { call, fanOut } from "./deliveryQueue.ts"
 import { announce } from "./serviceStores.ts"

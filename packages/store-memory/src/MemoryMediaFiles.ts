@@ -1,6 +1,6 @@
 /** Media files in memory, for tests and for embedders without a disk. */
-import { MediaFiles, MediaFilesError, Ids, unknownMimeType } from "@messaging-service/core/ports"
-import type { StoredContent } from "@messaging-service/core/ports"
+import { MediaFiles, MediaFilesError, Ids, unknownMimeType } from "@messaging-service/core"
+import type { StoredContent } from "@messaging-service/core"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import { ByteSize, Effect, Layer, Stream } from "effect"

@@ -3,7 +3,7 @@
  * simulations, and embedders without a database. Nothing survives the process, and no other process
  * sees it.
  */
-import * as ports from "@messaging-service/core/ports"
+import * as ports from "@messaging-service/core"
 import { Context, Effect, Layer, Record } from "effect"
 import { contactStore } from "./contactStore.ts"
 import { callbackSalts, deliveryQueue } from "./deliveryQueue.ts"

@@ -5,7 +5,7 @@ import {
   isLimited,
   isSeenBy,
   withMessages,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceFacts,
@@ -20,7 +20,7 @@ import type {
   Phone,
   Platform,
   RefusedMessage,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { claim, finishClaim, isLost } from "./idempotency.ts"
 import { keptFile } from "./mediaStore.ts"
 import { countAndRemember, enqueue, hasRoom, quotaFacts, tell } from "./Lane.ts"

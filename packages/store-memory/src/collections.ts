@@ -1,6 +1,6 @@
 /** The collections that the tables are made of, and the form of what works on them. */
-import { pageOf } from "@messaging-service/core/ports"
-import type { PageOf, PageQuery } from "@messaging-service/core/ports"
+import { pageOf } from "@messaging-service/core"
+import type { PageOf, PageQuery } from "@messaging-service/core"
 import { Effect } from "effect"
 
 const longestChunk = 512

@@ -1,5 +1,5 @@
 /** `ContactStore` in memory. */
-import type { ContactStore } from "@messaging-service/core/ports"
+import type { ContactStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { newestFirst } from "./collections.ts"
 import { contactOf } from "./tables.ts"

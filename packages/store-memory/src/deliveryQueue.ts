@@ -11,7 +11,7 @@ import {
   isSilent,
   isToldOf,
   takeInRounds,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   Callback,
   CallbackSalts,
@@ -26,7 +26,7 @@ import type {
   WebhookId,
   WebhookScope,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect, FiberSet } from "effect"
 import { Sorted } from "./collections.ts"
 import type { Steps } from "./collections.ts"

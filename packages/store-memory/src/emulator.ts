@@ -1,5 +1,5 @@
 /** The store in memory with simulated phones beside it, for `@messaging-service/emulator`. */
-import type { NumberId, Phone } from "@messaging-service/core/ports"
+import type { NumberId, Phone } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Context, Effect, Layer } from "effect"

@@ -1,6 +1,6 @@
 /** `ErasureStore` in memory. */
-import { isFileEnded } from "@messaging-service/core/ports"
-import type { DeletedWorkspace, EndedBefore, ErasureStore } from "@messaging-service/core/ports"
+import { isFileEnded } from "@messaging-service/core"
+import type { DeletedWorkspace, EndedBefore, ErasureStore } from "@messaging-service/core"
 import type { Steps } from "./collections.ts"
 import { forgetShown } from "./idempotency.ts"
 import { transportKey } from "./tables.ts"

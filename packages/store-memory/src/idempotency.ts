@@ -1,12 +1,12 @@
 /** Claims on `Idempotency-Key`s: who holds a key, and what its first request made. */
-import { claimOutcome, isClaimVoid, isRecordVoid } from "@messaging-service/core/ports"
+import { claimOutcome, isClaimVoid, isRecordVoid } from "@messaging-service/core"
 import type {
   ClaimOutcome,
   FirstShown,
   IdempotencyClaim,
   IdempotencyStore,
   KeyStanding,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type { Effect } from "effect"
 import { visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"

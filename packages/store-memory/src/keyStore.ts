@@ -5,13 +5,8 @@ import {
   holdsAllKeys,
   isCounted,
   minuteMillis,
-} from "@messaging-service/core/ports"
-import type {
-  AdmitQuery,
-  AdmitV1Query,
-  KeyStore,
-  RequestCount,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { AdmitQuery, AdmitV1Query, KeyStore, RequestCount } from "@messaging-service/core"
 import { stop } from "./deliveryQueue.ts"
 import type { Steps } from "./collections.ts"
 import type { KeyRow, WorkspaceRow, Tables } from "./tables.ts"

@@ -9,7 +9,7 @@ import {
   pausesOnceLinked,
   takeShares,
   reasonOnceResumed,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   ClaimedMessage,
   ClaimQuery,
@@ -18,7 +18,7 @@ import type {
   MessageId,
   NumberId,
   Settlement,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import {
   finish,
   firstDueAt,

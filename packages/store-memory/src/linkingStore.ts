@@ -10,7 +10,7 @@ import {
   linksItself,
   phoneWithoutLink,
   takeShares,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   BrokenLinkingGuard,
   ConnectionReason,
@@ -25,7 +25,7 @@ import type {
   Owned,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { earliest } from "./collections.ts"
 import { report } from "./deliveryQueue.ts"
 import { finishClaim, isLost } from "./idempotency.ts"

@@ -7,7 +7,7 @@ import {
   roomOf,
   sweptTo,
   unusedSinceAfter,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   FileState,
   MediaFile,
@@ -16,7 +16,7 @@ import type {
   Mode,
   Reservation,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { collectInSteps, newestFirst, visitInSteps } from "./collections.ts"

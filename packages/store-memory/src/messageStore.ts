@@ -1,12 +1,12 @@
 /** `MessageStore` in memory. */
-import { hasExpired, movedByTick, statusAt } from "@messaging-service/core/ports"
+import { hasExpired, movedByTick, statusAt } from "@messaging-service/core"
 import type {
   Message,
   MessageFilter,
   MessageId,
   CallerScope,
   MessageStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { accept, insertRefused, loadAcceptance } from "./acceptance.ts"
 import { releaseClaim } from "./idempotency.ts"
 import { finish, isInFlight } from "./Lane.ts"

@@ -1,11 +1,5 @@
 /** `NumberCheckStore` in memory. */
-import {
-  canBeAsked,
-  checkAfter,
-  holdsLease,
-  isAskedBy,
-  takeShares,
-} from "@messaging-service/core/ports"
+import { canBeAsked, checkAfter, holdsLease, isAskedBy, takeShares } from "@messaging-service/core"
 import type {
   CheckClaimQuery,
   CheckResultStatus,
@@ -14,7 +8,7 @@ import type {
   CallerScope,
   NumberCheckStore,
   Phone,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { finishClaim, isLost } from "./idempotency.ts"
 import { standing } from "./Lane.ts"
 import { newestFirst, visitInSteps } from "./collections.ts"

@@ -1,11 +1,6 @@
 /** `NumberStore` in memory. */
-import {
-  changedPacing,
-  isInWindow,
-  isSameNumber,
-  phoneWithStatus,
-} from "@messaging-service/core/ports"
-import type { NumberStore } from "@messaging-service/core/ports"
+import { changedPacing, isInWindow, isSameNumber, phoneWithStatus } from "@messaging-service/core"
+import type { NumberStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { report } from "./deliveryQueue.ts"
 import {

@@ -1,5 +1,5 @@
 /** `ReminderStore` in memory. */
-import { contentOf, isRunForgotten } from "@messaging-service/core/ports"
+import { contentOf, isRunForgotten } from "@messaging-service/core"
 import type {
   LoggedRun,
   Reminder,
@@ -7,7 +7,7 @@ import type {
   ReminderRun,
   ReminderScope,
   ReminderStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { accept } from "./acceptance.ts"
 import { finishClaim, isLost } from "./idempotency.ts"

@@ -1,12 +1,12 @@
 /** `RestoreStore` in memory: for simulations, since what ends with its process is never restored. */
-import { idsSkipped } from "@messaging-service/core/ports"
+import { idsSkipped } from "@messaging-service/core"
 import type {
   HeldFilter,
   HeldSelection,
   MessageId,
   RestoreStore,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"

@@ -2,8 +2,8 @@
  * `ServiceFigures` in memory: a walk over the lanes, one over what waits there, and one over what is to be
  * delivered. They are counts of a moment that passes anyway, so each walk goes in steps.
  */
-import { isLeased, statusAt } from "@messaging-service/core/ports"
-import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core/ports"
+import { isLeased, statusAt } from "@messaging-service/core"
+import type { Figures, NumberCount, ServiceFigures } from "@messaging-service/core"
 import { Effect } from "effect"
 import { earliest, visitInSteps } from "./collections.ts"
 import { firstDueAt } from "./Lane.ts"

@@ -5,7 +5,7 @@ import type {
   Outbox,
   OutboxEvent,
   ServiceSecrets,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Steps } from "./collections.ts"
 import type { Tables } from "./tables.ts"

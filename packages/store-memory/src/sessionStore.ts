@@ -1,6 +1,6 @@
 /** `SessionStore` in memory. */
-import { reasonOnceResumed } from "@messaging-service/core/ports"
-import type { Fence, KeyChange, SessionStore } from "@messaging-service/core/ports"
+import { reasonOnceResumed } from "@messaging-service/core"
+import type { Fence, KeyChange, SessionStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { setStatus } from "./Lane.ts"
 import { endOwnPauses } from "./laneQueue.ts"

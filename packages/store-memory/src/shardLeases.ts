@@ -1,6 +1,6 @@
 /** `ShardLeases` in memory: for the tests of several workers in one process. */
-import { shardOf } from "@messaging-service/core/ports"
-import type { LiveWorker, ShardLeases, WorkerId } from "@messaging-service/core/ports"
+import { shardOf } from "@messaging-service/core"
+import type { LiveWorker, ShardLeases, WorkerId } from "@messaging-service/core"
 import type { Steps } from "./collections.ts"
 import type { Tables } from "./tables.ts"
 

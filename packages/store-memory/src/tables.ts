@@ -1,5 +1,5 @@
 /** The whole state of the store: plain collections that every port reads and changes. */
-import { shardCount } from "@messaging-service/core/ports"
+import { shardCount } from "@messaging-service/core"
 import type {
   Admits,
   ApiKey,
@@ -39,7 +39,7 @@ import type {
   WebhookId,
   Workspace,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { ErasableTable, Sorted, Table, turningPoint } from "./collections.ts"
 
 export interface WorkspaceRow {

@@ -1,5 +1,5 @@
 /** `Version1ListStore` in memory. */
-import type { OffsetPage, OffsetQuery, Version1ListStore } from "@messaging-service/core/ports"
+import type { OffsetPage, OffsetQuery, Version1ListStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { collectInSteps } from "./collections.ts"
 import { messageOf } from "./tables.ts"

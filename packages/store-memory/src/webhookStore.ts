@@ -1,5 +1,5 @@
 /** `WebhookStore` in memory. */
-import { canBeRedelivered, holdsAllEndpoints, isRunning } from "@messaging-service/core/ports"
+import { canBeRedelivered, holdsAllEndpoints, isRunning } from "@messaging-service/core"
 import type {
   CallbackAttempt,
   CallbackType,
@@ -11,7 +11,7 @@ import type {
   WebhookEventType,
   WebhookScope,
   WebhookStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   drop,

@@ -7,7 +7,7 @@ import {
   isLeased,
   isOwned,
   kindsOfWork,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   AttemptInHands,
   Crowded,
@@ -16,7 +16,7 @@ import type {
   Work,
   WorkspaceId,
   WorkStatus,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Record } from "effect"
 import { earliest } from "./collections.ts"
 import { standing } from "./Lane.ts"

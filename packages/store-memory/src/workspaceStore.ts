@@ -1,6 +1,6 @@
 /** `WorkspaceStore` in memory. */
-import { isSameNumber } from "@messaging-service/core/ports"
-import type { Admits, NewWorkspace, WorkspaceStore } from "@messaging-service/core/ports"
+import { isSameNumber } from "@messaging-service/core"
+import type { Admits, NewWorkspace, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { dropCallbacks, removeEndpoint } from "./deliveryQueue.ts"
 import { closeLane, openLane, turnWithWorkspace } from "./Lane.ts"

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core/ports"
-import type { Message } from "@messaging-service/core/ports"
+import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { Message } from "@messaging-service/core"
 import {
   accepted,
   aNumber,

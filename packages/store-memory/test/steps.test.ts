@@ -3,8 +3,8 @@
  * told by counting the rows that are looked at between two turns.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { MessageStore, ServiceFigures, Version1ListStore } from "@messaging-service/core/ports"
-import type { Message, MessageFilter, MessageId } from "@messaging-service/core/ports"
+import { MessageStore, ServiceFigures, Version1ListStore } from "@messaging-service/core"
+import type { Message, MessageFilter, MessageId } from "@messaging-service/core"
 import { accepted, aStage, noon, scopeOf } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import { newestFirst } from "../src/collections.ts"

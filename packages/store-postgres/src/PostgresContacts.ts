@@ -1,5 +1,5 @@
 /** Saved contacts. */
-import type { Contact, ContactId, ContactStore } from "@messaging-service/core/ports"
+import type { Contact, ContactId, ContactStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "./database/Database.ts"
 import {

@@ -2,7 +2,7 @@
  * How the whole service stands, in one statement. It is made every few seconds by every process that
  * is watched, and so reads no table from end to end that grows with what was sent.
  */
-import type { Figures, ServiceFigures } from "@messaging-service/core/ports"
+import type { Figures, ServiceFigures } from "@messaging-service/core"
 import type { DatabaseService } from "./database/Database.ts"
 import { epochMillis, instant, integer, text, texts } from "./database/Fields.ts"
 import { relations } from "./database/Schema.ts"

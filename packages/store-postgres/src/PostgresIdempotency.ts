@@ -2,12 +2,8 @@
  * Claims on idempotency keys: made before the work, and finished in the commit of what was made with
  * them. Sends claim and finish theirs many at a time, in functions of their own.
  */
-import { answerKeptMillis, claimKeptMillis, erasedAtOnce } from "@messaging-service/core/ports"
-import type {
-  ClaimOutcome,
-  IdempotencyClaim,
-  IdempotencyStore,
-} from "@messaging-service/core/ports"
+import { answerKeptMillis, claimKeptMillis, erasedAtOnce } from "@messaging-service/core"
+import type { ClaimOutcome, IdempotencyClaim, IdempotencyStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "./database/Database.ts"
 import {

@@ -6,8 +6,8 @@
  * that it will stay empty. A transaction has an id of its own before it takes a position; once all
  * that were under way when the gap was first seen are over, what is still missing was rolled back.
  */
-import { erasedAtOnce } from "@messaging-service/core/ports"
-import type { Outbox, OutboxEvent } from "@messaging-service/core/ports"
+import { erasedAtOnce } from "@messaging-service/core"
+import type { Outbox, OutboxEvent } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "./database/Database.ts"
 import { bigint, columnsOf, decoded, instant, integer, selected, text } from "./database/Fields.ts"

@@ -2,8 +2,8 @@
  * What is the whole service's: its secrets, what the store is told from others by, what callbacks are
  * signed with, and the offset of the adjustable clock, the same for all processes.
  */
-import { CallersTransactions, StoreUnavailable } from "@messaging-service/core/ports"
-import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
+import { CallersTransactions, StoreUnavailable } from "@messaging-service/core"
+import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { callersTransactions, identity, identityPlace } from "./database/CallersTransaction.ts"
 import type { DatabaseService } from "./database/Database.ts"

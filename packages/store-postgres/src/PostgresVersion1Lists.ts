@@ -2,7 +2,7 @@
  * The lists of version 1: by offset, newest first, each with its total from the same statement. The
  * total costs what there is to count, and a page what lies before it: both are read from an index.
  */
-import type { OffsetPage, Version1ListStore } from "@messaging-service/core/ports"
+import type { OffsetPage, Version1ListStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "./database/Database.ts"
 import { bigint, instant, text } from "./database/Fields.ts"

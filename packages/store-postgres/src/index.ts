@@ -1,5 +1,5 @@
 /** The storage ports of the messaging service on PostgreSQL, and on embedded PGlite. */
-import type { StoreUnavailable } from "@messaging-service/core/ports"
+import type { StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "./database/Database.ts"
 import type { DatabaseOptions } from "./database/Connection.ts"

@@ -1,5 +1,5 @@
 /** Every storage port of the core on one database, which is brought up to date first. */
-import * as ports from "@messaging-service/core/ports"
+import * as ports from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import { contactStore } from "./PostgresContacts.ts"
 import { Database } from "./database/Database.ts"

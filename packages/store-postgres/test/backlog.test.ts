@@ -5,8 +5,8 @@
  * are counted that PostgreSQL itself says it read for each statement, those inside functions too.
  */
 import { assert, layer } from "@effect/vitest"
-import { MediaStore, MessageStore, RestoreStore, WorkStatus } from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import { MediaStore, MessageStore, RestoreStore, WorkStatus } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"

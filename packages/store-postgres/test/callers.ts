@@ -1,7 +1,9 @@
 /** Programs that send inside transactions of their own: each is a client of `pg`, beside the stores' own connections. */
 import {
   Caller,
+  CallersTransactions,
   Egress,
+  Ids,
   MediaLinks,
   Messages,
   Readiness,
@@ -9,9 +11,7 @@ import {
   SecretsKey,
   WorkGate,
 } from "@messaging-service/core"
-import type { IdempotencyKey } from "@messaging-service/core"
-import { CallersTransactions, Ids } from "@messaging-service/core/ports"
-import type { Plan, TransactionClient } from "@messaging-service/core/ports"
+import type { IdempotencyKey, Plan, TransactionClient } from "@messaging-service/core"
 import { aNumber, aPlan, aWorkspace, noon, remaining } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"

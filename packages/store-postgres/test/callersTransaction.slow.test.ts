@@ -3,10 +3,8 @@
  * writes beside it is. Each caller is a client of `pg`, beside the stores' own connections.
  */
 import { assert, layer } from "@effect/vitest"
-import { Caller, Messages } from "@messaging-service/core"
-import type { IdempotencyKey } from "@messaging-service/core"
-import { WorkspaceStore } from "@messaging-service/core/ports"
-import type { TransactionClient } from "@messaging-service/core/ports"
+import { Caller, Messages, WorkspaceStore } from "@messaging-service/core"
+import type { IdempotencyKey, TransactionClient } from "@messaging-service/core"
 import { EmbeddedPostgres, aNumber, aWorkspace } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { workChannel } from "../src/database/Schema.ts"

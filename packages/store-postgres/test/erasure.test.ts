@@ -10,7 +10,7 @@ import {
   WebhookStore,
   WorkspaceStore,
   erasedAtOnce,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { EmbeddedPostgres, aKey, aStage, day, noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { layer as layerForTests } from "../src/emulator/index.ts"

@@ -1,6 +1,6 @@
 /** The stores as layers: one database for each, however a program is put together. */
 import { assert, layer as describeWith } from "@effect/vitest"
-import { ClockStore, WorkspaceStore } from "@messaging-service/core/ports"
+import { ClockStore, WorkspaceStore } from "@messaging-service/core"
 import { EmbeddedPostgres, aWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer } from "../src/index.ts"

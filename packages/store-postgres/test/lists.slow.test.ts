@@ -3,7 +3,7 @@
  * the store really sends reads a page's worth of rows. Rows and pages are counted, not time.
  */
 import { assert, layer } from "@effect/vitest"
-import { MessageStore, StoreUnavailable, sharedResources } from "@messaging-service/core/ports"
+import { MessageStore, StoreUnavailable, sharedResources } from "@messaging-service/core"
 import type {
   MessageFilter,
   MessageId,
@@ -11,7 +11,7 @@ import type {
   NumberId,
   Phone,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { EmbeddedPostgres, aWorkspace, accepted, aStage } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import type { DatabaseService } from "../src/database/Database.ts"

@@ -1,7 +1,7 @@
 /** Migrations: together with others, on top of what is there, and no further than needed. */
 import { assert, layer } from "@effect/vitest"
-import { KeyStore, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core/ports"
+import { KeyStore, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, noon, scopeOf } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -3,16 +3,17 @@
  * number, and from the same limited plan, whose room is decided by it.
  */
 import { assert, layer } from "@effect/vitest"
-import { Messages, refusalOfStore } from "@messaging-service/core"
-import type { MessageId, TimeZone } from "@messaging-service/core/ports"
 import {
   LaneQueue,
   MessageStore,
+  Messages,
   NumberStore,
   ReminderStore,
   WorkspaceStore,
   dailyQuota,
-} from "@messaging-service/core/ports"
+  refusalOfStore,
+} from "@messaging-service/core"
+import type { MessageId, TimeZone } from "@messaging-service/core"
 import {
   EmbeddedPostgres,
   aNumber,

@@ -1,6 +1,6 @@
 /** A database that goes away and comes back: every call ends in bounded time, and the process goes on. */
 import { assert, layer } from "@effect/vitest"
-import { ClockStore, StoreUnavailable } from "@messaging-service/core/ports"
+import { ClockStore, StoreUnavailable } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
 import { Context, Effect, Fiber, Layer, Schedule } from "effect"
 import { layer as layerPostgres } from "../src/index.ts"

@@ -1,6 +1,6 @@
 /** The outbox, read while others write: no event is ever passed over. */
 import { assert, layer } from "@effect/vitest"
-import { Outbox } from "@messaging-service/core/ports"
+import { Outbox } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage, sending } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { aDatabase, aDoor, aProcess } from "./databases.ts"

@@ -1,6 +1,6 @@
 /** Numbers that are shared among workers, over a real PostgreSQL. */
 import { assert, layer } from "@effect/vitest"
-import { SessionStore, ShardLeases, shardOf } from "@messaging-service/core/ports"
+import { SessionStore, ShardLeases, shardOf } from "@messaging-service/core"
 import { EmbeddedPostgres, aStage, noon, ownershipContract } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber } from "effect"
 import { aDatabase, aDoor, aProcess, storesOfOneTest } from "./databases.ts"

@@ -1,6 +1,6 @@
 /** What is particular about the embedded database: its files, and its one session. */
 import { assert, it, layer } from "@effect/vitest"
-import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core/ports"
+import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core"
 import { aWorkspace, processes } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { execFile } from "node:child_process"

@@ -3,13 +3,8 @@
  * coalesced; here every process has a pool of its own, and only the database is between them.
  */
 import { assert, layer } from "@effect/vitest"
-import { KeyStore, LaneQueue } from "@messaging-service/core/ports"
-import type {
-  ClaimedMessage,
-  Message,
-  MessageChange,
-  QuotaLimit,
-} from "@messaging-service/core/ports"
+import { KeyStore, LaneQueue } from "@messaging-service/core"
+import type { ClaimedMessage, Message, MessageChange, QuotaLimit } from "@messaging-service/core"
 import {
   EmbeddedPostgres,
   aClaim,

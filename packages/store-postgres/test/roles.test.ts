@@ -3,7 +3,7 @@
  * to do, and no secret.
  */
 import { assert, layer } from "@effect/vitest"
-import type { StoreUnavailable } from "@messaging-service/core/ports"
+import type { StoreUnavailable } from "@messaging-service/core"
 import { EmbeddedPostgres, aStage, accepted } from "@messaging-service/testkit"
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"

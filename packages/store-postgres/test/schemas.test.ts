@@ -3,13 +3,8 @@
  * and what a version before made in `public` stays in use there, and can be moved.
  */
 import { assert, layer } from "@effect/vitest"
-import {
-  MessageStore,
-  ServiceSecrets,
-  SessionStore,
-  WorkspaceStore,
-} from "@messaging-service/core/ports"
-import type { MessageId, NumberId, SendingNumber, WorkspaceId } from "@messaging-service/core/ports"
+import { MessageStore, ServiceSecrets, SessionStore, WorkspaceStore } from "@messaging-service/core"
+import type { MessageId, NumberId, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import {
   EmbeddedPostgres,
   aWorkspace,

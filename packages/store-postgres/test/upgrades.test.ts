@@ -1,21 +1,19 @@
 /** What becomes of what an earlier version wrote, and of servers of that version that are still at work. */
 import { assert, layer } from "@effect/vitest"
 import {
-  Secrets,
-  SecretsKey,
-  SigningSecrets,
-  plainSecretNames,
-  secretOfSalt,
-} from "@messaging-service/core"
-import {
   Ids,
   LaneQueue,
   NumberStore,
+  Secrets,
+  SecretsKey,
+  SigningSecrets,
   WebhookStore,
   WorkStatus,
   dailyQuota,
-} from "@messaging-service/core/ports"
-import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
+  plainSecretNames,
+  secretOfSalt,
+} from "@messaging-service/core"
+import type { NumberId, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, delivering, noon } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { Database } from "../src/database/Database.ts"

@@ -1,6 +1,6 @@
 /** Word of new work between processes: heard soon, not too often, and again after an outage. */
 import { assert, layer } from "@effect/vitest"
-import { WakeUp } from "@messaging-service/core/ports"
+import { WakeUp } from "@messaging-service/core"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { PgConnection } from "@effect/sql-pg"

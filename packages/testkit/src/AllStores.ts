@@ -25,7 +25,7 @@ import type {
   WebhookStore,
   WorkStatus,
   WorkspaceStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type { SimulatedPhones } from "@messaging-service/emulator"
 
 export type AllStores =

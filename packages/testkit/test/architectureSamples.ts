@@ -122,9 +122,21 @@ export const breaches: ReadonlyArray<Breach> = [
   ...[...underTheService, ...outside].map((name) => ({
     does: `${name} importing what calls the service`,
     room: `packages/${name}/src`,
-    source: `export { it } from "@messaging-service/core"`,
+    source: `import { MessageStore, Messages } from "@messaging-service/core"\nexport const it = [MessageStore, Messages]`,
     rule: imports,
   })),
+  {
+    does: "an adapter under the service passing on what calls it",
+    room: "packages/node/src",
+    source: `export { Messages as it } from "@messaging-service/core"`,
+    rule: imports,
+  },
+  {
+    does: "the same by the name of the whole core",
+    room: "packages/node/src",
+    source: `import * as core from "@messaging-service/core"\nexport const it = core.Messages`,
+    rule: imports,
+  },
   {
     does: "the emulator importing a store",
     room: "packages/emulator/src",
@@ -314,7 +326,12 @@ export const permitted: ReadonlyArray<Sample> = [
   {
     does: "an adapter importing the core's ports, and a platform",
     room: "packages/node/src",
-    source: `export { it } from "@messaging-service/core/ports"\nexport { that } from "node:fs"`,
+    source: `export { MessageStore } from "@messaging-service/core"\nexport { that } from "node:fs"`,
+  },
+  {
+    does: "an adapter naming ports as members of the core",
+    room: "packages/store-memory/src",
+    source: `import * as ports from "@messaging-service/core"\nexport const it = ports.MessageStore`,
   },
   ...["store-memory", "store-postgres", "http"].map((name) => ({
     does: `${name}'s entry for the emulator importing the emulator and the rest of the package`,

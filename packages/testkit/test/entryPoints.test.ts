@@ -29,9 +29,7 @@ it.effect.each(all)("%s names what it exports", ([, file]) =>
 
 /** What the READMEs show how to use. */
 const entryPoints = all.filter(([specifier]) =>
-  ["core", "core/ports", "client", "emulator"].includes(
-    specifier.replace("@messaging-service/", ""),
-  ),
+  ["core", "client", "emulator"].includes(specifier.replace("@messaging-service/", "")),
 )
 
 /** The names in braces, under which others know them. */
@@ -68,6 +66,18 @@ it.effect.each(entryPoints)("%s has what the READMEs and the examples use of it"
     assert.includeMembers([...exportedBy(file)], used)
   }),
 )
+
+/** The lint rule that keeps adapters from the services above them knows these by their names. */
+const callersOfPorts = [
+  ...(/callersOfPorts = \[([^\]]*)\]/.exec(read(".oxlint/architecture.js"))?.[1] ?? "").matchAll(
+    /"(\w+)"/g,
+  ),
+].map(([, name = ""]) => name)
+
+it("the core exports each name that the linter refuses to adapters", () => {
+  assert.isAbove(callersOfPorts.length, 20)
+  assert.includeMembers([...exportedBy("packages/core/src/index.ts")], callersOfPorts)
+})
 
 /** The ports that a transport brings or takes, besides those that stand with what they are about. */
 const portsOfTransports = [

@@ -3,7 +3,7 @@
  * to the list: what a store runs, repeats or compares by itself is a rule that the list has.
  */
 import { assert, it } from "@effect/vitest"
-import * as ports from "@messaging-service/core/ports"
+import * as ports from "@messaging-service/core"
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -72,7 +72,7 @@ it.effect.each(rules)("$rule: core has it and the memory store runs it", ({ core
     for (const { files } of memory) {
       for (const file of files) {
         const source = read(`packages/store-memory/src/${file}`)
-        const imported = importedFrom(source, "@messaging-service/core/ports")
+        const imported = importedFrom(source, "@messaging-service/core")
         assert.isTrue(
           names.some((name) => imported.includes(name)),
           `${file} does not run it`,
@@ -85,12 +85,12 @@ it.effect.each(rules)("$rule: core has it and the memory store runs it", ({ core
 it.effect.each(rules)("$rule: what SQL repeats is compared with core", ({ core, sql, tests }) =>
   Effect.sync(() => {
     const names = core.flatMap((home) => home.names)
-    const asked = importedFrom(compared, "@messaging-service/core/ports")
+    const asked = importedFrom(compared, "@messaging-service/core")
     for (const { files, names: repeated } of sql) {
       for (const file of files) {
         const source = read(`packages/store-postgres/src/${file}`)
         if (repeated.length === 0) {
-          const imported = importedFrom(source, "@messaging-service/core/ports")
+          const imported = importedFrom(source, "@messaging-service/core")
           assert.isTrue(
             names.some((name) => imported.includes(name)),
             `${file} does not ask core`,
@@ -169,7 +169,7 @@ it.effect("every function of the core that the memory store runs is in the table
       ),
     )
     const run = sourcesOf("store-memory").flatMap(([file, code]) =>
-      importedFrom(code, "@messaging-service/core/ports").flatMap((name) =>
+      importedFrom(code, "@messaging-service/core").flatMap((name) =>
         functions.has(name) && !decideNothing.has(name) ? { file, name } : [],
       ),
     )

@@ -3,8 +3,8 @@
  * and with what it says turned into events that are read one after the other. It connects again by itself
  * for as long as it lives.
  */
-import { reconnectPauseMillis } from "@messaging-service/core/ports"
-import type { SendOutcome } from "@messaging-service/core/ports"
+import { reconnectPauseMillis } from "@messaging-service/core"
+import type { SendOutcome } from "@messaging-service/core"
 import { MtPeerNotFoundError, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
 import type { ITelegramStorageProvider, RpcCallMiddleware } from "@mtcute/node"
 import { NodeCryptoProvider, __tlWriterMap, addPublicKey } from "@mtcute/node/utils.js"

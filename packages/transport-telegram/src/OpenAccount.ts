@@ -1,5 +1,5 @@
 /** What an account's connection is while it is open. */
-import type { ClosedReason, LiveConnection, TransportId } from "@messaging-service/core/ports"
+import type { ClosedReason, LiveConnection, TransportId } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
 import type { Questions } from "./Client.ts"
 import type { Remembering } from "./remembering.ts"

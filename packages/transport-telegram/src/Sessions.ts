@@ -1,6 +1,6 @@
 /** The connections of accounts that are logged in, and what logins have left. */
-import { NumberProxies, SessionVault, makeLiveNumbers } from "@messaging-service/core/ports"
-import type { LiveNumbers, NumberId } from "@messaging-service/core/ports"
+import { NumberProxies, SessionVault, makeLiveNumbers } from "@messaging-service/core"
+import type { LiveNumbers, NumberId } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import { asked } from "./Client.ts"
 import { fromText, hasEnded } from "./credentials.ts"

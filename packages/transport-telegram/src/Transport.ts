@@ -2,17 +2,8 @@
  * Sending over a number's session. Each message has an id of ours that is the same on every repeat: the
  * far side takes it once, so that a repeat which it refuses as known is the proof that it was sent.
  */
-import {
-  TelegramTransport,
-  outcomeOnceExpired,
-  sleepInRealTime,
-} from "@messaging-service/core/ports"
-import type {
-  NumberId,
-  OutgoingMessage,
-  SendOutcome,
-  TransportId,
-} from "@messaging-service/core/ports"
+import { TelegramTransport, outcomeOnceExpired, sleepInRealTime } from "@messaging-service/core"
+import type { NumberId, OutgoingMessage, SendOutcome, TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Clock, Deferred, Effect, Layer } from "effect"

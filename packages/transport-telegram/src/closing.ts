@@ -1,5 +1,5 @@
 /** What errors of the far side mean for a number as a whole: a table from its words to reasons. Pure. */
-import type { ClosedReason } from "@messaging-service/core/ports"
+import type { ClosedReason } from "@messaging-service/core"
 import type { FarSideError } from "./outcomes.ts"
 
 const endings: ReadonlyMap<string, ClosedReason> = new Map([

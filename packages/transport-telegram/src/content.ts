@@ -2,7 +2,7 @@
  * A message as it goes over the wire: its text without the marks of formatting, which stand beside it, and
  * its file, which is uploaded from the stream, so that it is never whole in memory.
  */
-import type { OutgoingMedia } from "@messaging-service/core/ports"
+import type { OutgoingMedia } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Effect, Stream } from "effect"
 import type { Ask, CallFailed } from "./Client.ts"

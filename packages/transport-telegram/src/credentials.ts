@@ -2,7 +2,7 @@
  * What the vault keeps of a number beside its keys: whose account it is, or how far a login has come.
  * Codes and passwords are in neither.
  */
-import type { KeyChange, TelegramLoginView } from "@messaging-service/core/ports"
+import type { KeyChange, TelegramLoginView } from "@messaging-service/core"
 
 /** An account that is logged in. */
 export interface AccountCredentials {

@@ -4,14 +4,14 @@
  * up, was replaced, or is another process's. A hold lapses by itself, so that a process that died keeps
  * none of the others from going on.
  */
-import { retryUntilStoreAnswers } from "@messaging-service/core/ports"
+import { retryUntilStoreAnswers } from "@messaging-service/core"
 import type {
   Exchanged,
   KeyChange,
   LoggedIn,
   NumberId,
   SessionVault,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { randomUUID } from "node:crypto"
 import { fromText, toText } from "./credentials.ts"

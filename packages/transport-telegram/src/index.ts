@@ -7,7 +7,7 @@ import type {
   NumberProxies,
   SessionVault,
   TelegramTransport,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Layer } from "effect"
 import { Sessions } from "./Sessions.ts"
 import type { TelegramSettings } from "./settings.ts"

@@ -9,14 +9,14 @@ import {
   logTrouble,
   makeHold,
   sleepInRealTime,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   AfterClose,
   ClosedReason,
   Connecting,
   LiveNumber,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type { TelegramClient } from "@mtcute/node"
 import { Clock, Deferred, Effect, Queue, Random } from "effect"
 import { asked, makeClient, makeQuestions } from "./Client.ts"

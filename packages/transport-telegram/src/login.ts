@@ -17,14 +17,14 @@ import {
   retryUntilStoreAnswers,
   sleepInRealTime,
   telegramLoginMillis,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   AfterSecret,
   KeyChange,
   NumberId,
   TelegramLoginRequest,
   TelegramLoginView,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Effect, FiberMap, Layer, Queue, References } from "effect"
 import { randomUUID } from "node:crypto"

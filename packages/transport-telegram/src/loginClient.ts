@@ -2,13 +2,8 @@
  * Connections of logins, which have their keys in memory: for a step, and to end what a login may have
  * left at the far side.
  */
-import { retryUntilStoreAnswers } from "@messaging-service/core/ports"
-import type {
-  KeyChange,
-  NumberId,
-  NumberProxies,
-  SessionVault,
-} from "@messaging-service/core/ports"
+import { retryUntilStoreAnswers } from "@messaging-service/core"
+import type { KeyChange, NumberId, NumberProxies, SessionVault } from "@messaging-service/core"
 import { Effect, Redacted } from "effect"
 import { makeClient } from "./Client.ts"
 import { endSession } from "./loginSteps.ts"

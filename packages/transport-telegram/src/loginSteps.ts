@@ -2,8 +2,8 @@
  * One step of a login over a connection, and the far side's word on it. A step whose answer did not come
  * leaves it open whether the account was let in: `mayBeIn`.
  */
-import { sleepInRealTime } from "@messaging-service/core/ports"
-import type { TelegramLoginView } from "@messaging-service/core/ports"
+import { sleepInRealTime } from "@messaging-service/core"
+import type { TelegramLoginView } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Effect, Queue } from "effect"
 import { asked } from "./Client.ts"

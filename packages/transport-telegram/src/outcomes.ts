@@ -1,5 +1,5 @@
 /** What the far side's words on a message, or on a question before it, mean for the message. Pure. */
-import type { MessageErrorCode, SendOutcome } from "@messaging-service/core/ports"
+import type { MessageErrorCode, SendOutcome } from "@messaging-service/core"
 
 export const refused = (
   code: MessageErrorCode,

@@ -2,7 +2,7 @@
  * Whom a message goes to: usernames, ids of people the account has met, and phones, which are looked up
  * and, where that finds none, imported into the account's contacts as its own apps do.
  */
-import type { SendOutcome, Target } from "@messaging-service/core/ports"
+import type { SendOutcome, Target } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Data, Effect, Result } from "effect"

@@ -3,7 +3,7 @@
  * that is known already, nor a write for each step of what may be a second behind. It holds for as long
  * as the account is this process's, and no longer.
  */
-import type { KeyChange } from "@messaging-service/core/ports"
+import type { KeyChange } from "@messaging-service/core"
 import { endInTime } from "./Client.ts"
 import type { KeyPlace } from "./storage.ts"
 

@@ -3,7 +3,7 @@
  * state, and the people it has met, of whom the latest are kept. While an account is being logged in
  * the same is kept in memory.
  */
-import type { Hold, KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
+import type { Hold, KeyChange, NumberId, SessionVault } from "@messaging-service/core"
 import type { IPeersRepository, ITelegramStorageProvider } from "@mtcute/node"
 import { Effect } from "effect"
 

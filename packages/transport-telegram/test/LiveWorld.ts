@@ -3,22 +3,18 @@
  * what they send is read on the phones of others. Connections live by the real clock.
  */
 import { assert } from "@effect/vitest"
-import { parsePhone, Secrets, SecretsKey } from "@messaging-service/core"
 import {
   Ids,
   NumberOwnership,
+  Secrets,
+  SecretsKey,
   SessionVault,
   ShardLeases,
   TelegramLogin,
   TelegramTransport,
-} from "@messaging-service/core/ports"
-import type {
-  NumberId,
-  OutgoingMessage,
-  Phone,
-  Target,
-  WorkspaceId,
-} from "@messaging-service/core/ports"
+  parsePhone,
+} from "@messaging-service/core"
+import type { NumberId, OutgoingMessage, Phone, Target, WorkspaceId } from "@messaging-service/core"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"

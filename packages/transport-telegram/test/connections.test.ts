@@ -1,6 +1,6 @@
 /** What an account's connection meets on its way: silence, keys that are unknown, and endings at once. */
 import { assert, describe, it as test, layer } from "@effect/vitest"
-import { NumberOwnership, SessionVault } from "@messaging-service/core/ports"
+import { NumberOwnership, SessionVault } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect, Fiber, Latch, Layer } from "effect"
 import { makePauses } from "../src/Client.ts"

@@ -3,8 +3,8 @@
  * nothing goes to the wrong person, nothing is told that is not so, and one account's trouble is bounded.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
-import { SessionStore } from "@messaging-service/core/ports"
-import type { OutgoingMessage, SendOutcome } from "@messaging-service/core/ports"
+import { SessionStore } from "@messaging-service/core"
+import type { OutgoingMessage, SendOutcome } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { TelegramServer } from "@messaging-service/telegram-server"

@@ -1,12 +1,7 @@
 /** Accounts log in by code, by password and by QR code, and are refused by name. */
 import { assert, layer } from "@effect/vitest"
-import {
-  NumberProxies,
-  SessionStore,
-  SessionVault,
-  TelegramLogin,
-} from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import { NumberProxies, SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"
 import { Effect, Layer, Redacted } from "effect"

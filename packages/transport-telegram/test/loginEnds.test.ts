@@ -3,13 +3,8 @@
  * stand is told as it is, and no session is left at the far side that is not kept here.
  */
 import { assert, layer } from "@effect/vitest"
-import {
-  NumberStore,
-  SessionStore,
-  SessionVault,
-  TelegramLogin,
-} from "@messaging-service/core/ports"
-import type { AfterSecret, NumberId } from "@messaging-service/core/ports"
+import { NumberStore, SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core"
+import type { AfterSecret, NumberId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome, PersonOptions } from "@messaging-service/telegram-server"
 import { Effect, Fiber, Layer, Redacted } from "effect"

@@ -3,11 +3,12 @@ import { assert, layer } from "@effect/vitest"
 import {
   NumberProxies,
   NumberStore,
+  Secrets,
+  SecretsKey,
   SessionVault,
   TelegramLogin,
-} from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
-import { Secrets, SecretsKey } from "@messaging-service/core"
+} from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { live } from "@messaging-service/testkit"
 import { Context, Effect, Fiber, Layer, Redacted } from "effect"

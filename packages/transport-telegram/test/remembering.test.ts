@@ -1,6 +1,6 @@
 /** What an account asks the vault for and what it writes there, and what the library hears of it. */
 import { assert, describe, it } from "@effect/vitest"
-import type { TransportId } from "@messaging-service/core/ports"
+import type { TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Effect } from "effect"

@@ -6,8 +6,8 @@ import {
   SessionStore,
   SessionVault,
   TelegramLogin,
-} from "@messaging-service/core/ports"
-import type { OutgoingMedia, TransportEvent } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { OutgoingMedia, TransportEvent } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { live } from "@messaging-service/testkit"
 import { TelegramClient } from "@mtcute/node"

@@ -1,6 +1,6 @@
 /** The contract of transports, over the protocol: real keys and real sockets. */
-import { TelegramTransport } from "@messaging-service/core/ports"
-import type { NumberId, TransportId } from "@messaging-service/core/ports"
+import { TelegramTransport } from "@messaging-service/core"
+import type { NumberId, TransportId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome, Shown } from "@messaging-service/telegram-server"
 import { FarSide, transportContract } from "@messaging-service/testkit"

@@ -1,5 +1,5 @@
 /** What a number's connection is while it is open. */
-import type { LiveConnection, Phone } from "@messaging-service/core/ports"
+import type { LiveConnection, Phone } from "@messaging-service/core"
 import { S_WHATSAPP_NET } from "baileys"
 import { Effect } from "effect"
 import { withoutDevice } from "./addresses.ts"

@@ -2,12 +2,8 @@
  * The connections of linked numbers. A device that was linked and that the core has not taken is logged
  * out again.
  */
-import {
-  makeLiveNumbers,
-  retryUntilStoreAnswers,
-  SessionVault,
-} from "@messaging-service/core/ports"
-import type { LiveNumbers, NumberId, NumberStatus } from "@messaging-service/core/ports"
+import { makeLiveNumbers, retryUntilStoreAnswers, SessionVault } from "@messaging-service/core"
+import type { LiveNumbers, NumberId, NumberStatus } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import { digitsOf } from "./addresses.ts"
 import { confirm, fromText, isUnconfirmed, keptKeys } from "./authState.ts"

@@ -10,7 +10,7 @@ import {
   WhatsAppTransport,
   outcomeOnceExpired,
   sleepInRealTime,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   NumberId,
   OutgoingMessage,
@@ -18,7 +18,7 @@ import type {
   PhonesOutcome,
   SendOutcome,
   Target,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type { proto } from "baileys"
 import { Clock, Context, Data, Deferred, Effect, Layer } from "effect"
 import { canonicalAddresses } from "./addresses.ts"

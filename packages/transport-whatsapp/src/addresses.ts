@@ -1,5 +1,5 @@
 /** Addresses of persons and groups, as WhatsApp spells them. Pure. */
-import type { Phone } from "@messaging-service/core/ports"
+import type { Phone } from "@messaging-service/core"
 
 /** `4915112345678:3@s.whatsapp.net` is a device of `4915112345678`. */
 export const digitsOf = (address: string): string => /^\d*/.exec(address)?.[0] ?? ""

@@ -6,8 +6,8 @@
  * What grows is bounded, by how long ago a key was last written (see `keptKeys`). A session that was
  * dropped is made again from the recipient's pre-keys with the next message.
  */
-import { makeHold } from "@messaging-service/core/ports"
-import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core/ports"
+import { makeHold } from "@messaging-service/core"
+import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core"
 import { BufferJSON, initAuthCreds, proto } from "baileys"
 import type {
   AuthenticationCreds,

@@ -2,7 +2,7 @@
  * What the end of a connection means: a table from the far side's code to what is done about it. A
  * connection is never opened again in a loop after the far side said that it must not be. Pure.
  */
-import type { AfterClose, ClosedReason } from "@messaging-service/core/ports"
+import type { AfterClose, ClosedReason } from "@messaging-service/core"
 
 export interface Closed {
   readonly code: number

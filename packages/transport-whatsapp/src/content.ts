@@ -3,8 +3,8 @@
  * also call the link. Media are encrypted from the stream into a file and uploaded from there, so that
  * no file is ever whole in memory; pictures go without a thumbnail of ours.
  */
-import { sleepInRealTime } from "@messaging-service/core/ports"
-import type { OutgoingMedia } from "@messaging-service/core/ports"
+import { sleepInRealTime } from "@messaging-service/core"
+import type { OutgoingMedia } from "@messaging-service/core"
 import { generateWAMessageContent, proto } from "baileys"
 import type { WAMediaUploadFunction, WASocket } from "baileys"
 import { Data, Effect, Stream } from "effect"

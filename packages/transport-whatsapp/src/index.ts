@@ -4,16 +4,14 @@
  */
 import type {
   NumberLinking,
-  PhoneDirectory,
-  WhatsAppTransport,
-} from "@messaging-service/core/ports"
-import type {
   NumberOwnership,
   NumberProxies,
   NumberStore,
+  PhoneDirectory,
   SentTexts,
   SessionVault,
-} from "@messaging-service/core/ports"
+  WhatsAppTransport,
+} from "@messaging-service/core"
 import { Layer } from "effect"
 import { layerLinking } from "./linking.ts"
 import { Sessions } from "./Sessions.ts"

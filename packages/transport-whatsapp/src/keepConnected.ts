@@ -9,8 +9,8 @@ import {
   SentTexts,
   SessionVault,
   sleepInRealTime,
-} from "@messaging-service/core/ports"
-import type { Connecting, LiveNumber, NumberId, TransportId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { Connecting, LiveNumber, NumberId, TransportId } from "@messaging-service/core"
 import { Effect, Queue, Semaphore } from "effect"
 import { digitsOf } from "./addresses.ts"
 import type { AskedAgain } from "./askedAgain.ts"

@@ -3,7 +3,7 @@
  * written to before asks for the same few keys again and again. Only the worker that holds the
  * number writes them, so they change here or nowhere; a connection begins with none.
  */
-import type { KeyChange } from "@messaging-service/core/ports"
+import type { KeyChange } from "@messaging-service/core"
 
 /** Some 200 kB for a number that writes to many at once; an idle one has a few. */
 const most = 100

@@ -2,7 +2,7 @@
  * Encrypted copies of media that a process left behind when it was killed in the midst of an upload. The
  * library makes them in the system's temporary directory, and deletes each after its upload.
  */
-import { sleepInRealTime } from "@messaging-service/core/ports"
+import { sleepInRealTime } from "@messaging-service/core"
 import { Effect } from "effect"
 import { readdir, stat, unlink } from "node:fs/promises"
 import { tmpdir } from "node:os"

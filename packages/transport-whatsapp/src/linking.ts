@@ -15,8 +15,8 @@ import {
   SessionVault,
   pairingCodeMillis,
   retryUntilStoreAnswers,
-} from "@messaging-service/core/ports"
-import type { LinkingEvent, LinkingRequest } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { LinkingEvent, LinkingRequest } from "@messaging-service/core"
 import { Browsers } from "baileys"
 import { Cause, Clock, Effect, Layer, Queue, Redacted, Stream } from "effect"
 import { randomBytes } from "node:crypto"

@@ -2,7 +2,7 @@
  * What the far side's words on a message, or on a question before it, mean: tables from its codes to
  * outcomes. Pure.
  */
-import type { MessageErrorCode, SendOutcome } from "@messaging-service/core/ports"
+import type { MessageErrorCode, SendOutcome } from "@messaging-service/core"
 import { QuestionRefused } from "./phones.ts"
 
 export const refused = (

@@ -4,18 +4,20 @@
  * the real clock.
  */
 import { assert } from "@effect/vitest"
-import { parsePhone, Secrets, SecretsKey } from "@messaging-service/core"
 import {
   Ids,
   NumberLinking,
   NumberOwnership,
   NumberStore,
+  Secrets,
+  SecretsKey,
   SentTexts,
   SessionStore,
   SessionVault,
   StoreUnavailable,
   WhatsAppTransport,
-} from "@messaging-service/core/ports"
+  parsePhone,
+} from "@messaging-service/core"
 import type {
   LinkingEvent,
   LinkingRequest,
@@ -24,7 +26,7 @@ import type {
   Phone,
   Target,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import type { MemoryStore } from "@messaging-service/store-memory"
 import { aNumber, aWorkspace, live } from "@messaging-service/testkit"

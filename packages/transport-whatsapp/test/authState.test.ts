@@ -1,7 +1,7 @@
 /** What is written of a device, and with what. */
 import { assert, it } from "@effect/vitest"
-import { NumberMoved, StoreUnavailable } from "@messaging-service/core/ports"
-import type { NumberId, SessionVault } from "@messaging-service/core/ports"
+import { NumberMoved, StoreUnavailable } from "@messaging-service/core"
+import type { NumberId, SessionVault } from "@messaging-service/core"
 import { Curve, initAuthCreds } from "baileys"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"

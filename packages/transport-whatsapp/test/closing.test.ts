@@ -1,6 +1,6 @@
 /** What the end of a connection means. */
 import { assert, it } from "@effect/vitest"
-import type { AfterClose, ClosedReason } from "@messaging-service/core/ports"
+import type { AfterClose, ClosedReason } from "@messaging-service/core"
 import { Effect } from "effect"
 import { afterClose, mostBadSessions } from "../src/closing.ts"
 

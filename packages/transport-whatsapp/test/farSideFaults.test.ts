@@ -1,7 +1,7 @@
 /** What the far side refuses, garbles, bans and takes away, and what is said of it. */
 import { assert, describe, it, layer } from "@effect/vitest"
-import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer } from "effect"
 import { access, utimes, writeFile } from "node:fs/promises"

@@ -6,8 +6,8 @@ import {
   SentTexts,
   SessionVault,
   StoreUnavailable,
-} from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Clock, Effect, Layer } from "effect"
 import { once } from "node:events"

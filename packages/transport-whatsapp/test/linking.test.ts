@@ -1,8 +1,13 @@
 /** Linking numbers over the protocol: QR and pairing codes, and every way in which it ends. */
 import { assert, layer } from "@effect/vitest"
-import { Secrets, SecretsKey } from "@messaging-service/core"
-import { NumberProxies, NumberStore, SessionVault } from "@messaging-service/core/ports"
-import type { LinkingEvent } from "@messaging-service/core/ports"
+import {
+  NumberProxies,
+  NumberStore,
+  Secrets,
+  SecretsKey,
+  SessionVault,
+} from "@messaging-service/core"
+import type { LinkingEvent } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Layer } from "effect"
 import { Sessions } from "../src/Sessions.ts"

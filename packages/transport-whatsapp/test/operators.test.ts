@@ -1,6 +1,6 @@
 /** What operators do with a number, as its connection follows. */
 import { assert, layer } from "@effect/vitest"
-import { LaneQueue, NumberStore, SessionStore } from "@messaging-service/core/ports"
+import { LaneQueue, NumberStore, SessionStore } from "@messaging-service/core"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
 import { Sessions } from "../src/Sessions.ts"

@@ -1,6 +1,6 @@
 /** A number with a proxy goes through it, with everything, and never around it. */
 import { assert, layer } from "@effect/vitest"
-import type { OutgoingMedia } from "@messaging-service/core/ports"
+import type { OutgoingMedia } from "@messaging-service/core"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Context, Effect, Layer, Stream } from "effect"
 import { Sessions } from "../src/Sessions.ts"

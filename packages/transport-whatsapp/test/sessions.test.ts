@@ -1,12 +1,7 @@
 /** What becomes of linked numbers: lost connections, words that end them, restarts, ticks, checks. */
 import { assert, layer } from "@effect/vitest"
-import {
-  NumberOwnership,
-  NumberStore,
-  PhoneDirectory,
-  SessionVault,
-} from "@messaging-service/core/ports"
-import type { NumberId, OutgoingMedia, Owned, Phone } from "@messaging-service/core/ports"
+import { NumberOwnership, NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
+import type { NumberId, OutgoingMedia, Owned, Phone } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Deferred, Effect, Fiber, Layer, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,7 +1,7 @@
 /** What a store that fails must not cost: links, credentials, logouts. */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, SessionVault } from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import { NumberStore, SessionVault } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"

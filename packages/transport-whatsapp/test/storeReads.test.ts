@@ -1,6 +1,6 @@
 /** What a send asks of the store. */
 import { assert, layer } from "@effect/vitest"
-import { SessionVault } from "@messaging-service/core/ports"
+import { SessionVault } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Layer } from "effect"
 import {

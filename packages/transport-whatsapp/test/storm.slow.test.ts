@@ -6,8 +6,8 @@
  * that it was. `STORM_SEED` repeats one.
  */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, WhatsAppTransport } from "@messaging-service/core/ports"
-import type { OutgoingMessage, SendOutcome, TransportEvent } from "@messaging-service/core/ports"
+import { NumberStore, WhatsAppTransport } from "@messaging-service/core"
+import type { OutgoingMessage, SendOutcome, TransportEvent } from "@messaging-service/core"
 import type { MemoryStore } from "@messaging-service/store-memory"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { layer as layerPostgres } from "@messaging-service/store-postgres"

@@ -1,6 +1,6 @@
 /** The contract of transports, over the protocol: real Signal sessions and real sockets. */
-import { WhatsAppTransport } from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import { WhatsAppTransport } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { FarSide, transportContract } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"

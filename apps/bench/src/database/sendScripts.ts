@@ -2,7 +2,7 @@
  * What a send is in SQL: the service's own statements with values such as `POST /messages` gives
  * them, one message to one phone; and the bare INSERT that is their floor.
  */
-import { dailyQuota, dayStart, minuteStart } from "@messaging-service/core/ports"
+import { dailyQuota, dayStart, minuteStart } from "@messaging-service/core"
 import { acceptStatement, admitStatement, loadStatement } from "@messaging-service/store-postgres"
 import { hashSql } from "./fixture.ts"
 import { bind } from "./Script.ts"

@@ -1,5 +1,5 @@
 /** Webhook endpoints, and events that wait to be delivered to them. */
-import type { EventId } from "@messaging-service/core/ports"
+import type { EventId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { bodyOfSent } from "../queues/sentMessage.ts"
 import type { BenchDatabase } from "./BenchDatabase.ts"

@@ -4,9 +4,8 @@
  * service keeps itself: it checks the address at each connect and ends a call in time, but knows no
  * bound of how many connections wait, of a workspace or in all.
  */
-import { Egress } from "@messaging-service/core"
-import { EgressError, isPublicAddress } from "@messaging-service/core/ports"
-import type { PostAnswer, WorkspaceId } from "@messaging-service/core/ports"
+import { Egress, EgressError, isPublicAddress } from "@messaging-service/core"
+import type { PostAnswer, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { connect } from "node:net"
 import { Agent } from "undici"

@@ -1,7 +1,12 @@
 /** The service's delivery loop, with the way out that it really has or another. */
-import { SigningSecrets, WakeUp, makeDeliverer } from "@messaging-service/core"
+import {
+  DeliveryQueue,
+  OutboundRule,
+  SigningSecrets,
+  WakeUp,
+  makeDeliverer,
+} from "@messaging-service/core"
 import type { Egress } from "@messaging-service/core"
-import { DeliveryQueue, OutboundRule } from "@messaging-service/core/ports"
 import { layerEgress } from "@messaging-service/node"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"

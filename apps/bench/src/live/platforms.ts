@@ -2,7 +2,7 @@
  * What is measured of live numbers on each platform: a far side, the bare library beside the worker, and
  * what the vault keeps of a number that was connected long ago.
  */
-import type { KeyChange } from "@messaging-service/core/ports"
+import type { KeyChange } from "@messaging-service/core"
 import type { LinkedAccount } from "./orders.ts"
 
 export interface Platform {

@@ -3,7 +3,7 @@
  * numbers start from. Each process begins on what the one before it left.
  */
 import { NumberOwnership, Secrets, SecretsKey, SessionVault } from "@messaging-service/core"
-import type { NumberId } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core"
 import { layerCryptoIds } from "@messaging-service/node"
 import { processes } from "@messaging-service/testkit"
 import { Context, Effect, Layer, Redacted } from "effect"

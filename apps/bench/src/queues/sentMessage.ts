@@ -1,5 +1,5 @@
 /** What the end of a message is, for queues that are not the service's: the service's own event. */
-import { endMessage } from "@messaging-service/core/ports"
+import { endMessage } from "@messaging-service/core"
 import type {
   EventId,
   Message,
@@ -7,7 +7,7 @@ import type {
   MessageId,
   NumberId,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { randomBytes } from "node:crypto"
 import type { ClientBase } from "pg"
 

@@ -2,7 +2,7 @@
  * What an attacker on this machine makes the server hold: counts and memory, no times. Each attack
  * runs once in a round; its figures are candidates of their own.
  */
-import { sharedResources } from "@messaging-service/core/ports"
+import { sharedResources } from "@messaging-service/core"
 import { Effect } from "effect"
 import { Client } from "undici"
 import { check } from "../measuring/checks.ts"

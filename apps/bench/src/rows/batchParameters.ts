@@ -2,8 +2,8 @@
  * The parameters of a batch's statements, as texts that need no more work: what remains is the
  * database's time.
  */
-import { modesSeenBy } from "@messaging-service/core/ports"
-import type { QuotaLimit } from "@messaging-service/core/ports"
+import { modesSeenBy } from "@messaging-service/core"
+import type { QuotaLimit } from "@messaging-service/core"
 
 const array = (values: ReadonlyArray<string | number | boolean | null>): string =>
   `{${values.map((value) => (value === null ? "null" : `"${String(value)}"`)).join(",")}}`

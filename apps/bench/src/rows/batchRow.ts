@@ -2,9 +2,8 @@
  * A batch of 1,000 recipients: through the core, against the same statements with parameters that
  * were made before.
  */
-import { Messages, WakeUp } from "@messaging-service/core"
+import { Messages, WakeUp, dailyQuota } from "@messaging-service/core"
 import type { Caller } from "@messaging-service/core"
-import { dailyQuota } from "@messaging-service/core/ports"
 import { loadStatement, acceptStatement, planning } from "@messaging-service/store-postgres"
 import { Context, Effect, Layer } from "effect"
 import { openPool } from "../database/BenchDatabase.ts"

@@ -1,7 +1,6 @@
 /** A caller without a key, for rows that begin behind admission. */
-import { Caller } from "@messaging-service/core"
-import { unlimitedPlan } from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import { Caller, unlimitedPlan } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 
 const since = Date.UTC(2026, 0, 1)
 

@@ -1,6 +1,6 @@
 /** A page far down a long list, against its first page. */
-import type { MessageId, WorkspaceId } from "@messaging-service/core/ports"
-import { MessageStore } from "@messaging-service/core/ports"
+import type { MessageId, WorkspaceId } from "@messaging-service/core"
+import { MessageStore } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import { loadWorkspace } from "../database/fixture.ts"
 import { loadHistory } from "../database/history.ts"

@@ -1,6 +1,6 @@
 /** Claiming while many messages are overdue on numbers that are logged out, against without them. */
-import { LaneQueue, dailyQuota, noAftermath } from "@messaging-service/core/ports"
-import type { Settlement } from "@messaging-service/core/ports"
+import { LaneQueue, dailyQuota, noAftermath } from "@messaging-service/core"
+import type { Settlement } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 import { loadWaiting, loadWorkspace } from "../database/fixture.ts"

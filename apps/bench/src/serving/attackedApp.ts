@@ -3,8 +3,7 @@
  * clients make it hold. Says where it listens.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
-import { WakeUp } from "@messaging-service/core"
-import { KeyStore } from "@messaging-service/core/ports"
+import { KeyStore, WakeUp } from "@messaging-service/core"
 import { HttpOptions, httpApp } from "@messaging-service/http"
 import { listen } from "@messaging-service/runtime"
 import { Console, Effect, Layer } from "effect"

@@ -1,5 +1,5 @@
 /** What attackers do to a server on this machine; each attack leaves no connection behind. */
-import { sharedResources } from "@messaging-service/core/ports"
+import { sharedResources } from "@messaging-service/core"
 import { once } from "node:events"
 import { connect } from "node:net"
 import type { Socket } from "node:net"

@@ -6,12 +6,13 @@ import {
   Egress,
   NumberOwnership,
   OutgoingMediaSource,
-  layerServices,
   SecretsKey,
+  TelegramTransport,
   WakeUp,
+  WhatsAppTransport,
+  layerServices,
 } from "@messaging-service/core"
-import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core/ports"
-import type { OutgoingMessage, Transport } from "@messaging-service/core/ports"
+import type { OutgoingMessage, Transport } from "@messaging-service/core"
 import {
   layerCryptoIds,
   layerDiskMediaFiles,

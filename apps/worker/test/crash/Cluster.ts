@@ -3,7 +3,7 @@
  * process that does everything on the embedded database.
  */
 import { assert } from "@effect/vitest"
-import { ClockStore } from "@messaging-service/core/ports"
+import { ClockStore } from "@messaging-service/core"
 import { layerPglite } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres, processes, putDataDirectory } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"

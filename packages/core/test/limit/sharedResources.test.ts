@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core/ports"
-import type { SharedResource } from "@messaging-service/core/ports"
+import { sharedResources } from "@messaging-service/core"
+import type { SharedResource } from "@messaging-service/core"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"

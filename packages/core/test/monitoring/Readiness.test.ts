@@ -2,8 +2,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable, Readiness } from "../../src/index.ts"
-import { ClockStore, MediaFiles, MediaFilesError } from "../../src/ports.ts"
+import {
+  ClockStore,
+  MediaFiles,
+  MediaFilesError,
+  Readiness,
+  StoreUnavailable,
+} from "../../src/index.ts"
 
 /** A readiness over a store and a disk that answer as told, and what it logs. */
 const aReadiness = Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /** Which of a reminder's due times a run is made for. */
 import { assert, describe, it } from "@effect/vitest"
 
-import type { ReminderId, WorkspaceId } from "../../src/ports.ts"
+import type { ReminderId, WorkspaceId } from "../../src/index.ts"
 import type { Reminder } from "../../src/reminder/Reminder.ts"
 import { planRun } from "../../src/reminder/ReminderRun.ts"
 import type { TimeZone } from "../../src/reminder/TimeZone.ts"

@@ -3,10 +3,15 @@
  * look at what there is of it afterwards.
  */
 import { Effect, Layer, Option, Stream } from "effect"
-import { Attachments, Egress, Messages } from "../../src/index.ts"
-import type { Attachment, Caller } from "../../src/index.ts"
-import type { MediaId } from "../../src/ports.ts"
-import { EgressError, MediaFiles, MediaStore } from "../../src/ports.ts"
+import {
+  Attachments,
+  Egress,
+  EgressError,
+  MediaFiles,
+  MediaStore,
+  Messages,
+} from "../../src/index.ts"
+import type { Attachment, Caller, MediaId } from "../../src/index.ts"
 import { plainTerms } from "../../src/message/SendTerms.ts"
 import type { SendTerms } from "../../src/message/SendTerms.ts"
 import { shown, the } from "./Operations.ts"

@@ -2,16 +2,17 @@
 import { assert } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/emulator"
 import { Clock, Effect, Layer } from "effect"
-import { NumberChecks } from "../../src/index.ts"
-import type { Caller, CursorPage, ListCheckResults } from "../../src/index.ts"
-import { PhoneDirectory } from "../../src/ports.ts"
+import { NumberChecks, PhoneDirectory } from "../../src/index.ts"
 import type {
+  Caller,
+  CursorPage,
+  ListCheckResults,
   NumberCheck,
   NumberCheckResult,
   NumberId,
   Phone,
   PhonesOutcome,
-} from "../../src/ports.ts"
+} from "../../src/index.ts"
 import { aPhone } from "./Operations.ts"
 import { noon } from "./Service.ts"
 

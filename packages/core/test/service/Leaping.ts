@@ -1,6 +1,6 @@
 /** A clock that is set forward and back, while timers go on as if nothing had happened. */
 import { Clock, Effect, Latch } from "effect"
-import { RealTime } from "../../src/ports.ts"
+import { RealTime } from "../../src/index.ts"
 
 /** Sets the clock forward by so many milliseconds, or back where they are below zero. */
 export type Leap = (millis: number) => Effect.Effect<void>

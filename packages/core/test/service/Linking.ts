@@ -2,10 +2,14 @@
 import { Emulator } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import type { Stream } from "effect"
-import { Connections, QrLinks } from "../../src/index.ts"
-import type { Caller, ConnectNumber } from "../../src/index.ts"
-import { LinkingStore, NumberLinking } from "../../src/ports.ts"
-import type { LinkingEvent, LinkingRequest, NumberId } from "../../src/ports.ts"
+import { Connections, LinkingStore, NumberLinking, QrLinks } from "../../src/index.ts"
+import type {
+  Caller,
+  ConnectNumber,
+  LinkingEvent,
+  LinkingRequest,
+  NumberId,
+} from "../../src/index.ts"
 import { aKey, aWorkspace } from "./Service.ts"
 
 export const connect = (key: Caller, body: ConnectNumber = {}) =>

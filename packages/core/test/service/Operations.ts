@@ -3,10 +3,28 @@ import { assert } from "@effect/vitest"
 import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
 import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
-import { MediaLinks, Messages, Numbers, Workspaces, messageJson } from "../../src/index.ts"
-import type { Caller, Sent, MessageJson, Refusal, StoreUnavailable } from "../../src/index.ts"
-import type { Message, MessageId, NumberId, WorkspaceId } from "../../src/ports.ts"
-import { dailyQuota, LaneQueue, MessageStore, Outbox } from "../../src/ports.ts"
+import {
+  LaneQueue,
+  MediaLinks,
+  MessageStore,
+  Messages,
+  Numbers,
+  Outbox,
+  Workspaces,
+  dailyQuota,
+  messageJson,
+} from "../../src/index.ts"
+import type {
+  Caller,
+  Message,
+  MessageId,
+  MessageJson,
+  NumberId,
+  Refusal,
+  Sent,
+  StoreUnavailable,
+  WorkspaceId,
+} from "../../src/index.ts"
 
 let phones = 0
 /** A phone that no other message of this process goes to. */

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { Egress } from "../../src/index.ts"
-import type { EgressError, PostAnswer } from "../../src/ports.ts"
+import type { EgressError, PostAnswer } from "../../src/index.ts"
 
 export interface Post {
   readonly at: number

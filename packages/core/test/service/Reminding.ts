@@ -4,13 +4,15 @@ import { Reminders, formatInZone, formatInstant, Messages } from "../../src/inde
 import type {
   Caller,
   ChangeReminder,
-  ListReminders,
   CursorPage,
+  ListReminders,
+  Message,
   MessageJson,
   Refusal,
+  Reminder,
   StoreUnavailable,
+  WorkspaceId,
 } from "../../src/index.ts"
-import type { Message, Reminder, WorkspaceId } from "../../src/ports.ts"
 import { shown, refusal } from "./Operations.ts"
 import { aPlan } from "./Service.ts"
 

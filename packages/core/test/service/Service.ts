@@ -23,21 +23,19 @@ import {
   Keys,
   NumberOwnership,
   Numbers,
+  Outbox,
+  PhoneDirectory,
+  SecretsKey,
+  TelegramTransport,
   WakeUp,
+  WhatsAppTransport,
+  WorkStatus,
   Worker,
   Workspaces,
   layerServices,
-  SecretsKey,
   layerWorker,
-} from "../../src/index.ts"
-import {
-  Outbox,
-  PhoneDirectory,
-  TelegramTransport,
-  WhatsAppTransport,
-  WorkStatus,
   sharedWork,
-} from "../../src/ports.ts"
+} from "../../src/index.ts"
 import type {
   MediaFiles,
   NumberId,
@@ -45,7 +43,7 @@ import type {
   NumberStore,
   Transport,
   WorkspaceId,
-} from "../../src/ports.ts"
+} from "../../src/index.ts"
 
 export const second = 1000
 export const minute = 60 * second

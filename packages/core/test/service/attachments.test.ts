@@ -1,9 +1,14 @@
 /** Files that come with a send, uploaded or behind a link: kept, shown, shared, and for how long. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
-import { AttachmentBytes, MediaDirectory, Messages } from "../../src/index.ts"
+import {
+  AttachmentBytes,
+  EgressError,
+  MediaDirectory,
+  Messages,
+  sharedResources,
+} from "../../src/index.ts"
 import type { Attachment } from "../../src/index.ts"
-import { EgressError, sharedResources } from "../../src/ports.ts"
 import { plainTerms } from "../../src/message/SendTerms.ts"
 import {
   bytes,

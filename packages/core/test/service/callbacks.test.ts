@@ -2,10 +2,23 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Emulator } from "@messaging-service/emulator"
 import { Effect } from "effect"
-import { CallbackSecrets, Connections, Egress, Messages, Workspaces } from "../../src/index.ts"
-import type { CallbackUrl, Caller, ConnectNumber } from "../../src/index.ts"
-import { EgressError, sharedResources } from "../../src/ports.ts"
-import type { NumberId, PostAnswer, WorkspaceId } from "../../src/ports.ts"
+import {
+  CallbackSecrets,
+  Connections,
+  Egress,
+  EgressError,
+  Messages,
+  Workspaces,
+  sharedResources,
+} from "../../src/index.ts"
+import type {
+  CallbackUrl,
+  Caller,
+  ConnectNumber,
+  NumberId,
+  PostAnswer,
+  WorkspaceId,
+} from "../../src/index.ts"
 import { isSignedWith, ok, receiving } from "./Receiving.ts"
 import type { Post } from "./Receiving.ts"
 import { behave, cancel, code, logOut, shown, the } from "./Operations.ts"

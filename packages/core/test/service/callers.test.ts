@@ -17,22 +17,20 @@ import {
   scopes,
 } from "../../src/index.ts"
 import type {
-  OperationName,
-  OperationRule,
-  Refusal,
-  SendMessage,
-  StoreUnavailable,
-  Trust,
-} from "../../src/index.ts"
-import type {
   MediaId,
   MessageId,
   NumberCheckId,
   NumberId,
+  OperationName,
+  OperationRule,
+  Refusal,
   ReminderId,
+  SendMessage,
+  StoreUnavailable,
+  Trust,
   WebhookId,
   WorkspaceId,
-} from "../../src/ports.ts"
+} from "../../src/index.ts"
 import { answer, refusal, send, status } from "./Operations.ts"
 import { aKey, aNumber, aSender, aWorkspace, hour, inAService, noon, settled } from "./Service.ts"
 

@@ -4,8 +4,14 @@ import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Clock, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { NumberOwnership, Readiness, StoreUnavailable, WakeUp, WorkGate } from "../../src/index.ts"
-import { ClockStore } from "../../src/ports.ts"
+import {
+  ClockStore,
+  NumberOwnership,
+  Readiness,
+  StoreUnavailable,
+  WakeUp,
+  WorkGate,
+} from "../../src/index.ts"
 import { cancel, events, refusal, send, status } from "./Operations.ts"
 import { ahead, aSender, inAService, minute, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"

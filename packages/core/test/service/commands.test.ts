@@ -21,10 +21,11 @@ import type {
   CreateNumber,
   CreateWorkspace,
   ListMedia,
+  NumberId,
   Refusal,
   StoreUnavailable,
+  WorkspaceId,
 } from "../../src/index.ts"
-import type { NumberId, WorkspaceId } from "../../src/ports.ts"
 import { refusal } from "./Operations.ts"
 import { aKey, aSender, inAService } from "./Service.ts"
 

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts } from "../../src/index.ts"
-import type { CreateContact } from "../../src/index.ts"
-import type { WorkspaceId } from "../../src/ports.ts"
+import type { CreateContact, WorkspaceId } from "../../src/index.ts"
 import { code, refusal, send } from "./Operations.ts"
 import { aContact, aSender, aWorkspace, inAService, noon } from "./Service.ts"
 

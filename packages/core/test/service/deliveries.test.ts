@@ -3,16 +3,25 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
 import {
+  DeliveryQueue,
   Egress,
+  EgressError,
   StoreUnavailable,
   WebhookOperations,
   Webhooks,
   callsPerTarget,
   deliveryLeaseMillis,
+  endpointLimit,
+  sharedResources,
 } from "../../src/index.ts"
-import type { Caller, CursorPage, ListPage } from "../../src/index.ts"
-import { DeliveryQueue, EgressError, endpointLimit, sharedResources } from "../../src/ports.ts"
-import type { PostAnswer, WebhookId, WorkspaceId } from "../../src/ports.ts"
+import type {
+  Caller,
+  CursorPage,
+  ListPage,
+  PostAnswer,
+  WebhookId,
+  WorkspaceId,
+} from "../../src/index.ts"
 import { storeWithin } from "./Watched.ts"
 import { send } from "./Operations.ts"
 import { aSender, hour, inAService, pass, second, settled, startWorker } from "./Service.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { NumberOperations, Workspaces } from "../../src/index.ts"
-import type { WorkspaceId } from "../../src/ports.ts"
+import type { WorkspaceId } from "../../src/index.ts"
 import { copies, events, send, status } from "./Operations.ts"
 import { ahead, aKey, aSender, day, hour, inAService, pass, settled } from "./Service.ts"
 

@@ -1,16 +1,17 @@
 import { layerMediaFiles } from "@messaging-service/store-memory"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
-import { Egress, NumberOperations, waitsFor } from "../../src/index.ts"
-import type { Caller } from "../../src/index.ts"
 import {
+  Egress,
   EgressError,
   MediaFiles,
   MediaFilesError,
   MessageStore,
+  NumberOperations,
   NumberStore,
-} from "../../src/ports.ts"
-import type { MessageId, NumberId, WorkspaceId } from "../../src/ports.ts"
+  waitsFor,
+} from "../../src/index.ts"
+import type { Caller, MessageId, NumberId, WorkspaceId } from "../../src/index.ts"
 import { cancel, copies, send, status } from "./Operations.ts"
 import { aNumber, aSender, day, hour, inAService, noon, pass, second, settled } from "./Service.ts"
 

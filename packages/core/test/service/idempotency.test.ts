@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { MessageStore, claimKeptMillis } from "../../src/ports.ts"
+import { MessageStore, claimKeptMillis } from "../../src/index.ts"
 import { claimantOf } from "../../src/key/Caller.ts"
 import {
   messagesOf,

@@ -1,9 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Admission, Keys } from "../../src/index.ts"
-import type { CreateKey, Role } from "../../src/index.ts"
-import { NumberStore } from "../../src/ports.ts"
-import type { KeyId, WorkspaceId } from "../../src/ports.ts"
+import { Admission, Keys, NumberStore } from "../../src/index.ts"
+import type { CreateKey, KeyId, Role, WorkspaceId } from "../../src/index.ts"
 import { code, refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, day, inAService, noon, pass } from "./Service.ts"
 

@@ -2,8 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { StoreUnavailable } from "../../src/index.ts"
-import type { Attachment } from "../../src/index.ts"
-import type { MediaId, MessageId } from "../../src/ports.ts"
+import type { Attachment, MediaId, MessageId } from "../../src/index.ts"
 import {
   bytes,
   contentOf,

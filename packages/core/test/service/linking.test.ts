@@ -3,8 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Connections, Numbers, QrLinks } from "../../src/index.ts"
-import type { ConnectNumber, ShownNumber } from "../../src/index.ts"
-import type { LinkingEvent, NumberId } from "../../src/ports.ts"
+import type { ConnectNumber, LinkingEvent, NumberId, ShownNumber } from "../../src/index.ts"
 import { allEvents, answer, arrived, code, get, logOut, refusal, send, the } from "./Operations.ts"
 import {
   aKey,

@@ -1,8 +1,8 @@
 /** What is shown of numbers that are being connected: the store sees it sealed alone. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue, Stream } from "effect"
-import { StoreUnavailable } from "../../src/ports.ts"
-import type { LinkingEvent } from "../../src/ports.ts"
+import { StoreUnavailable } from "../../src/index.ts"
+import type { LinkingEvent } from "../../src/index.ts"
 import { openedAttempt, sealedView } from "../../src/number/linkingSecrets.ts"
 import { nothingShown } from "../../src/number/Linking.ts"
 import { Secrets } from "../../src/secret/Secrets.ts"

@@ -1,9 +1,8 @@
 /** Workers that link numbers: what the far side tells them, leases, and many attempts at once. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Queue, Stream } from "effect"
-import { WakeUp } from "../../src/index.ts"
-import { LinkingStore, sharedResources } from "../../src/ports.ts"
-import type { LinkingEvent, LinkingRequest } from "../../src/ports.ts"
+import { LinkingStore, WakeUp, sharedResources } from "../../src/index.ts"
+import type { LinkingEvent, LinkingRequest } from "../../src/index.ts"
 import { linkingLeaseMillis } from "../../src/number/Linking.ts"
 import {
   inAService,

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Messages } from "../../src/index.ts"
-import type { ListMessages } from "../../src/index.ts"
-import type { Message } from "../../src/ports.ts"
+import type { ListMessages, Message } from "../../src/index.ts"
 import { code, get, logOut, send, sendBatch } from "./Operations.ts"
 import {
   aContact,

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ConnectedFromTheStart, NumberOperations, Numbers } from "../../src/index.ts"
-import type { ConnectionReport } from "../../src/ports.ts"
+import type { ConnectionReport } from "../../src/index.ts"
 import {
   aNumber,
   aWorkspace,

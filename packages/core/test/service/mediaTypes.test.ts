@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import type { Caller, MessageJson } from "../../src/index.ts"
-import type { MediaType } from "../../src/ports.ts"
+import type { Caller, MediaType, MessageJson } from "../../src/index.ts"
 import { linksTo } from "./Attaching.ts"
 import { allEvents, answer, behave, get, send, the } from "./Operations.ts"
 import { aKey, aSender, aWorkspace, aNumber, inAService, settled } from "./Service.ts"

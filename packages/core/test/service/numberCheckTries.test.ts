@@ -1,9 +1,8 @@
 /** Number checks that get no answer: tries, pauses, numbers that are logged out, workers that stop. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { Numbers } from "../../src/index.ts"
-import { NumberCheckStore, sharedResources } from "../../src/ports.ts"
-import type { NumberCheck, NumberCheckId, PhonesOutcome } from "../../src/ports.ts"
+import { NumberCheckStore, Numbers, sharedResources } from "../../src/index.ts"
+import type { NumberCheck, NumberCheckId, PhonesOutcome } from "../../src/index.ts"
 import {
   checkLeaseMillis,
   checkRetryMillis,

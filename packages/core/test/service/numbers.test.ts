@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ConnectedFromTheStart, Contacts, Numbers, roles } from "../../src/index.ts"
+import { ConnectedFromTheStart, Contacts, NumberStore, Numbers, roles } from "../../src/index.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
-import type { NumberId } from "../../src/ports.ts"
-import { NumberStore } from "../../src/ports.ts"
+import type { NumberId } from "../../src/index.ts"
 import { refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
 

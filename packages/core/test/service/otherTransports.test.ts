@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { OutgoingMessage, SendOutcome, Transport } from "../../src/ports.ts"
+import type { OutgoingMessage, SendOutcome, Transport } from "../../src/index.ts"
 import { get, reconnect, send, sendBatch, status, statuses } from "./Operations.ts"
 import {
   aContact,

@@ -19,7 +19,7 @@ import {
   startWorker,
   stopWorker,
 } from "./Service.ts"
-import type { NumberId, WorkspaceId } from "../../src/ports.ts"
+import type { NumberId, WorkspaceId } from "../../src/index.ts"
 
 const pace = (
   { number, workspace }: { readonly number: NumberId; readonly workspace: WorkspaceId },

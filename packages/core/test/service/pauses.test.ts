@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { NumberOperations, Numbers } from "../../src/index.ts"
-import type { NumberId, WorkspaceId } from "../../src/ports.ts"
+import type { NumberId, WorkspaceId } from "../../src/index.ts"
 import {
   behave,
   cancel,

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts, Numbers, Workspaces } from "../../src/index.ts"
-import type { NumberId } from "../../src/ports.ts"
+import type { NumberId } from "../../src/index.ts"
 import {
   list,
   nextRun,

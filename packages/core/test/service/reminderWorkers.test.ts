@@ -6,7 +6,7 @@ import { makeReminderRunner } from "../../src/worker/ReminderRunner.ts"
 import { log, patch, remind, scheduled, sent, times } from "./Reminding.ts"
 import { storeWithin } from "./Watched.ts"
 import { arrived, remaining } from "./Operations.ts"
-import type { Acceptance } from "../../src/ports.ts"
+import type { Acceptance } from "../../src/index.ts"
 import {
   aNumber,
   aSender,

@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Messages, RetentionDays, TestMessagesKept, Workspaces } from "../../src/index.ts"
-import type { Caller } from "../../src/index.ts"
-import type { MessageId } from "../../src/ports.ts"
+import type { Caller, MessageId } from "../../src/index.ts"
 import { code, send } from "./Operations.ts"
 import {
   ahead,

@@ -5,14 +5,15 @@ import { Effect, Layer, Logger, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
+  LaneQueue,
   Readiness,
   Restoration,
+  RestoreStore,
   StoreUnavailable,
   WorkGate,
   refusalOfStore,
 } from "../../src/index.ts"
-import { LaneQueue, RestoreStore } from "../../src/ports.ts"
-import type { MessageId, StorePosition } from "../../src/ports.ts"
+import type { MessageId, StorePosition } from "../../src/index.ts"
 import { behindBecause, seenOf, withoutErased } from "../../src/restore/StoreWatch.ts"
 import { copies, send, status } from "./Operations.ts"
 import { aSender, inAService, second, settled } from "./Service.ts"

@@ -7,10 +7,14 @@ import { assert, describe, it } from "@effect/vitest"
 import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
-import { Numbers, StoreUnavailable } from "../../src/index.ts"
-import type { Caller } from "../../src/index.ts"
-import type { Message, MessageId, NumberId } from "../../src/ports.ts"
-import { MessageStore, countExactly, dailyQuota } from "../../src/ports.ts"
+import {
+  MessageStore,
+  Numbers,
+  StoreUnavailable,
+  countExactly,
+  dailyQuota,
+} from "../../src/index.ts"
+import type { Caller, Message, MessageId, NumberId } from "../../src/index.ts"
 import { withLeaps } from "./Leaping.ts"
 import type { Leap } from "./Leaping.ts"
 import {

@@ -1,10 +1,8 @@
 /** Which numbers an operator may log in as Telegram accounts, and how the port's words are told. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Numbers, TelegramLogins } from "../../src/index.ts"
-import type { TelegramLoginView } from "../../src/index.ts"
-import { TelegramLogin } from "../../src/ports.ts"
-import type { AfterSecret } from "../../src/ports.ts"
+import { Numbers, TelegramLogin, TelegramLogins } from "../../src/index.ts"
+import type { AfterSecret, TelegramLoginView } from "../../src/index.ts"
 import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
 
 const view: TelegramLoginView = {

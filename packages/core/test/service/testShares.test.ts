@@ -5,9 +5,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Effect, Fiber, Latch, Layer } from "effect"
-import { makeTestModeSender } from "../../src/index.ts"
-import { MessageStore, sharedResources } from "../../src/ports.ts"
-import type { Acceptance, WorkspaceId } from "../../src/ports.ts"
+import { MessageStore, makeTestModeSender, sharedResources } from "../../src/index.ts"
+import type { Acceptance, WorkspaceId } from "../../src/index.ts"
 import { send, sendBatch, statuses } from "./Operations.ts"
 import { aKey, aSender, inAService } from "./Service.ts"
 

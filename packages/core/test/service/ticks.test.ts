@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import type { MessageJson } from "../../src/index.ts"
-import { MessageStore } from "../../src/ports.ts"
-import type { TransportId } from "../../src/ports.ts"
+import type { MessageJson, TransportId } from "../../src/index.ts"
+import { MessageStore } from "../../src/index.ts"
 import { events, get, send, status, statuses, stored } from "./Operations.ts"
 import { ahead, aSender, hour, inAService, settled } from "./Service.ts"
 

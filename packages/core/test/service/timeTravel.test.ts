@@ -3,9 +3,8 @@ import { Emulator, MovableClock } from "@messaging-service/emulator"
 import { Clock, Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { Messages } from "../../src/index.ts"
+import { Messages, RealTime } from "../../src/index.ts"
 import type { CallbackUrl } from "../../src/index.ts"
-import { RealTime } from "../../src/ports.ts"
 import { receiving } from "./Receiving.ts"
 import {
   behave,

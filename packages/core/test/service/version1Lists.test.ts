@@ -10,7 +10,7 @@ import {
   Version1Lists,
   offsetOfPage,
 } from "../../src/index.ts"
-import type { NumberCheckId, WorkspaceId } from "../../src/ports.ts"
+import type { NumberCheckId, WorkspaceId } from "../../src/index.ts"
 import { code, get, send, stored } from "./Operations.ts"
 import { aKey, aSender, aWorkspace, day, inAService, noon, settled } from "./Service.ts"
 

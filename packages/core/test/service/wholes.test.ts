@@ -9,20 +9,25 @@ import {
   Connections,
   Messages,
   NumberChecks,
-  Webhooks,
-  Worker,
-  callsPerTarget,
-} from "../../src/index.ts"
-import type { CallbackUrl, CreateWebhook, StoreUnavailable } from "../../src/index.ts"
-import {
   NumberLinking,
   PhoneDirectory,
+  Webhooks,
   WorkStatus,
+  Worker,
+  callsPerTarget,
   endpointLimit,
   sharedResources,
   sharedWork,
-} from "../../src/ports.ts"
-import type { LinkingEvent, PhonesOutcome, PostAnswer, SendOutcome } from "../../src/ports.ts"
+} from "../../src/index.ts"
+import type {
+  CallbackUrl,
+  CreateWebhook,
+  LinkingEvent,
+  PhonesOutcome,
+  PostAnswer,
+  SendOutcome,
+  StoreUnavailable,
+} from "../../src/index.ts"
 import { ok, receiving } from "./Receiving.ts"
 import { aPhone, cancel, send, the } from "./Operations.ts"
 import { aNumber, aSender, inAService, stopWorker, transportOf } from "./Service.ts"

@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/index.ts"
+import { StoreUnavailable, WorkStatus, sharedResources } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
-import { WorkStatus, sharedResources } from "../../src/ports.ts"
 import {
   arrived,
   behave,

@@ -1,9 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Admission, Contacts, Keys, Numbers, Workspaces } from "../../src/index.ts"
-import type { ChangeWorkspace } from "../../src/index.ts"
-import type { WorkspaceId } from "../../src/ports.ts"
-import { messagesRemaining } from "../../src/ports.ts"
+import {
+  Admission,
+  Contacts,
+  Keys,
+  Numbers,
+  Workspaces,
+  messagesRemaining,
+} from "../../src/index.ts"
+import type { ChangeWorkspace, WorkspaceId } from "../../src/index.ts"
 import { code, refusal, send } from "./Operations.ts"
 import { aKey, aSender, aWorkspace, inAService, noon } from "./Service.ts"
 

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import type { TransportEvent, TransportId } from "../../src/ports.ts"
+import type { TransportEvent, TransportId } from "../../src/index.ts"
 import { aLiveWorld, again, day, idOf, listening, one } from "./aLiveWorld.ts"
 
 const connectedOf = (events: ReadonlyArray<TransportEvent>) =>

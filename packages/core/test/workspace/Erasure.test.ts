@@ -1,6 +1,6 @@
 /** How long messages are kept (contract: Workspaces). */
 import { assert, it } from "@effect/vitest"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import type { WorkspaceId } from "@messaging-service/core"
 import { outlived, retentionDaysOf } from "../../src/workspace/Erasure.ts"
 
 const day = 86_400_000

@@ -2,9 +2,8 @@
  * Whether the process runs, and whether its store answers and more can be written (contract: Open
  * paths).
  */
-import { NumberOwnership, Readiness } from "@messaging-service/core"
+import { NumberOwnership, Readiness, sleepInRealTime } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
-import { sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Answer } from "../openapi/Operation.ts"
 import type { Reply } from "../route/IncomingRequest.ts"

@@ -5,9 +5,8 @@
  * file is served by its own MIME type only when that is on a list, and as a picture in a page only
  * when it is one.
  */
-import { MediaDirectory, QrLinks } from "@messaging-service/core"
+import { MediaDirectory, QrImages, QrLinks } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"
-import { QrImages } from "@messaging-service/core/ports"
 import { Effect, Stream } from "effect"
 import { header, noSniff } from "../openapi/headers.ts"
 import type { Answer, Header } from "../openapi/Operation.ts"

@@ -5,14 +5,15 @@
  */
 import {
   Readiness,
+  ServiceFigures,
+  mostCounted,
   notReadyReasons,
   numberStatuses,
+  platforms,
   startCounting,
   version,
 } from "@messaging-service/core"
-import type { NotReadyReason, StoreUnavailable } from "@messaging-service/core"
-import { ServiceFigures, mostCounted, platforms } from "@messaging-service/core/ports"
-import type { Figures } from "@messaging-service/core/ports"
+import type { Figures, NotReadyReason, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Effect, Metric, Semaphore } from "effect"
 import { format } from "effect/observability/PrometheusMetrics"
 import { bytesReply } from "../route/IncomingRequest.ts"

@@ -2,9 +2,8 @@
  * Refusals of version 2 and of the operator API as the document shows them, made from the error
  * catalogue: for each operation and status, the codes that it can answer (contract: Errors).
  */
-import { catalogue, scopes } from "@messaging-service/core"
+import { catalogue, messageStatuses, scopes } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
-import { messageStatuses } from "@messaging-service/core/ports"
 import { allow, challenge, commonHeaders, retryAfter } from "./headers.ts"
 import type { Answer, Header, JsonObject } from "./Operation.ts"
 

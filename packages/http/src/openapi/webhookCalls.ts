@@ -2,8 +2,13 @@
  * The calls that the service makes: to webhook endpoints (contract: Events), and to addresses of
  * single requests of version 1.
  */
-import { MessageJson, TimeJson, callbackContentType, described } from "@messaging-service/core"
-import { webhookEventTypes } from "@messaging-service/core/ports"
+import {
+  MessageJson,
+  TimeJson,
+  callbackContentType,
+  described,
+  webhookEventTypes,
+} from "@messaging-service/core"
 import { Schema } from "effect"
 import { examples } from "./examples.ts"
 import { header } from "./headers.ts"

@@ -8,8 +8,7 @@ import {
   described,
   formatInstant,
 } from "@messaging-service/core"
-import type { CreateContact, ListPage } from "@messaging-service/core"
-import type { Contact } from "@messaging-service/core/ports"
+import type { Contact, CreateContact, ListPage } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {

@@ -11,12 +11,11 @@ import {
   Reminders,
   TimeJson,
   WebhookOperations,
+  callbackTypes,
   described,
   formatInstant,
 } from "@messaging-service/core"
-import type { ListPage, RedeliverEvent } from "@messaging-service/core"
-import type { CallbackAttempt, LoggedRun } from "@messaging-service/core/ports"
-import { callbackTypes } from "@messaging-service/core/ports"
+import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../route/Entry.ts"

@@ -8,8 +8,7 @@ import {
   formatInstant,
   instantOrNull,
 } from "@messaging-service/core"
-import type { CreateKey } from "@messaging-service/core"
-import type { ApiKey } from "@messaging-service/core/ports"
+import type { ApiKey, CreateKey } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { DeletedJson, asCommand, bodyOf, deleted, json, listOf } from "../route/Entry.ts"
 import { keyFields, keyFieldsOf } from "../v2/me.ts"

@@ -11,8 +11,13 @@ import {
   described,
   messageJson,
 } from "@messaging-service/core"
-import type { ListPage, SelectHeld, StoreRestored } from "@messaging-service/core"
-import type { HeldCount, Message } from "@messaging-service/core/ports"
+import type {
+  HeldCount,
+  ListPage,
+  Message,
+  SelectHeld,
+  StoreRestored,
+} from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {

@@ -10,8 +10,7 @@ import {
   described,
   formatInstant,
 } from "@messaging-service/core"
-import type { ChangeWorkspace, CreateWorkspace, ListPage } from "@messaging-service/core"
-import type { Workspace } from "@messaging-service/core/ports"
+import type { ChangeWorkspace, CreateWorkspace, ListPage, Workspace } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {

@@ -5,8 +5,7 @@
  * hears what was wrong.
  */
 import { StoreUnavailable, uploadedFileName } from "@messaging-service/core"
-import type { Refusal } from "@messaging-service/core"
-import type { MediaFiles, MediaFilesError, SpooledContent } from "@messaging-service/core/ports"
+import type { MediaFiles, MediaFilesError, Refusal, SpooledContent } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

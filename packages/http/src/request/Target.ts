@@ -1,8 +1,7 @@
 /** The request target: its path, as routes know it, and its query, decoded strictly. */
 import { Result } from "effect"
-import { refuse, refuseParameters } from "@messaging-service/core"
+import { refuse, refuseParameters, sharedResources } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
-import { sharedResources } from "@messaging-service/core/ports"
 
 export interface Target {
   /** Without query; one trailing slash is tolerated and taken off. */

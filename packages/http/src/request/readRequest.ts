@@ -1,7 +1,6 @@
 /** What an operation takes of a request, read as its entry says. */
 import { maximumFileBytes, noRoomForFile, refuse, refuseUnkept } from "@messaging-service/core"
-import type { Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
-import type { MediaFiles } from "@messaging-service/core/ports"
+import type { MediaFiles, Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

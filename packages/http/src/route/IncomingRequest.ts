@@ -3,8 +3,13 @@
  * known, so that whatever happens afterwards, a refusal or a fault, the answer carries them.
  */
 import { requestId, refuse } from "@messaging-service/core"
-import type { Ids, Refusal, StoreUnavailable } from "@messaging-service/core"
-import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
+import type {
+  Ids,
+  Refusal,
+  RefusingPlaces,
+  StoreUnavailable,
+  WorkspaceId,
+} from "@messaging-service/core"
 import { Effect, Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { clientRequestId } from "../request/HeaderValues.ts"

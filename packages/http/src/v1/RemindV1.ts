@@ -6,6 +6,7 @@
 import {
   Connections,
   MediaDirectory,
+  OutboundRule,
   Reminders,
   Version1Lists,
   described,
@@ -16,9 +17,16 @@ import {
   refuse,
   reminderRequestParser,
 } from "@messaging-service/core"
-import type { Caller, CreateReminder, Refusal, RequestedRecipient } from "@messaging-service/core"
-import { OutboundRule } from "@messaging-service/core/ports"
-import type { MediaType, NumberId, Reminder, ReminderId } from "@messaging-service/core/ports"
+import type {
+  Caller,
+  CreateReminder,
+  MediaType,
+  NumberId,
+  Refusal,
+  Reminder,
+  ReminderId,
+  RequestedRecipient,
+} from "@messaging-service/core"
 import { Effect, Exit, Schema } from "effect"
 import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
 import type { SourceV1 } from "./contentV1.ts"

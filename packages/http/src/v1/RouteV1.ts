@@ -1,6 +1,5 @@
 /** What the table of version 1 says about an operation, and what its handler is given. */
-import type { Caller, Refusal, StoreUnavailable } from "@messaging-service/core"
-import type { SpooledContent } from "@messaging-service/core/ports"
+import type { Caller, Refusal, SpooledContent, StoreUnavailable } from "@messaging-service/core"
 import type { Effect, Scope } from "effect"
 import { Schema } from "effect"
 import { routeAt } from "../route/RouteTable.ts"

@@ -9,13 +9,12 @@ import {
   Attachments,
   CallbackUrls,
   Messages,
+  OutboundRule,
   described,
   refuse,
   sendRequestParser,
 } from "@messaging-service/core"
-import type { Attachment, Caller, Refusal } from "@messaging-service/core"
-import { OutboundRule } from "@messaging-service/core/ports"
-import type { MediaType } from "@messaging-service/core/ports"
+import type { Attachment, Caller, MediaType, Refusal } from "@messaging-service/core"
 import { Clock, Effect, Result, Schema } from "effect"
 import { contentFields, kindOf, sourceOf, textOfContent } from "./contentV1.ts"
 import type { SourceV1 } from "./contentV1.ts"

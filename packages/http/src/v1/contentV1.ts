@@ -1,6 +1,6 @@
 /** What version 1 sends: text, an image or a file, by `msg_type` (contract: Version 1: sends). */
 import { uploadedFileName } from "@messaging-service/core"
-import type { MediaType, Message } from "@messaging-service/core/ports"
+import type { MediaType, Message } from "@messaging-service/core"
 import { Result } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"

@@ -1,8 +1,6 @@
 /** Version 1: the steps that every request under `/api/v1` goes through. */
-import { Admission, bearerToken } from "@messaging-service/core"
-import type { Caller, CredentialsV1 } from "@messaging-service/core"
-import { MediaFiles } from "@messaging-service/core/ports"
-import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
+import { Admission, MediaFiles, bearerToken } from "@messaging-service/core"
+import type { Caller, CredentialsV1, RefusingPlaces, WorkspaceId } from "@messaging-service/core"
 import { Effect, Result, Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { HttpOptions } from "../HttpOptions.ts"

@@ -8,7 +8,7 @@ import {
   mediaTypes,
   offsetOfPage,
 } from "@messaging-service/core"
-import type { MediaFile, MediaId } from "@messaging-service/core/ports"
+import type { MediaFile, MediaId } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import {

@@ -8,10 +8,9 @@ import {
   instantOrNull,
   offsetOfPage,
   parseId,
+  statusAt,
 } from "@messaging-service/core"
-import type { Caller } from "@messaging-service/core"
-import { statusAt } from "@messaging-service/core/ports"
-import type { Message, MessageId, MessageStatus, Recipient } from "@messaging-service/core/ports"
+import type { Caller, Message, MessageId, MessageStatus, Recipient } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { msgTypeOf } from "./contentV1.ts"
 import { failV1 } from "./FailureV1.ts"

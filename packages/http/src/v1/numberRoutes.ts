@@ -1,7 +1,6 @@
 /** Numbers as version 1 connects and shows them (contract: Version 1: numbers). */
 import { Connections, described, numberStatuses, refuse } from "@messaging-service/core"
-import type { ConnectNumber, Refusal } from "@messaging-service/core"
-import type { NumberId, SendingNumber } from "@messaging-service/core/ports"
+import type { ConnectNumber, NumberId, Refusal, SendingNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { failV1 } from "./FailureV1.ts"
 import { idOf, integer, string, unreadable } from "./FieldsV1.ts"

@@ -3,10 +3,8 @@
  * 1: requests). One without a content type is read as JSON when it begins like an object, else as a
  * form. A body that cannot be read is `Invalid JSON format`, of whichever kind it should have been.
  */
-import { maximumFileBytes, noRoomForFile, refuse } from "@messaging-service/core"
-import type { Refusal, StoreUnavailable } from "@messaging-service/core"
-import { sharedResources } from "@messaging-service/core/ports"
-import type { MediaFiles } from "@messaging-service/core/ports"
+import { maximumFileBytes, noRoomForFile, refuse, sharedResources } from "@messaging-service/core"
+import type { MediaFiles, Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"

@@ -1,6 +1,6 @@
 /** The operations of version 1 (contract: Version 1). */
 import { Connections, described } from "@messaging-service/core"
-import type { NumberId } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { textsOfMe } from "./FailureV1.ts"
 import { idOf, integer } from "./FieldsV1.ts"

@@ -4,9 +4,8 @@
  * together hold no more of them than the whole; a call lets go of its own when its caller is known
  * or when it ends.
  */
-import { refuse } from "@messaging-service/core"
+import { refuse, sharedResources } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
-import { sharedResources } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 

@@ -12,8 +12,7 @@ import {
   maximumPhones,
   numberCheckStatuses,
 } from "@messaging-service/core"
-import type { Refusal } from "@messaging-service/core"
-import type { NumberCheckId } from "@messaging-service/core/ports"
+import type { NumberCheckId, Refusal } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
 import { failV1, textsOfLists } from "./FailureV1.ts"
 import type { FailureV1 } from "./FailureV1.ts"

@@ -1,6 +1,7 @@
 /** Version 2: the steps that every request under `/api/v2` goes through. */
 import {
   Admission,
+  MediaFiles,
   canonicalJson,
   fingerprint,
   parseId,
@@ -8,9 +9,7 @@ import {
   permit,
   ratePolicy,
 } from "@messaging-service/core"
-import type { RateState } from "@messaging-service/core"
-import { MediaFiles } from "@messaging-service/core/ports"
-import type { RefusingPlaces, WorkspaceId } from "@messaging-service/core/ports"
+import type { RateState, RefusingPlaces, WorkspaceId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import { HttpOptions } from "../HttpOptions.ts"
 import { clientAddressReader } from "../request/ClientAddress.ts"

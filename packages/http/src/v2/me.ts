@@ -2,15 +2,15 @@
 import {
   IdJson,
   TimeJson,
+  dailyQuota,
   described,
   instantOrNull,
+  messagesRemaining,
   requestsPerDay,
   requestsPerMinute,
   scopes,
 } from "@messaging-service/core"
-import type { KeyCaller } from "@messaging-service/core"
-import type { ApiKey } from "@messaging-service/core/ports"
-import { dailyQuota, messagesRemaining } from "@messaging-service/core/ports"
+import type { ApiKey, KeyCaller } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { bodyOf } from "../route/Entry.ts"

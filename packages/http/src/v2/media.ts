@@ -9,8 +9,7 @@ import {
   formatInstant,
   mediaTypes,
 } from "@messaging-service/core"
-import type { ListMedia } from "@messaging-service/core"
-import type { MediaFile } from "@messaging-service/core/ports"
+import type { ListMedia, MediaFile } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"

@@ -8,8 +8,7 @@ import {
   SendBody,
   messageJson,
 } from "@messaging-service/core"
-import type { ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
-import type { Message } from "@messaging-service/core/ports"
+import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"

@@ -12,8 +12,13 @@ import {
   instantOrNull,
   numberCheckStatuses,
 } from "@messaging-service/core"
-import type { CheckNumbers, ListCheckResults, ListPage } from "@messaging-service/core"
-import type { NumberCheck, NumberCheckResult } from "@messaging-service/core/ports"
+import type {
+  CheckNumbers,
+  ListCheckResults,
+  ListPage,
+  NumberCheck,
+  NumberCheckResult,
+} from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { asCommand, bodyOf, json, pageOf, query, shownAnswer, shownPage } from "../route/Entry.ts"

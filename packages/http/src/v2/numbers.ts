@@ -8,9 +8,9 @@ import {
   instantOrNull,
   loginMethods,
   numberStatuses,
+  platforms,
 } from "@messaging-service/core"
 import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
-import { platforms } from "@messaging-service/core/ports"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { asCommand, bodyOf, json, listOf, shownAnswer } from "../route/Entry.ts"

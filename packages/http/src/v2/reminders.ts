@@ -14,8 +14,13 @@ import {
   requestedRecipientJson,
   runRefusalMessage,
 } from "@messaging-service/core"
-import type { ChangeReminder, CreateReminder, ListReminders } from "@messaging-service/core"
-import type { LastRun, Reminder } from "@messaging-service/core/ports"
+import type {
+  ChangeReminder,
+  CreateReminder,
+  LastRun,
+  ListReminders,
+  Reminder,
+} from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/errors.ts"

@@ -9,10 +9,15 @@ import {
   disabledReasons,
   formatInstant,
   instantOrNull,
+  webhookEventTypes,
 } from "@messaging-service/core"
-import type { CreateWebhook, EndpointWithSecret, QueuedEvent } from "@messaging-service/core"
-import { webhookEventTypes } from "@messaging-service/core/ports"
-import type { DeliveryAttempt, WebhookEndpoint } from "@messaging-service/core/ports"
+import type {
+  CreateWebhook,
+  DeliveryAttempt,
+  EndpointWithSecret,
+  QueuedEvent,
+  WebhookEndpoint,
+} from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import {

@@ -1,7 +1,6 @@
 /** What `/metrics` shows, read as Prometheus would read it (contract: Open paths). */
 import { assert, describe, layer } from "@effect/vitest"
-import { StoreUnavailable } from "@messaging-service/core"
-import { ServiceFigures } from "@messaging-service/core/ports"
+import { ServiceFigures, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors } from "../Doors.ts"

@@ -1,7 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { assert, describe, layer } from "@effect/vitest"
-import { catalogue, scopes } from "@messaging-service/core"
-import { webhookEventTypes } from "@messaging-service/core/ports"
+import { catalogue, scopes, webhookEventTypes } from "@messaging-service/core"
 import { codesOf } from "@messaging-service/testkit/openapi"
 import type { ResponseObject } from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"

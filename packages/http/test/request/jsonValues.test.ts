@@ -1,6 +1,6 @@
 /** How many values a JSON body may hold (sharedResources: jsonValues), and what few long ones cost. */
 import { assert, describe, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core/ports"
+import { sharedResources } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
 import { type JsonValue, parseStrictJson } from "../../src/request/StrictJson.ts"
 

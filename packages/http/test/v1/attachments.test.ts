@@ -3,8 +3,7 @@
  * sends): above it a send answers as a full media storage does.
  */
 import { assert, layer } from "@effect/vitest"
-import { AttachmentBytes, Egress } from "@messaging-service/core"
-import { EgressError } from "@messaging-service/core/ports"
+import { AttachmentBytes, Egress, EgressError } from "@messaging-service/core"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "../Disk.ts"

@@ -4,8 +4,7 @@
  * behind.
  */
 import { assert, layer } from "@effect/vitest"
-import { Egress } from "@messaging-service/core"
-import { EgressError } from "@messaging-service/core/ports"
+import { Egress, EgressError } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import { request as nodeRequest } from "node:http"
 import { Disk } from "../Disk.ts"

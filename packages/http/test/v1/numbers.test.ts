@@ -1,6 +1,6 @@
 /** Numbers of version 1: connected with a QR code or a pairing code, and reported to a callback. */
 import { assert, layer } from "@effect/vitest"
-import { sleepInRealTime } from "@messaging-service/core/ports"
+import { sleepInRealTime } from "@messaging-service/core"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"

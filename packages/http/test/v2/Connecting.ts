@@ -1,6 +1,6 @@
 /** Requests about numbers, as the suites of version 2 make them, and a reader of QR codes. */
 import { assert } from "@effect/vitest"
-import { sleepInRealTime } from "@messaging-service/core/ports"
+import { sleepInRealTime } from "@messaging-service/core"
 import { Effect } from "effect"
 import jsQR from "jsqr"
 import { PNG } from "pngjs"

@@ -17,14 +17,15 @@ import {
   Webhooks,
   Workspaces,
 } from "@messaging-service/core"
-import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import type {
   NumberCheckId,
   NumberId,
+  Refusal,
   ReminderId,
+  StoreUnavailable,
   WebhookId,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"

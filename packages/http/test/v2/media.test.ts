@@ -1,6 +1,6 @@
 /** The media directory: its room, its lists, what it repeats, and messages that take a file from it. */
 import { assert, layer } from "@effect/vitest"
-import { Outbox } from "@messaging-service/core/ports"
+import { Outbox } from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Disk } from "../Disk.ts"

@@ -1,5 +1,5 @@
 /** Requests about webhooks, and the service that can reach receivers on loopback. */
-import { OutboundRule } from "@messaging-service/core/ports"
+import { OutboundRule } from "@messaging-service/core"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,6 +1,6 @@
 /** Who may use webhook endpoints, what addresses they may have, and what the operator does. */
 import { assert, layer } from "@effect/vitest"
-import { EgressError } from "@messaging-service/core/ports"
+import { EgressError } from "@messaging-service/core"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
 import { errorOf } from "../Doors.ts"

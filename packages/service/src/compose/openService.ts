@@ -4,10 +4,14 @@
  */
 import {
   AttachmentBytes,
-  RetentionDays,
+  ClockStore,
+  MediaFiles,
+  MediaFilesError,
   NumberOwnership,
   OlderSecretsKeys,
+  OutboundRule,
   PublicUrl,
+  RetentionDays,
   SecretsKey,
   StopMillis,
   WorkerName,
@@ -17,12 +21,6 @@ import {
   parseSecretsKey,
 } from "@messaging-service/core"
 import type { StoreUnavailable, WakeUp } from "@messaging-service/core"
-import {
-  ClockStore,
-  MediaFiles,
-  MediaFilesError,
-  OutboundRule,
-} from "@messaging-service/core/ports"
 import {
   layerCryptoIds,
   layerDiskMediaFiles,

@@ -2,8 +2,8 @@
  * The QR codes of numbers that are being linked, shown where a person reads what the process prints: the
  * link to the picture that the interface gives needs a browser.
  */
-import { NumberLinking } from "@messaging-service/core/ports"
-import type { LinkingEvent, NumberId } from "@messaging-service/core/ports"
+import { NumberLinking } from "@messaging-service/core"
+import type { LinkingEvent, NumberId } from "@messaging-service/core"
 import { qrCodeForTerminal } from "@messaging-service/node"
 import { Effect, Layer, Stream } from "effect"
 

@@ -5,21 +5,23 @@
  */
 import {
   ConnectedFromTheStart,
-  Secrets,
-  SessionVault,
-  StartingPacing,
-  liveWhatsAppPacing,
-} from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
-import {
   NumberLinking,
   NumberOwnership,
   NumberProxies,
+  Secrets,
   SentTexts,
   SessionStore,
+  SessionVault,
+  StartingPacing,
   TelegramTransport,
-} from "@messaging-service/core/ports"
-import type { NumberStore, PhoneDirectory, WhatsAppTransport } from "@messaging-service/core/ports"
+  liveWhatsAppPacing,
+} from "@messaging-service/core"
+import type {
+  NumberStore,
+  PhoneDirectory,
+  StoreUnavailable,
+  WhatsAppTransport,
+} from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { CannotStart } from "./CannotStart.ts"

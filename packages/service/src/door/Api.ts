@@ -1,7 +1,11 @@
 /** Everything that one caller can do in one workspace. */
-import { requestsPerDay, requestsPerMinute } from "@messaging-service/core"
+import {
+  dailyQuota,
+  messagesRemaining,
+  requestsPerDay,
+  requestsPerMinute,
+} from "@messaging-service/core"
 import type { Caller } from "@messaging-service/core"
-import { dailyQuota, messagesRemaining } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { Account, Api } from "../api/Messaging.ts"
 import type { CallerApi } from "./Calls.ts"

@@ -7,8 +7,14 @@ import {
   parseIdempotencyKey,
   refuse,
 } from "@messaging-service/core"
-import type { Caller, CursorPage, Failure, IdempotencyKey, ListPage } from "@messaging-service/core"
-import type { MediaLink } from "@messaging-service/core/ports"
+import type {
+  Caller,
+  CursorPage,
+  Failure,
+  IdempotencyKey,
+  ListPage,
+  MediaLink,
+} from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import type { HasId, Listing, Made, Page, PageOptions, RepeatOptions } from "../api/common.ts"
 import type { ComposedService } from "../compose/index.ts"

@@ -1,8 +1,6 @@
 /** Events told to handlers of this process. */
-import { EventFeed } from "@messaging-service/core"
-import type { MessageJson, Refusal, StoreUnavailable } from "@messaging-service/core"
-import { sleepInRealTime, webhookEventTypes } from "@messaging-service/core/ports"
-import type { OutboxEvent } from "@messaging-service/core/ports"
+import { EventFeed, sleepInRealTime, webhookEventTypes } from "@messaging-service/core"
+import type { MessageJson, OutboxEvent, Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
 import type { Scope } from "effect"
 import type { ListenOptions, Messaging, MessageEvent } from "../api/Messaging.ts"

@@ -1,7 +1,6 @@
 /** The front door over a service that is already composed. */
 import { Admission, Caller, Workspaces, roles, scopes } from "@messaging-service/core"
-import type { Refusal } from "@messaging-service/core"
-import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
+import type { NumberId, Refusal, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
 import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"

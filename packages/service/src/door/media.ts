@@ -1,6 +1,7 @@
 /** Uploaded files of a caller. */
 import {
   MediaDirectory,
+  MediaFiles,
   filesUnavailable,
   maximumFileBytes,
   noRoomForFile,
@@ -9,9 +10,7 @@ import {
   refuseUnkept,
   uploadedFileName,
 } from "@messaging-service/core"
-import type { Failure, ListMedia, Upload } from "@messaging-service/core"
-import { MediaFiles } from "@messaging-service/core/ports"
-import type { MediaFilesError, MediaId } from "@messaging-service/core/ports"
+import type { Failure, ListMedia, MediaFilesError, MediaId, Upload } from "@messaging-service/core"
 import { Data, Effect, Stream } from "effect"
 import type { Scope } from "effect"
 import type { MediaApi, UploadFile } from "../api/media.ts"

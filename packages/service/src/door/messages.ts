@@ -1,8 +1,20 @@
 /** Messages of a caller. */
-import { MediaLinks, Messages, refuse } from "@messaging-service/core"
-import type { Caller, Failure, ListMessages, SendBatch, SendMessage } from "@messaging-service/core"
-import { CallersTransactions, CannotJoin } from "@messaging-service/core/ports"
-import type { Message, MessageId } from "@messaging-service/core/ports"
+import {
+  CallersTransactions,
+  CannotJoin,
+  MediaLinks,
+  Messages,
+  refuse,
+} from "@messaging-service/core"
+import type {
+  Caller,
+  Failure,
+  ListMessages,
+  Message,
+  MessageId,
+  SendBatch,
+  SendMessage,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { SendOptions, Transaction } from "../api/common.ts"
 import type { MessagesApi } from "../api/messages.ts"

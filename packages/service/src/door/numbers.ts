@@ -1,8 +1,19 @@
 /** Numbers of a caller, linking them, and number checks. */
-import { Connections, NumberChecks, QrLinks } from "@messaging-service/core"
-import type { Caller, CheckNumbers, ConnectNumber, ListCheckResults } from "@messaging-service/core"
-import { QrImages, sleepInRealTime } from "@messaging-service/core/ports"
-import type { NumberCheckId, NumberId } from "@messaging-service/core/ports"
+import {
+  Connections,
+  NumberChecks,
+  QrImages,
+  QrLinks,
+  sleepInRealTime,
+} from "@messaging-service/core"
+import type {
+  Caller,
+  CheckNumbers,
+  ConnectNumber,
+  ListCheckResults,
+  NumberCheckId,
+  NumberId,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { NumberChecksApi, NumberView, NumbersApi } from "../api/numbers.ts"
 import { bodyOf } from "../names.ts"

@@ -1,7 +1,7 @@
 /** Records of the core as the front door shows them: plain ids, dates, nothing that only the core needs. */
 import { messageJson, requestedRecipientJson, runRefusalMessage } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
-import type * as Kept from "@messaging-service/core/ports"
+import type * as Kept from "@messaging-service/core"
 import type { MediaFile } from "../api/media.ts"
 import type { Message } from "../api/messages.ts"
 import type { NumberCheck, NumberCheckResult, NumberView, SendingNumber } from "../api/numbers.ts"

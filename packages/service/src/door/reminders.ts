@@ -1,7 +1,11 @@
 /** Reminders of a caller. */
 import { Reminders } from "@messaging-service/core"
-import type { ChangeReminder, CreateReminder, ListReminders } from "@messaging-service/core"
-import type { ReminderId } from "@messaging-service/core/ports"
+import type {
+  ChangeReminder,
+  CreateReminder,
+  ListReminders,
+  ReminderId,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { RemindersApi } from "../api/reminders.ts"
 import { bodyOf } from "../names.ts"

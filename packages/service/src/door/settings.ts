@@ -2,8 +2,7 @@
  * From the options of `open` to the settings that a service is composed of. Whatever is wrong is said
  * before anything is made.
  */
-import { parseSecretsKeys } from "@messaging-service/core"
-import { sharedResources } from "@messaging-service/core/ports"
+import { parseSecretsKeys, sharedResources } from "@messaging-service/core"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
 import type { LiveSettings, OpenOptions, Store, TelegramApplication } from "../api/options.ts"

@@ -5,10 +5,11 @@ import type {
   Failure,
   GiveTelegramCode,
   GiveTelegramPassword,
+  NumberId,
   Role,
   TelegramLoginView,
+  WorkspaceId,
 } from "@messaging-service/core"
-import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
 import { Effect } from "effect"
 import type { TelegramLoginsApi } from "../api/telegramLogins.ts"
 import type { ComposedService } from "../compose/index.ts"

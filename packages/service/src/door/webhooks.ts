@@ -1,7 +1,11 @@
 /** Webhook endpoints of a caller. */
 import { Webhooks } from "@messaging-service/core"
-import type { CreateWebhook, EndpointWithSecret } from "@messaging-service/core"
-import type { WebhookEndpoint, WebhookId } from "@messaging-service/core/ports"
+import type {
+  CreateWebhook,
+  EndpointWithSecret,
+  WebhookEndpoint,
+  WebhookId,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { WebhookWithSecret, WebhooksApi } from "../api/webhooks.ts"
 import { bodyOf } from "../names.ts"

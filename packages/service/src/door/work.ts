@@ -1,7 +1,6 @@
 /** The worker of a process that embeds the service: running from the start, or for a drain alone. */
-import { Settled, Worker, counted } from "@messaging-service/core"
+import { RealTime, Settled, Worker, counted, sleepInRealTime } from "@messaging-service/core"
 import type { Failure, StoreUnavailable } from "@messaging-service/core"
-import { RealTime, sleepInRealTime } from "@messaging-service/core/ports"
 import { Effect, Fiber, Latch } from "effect"
 import type { DrainOptions, Drained } from "../api/Messaging.ts"
 import type { CannotStart, ComposedService } from "../compose/index.ts"

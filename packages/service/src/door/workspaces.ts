@@ -15,26 +15,24 @@ import {
 import type {
   ChangeNumber,
   ChangeWorkspace,
+  ContactId,
   CreateContact,
   CreateKey,
   CreateNumber,
   CreateWorkspace,
-  EnsureWorkspace,
-  PauseNumber,
-  RedeliverEvent,
-  SelectHeld,
-  StoreRestored,
-} from "@messaging-service/core"
-import type {
-  ContactId,
   DeliveryAttempt,
+  EnsureWorkspace,
   KeyId,
   MessageId,
   NumberId,
+  PauseNumber,
+  RedeliverEvent,
   ReminderId,
+  SelectHeld,
+  StoreRestored,
   WebhookId,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { HasId } from "../api/common.ts"
 import type { Messaging } from "../api/Messaging.ts"

@@ -1,5 +1,5 @@
 /** The other end of every call that the service makes, in the same process. */
-import { Egress, EgressError } from "@messaging-service/core/ports"
+import { Egress, EgressError } from "@messaging-service/core"
 import { Clock, Effect, Layer, Stream } from "effect"
 import type { ReceivedCall, ReceiverAnswer, TestReceiver } from "./TestMessaging.ts"
 

@@ -1,5 +1,5 @@
 /** What a test gives, its options, moments and spans, held to rules. */
-import { dailyQuota } from "@messaging-service/core/ports"
+import { dailyQuota } from "@messaging-service/core"
 import { MessagingError } from "../MessagingError.ts"
 import type { Moment } from "../api/common.ts"
 import { errorOfRefusal } from "../door/failure.ts"

@@ -1,7 +1,7 @@
 /** QR codes on a terminal can be scanned, and nothing else of linking is written there. */
 import { assert, it } from "@effect/vitest"
-import { NumberLinking } from "@messaging-service/core/ports"
-import type { LinkingEvent, NumberId } from "@messaging-service/core/ports"
+import { NumberLinking } from "@messaging-service/core"
+import type { LinkingEvent, NumberId } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
 import jsQR from "jsqr"
 import { layerTerminalCodes } from "../../src/compose/terminalCodes.ts"

@@ -1,6 +1,6 @@
 /** What WhatsApp says of phones, with the faults of the wire: those with an even last digit are registered. */
-import { PhoneDirectory } from "@messaging-service/core/ports"
-import type { PhonesOutcome } from "@messaging-service/core/ports"
+import { PhoneDirectory } from "@messaging-service/core"
+import type { PhonesOutcome } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"

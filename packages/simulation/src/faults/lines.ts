@@ -7,7 +7,7 @@ import type {
   LiveConnection,
   NumberId,
   TransportEvent,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
 import { Deferred, Queue } from "effect"

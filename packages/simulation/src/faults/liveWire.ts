@@ -6,7 +6,7 @@ import {
   SessionVault,
   outcomeOnceExpired,
   retryUntilStoreAnswers,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   AfterClose,
   Connecting,
@@ -15,7 +15,7 @@ import type {
   Platform,
   SendOutcome,
   Transport,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Clock, Deferred, Effect, Queue } from "effect"

@@ -1,5 +1,5 @@
 /** The receivers of webhooks, which fail, are never reached, or have heard and do not say so. */
-import { Egress, EgressError } from "@messaging-service/core/ports"
+import { Egress, EgressError } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"

@@ -10,7 +10,7 @@ import type {
   Transport,
   TransportEvent,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
 import { Effect } from "effect"

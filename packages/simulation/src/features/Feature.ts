@@ -1,6 +1,5 @@
 /** Parts of what callers do: each plans its commands from the seed alone, and performs them. */
-import type { Caller } from "@messaging-service/core"
-import type { ContactId, NumberId, WorkspaceId } from "@messaging-service/core/ports"
+import type { Caller, ContactId, NumberId, WorkspaceId } from "@messaging-service/core"
 import type { Chance } from "@messaging-service/emulator"
 import type { Effect } from "effect"
 import type { Lost } from "../calls.ts"

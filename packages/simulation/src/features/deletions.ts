@@ -1,6 +1,6 @@
 /** What is deleted while it is used: a number, a workspace, reminders and contacts. */
 import { Contacts, Numbers, Reminders, Workspaces } from "@messaging-service/core"
-import type { ReminderId } from "@messaging-service/core/ports"
+import type { ReminderId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Control } from "../History.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"

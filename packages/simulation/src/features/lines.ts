@@ -1,7 +1,6 @@
 /** Connections that the remote server ends, for every reason that it has, and operators who mend what follows. */
-import { NumberOperations } from "@messaging-service/core"
-import { SessionVault } from "@messaging-service/core/ports"
-import type { NumberId, WorkspaceId } from "@messaging-service/core/ports"
+import { NumberOperations, SessionVault } from "@messaging-service/core"
+import type { NumberId, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { LineEnd, Switchboard } from "../faults/lines.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"

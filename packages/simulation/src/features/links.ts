@@ -1,7 +1,13 @@
 /** Numbers that callers connect, by QR code or pairing code: some are scanned, in time or late, some never. */
-import { Connections, makeLinkProgress, Numbers } from "@messaging-service/core"
-import { LinkingStore, NumberStore, SessionVault } from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import {
+  Connections,
+  LinkingStore,
+  NumberStore,
+  Numbers,
+  SessionVault,
+  makeLinkProgress,
+} from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Switchboard } from "../faults/lines.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"

@@ -1,7 +1,6 @@
 /** Messages: sent alone and in batches, at once and later, with an expiry, repeated, read and cancelled. */
 import { MessageOperations, Messages } from "@messaging-service/core"
-import type { CallbackUrl } from "@messaging-service/core"
-import type { MessageId } from "@messaging-service/core/ports"
+import type { CallbackUrl, MessageId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import { oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"

@@ -1,6 +1,6 @@
 /** Webhook endpoints: made, tested, rotated, stopped with their key, resumed, told again and removed. */
 import { Admission, Keys, WebhookOperations, Webhooks } from "@messaging-service/core"
-import type { EventId, KeyId, WebhookId } from "@messaging-service/core/ports"
+import type { EventId, KeyId, WebhookId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Answer, ChangeEndpoint, MakeEndpoint } from "../History.ts"
 import { askUntilAnswered, done } from "./asking.ts"

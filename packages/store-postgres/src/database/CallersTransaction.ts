@@ -6,8 +6,8 @@
  * A savepoint stands before what is joined, so that a statement that fails undoes no more than that.
  * A refusal is no failure of a statement: it leaves what it leaves anywhere else, which is nothing.
  */
-import { CallersTransactions, CannotJoin, StoreUnavailable } from "@messaging-service/core/ports"
-import type { TransactionClient } from "@messaging-service/core/ports"
+import { CallersTransactions, CannotJoin, StoreUnavailable } from "@messaging-service/core"
+import type { TransactionClient } from "@messaging-service/core"
 import { Cause, Context, Effect, Exit, Semaphore } from "effect"
 import type { Values } from "./Fields.ts"
 import { sqlErrorOf, unavailable } from "./HostPool.ts"

@@ -7,7 +7,7 @@
  * A call whose rows another transaction holds for long, as a caller's own may, holds up no other: its
  * batch gives up soon, the others of it go on, and that one is tried again by itself until it is its turn.
  */
-import type { StoreUnavailable } from "@messaging-service/core/ports"
+import type { StoreUnavailable } from "@messaging-service/core"
 import { Deferred, Effect, Exit, Semaphore } from "effect"
 import type { Scope } from "effect"
 import * as SqlError from "effect/sql/SqlError"

@@ -6,7 +6,7 @@
  *
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
  */
-import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-service/core/ports"
+import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-service/core"
 import { PgPool } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
 import type * as SqlError from "effect/sql/SqlError"

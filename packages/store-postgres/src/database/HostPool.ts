@@ -3,7 +3,7 @@
  * back as it was; one that was given up in the middle of a statement is closed. Settings are the
  * host's: nothing is changed on its connections.
  */
-import { StoreUnavailable } from "@messaging-service/core/ports"
+import { StoreUnavailable } from "@messaging-service/core"
 import { Cause, Data, Effect, Exit, Queue } from "effect"
 import {
   ConnectionError,

@@ -7,8 +7,8 @@
  * versions that share a database so each call the very text they were built with, and a text that
  * is installed never changes.
  */
-import { pageOf } from "@messaging-service/core/ports"
-import type { PageOf, StoreUnavailable } from "@messaging-service/core/ports"
+import { pageOf } from "@messaging-service/core"
+import type { PageOf, StoreUnavailable } from "@messaging-service/core"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"

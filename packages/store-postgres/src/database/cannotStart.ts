@@ -1,5 +1,5 @@
 /** Why the service cannot start on a database, in one line that says what to do, and no secret. */
-import { StoreUnavailable } from "@messaging-service/core/ports"
+import { StoreUnavailable } from "@messaging-service/core"
 
 /** The oldest version that the service is tested on. */
 export const oldestVersion = 150_000

@@ -1,5 +1,5 @@
 /** `SimulatedPhones` on PostgreSQL: how each simulated phone behaves, and what was sent to it. */
-import type { Phone } from "@messaging-service/core/ports"
+import type { Phone } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"

@@ -1,5 +1,5 @@
 /** API keys and the counts of what is asked with them. */
-import type { KeyStore } from "@messaging-service/core/ports"
+import type { KeyStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"

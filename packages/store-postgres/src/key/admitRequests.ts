@@ -2,7 +2,7 @@
  * Admission: finds a key and its workspace and counts the request, in one round trip. Requests that
  * are admitted together and count in the same window count as one write of several.
  */
-import type { Admitted, AdmittedV1, AdmitQuery, AdmitV1Query } from "@messaging-service/core/ports"
+import type { Admitted, AdmittedV1, AdmitQuery, AdmitV1Query } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, columnsOf, instant, integer, listed, text } from "../database/Fields.ts"

@@ -1,6 +1,6 @@
 /** An API key as its table keeps it, and its windows, with which its last use stands. */
-import { dayMillis, minuteMillis } from "@messaging-service/core/ports"
-import type { ApiKey, KeyId, NewKey, NumberId, WorkspaceId } from "@messaging-service/core/ports"
+import { dayMillis, minuteMillis } from "@messaging-service/core"
+import type { ApiKey, KeyId, NewKey, NumberId, WorkspaceId } from "@messaging-service/core"
 import {
   bigint,
   bigints,

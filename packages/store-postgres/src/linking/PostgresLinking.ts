@@ -8,7 +8,7 @@ import type {
   LinkingStore,
   NumberId,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"

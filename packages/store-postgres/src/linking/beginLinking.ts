@@ -5,12 +5,7 @@
  * and made one after the other; an operator who adds one is not counted and not held up. For one that
  * is there its lane, as before every change of its status.
  */
-import type {
-  LinkingAttempt,
-  LinkingView,
-  NewAttempt,
-  NumberId,
-} from "@messaging-service/core/ports"
+import type { LinkingAttempt, LinkingView, NewAttempt, NumberId } from "@messaging-service/core"
 import {
   bigint,
   boolean,

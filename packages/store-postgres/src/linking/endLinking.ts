@@ -5,7 +5,7 @@
  * the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
  * attempt, which may have ended meanwhile.
  */
-import type { EndReports } from "@messaging-service/core/ports"
+import type { EndReports } from "@messaging-service/core"
 import { controlLane } from "../queue/controlLane.ts"
 import { nextDueAfter } from "../queue/lane.ts"
 import { callbackParameters, connectionParameters, report } from "../webhook/queueDeliveries.ts"

@@ -1,6 +1,6 @@
 /** The records of media files, and what they take of their workspace's storage. */
-import { erasedAtOnce } from "@messaging-service/core/ports"
-import type { MediaFile, MediaId, MediaStore } from "@messaging-service/core/ports"
+import { erasedAtOnce } from "@messaging-service/core"
+import type { MediaFile, MediaId, MediaStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {

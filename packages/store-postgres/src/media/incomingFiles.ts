@@ -3,7 +3,7 @@
  * or attached to a message. Locks: the workspace's usage, which nothing else is locked after; files of
  * one workspace are counted one after the other, and each is measured against what is really used.
  */
-import type { MediaFile, MediaId, Reservation } from "@messaging-service/core/ports"
+import type { MediaFile, MediaId, Reservation } from "@messaging-service/core"
 import {
   bigint,
   columnsOf,

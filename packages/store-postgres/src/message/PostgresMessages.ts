@@ -1,6 +1,6 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
-import { movedByTick } from "@messaging-service/core/ports"
-import type { AcceptanceQuery, Message, MessageStore } from "@messaging-service/core/ports"
+import { movedByTick } from "@messaging-service/core"
+import type { AcceptanceQuery, Message, MessageStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"

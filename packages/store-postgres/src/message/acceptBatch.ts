@@ -1,7 +1,7 @@
 /**
  * What a batch of acceptances is told as parameters of one call, and what each of them is answered.
  */
-import type { Acceptance, BrokenGuard, MessageId, NewMessage } from "@messaging-service/core/ports"
+import type { Acceptance, BrokenGuard, MessageId, NewMessage } from "@messaging-service/core"
 import {
   bigint,
   boolean,

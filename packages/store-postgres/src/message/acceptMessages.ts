@@ -8,7 +8,7 @@
  * before both; a request that waits for a claim holds no lane. A caller's transaction, which stays open,
  * takes no more than a key share of each, and notes of them before, the plan's first (see `arrivals.ts`).
  */
-import type { Acceptance, AcceptanceOutcome } from "@messaging-service/core/ports"
+import type { Acceptance, AcceptanceOutcome } from "@messaging-service/core"
 import { Effect } from "effect"
 import { lockPatience } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"

@@ -10,7 +10,7 @@ import type {
   MessageId,
   RefusedMessage,
   StoreUnavailable,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, columnsOf, instant, listed, text, within } from "../database/Fields.ts"

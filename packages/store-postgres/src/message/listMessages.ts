@@ -4,7 +4,7 @@
  * scans, of which every one finds nothing but what belongs on the page: a filter that matches nothing
  * reads nothing, however many messages there are.
  */
-import { messageStatuses, pageOf, transitions } from "@messaging-service/core/ports"
+import { messageStatuses, pageOf, transitions } from "@messaging-service/core"
 import type {
   Message,
   MessageFilter,
@@ -14,7 +14,7 @@ import type {
   PageOf,
   PageQuery,
   StoreUnavailable,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"

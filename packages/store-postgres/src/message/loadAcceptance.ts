@@ -5,7 +5,7 @@
  * gave its claim up in the same commit, so that a claim that was won while a record exists is given
  * back. A claim that is refused leaves the other facts unread.
  */
-import { connectedShown, modesSeenBy, platforms } from "@messaging-service/core/ports"
+import { connectedShown, modesSeenBy, platforms } from "@messaging-service/core"
 import type {
   AcceptanceFacts,
   AcceptanceQuery,
@@ -19,7 +19,7 @@ import type {
   Plan,
   Platform,
   SendingNumber,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { lockPatience } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"

@@ -8,7 +8,7 @@ import type {
   Phone,
   Recipient,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import {
   bigint,
   columnsOf,

@@ -2,7 +2,7 @@
  * The core's `Quota.ts` in SQL: the same counts, from the index `messages_planned`. The contract suite
  * holds both to each other with random facts. A statement that decides by them holds the lane's lock.
  */
-import { statesGivenBack } from "@messaging-service/core/ports"
+import { statesGivenBack } from "@messaging-service/core"
 import { literals, sqlFunction } from "../database/Statement.ts"
 
 /** The core's `countsInQuota`. */

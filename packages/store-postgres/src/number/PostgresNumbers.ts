@@ -1,12 +1,12 @@
 /** Numbers, each with its lane. */
-import { changedPacing, isSameNumber } from "@messaging-service/core/ports"
+import { changedPacing, isSameNumber } from "@messaging-service/core"
 import type {
   NumberChange,
   NumberId,
   NumberSettings,
   NumberStore,
   Pacing,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, boolean, instant, integer, text, without } from "../database/Fields.ts"

@@ -5,7 +5,7 @@ import type {
   KeptReport,
   NumberStore,
   Pause,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, listed, millis, selected, text } from "../database/Fields.ts"

@@ -1,5 +1,5 @@
 /** A number as its table keeps it. */
-import type { NumberId, SendingNumber, WorkspaceId } from "@messaging-service/core/ports"
+import type { NumberId, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { bigint, columnsOf, instant, selected, text } from "../database/Fields.ts"
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
 

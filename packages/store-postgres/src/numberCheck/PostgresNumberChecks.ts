@@ -1,5 +1,5 @@
 /** Number checks and their results. */
-import { erasedAtOnce } from "@messaging-service/core/ports"
+import { erasedAtOnce } from "@messaging-service/core"
 import type {
   BrokenCheckGuard,
   NewNumberCheck,
@@ -7,7 +7,7 @@ import type {
   NumberCheckId,
   NumberCheckResult,
   NumberCheckStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {

@@ -1,5 +1,5 @@
 /** What workers do with number checks: claim the next phones of each, and settle the answers. */
-import type { CheckClaimQuery, CheckSettlement, ClaimedCheck } from "@messaging-service/core/ports"
+import type { CheckClaimQuery, CheckSettlement, ClaimedCheck } from "@messaging-service/core"
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,

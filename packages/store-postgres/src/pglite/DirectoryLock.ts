@@ -3,7 +3,7 @@
  * operating system: it ends with its process, however that ends, and a process id that is used again, as
  * containers do, is never taken for its holder.
  */
-import { StoreUnavailable } from "@messaging-service/core/ports"
+import { StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { mkdir, rm } from "node:fs/promises"

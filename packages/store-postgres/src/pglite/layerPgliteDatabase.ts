@@ -1,5 +1,5 @@
 /** The `Database` on an embedded PGlite, for a single process that needs no server. */
-import { StoreUnavailable } from "@messaging-service/core/ports"
+import { StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer, Schedule } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ConnectionPool } from "../database/Connection.ts"

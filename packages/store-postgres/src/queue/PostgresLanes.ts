@@ -1,5 +1,5 @@
 /** The lanes, and what is left to do. */
-import { kindsOfWork } from "@messaging-service/core/ports"
+import { kindsOfWork } from "@messaging-service/core"
 import type {
   EarliestDue,
   LaneQueue,
@@ -7,7 +7,7 @@ import type {
   Work,
   Workload,
   WorkStatus,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect, Record } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigints, instant, integers, millis, epochMillis } from "../database/Fields.ts"

@@ -8,8 +8,8 @@
  * heard on one connection, so that a process knows its own words. Only work that is made in a caller's
  * transaction is told of inside it, since only its own session knows when it is committed.
  */
-import { WakeUp, kindsOfWork, makeLocalWakeUp } from "@messaging-service/core/ports"
-import type { Work } from "@messaging-service/core/ports"
+import { WakeUp, kindsOfWork, makeLocalWakeUp } from "@messaging-service/core"
+import type { Work } from "@messaging-service/core"
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Latch, Layer, Queue, Scope } from "effect"
 import { JoinedTransaction } from "../database/CallersTransaction.ts"

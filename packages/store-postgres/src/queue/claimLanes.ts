@@ -6,7 +6,7 @@
  * dispatchers never wait for one another. Only a later statement reads messages: it sees all that
  * was committed before the lane was locked, and nothing can change while it is.
  */
-import type { ClaimedMessage, ClaimQuery, LaneQueue, NumberId } from "@messaging-service/core/ports"
+import type { ClaimedMessage, ClaimQuery, LaneQueue, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
 import { rowsOver } from "../database/Database.ts"

@@ -1,6 +1,6 @@
 /** The pauses and the pacing of a lane: what operators set, and what a new session of its number ends. */
-import { givenUpReasons, reasonOnceResumed } from "@messaging-service/core/ports"
-import type { LaneQueue, NumberId, Pacing, Pause } from "@messaging-service/core/ports"
+import { givenUpReasons, reasonOnceResumed } from "@messaging-service/core"
+import type { LaneQueue, NumberId, Pacing, Pause } from "@messaging-service/core"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, boolean, instant, integers, text } from "../database/Fields.ts"
 import { call, literals, single, sqlFunction } from "../database/Statement.ts"

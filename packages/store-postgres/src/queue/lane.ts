@@ -2,7 +2,7 @@
  * The core's `Lane.ts` and what it says of expiry, as conditions in SQL. The words of each are the
  * aliases of tables and the placeholder of the present moment.
  */
-import type { Owned, Pacing } from "@messaging-service/core/ports"
+import type { Owned, Pacing } from "@messaging-service/core"
 import { bigint, bigints, columnsOf, integers } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 

@@ -6,7 +6,7 @@
  * longer than `p_patience` says: each settlement is then tried by itself. When the lane
  * has a newer lease, another worker holds it: that settlement is passed over.
  */
-import type { LaneQueue, MessageId, Settlement } from "@messaging-service/core/ports"
+import type { LaneQueue, MessageId, Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
 import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"

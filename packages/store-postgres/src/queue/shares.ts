@@ -1,5 +1,5 @@
 /** The fair share of workspaces in what a claim takes: the core's `takeShares` in SQL. */
-import type { Shares } from "@messaging-service/core/ports"
+import type { Shares } from "@messaging-service/core"
 import { bigints, columnsOf, integer, integers } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 

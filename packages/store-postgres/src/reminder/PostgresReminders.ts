@@ -1,5 +1,5 @@
 /** Reminders, and the log of their runs. */
-import { erasedAtOnce } from "@messaging-service/core/ports"
+import { erasedAtOnce } from "@messaging-service/core"
 import type {
   NumberId,
   Reminder,
@@ -8,7 +8,7 @@ import type {
   ReminderRun,
   ReminderStore,
   RunCommit,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"

@@ -5,7 +5,7 @@ import type {
   NewReminder,
   Reminder,
   ReminderContent,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import {
   bigint,
   boolean,

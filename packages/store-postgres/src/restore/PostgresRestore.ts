@@ -1,5 +1,5 @@
 /** A store that went back in time: its epochs, and what is held since the latest began. */
-import { idsSkipped } from "@messaging-service/core/ports"
+import { idsSkipped } from "@messaging-service/core"
 import type {
   Epoch,
   HeldSelection,
@@ -8,7 +8,7 @@ import type {
   RestoreStore,
   StorePosition,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, newestFirst, paging, text } from "../database/Fields.ts"

@@ -1,11 +1,5 @@
 /** What live transports keep, sealed. */
-import type {
-  Fence,
-  KeptSession,
-  KeyChange,
-  NumberId,
-  SessionStore,
-} from "@messaging-service/core/ports"
+import type { Fence, KeptSession, KeyChange, NumberId, SessionStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"

@@ -1,5 +1,5 @@
 /** Which worker has which shard of numbers. */
-import { shardCount } from "@messaging-service/core/ports"
+import { shardCount } from "@messaging-service/core"
 import type {
   HeldShard,
   LiveWorker,
@@ -7,7 +7,7 @@ import type {
   ShardLeases,
   ShardTable,
   WorkerId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, integer, text } from "../database/Fields.ts"

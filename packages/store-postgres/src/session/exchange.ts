@@ -1,6 +1,6 @@
 /** Credentials that are exchanged for others, with what an account that has logged in changes of its number. */
-import { reasonOnceResumed } from "@messaging-service/core/ports"
-import type { Exchanged, LoggedIn, NumberId } from "@messaging-service/core/ports"
+import { reasonOnceResumed } from "@messaging-service/core"
+import type { Exchanged, LoggedIn, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type { RunStatement } from "../database/Database.ts"

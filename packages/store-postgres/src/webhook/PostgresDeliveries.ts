@@ -6,7 +6,7 @@ import type {
   DeliveryResult,
   EventId,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { call, statement } from "../database/Statement.ts"

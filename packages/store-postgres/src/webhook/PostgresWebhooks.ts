@@ -1,5 +1,5 @@
 /** Webhook endpoints and their delivery log. */
-import { erasedAtOnce } from "@messaging-service/core/ports"
+import { erasedAtOnce } from "@messaging-service/core"
 import type {
   CallbackAttempt,
   DeliveryAttempt,
@@ -9,7 +9,7 @@ import type {
   WebhookId,
   WebhookInsertion,
   WebhookStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {

@@ -7,7 +7,7 @@
  * other and none is missed by a revocation or a deletion; then the lanes by endpoint; then the
  * endpoints.
  */
-import type { NewWebhook } from "@messaging-service/core/ports"
+import type { NewWebhook } from "@messaging-service/core"
 import { bigint, columnsOf, instant, integer, listed, text, texts } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { joined, part, single, sqlFunction, taking } from "../database/Statement.ts"

@@ -7,7 +7,7 @@
  * takes the marks and looks at those lanes anew. The tables keep these names, because servers of the
  * version before write to them.
  */
-import type { Callback } from "@messaging-service/core/ports"
+import type { Callback } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { bigint, columnsOf, instant, listed, text, within, without } from "../database/Fields.ts"

@@ -12,8 +12,8 @@
  * Locks: the lanes of callbacks that are new, by id; the lanes of the results and those that are marked by id,
  * at once; then the endpoints that stop; then further lanes, without waiting for any.
  */
-import { deliveredSinceAfter } from "@messaging-service/core/ports"
-import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core/ports"
+import { deliveredSinceAfter } from "@messaging-service/core"
+import type { DeliveryQuery, DeliveryResult } from "@messaging-service/core"
 import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { each, joined, lookedUpBy, on, part, single, sqlFunction } from "../database/Statement.ts"

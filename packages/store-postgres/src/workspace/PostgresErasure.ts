@@ -3,7 +3,7 @@
  * attempts of one workspace) from the oldest, erases a few, and says where the next one goes on. A list
  * ends at the first row that was made when its moment had come: no row ends before it is made.
  */
-import { erasedAtOnce } from "@messaging-service/core/ports"
+import { erasedAtOnce } from "@messaging-service/core"
 import type {
   EndedBefore,
   ErasureStore,
@@ -11,7 +11,7 @@ import type {
   RetainedWorkspace,
   StoreUnavailable,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, millis, text } from "../database/Fields.ts"

@@ -1,6 +1,6 @@
 /** Workspaces and their plans. */
-import { isSameNumber } from "@messaging-service/core/ports"
-import type { Admits, WorkspaceStore } from "@messaging-service/core/ports"
+import { isSameNumber } from "@messaging-service/core"
+import type { Admits, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {

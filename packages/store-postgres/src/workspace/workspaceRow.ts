@@ -1,5 +1,5 @@
 /** A workspace as its table keeps it, with the plan's columns inline. */
-import type { NewWorkspace, Plan, Workspace, WorkspaceId } from "@messaging-service/core/ports"
+import type { NewWorkspace, Plan, Workspace, WorkspaceId } from "@messaging-service/core"
 import {
   bigint,
   boolean,

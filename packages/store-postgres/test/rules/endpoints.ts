@@ -10,8 +10,8 @@ import {
   isSilent,
   modesSeenBy,
   webhookEventTypes,
-} from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import {

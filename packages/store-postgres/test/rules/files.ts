@@ -10,7 +10,7 @@ import {
   roomOf,
   sweptTo,
   unusedSinceAfter,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { attachedBytes, fitsRoom as fitsRoomSql } from "../../src/media/incomingFiles.ts"

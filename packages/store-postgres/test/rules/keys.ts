@@ -16,14 +16,14 @@ import {
   messagesRemaining,
   minuteMillis,
   unlimitedPlan,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   ApiKey,
   IdempotencyRecord,
   Plan,
   RequestWindow,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"

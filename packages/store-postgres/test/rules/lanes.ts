@@ -18,15 +18,8 @@ import {
   pausesOnceLinked,
   recipientName,
   shardOf,
-} from "@messaging-service/core/ports"
-import type {
-  NumberId,
-  Owned,
-  Pause,
-  Pauses,
-  Phone,
-  Recipient,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { NumberId, Owned, Pause, Pauses, Phone, Recipient } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"

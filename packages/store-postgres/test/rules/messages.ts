@@ -13,8 +13,8 @@ import {
   quotaVerdict,
   statusAt,
   transitions,
-} from "@messaging-service/core/ports"
-import type { MessageState } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { MessageState } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"

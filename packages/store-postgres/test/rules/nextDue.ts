@@ -6,8 +6,8 @@ import {
   mayHaveLeft,
   nextDueAfter,
   stoppedUntil,
-} from "@messaging-service/core/ports"
-import type { LaneChange, LaneDue } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { LaneChange, LaneDue } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import * as sql from "../../src/queue/lane.ts"

@@ -11,8 +11,8 @@ import {
   numberStatuses,
   phoneWithStatus,
   phoneWithoutLink,
-} from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { holdsAllNumbers as holdsAllNumbersSql } from "../../src/linking/beginLinking.ts"

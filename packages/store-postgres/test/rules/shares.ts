@@ -11,8 +11,8 @@ import {
   takeInRounds,
   takeShares,
   webhookEventTypes,
-} from "@messaging-service/core/ports"
-import type { Shares, WorkspaceId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { Shares, WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"

@@ -10,8 +10,8 @@ import {
   ShardLeases,
   WorkerName,
   shardCount,
-} from "@messaging-service/core/ports"
-import type { NumberId, StoreUnavailable } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 

@@ -4,8 +4,8 @@
  * itself, over what all of them share.
  */
 import { assert, layer } from "@effect/vitest"
-import { SessionStore, ShardLeases, shardCount } from "@messaging-service/core/ports"
-import type { NumberId } from "@messaging-service/core/ports"
+import { SessionStore, ShardLeases, shardCount } from "@messaging-service/core"
+import type { NumberId } from "@messaging-service/core"
 import { Deferred, Effect, Exit, Latch, Layer, Option, Random } from "effect"
 import type { AllStores } from "../AllStores.ts"
 import { aNumber, aWorkspace, noon } from "../store/Records.ts"

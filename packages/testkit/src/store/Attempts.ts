@@ -3,7 +3,7 @@
  * follows another of the same lane only when that one was settled or its lease had run out.
  */
 import { assert } from "@effect/vitest"
-import type { ClaimedMessage, MessageId, NumberId } from "@messaging-service/core/ports"
+import type { ClaimedMessage, MessageId, NumberId } from "@messaging-service/core"
 
 export interface Attempt {
   readonly claimed: ClaimedMessage

@@ -1,6 +1,6 @@
 /** What tests of callbacks need: messages that report their end, and how they are told apart. */
-import { WorkspaceStore } from "@messaging-service/core/ports"
-import type { Callback, SendingNumber } from "@messaging-service/core/ports"
+import { WorkspaceStore } from "@messaging-service/core"
+import type { Callback, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
 import { cancelled, end } from "./Sending.ts"

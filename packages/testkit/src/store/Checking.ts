@@ -1,5 +1,5 @@
 /** Number checks as tests of a store make, claim and settle them. */
-import { NumberCheckStore, NumberStore } from "@messaging-service/core/ports"
+import { NumberCheckStore, NumberStore } from "@messaging-service/core"
 import type {
   CheckClaimQuery,
   CheckSettlement,
@@ -11,7 +11,7 @@ import type {
   CallerScope,
   Phone,
   SendingNumber,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { onlyThese } from "./Sending.ts"
 import { only, present } from "./Expect.ts"

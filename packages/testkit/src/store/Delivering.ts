@@ -1,11 +1,6 @@
 /** What tests of deliveries need: endpoints, events for them, and the verbs of a delivery loop. */
 import { assert } from "@effect/vitest"
-import {
-  DeliveryQueue,
-  WebhookStore,
-  heldBy,
-  webhookEventTypes,
-} from "@messaging-service/core/ports"
+import { DeliveryQueue, WebhookStore, heldBy, webhookEventTypes } from "@messaging-service/core"
 import type {
   ApiKey,
   ClaimedDelivery,
@@ -15,7 +10,7 @@ import type {
   SendingNumber,
   WebhookEndpoint,
   WebhookScope,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "./Expect.ts"
 import { cancelled, end } from "./Sending.ts"

@@ -1,6 +1,6 @@
 /** Attempts at linking as tests of a store make, claim and look at them. */
 import { assert } from "@effect/vitest"
-import { LinkingStore, linkingMillis, nothingShown } from "@messaging-service/core/ports"
+import { LinkingStore, linkingMillis, nothingShown } from "@messaging-service/core"
 import type {
   IdempotencyClaim,
   LinkingId,
@@ -8,7 +8,7 @@ import type {
   NewAttempt,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
 import { aPhone, fresh, givenUp, minute } from "./Records.ts"

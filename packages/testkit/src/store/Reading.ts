@@ -1,5 +1,5 @@
 /** What a test asks a store: one question each, answered as the store has it now. */
-import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core/ports"
+import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -16,7 +16,7 @@ import type {
   WorkspaceId,
   Work,
   Crowded,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"

@@ -13,7 +13,7 @@ import {
   NumberStore,
   unlimitedPlan,
   WorkspaceStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -39,7 +39,7 @@ import type {
   TransportId,
   Workspace,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at, only, present } from "./Expect.ts"
 

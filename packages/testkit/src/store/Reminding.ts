@@ -1,5 +1,5 @@
 /** Reminders as tests of a store make, change and run them. */
-import { ReminderStore } from "@messaging-service/core/ports"
+import { ReminderStore } from "@messaging-service/core"
 import type {
   NewReminder,
   Reminder,
@@ -10,7 +10,7 @@ import type {
   SendingNumber,
   TimeZone,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
 import { anAcceptance, aPhone, day, noon } from "./Records.ts"

@@ -6,7 +6,7 @@ import {
   MessageStore,
   noAftermath,
   NumberStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   Aftermath,
   ClaimedMessage,
@@ -19,7 +19,7 @@ import type {
   Owned,
   SendingNumber,
   Settlement,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "./Expect.ts"
 import { anEventId, day, minute, noon } from "./Records.ts"

@@ -1,6 +1,6 @@
 /** Files of the media directory as tests of a store reserve, commit and list them. */
 import { assert } from "@effect/vitest"
-import { MediaStore } from "@messaging-service/core/ports"
+import { MediaStore } from "@messaging-service/core"
 import type {
   IdempotencyClaim,
   MediaFile,
@@ -8,7 +8,7 @@ import type {
   MediaType,
   Mode,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
 import { aNewMediaFile, noon } from "./Records.ts"

@@ -1,6 +1,6 @@
 /** Reading the outbox of a store that other tests write to as well. */
-import { Outbox } from "@messaging-service/core/ports"
-import type { MessageEventType, OutboxEvent, WorkspaceId } from "@messaging-service/core/ports"
+import { Outbox } from "@messaging-service/core"
+import type { MessageEventType, OutboxEvent, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 
 const pageSize = 1000

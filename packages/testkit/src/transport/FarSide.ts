@@ -2,7 +2,7 @@
  * What the transport contract needs to hold in its hands: the other end of the wire. An adapter's own
  * test brings it, for a simulated far side or for a server that speaks the real protocol.
  */
-import type { MessageErrorCode, NumberId, Target, TransportId } from "@messaging-service/core/ports"
+import type { MessageErrorCode, NumberId, Target, TransportId } from "@messaging-service/core"
 import { Context } from "effect"
 import type { Effect } from "effect"
 

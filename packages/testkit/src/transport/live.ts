@@ -2,14 +2,14 @@
  * What tests of live transports have around them: the real clock, proxies of numbers, what a transport has
  * told, and waiting for what comes over sockets.
  */
-import { NumberProxies, NumberStore } from "@messaging-service/core/ports"
+import { NumberProxies, NumberStore } from "@messaging-service/core"
 import type {
   NumberId,
   OutgoingMessage,
   Target,
   Transport,
   TransportEvent,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { aTransportId, fresh } from "../store/Records.ts"
 

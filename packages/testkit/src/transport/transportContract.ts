@@ -6,14 +6,14 @@
  * of its own.
  */
 import { assert, layer } from "@effect/vitest"
-import { MediaFilesError } from "@messaging-service/core/ports"
+import { MediaFilesError } from "@messaging-service/core"
 import type {
   NumberId,
   OutgoingMedia,
   OutgoingMessage,
   Transport,
   TransportId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Clock, Effect, Fiber, Schema, Stream } from "effect"
 import type { Context, Layer } from "effect"
 import { createHash } from "node:crypto"

@@ -1,18 +1,13 @@
 /** `MessageStore.accept`: the whole acceptance or nothing. */
 import { assert } from "@effect/vitest"
-import {
-  MessageStore,
-  NumberStore,
-  WorkspaceStore,
-  WorkStatus,
-} from "@messaging-service/core/ports"
+import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
 import type {
   Acceptance,
   BrokenGuard,
   MediaReference,
   NumberId,
   Recipient,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
 import { brokenBy, claimKey, exactQuotaOf, lookUp, messagesOf, remaining } from "../Reading.ts"

@@ -1,7 +1,7 @@
 /** The plan's allowance: taken at acceptance, given back by cancel and expiry, exactly. */
 import { assert } from "@effect/vitest"
-import { WorkspaceStore } from "@messaging-service/core/ports"
-import type { Plan, Workspace } from "@messaging-service/core/ports"
+import { WorkspaceStore } from "@messaging-service/core"
+import type { Plan, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, only } from "../Expect.ts"
 import { brokenBy, remaining } from "../Reading.ts"

@@ -1,7 +1,7 @@
 /** `MediaStore`: the records of files that belong to one send. */
 import { assert } from "@effect/vitest"
-import { MediaStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { MediaFile, MediaId, SendingNumber, WorkspaceId } from "@messaging-service/core/ports"
+import { MediaStore, WorkspaceStore } from "@messaging-service/core"
+import type { MediaFile, MediaId, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"

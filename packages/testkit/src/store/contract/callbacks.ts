@@ -1,12 +1,7 @@
 /** Callbacks: what is written with a message's end, the share of a workspace, and their log. */
 import { assert } from "@effect/vitest"
-import {
-  CallbackSalts,
-  WebhookStore,
-  WorkspaceStore,
-  WorkStatus,
-} from "@messaging-service/core/ports"
-import type { ClaimedDelivery, Crowded, WorkspaceId } from "@messaging-service/core/ports"
+import { CallbackSalts, WebhookStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { ClaimedDelivery, Crowded, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
 import {

@@ -6,14 +6,14 @@ import {
   linkingMillis,
   nothingShown,
   NumberStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   Callback,
   ConnectionEvent,
   EndReports,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
 import { claimDue } from "../Delivering.ts"

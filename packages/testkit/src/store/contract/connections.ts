@@ -1,7 +1,7 @@
 /** What tells of a number's connection, and the reports of the workers that keep it. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, LinkingStore, NumberStore } from "@messaging-service/core/ports"
-import type { ConnectionReport } from "@messaging-service/core/ports"
+import { LaneQueue, LinkingStore, NumberStore } from "@messaging-service/core"
+import type { ConnectionReport } from "@messaging-service/core"
 import { Effect } from "effect"
 import { anAttempt } from "../Linking.ts"
 import {

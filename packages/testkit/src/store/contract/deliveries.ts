@@ -1,6 +1,6 @@
 /** Deliveries to webhook endpoints: who gets an event, and how endpoints share a claim. */
 import { assert } from "@effect/vitest"
-import type { EventId } from "@messaging-service/core/ports"
+import type { EventId } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   anEndpoint,

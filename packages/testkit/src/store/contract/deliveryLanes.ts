@@ -1,7 +1,7 @@
 /** The lanes of targets, alike for both kinds: order, room, leases, and when something is due. */
 import { assert } from "@effect/vitest"
-import { DeliveryQueue, WebhookStore, WorkStatus } from "@messaging-service/core/ports"
-import type { ClaimedDelivery, EventId } from "@messaging-service/core/ports"
+import { DeliveryQueue, WebhookStore, WorkStatus } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage } from "../Calling.ts"
 import {

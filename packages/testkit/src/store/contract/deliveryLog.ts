@@ -1,7 +1,7 @@
 /** What becomes of deliveries: the log, endpoints that stop, and what is delivered again. */
 import { assert } from "@effect/vitest"
-import { KeyStore, WebhookStore } from "@messaging-service/core/ports"
-import type { ClaimedDelivery, EventId } from "@messaging-service/core/ports"
+import { KeyStore, WebhookStore } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   anEndpoint,

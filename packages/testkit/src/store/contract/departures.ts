@@ -1,7 +1,7 @@
 /** `LaneQueue` when a number leaves while one of its messages is in flight. */
 import { assert } from "@effect/vitest"
-import { noStrikes, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { MediaReference } from "@messaging-service/core/ports"
+import { noStrikes, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { MediaReference } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"

@@ -1,7 +1,7 @@
 /** `ContactStore`: whom messages go to. */
 import { assert } from "@effect/vitest"
-import { ContactStore } from "@messaging-service/core/ports"
-import type { ContactId } from "@messaging-service/core/ports"
+import { ContactStore } from "@messaging-service/core"
+import type { ContactId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aContact, aPhone, aWorkspace, noon } from "../Records.ts"

@@ -6,8 +6,8 @@ import {
   NumberStore,
   WorkspaceStore,
   WorkStatus,
-} from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
 import { add } from "../Linking.ts"

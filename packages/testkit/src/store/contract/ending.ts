@@ -1,7 +1,7 @@
 /** `MessageStore.end` and `expired`: cancels and expiries, outside of a lane's lease. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore } from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import { MessageStore, NumberStore } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"

@@ -13,8 +13,8 @@ import {
   SessionStore,
   WebhookStore,
   WorkspaceStore,
-} from "@messaging-service/core/ports"
-import type { AdmitQuery, Message, Mode, WorkspaceId } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { AdmitQuery, Message, Mode, WorkspaceId } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import {

@@ -1,7 +1,7 @@
 /** `MessageStore.loadAcceptance`: the facts of an acceptance in one read. */
 import { assert } from "@effect/vitest"
-import { ContactStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { ContactId, MediaId, NumberId } from "@messaging-service/core/ports"
+import { ContactStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { ContactId, MediaId, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { facts } from "../Reading.ts"

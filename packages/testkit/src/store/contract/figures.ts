@@ -9,8 +9,8 @@ import {
   ServiceFigures,
   WorkspaceStore,
   mostCounted,
-} from "@messaging-service/core/ports"
-import type { Figures, NumberStatus, Platform } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   aStageWithKey,

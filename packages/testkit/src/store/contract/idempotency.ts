@@ -5,7 +5,7 @@ import {
   claimKeptMillis,
   IdempotencyStore,
   MessageStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { brokenBy, claimKey, facts, messagesOf } from "../Reading.ts"

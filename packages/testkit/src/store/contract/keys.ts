@@ -1,7 +1,7 @@
 /** `KeyStore`: who is admitted, what is counted, how many keys there may be. */
 import { assert } from "@effect/vitest"
-import { keyLimit, KeyStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { AdmitQuery } from "@messaging-service/core/ports"
+import { keyLimit, KeyStore, WorkspaceStore } from "@messaging-service/core"
+import type { AdmitQuery } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, only, present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"

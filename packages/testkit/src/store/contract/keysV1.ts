@@ -1,7 +1,7 @@
 /** `KeyStore.admitV1`: the minute that a workspace's version 1 keys share. */
 import { assert } from "@effect/vitest"
-import { KeyStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { AdmitV1Query, WorkspaceId } from "@messaging-service/core/ports"
+import { KeyStore, WorkspaceStore } from "@messaging-service/core"
+import type { AdmitV1Query, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"

@@ -1,7 +1,7 @@
 /** `LaneQueue.claim`: which message leaves next, from which number. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core/ports"
-import type { QuotaLimit, SendingNumber } from "@messaging-service/core/ports"
+import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core"
+import type { QuotaLimit, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
 import {

@@ -1,7 +1,7 @@
 /** `LaneQueue.settle`: who holds the present lease decides, once. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, WorkStatus } from "@messaging-service/core/ports"
-import type { Settlement } from "@messaging-service/core/ports"
+import { LaneQueue, NumberStore, WorkStatus } from "@messaging-service/core"
+import type { Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
 import { followOutbox, story } from "../follow.ts"

@@ -7,14 +7,14 @@ import {
   WorkStatus,
   WorkspaceStore,
   nothingShown,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   LinkingAttempt,
   LinkingId,
   NewAttempt,
   SendingNumber,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { nextDueOf, plenty } from "../Reading.ts"

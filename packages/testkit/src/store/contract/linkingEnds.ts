@@ -7,8 +7,8 @@ import {
   WorkStatus,
   WorkspaceStore,
   nothingShown,
-} from "@messaging-service/core/ports"
-import type { LinkingId, SendingNumber } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { LinkingId, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { claimOne, connectionFacts, sent, settle } from "../Sending.ts"

@@ -1,6 +1,6 @@
 /** Reading messages: by id, by scope, in pages with filters. */
 import { assert } from "@effect/vitest"
-import { MessageStore } from "@messaging-service/core/ports"
+import { MessageStore } from "@messaging-service/core"
 import type {
   Message,
   MessageFilter,
@@ -8,7 +8,7 @@ import type {
   CallerScope,
   MessageStatus,
   NumberId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { scopeOf } from "../Reading.ts"

@@ -1,7 +1,7 @@
 /** `MediaStore`: the records of the media directory, and the room that files take. */
 import { assert } from "@effect/vitest"
-import { MediaStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { MediaFile, MediaId } from "@messaging-service/core/ports"
+import { MediaStore, WorkspaceStore } from "@messaging-service/core"
+import type { MediaFile, MediaId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids } from "../Expect.ts"
 import { atOnce } from "../Races.ts"

@@ -1,7 +1,7 @@
 /** The phone that a message shows: its number's while it waits, then the one that it left from. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, Version1ListStore } from "@messaging-service/core/ports"
-import type { Message, SendingNumber } from "@messaging-service/core/ports"
+import { MessageStore, NumberStore, Version1ListStore } from "@messaging-service/core"
+import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
 import { lookUp, scopeOf } from "../Reading.ts"

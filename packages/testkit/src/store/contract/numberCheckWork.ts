@@ -1,12 +1,7 @@
 /** `NumberCheckStore`: lists of phones, taken up chunk by chunk by any number of workers. */
 import { assert } from "@effect/vitest"
-import {
-  NumberCheckStore,
-  NumberStore,
-  WorkspaceStore,
-  WorkStatus,
-} from "@messaging-service/core/ports"
-import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core/ports"
+import { NumberCheckStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { onlyThese } from "../Sending.ts"
 import { at, ids } from "../Expect.ts"

@@ -1,7 +1,7 @@
 /** `NumberCheckStore`: lists of phones that are made and looked at, and workers at them in a race. */
 import { assert } from "@effect/vitest"
-import { NumberCheckStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { CallerScope, NumberId } from "@messaging-service/core/ports"
+import { NumberCheckStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { CallerScope, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"

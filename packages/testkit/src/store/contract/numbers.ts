@@ -1,7 +1,7 @@
 /** `NumberStore`: the numbers of a workspace, their status and their removal. */
 import { assert } from "@effect/vitest"
-import { NumberStore } from "@messaging-service/core/ports"
-import type { NumberId, Pacing, SendingNumber } from "@messaging-service/core/ports"
+import { NumberStore } from "@messaging-service/core"
+import type { NumberId, Pacing, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { atOnce, range } from "../Races.ts"
 import type { Topic } from "../Topic.ts"

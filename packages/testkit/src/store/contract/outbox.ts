@@ -1,6 +1,6 @@
 /** `Outbox`: every announcement once, in the commit that it announces. */
 import { assert } from "@effect/vitest"
-import { Outbox } from "@messaging-service/core/ports"
+import { Outbox } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { followOutbox, readOutbox } from "../follow.ts"

@@ -6,8 +6,8 @@ import {
   noStrikes,
   NumberStore,
   WorkStatus,
-} from "@messaging-service/core/ports"
-import type { Pacing, SendingNumber } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { Pacing, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at } from "../Expect.ts"
 import { anAttempt } from "../Linking.ts"

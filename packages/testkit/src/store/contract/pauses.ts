@@ -1,7 +1,7 @@
 /** Pauses of a lane, an operator's and the service's own, and the strikes that bring them. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core/ports"
-import type { Pause, SendingNumber } from "@messaging-service/core/ports"
+import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core"
+import type { Pause, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at } from "../Expect.ts"
 import { accepted, aMessage, anEra, aStage, day, hour, minute, noon } from "../Records.ts"

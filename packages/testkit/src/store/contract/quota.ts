@@ -1,7 +1,7 @@
 /** The 24-hour quota of a number: counted by planned time, exactly, in `accept` and in the facts. */
 import { assert } from "@effect/vitest"
-import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/core/ports"
-import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core/ports"
+import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/core"
+import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at } from "../Expect.ts"
 import { brokenBy, exactQuotaOf, facts, quotaOf, remaining } from "../Reading.ts"

@@ -9,8 +9,8 @@ import {
   MessageStore,
   NumberStore,
   WorkspaceStore,
-} from "@messaging-service/core/ports"
-import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { atOnce, roundsOf } from "../Races.ts"

@@ -1,7 +1,7 @@
 /** Those who end messages, callback loops and the deletion of a workspace, side by side. */
 import { assert } from "@effect/vitest"
-import { WorkspaceStore } from "@messaging-service/core/ports"
-import type { ClaimedDelivery, EventId } from "@messaging-service/core/ports"
+import { WorkspaceStore } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage } from "../Calling.ts"
 import { claimDue, delivered, refused, settleDeliveries, sharing } from "../Delivering.ts"

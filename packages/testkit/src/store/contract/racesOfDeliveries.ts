@@ -1,7 +1,7 @@
 /** Writers of events, delivery loops, and calls that end endpoints, side by side. */
 import { assert } from "@effect/vitest"
-import { endpointLimit, KeyStore, WebhookStore } from "@messaging-service/core/ports"
-import type { ClaimedDelivery, EventId, WebhookEndpoint } from "@messaging-service/core/ports"
+import { endpointLimit, KeyStore, WebhookStore } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId, WebhookEndpoint } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import {
   anEndpoint,

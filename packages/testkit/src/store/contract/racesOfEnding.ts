@@ -1,6 +1,6 @@
 /** Several sweeps and cancels at the same messages: each ends once and gives back once. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore } from "@messaging-service/core/ports"
+import { MessageStore, NumberStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"

@@ -1,7 +1,7 @@
 /** Two workers that want the same lane or the same message: one of them gets it. */
 import { assert } from "@effect/vitest"
-import { NumberStore } from "@messaging-service/core/ports"
-import type { ClaimedMessage } from "@messaging-service/core/ports"
+import { NumberStore } from "@messaging-service/core"
+import type { ClaimedMessage } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"

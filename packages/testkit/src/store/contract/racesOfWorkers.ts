@@ -1,7 +1,7 @@
 /** Workers that run side by side until all is sent: nothing lost, nothing twice, order kept. */
 import { assert } from "@effect/vitest"
-import { NumberStore } from "@messaging-service/core/ports"
-import type { ClaimedMessage, SendingNumber } from "@messaging-service/core/ports"
+import { NumberStore } from "@messaging-service/core"
+import type { ClaimedMessage, SendingNumber } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"

@@ -6,14 +6,14 @@ import {
   refusedMessage,
   WorkspaceStore,
   WorkStatus,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   MediaLink,
   MessageChange,
   MessageError,
   NewMessage,
   SendingNumber,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"

@@ -1,11 +1,6 @@
 /** `ReminderStore`: runs, each with its message or none, their log, and workers at them in a race. */
 import { assert } from "@effect/vitest"
-import {
-  MessageStore,
-  NumberStore,
-  ReminderStore,
-  WorkspaceStore,
-} from "@messaging-service/core/ports"
+import { MessageStore, NumberStore, ReminderStore, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"

@@ -1,13 +1,13 @@
 /** `ReminderStore`: reminders that are made, changed, listed and deleted. */
 import { assert } from "@effect/vitest"
-import { IdempotencyStore, ReminderStore, WorkspaceStore } from "@messaging-service/core/ports"
+import { IdempotencyStore, ReminderStore, WorkspaceStore } from "@messaging-service/core"
 import type {
   MediaId,
   NumberId,
   ReminderContent,
   ReminderId,
   TimeZone,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { nextDueOf } from "../Reading.ts"

@@ -9,8 +9,8 @@ import {
   ReminderStore,
   RestoreStore,
   idsSkipped,
-} from "@messaging-service/core/ports"
-import type { HeldFilter, HeldSelection, Message, Workspace } from "@messaging-service/core/ports"
+} from "@messaging-service/core"
+import type { HeldFilter, HeldSelection, Message, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
 import {

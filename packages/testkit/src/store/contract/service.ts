@@ -1,6 +1,6 @@
 /** `ClockStore` and `ServiceSecrets`: what belongs to the service as a whole. */
 import { assert } from "@effect/vitest"
-import { ClockStore, ServiceSecrets } from "@messaging-service/core/ports"
+import { ClockStore, ServiceSecrets } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aWorkspace, hour, oneSecond } from "../Records.ts"

@@ -1,12 +1,7 @@
 /** `SessionStore`: what a worker writes of a number that another one may have by then. */
 import { assert } from "@effect/vitest"
-import { NumberStore, SessionStore, ShardLeases, shardOf } from "@messaging-service/core/ports"
-import type {
-  HeldShard,
-  KeyChange,
-  NumberId,
-  StoreUnavailable,
-} from "@messaging-service/core/ports"
+import { NumberStore, SessionStore, ShardLeases, shardOf } from "@messaging-service/core"
+import type { HeldShard, KeyChange, NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Fiber } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, noon } from "../Records.ts"

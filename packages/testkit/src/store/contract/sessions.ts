@@ -1,7 +1,7 @@
 /** `SessionStore`: what live transports keep of a number. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { KeyChange, NumberId } from "@messaging-service/core/ports"
+import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core"
+import type { KeyChange, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aMessage, aNumber, aStage, aWorkspace, hour, noon, oneSecond } from "../Records.ts"

@@ -1,6 +1,6 @@
 /** `SimulatedPhones`: the far side of the simulated wire. */
 import { assert } from "@effect/vitest"
-import type { NumberId } from "@messaging-service/core/ports"
+import type { NumberId } from "@messaging-service/core"
 import { defaultBehaviour, SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Effect } from "effect"

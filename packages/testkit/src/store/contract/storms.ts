@@ -5,12 +5,7 @@
  * must add up to what is left.
  */
 import { assert } from "@effect/vitest"
-import {
-  MessageStore,
-  NumberStore,
-  transition,
-  WorkspaceStore,
-} from "@messaging-service/core/ports"
+import { MessageStore, NumberStore, transition, WorkspaceStore } from "@messaging-service/core"
 import type {
   Message,
   MessageId,
@@ -18,7 +13,7 @@ import type {
   SendingNumber,
   Workspace,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { assertLanes } from "../Attempts.ts"
 import type { Attempt } from "../Attempts.ts"

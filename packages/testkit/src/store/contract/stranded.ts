@@ -1,7 +1,7 @@
 /** `MessageStore.stranded`: what waits for a number that is gone. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { WorkspaceId } from "@messaging-service/core/ports"
+import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { again, cancelled, claimOne, end, sendNext, settle } from "../Sending.ts"

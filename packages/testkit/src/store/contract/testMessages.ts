@@ -1,7 +1,7 @@
 /** `MessageStore.dueTest`: test messages, which no transport sees. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore } from "@messaging-service/core/ports"
-import type { Message, WorkspaceId } from "@messaging-service/core/ports"
+import { MessageStore, NumberStore } from "@messaging-service/core"
+import type { Message, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { cancelled, change, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"

@@ -1,7 +1,7 @@
 /** `MessageStore.tick` and `byTransportId`: word from the far side about a message that left. */
 import { assert } from "@effect/vitest"
-import { MessageStore } from "@messaging-service/core/ports"
-import type { Message, SendingNumber } from "@messaging-service/core/ports"
+import { MessageStore } from "@messaging-service/core"
+import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { followOutbox } from "../follow.ts"
 import { lookUp } from "../Reading.ts"

@@ -6,7 +6,7 @@ import {
   ReminderStore,
   Version1ListStore,
   WorkspaceStore,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import type {
   CheckResultStatus,
   MediaType,
@@ -18,7 +18,7 @@ import type {
   Phone,
   TimeZone,
   WorkspaceId,
-} from "@messaging-service/core/ports"
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { onlyThese } from "../Sending.ts"

@@ -1,12 +1,7 @@
 /** `WebhookStore`: who sees which endpoint, how many may run, and what stops, removes and resumes one. */
 import { assert } from "@effect/vitest"
-import {
-  endpointLimit,
-  KeyStore,
-  WebhookStore,
-  WorkspaceStore,
-} from "@messaging-service/core/ports"
-import type { ApiKey, NewWebhook, WebhookEndpoint, WebhookId } from "@messaging-service/core/ports"
+import { endpointLimit, KeyStore, WebhookStore, WorkspaceStore } from "@messaging-service/core"
+import type { ApiKey, NewWebhook, WebhookEndpoint, WebhookId } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   anEndpoint,

@@ -1,12 +1,7 @@
 /** `WorkStatus`: when a loop must look again, and whether all is idle. It sees the whole store, so each test has an era. */
 import { assert } from "@effect/vitest"
-import {
-  MessageStore,
-  NumberStore,
-  WorkspaceStore,
-  WorkStatus,
-} from "@messaging-service/core/ports"
-import type { Work } from "@messaging-service/core/ports"
+import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import type { Work } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCheck, answered, claimOne as claimCheck, settle as settleCheck } from "../Checking.ts"
 import { claimDue } from "../Delivering.ts"

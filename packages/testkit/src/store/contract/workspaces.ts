@@ -1,7 +1,7 @@
 /** `WorkspaceStore`: making, changing and deleting workspaces. */
 import { assert } from "@effect/vitest"
-import { NumberStore, WorkspaceStore } from "@messaging-service/core/ports"
-import type { NewWorkspace, WantedNumber, WorkspaceId } from "@messaging-service/core/ports"
+import { NumberStore, WorkspaceStore } from "@messaging-service/core"
+import type { NewWorkspace, WantedNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
