@@ -1,0 +1,138 @@
+/**
+ * The answers to a fixed run of the fuzzer, in a golden file: status, code, names of headers and of
+ * fields for each request. Wording is not in it and may get better. CONTRIBUTING, "Golden files", has the command
+ * that writes it.
+ */
+import { expect, it } from "@effect/vitest"
+import { processes } from "@messaging-service/testkit"
+import {
+  headersOfHttp,
+  isJson,
+  makeChecker,
+  readDocument,
+} from "@messaging-service/testkit/openapi"
+import type { DocumentObject } from "@messaging-service/testkit/openapi"
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { join, resolve } from "node:path"
+import { emptyReport } from "../src/report.ts"
+import type { Shot } from "../src/request/Shot.ts"
+import { run } from "../src/run.ts"
+import type { Watcher } from "../src/run.ts"
+import type { WireAnswer } from "../src/wire/AnswerReader.ts"
+import { receiver } from "../src/world/Receiver.ts"
+
+const program = resolve(import.meta.dirname, "../../server/src/main.ts")
+const golden = join(import.meta.dirname, "golden/answers.txt")
+const operatorToken = "operator-token-of-the-fuzzer-0123456789"
+
+/** The names of all fields, as paths; those of a list's entries once. */
+const fieldsOf = (value: unknown, at = ""): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return [...new Set(value.flatMap((each) => fieldsOf(each, `${at}[]`)))]
+  if (!isJson(value)) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const path = at === "" ? name : `${at}.${name}`
+    return [path, ...fieldsOf(inner, path)]
+  })
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const codeOf = (body: unknown): string => {
+  const error = isJson(body) ? body["error"] : undefined
+  return isJson(error) ? ` ${String(error["code"])}` : ""
+}
+
+/** Names each set of headers and fields by a digest of it, and lists the sets after the answers. */
+const makeShapes = () => {
+  const shapes = new Map<string, string>()
+  return {
+    nameOf: (shape: string): string => {
+      const name = createHash("sha256").update(shape).digest("hex").slice(0, 8)
+      shapes.set(name, shape)
+      return name
+    },
+    list: (): ReadonlyArray<string> =>
+      [...shapes].map(([name, shape]) => `${name} ${shape}`).toSorted(),
+  }
+}
+
+const shapeOf = (shot: Shot, { headers }: WireAnswer, body: unknown): string => {
+  const names = [...new Set(headers.map(([name]) => name))]
+    .filter((name) => !headersOfHttp.has(name))
+    .toSorted()
+  // Documents for everyone have golden files of their own.
+  const fields = shot.aim.part === "open" ? [] : fieldsOf(body).toSorted()
+  return `[${names.join(" ")}] {${fields.join(" ")}}`
+}
+
+/** One line: what was asked, and what the answer consists of. */
+const lineOf = (
+  nameOf: (shape: string) => string,
+  [index, shot, outcome]: Parameters<Watcher["seen"]>,
+): string => {
+  const asked = `${index} ${shot.method.slice(0, 20)} ${shot.aim.id}`
+  if (outcome?.kind !== "answer") return `${asked}: ${outcome?.kind ?? "hung up"}`
+  const { answer } = outcome
+  const body = parsed(answer.body.toString())
+  return `${asked}: ${answer.status}${codeOf(body)} ${nameOf(shapeOf(shot, answer, body))}`
+}
+
+const answers = Effect.gen(function* () {
+  const origin = yield* receiver(() => undefined)
+  const server = yield* processes.startServer(program, {
+    PORT: "0",
+    DATA_DIR: join(yield* processes.temporaryDirectory, "data"),
+    OPERATOR_TOKEN: operatorToken,
+    SEED_EXAMPLE: "false",
+    CLOCK: "adjustable",
+    ALLOW_PRIVATE_TARGETS: "true",
+    LOG_LEVEL: "error",
+    DATABASE_URL: "memory:",
+  })
+  const { body: source } = yield* processes.call<DocumentObject>(
+    "GET",
+    `${server.url}/openapi.json`,
+  )
+  const lines: Array<string> = []
+  const shapes = makeShapes()
+  const target = {
+    host: new URL(server.url).host,
+    operatorToken,
+    receiver: origin,
+    document: readDocument(source),
+    checker: makeChecker(source),
+  }
+  const options = {
+    seed: 1,
+    requests: 3200,
+    store: "memory",
+    cells: 1,
+    only: undefined,
+    wholeCell: false,
+    seconds: 600,
+    privateTargets: true,
+    verbose: false,
+  }
+  yield* Effect.promise(() =>
+    run(target, options, emptyReport(), {
+      found: () => undefined,
+      seen: (...seen) => void lines.push(lineOf(shapes.nameOf, seen)),
+      cellDone: () => Promise.resolve(),
+    }),
+  )
+  return [...lines, "", ...shapes.list(), ""].join("\n")
+})
+
+it.effect("a fixed run of the fuzzer is answered as the golden file says", () =>
+  Effect.gen(function* () {
+    const text = yield* Effect.scoped(answers)
+    yield* Effect.promise(() => expect(text).toMatchFileSnapshot(golden))
+  }),
+)
