@@ -4,8 +4,8 @@
  * its kind, and prints what it got. `PORT`, `WEBHOOK_SECRET` (the endpoint's) and `CALLBACK_SECRET`
  * (the workspace's) come from the environment; leave out the secret of what you do not receive.
  */
-import { verifyCallback, verifyWebhook } from "@messaging-service/verify-webhook"
-import type { CallbackReport, WebhookEvent } from "@messaging-service/verify-webhook"
+import { verifyCallback, verifyWebhook } from "@messaging-service/client/webhook"
+import type { CallbackReport, WebhookEvent } from "@messaging-service/client/webhook"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
 

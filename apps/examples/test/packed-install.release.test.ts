@@ -94,7 +94,7 @@ const compilers = [
 const wholeLife = join(import.meta.dirname, "packed/wholeLife.ts")
 
 /** What is not written for Effect has nothing of it in its types, and nothing of Node. */
-const plain = ["service", "client", "verify-webhook"].map((name) => `@messaging-service/${name}`)
+const plain = ["service", "client", "client/webhook"].map((name) => `@messaging-service/${name}`)
 
 const optionsOf = (module: string, types: ReadonlyArray<string>) => ({
   strict: true,

@@ -154,7 +154,7 @@ layer(Clone.layer, { excludeTestServices: true, timeout: 120_000 })("packed pack
   it.effect("name none, and say so once, where neither is one", () =>
     Effect.gen(function* () {
       const { pack } = yield* Clone
-      const names = ["@messaging-service/client", "@messaging-service/verify-webhook"]
+      const names = ["@messaging-service/client", "@messaging-service/core"]
       const { manifests, said } = yield* pack("ssh://git@127.0.0.1/team/messaging", "", names)
       assert.lengthOf(manifests, 2)
       for (const { repository } of manifests) assert.isUndefined(repository)

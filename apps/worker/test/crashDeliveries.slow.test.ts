@@ -5,7 +5,7 @@
 import { assert } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { deliveryLeaseMillis } from "@messaging-service/core"
-import type { WebhookEvent } from "@messaging-service/verify-webhook"
+import type { WebhookEvent } from "@messaging-service/client/webhook"
 import { Effect } from "effect"
 import { aSender, emptyLedger, oneRequest, scheduleAndCancel, sendInVain } from "./crash/Clients.ts"
 import type { Ledger } from "./crash/Clients.ts"

@@ -1,6 +1,6 @@
 /**
  * Clients of the messaging service for any JavaScript runtime that has `fetch`: `messagingClient` for
- * what a key may call, `operatorClient` for operators, and what receivers verify webhooks with.
+ * what a key may call, `operatorClient` for operators.
  */
 export { messagingClient } from "./client.ts"
 export type { ClientOptions, CreatedWebhook, MessagingClient } from "./client.ts"
@@ -87,11 +87,3 @@ export type {
   WebhookWithSecret,
   Workspace,
 } from "./openapi.ts"
-export { verifyCallback, verifyWebhook } from "@messaging-service/verify-webhook"
-export type {
-  CallbackReport,
-  CallbackVerification,
-  Verification,
-  WebhookEvent,
-  WebhookRequest,
-} from "@messaging-service/verify-webhook"

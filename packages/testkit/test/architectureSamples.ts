@@ -31,7 +31,7 @@ const underTheService = [
   "node",
   "testkit",
 ]
-const outside = ["client", "verify-webhook", "whatsapp-server", "telegram-server"]
+const outside = ["client", "whatsapp-server", "telegram-server"]
 
 const linesOf = (count: number): string =>
   Array.from({ length: count }, (_, place) => `export const line${place} = ${place}`).join("\n")

@@ -3,8 +3,8 @@
  * answers with an error, of some it breaks the connection, some take their time.
  */
 import { assert } from "@effect/vitest"
-import { verifyWebhook } from "@messaging-service/verify-webhook"
-import type { WebhookEvent } from "@messaging-service/verify-webhook"
+import { verifyWebhook } from "@messaging-service/client/webhook"
+import type { WebhookEvent } from "@messaging-service/client/webhook"
 import { listenOnLoopback } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { createServer } from "node:http"

@@ -4,8 +4,8 @@
  * on this machine.
  */
 import { assert, describe, layer } from "@effect/vitest"
-import { verifyCallback, verifyWebhook } from "@messaging-service/verify-webhook"
-import type { WebhookRequest } from "@messaging-service/verify-webhook"
+import { verifyCallback, verifyWebhook } from "@messaging-service/client/webhook"
+import type { WebhookRequest } from "@messaging-service/client/webhook"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import { createHmac } from "node:crypto"
@@ -149,7 +149,7 @@ type Handle = (request: Request, secret: string) => Promise<Response>
 
 /** The handler of the documentation, as Node runs it. */
 const inTypeScript = async (): Promise<Handle> => {
-  const name = "@messaging-service/verify-webhook"
+  const name = "@messaging-service/client/webhook"
   const installed = pathToFileURL(createRequire(import.meta.url).resolve(name)).href
   const program = stripTypeScriptTypes(await recipe("ts")).replace(`"${name}"`, `"${installed}"`)
   const { handle } = await import(`data:text/javascript,${encodeURIComponent(program)}`)

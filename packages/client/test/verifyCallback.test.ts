@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHmac } from "node:crypto"
-import { verifyCallback } from "../src/index.ts"
-import type { CallbackReport, WebhookRequest } from "../src/index.ts"
+import { verifyCallback } from "../src/webhook.ts"
+import type { CallbackReport, WebhookRequest } from "../src/webhook.ts"
 
 const secret = "5e".repeat(32)
 const now = Date.UTC(2026, 2, 2, 12)

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
-import { verifyCallback, verifyWebhook } from "../src/index.ts"
-import type { Verification, WebhookRequest } from "../src/index.ts"
+import { verifyCallback, verifyWebhook } from "../src/webhook.ts"
+import type { Verification, WebhookRequest } from "../src/webhook.ts"
 
 const secret = "5e".repeat(32)
 const now = Date.UTC(2026, 2, 2, 12)
