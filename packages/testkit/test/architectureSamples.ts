@@ -36,6 +36,9 @@ const outside = ["client", "whatsapp-server", "telegram-server"]
 const linesOf = (count: number): string =>
   Array.from({ length: count }, (_, place) => `export const line${place} = ${place}`).join("\n")
 
+const functionOf = (count: number): string =>
+  `export const it = () => {\n${"// Why.\n\nit()\n".repeat(count - 2)}}`
+
 export const breaches: ReadonlyArray<Breach> = [
   ...[
     "effect/http",
@@ -276,6 +279,12 @@ export const breaches: ReadonlyArray<Breach> = [
     source: linesOf(901),
     rule: "eslint(max-lines)",
   },
+  {
+    does: "a function of more than 70 lines",
+    room: "packages/http/src",
+    source: functionOf(71),
+    rule: "eslint(max-lines-per-function)",
+  },
 ]
 
 export const permitted: ReadonlyArray<Sample> = [
@@ -283,6 +292,11 @@ export const permitted: ReadonlyArray<Sample> = [
     does: "a file of 900 lines",
     room: "packages/http/test",
     source: linesOf(900),
+  },
+  {
+    does: "a function of 70 lines, comments and blank lines aside",
+    room: "packages/http/src",
+    source: functionOf(70),
   },
   {
     does: "a program that does something when it is loaded",
