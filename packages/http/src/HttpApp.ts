@@ -5,37 +5,172 @@
  */
 import {
   Ids,
-  Refusal,
-  WorkGate,
   logTrouble,
   makeRefusingPlaces,
+  PublicUrl,
   rarely,
+  Refusal,
   refusalOfStore,
   refuse,
   sharedResources,
+  WorkGate,
 } from "@messaging-service/core"
 import type { RefusingPlaces, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
-import { Cause, Effect, Layer } from "effect"
+import { Cause, Context, Effect, Layer, Metric } from "effect"
+import { toWebHandlerLayerWith, toWebHandlerWith } from "effect/http/HttpEffect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { empty, stream, text } from "effect/http/HttpServerResponse"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
-import { none, receive, refusalReply, serviceBusy } from "./route/IncomingRequest.ts"
-import type { IncomingRequest, Reply, Handler } from "./route/IncomingRequest.ts"
-import { HttpOptions, docsUrlOf } from "./HttpOptions.ts"
+import { openHandler } from "./Entry.ts"
+import type { OpenRoute } from "./Entry.ts"
+import { docsUrlOf, HttpOptions, publicUrlOf } from "./HttpOptions.ts"
+import type { HttpSettings } from "./HttpOptions.ts"
+import { clientAddressReader, none, receive, refusalReply, serviceBusy } from "./IncomingRequest.ts"
+import type { Handler, IncomingRequest, Reply } from "./IncomingRequest.ts"
 import { docsRoutes } from "./open/docs.ts"
-import { healthRoutes } from "./open/health.ts"
 import { linkRoutes } from "./open/links.ts"
-import { metricsRoute } from "./open/metrics.ts"
-import { openHandler } from "./open/OpenRoute.ts"
-import type { OpenRoute } from "./open/OpenRoute.ts"
-import { apiDocument } from "./openapi/apiDocument.ts"
-import { operatorRoutes, makeOperatorHandler } from "./operator/operatorHandler.ts"
-import { noAnswer, requestMeter } from "./requestMeter.ts"
-import { refusalReplyV1 } from "./v1/FailureV1.ts"
-import { routesV1 } from "./v1/routesV1.ts"
-import { makeHandlerV1 } from "./v1/handlerV1.ts"
-import { routesV2, makeHandlerV2 } from "./v2/handlerV2.ts"
+import { healthRoutes, metricsRoute } from "./open/monitoring.ts"
+import { apiDocument } from "./openapi/document.ts"
+import { deliveryRoutes as deliveryOperatorRoutes } from "./operator/deliveries.ts"
+import {
+  numberRoutes as numberOperatorRoutes,
+  telegramLoginRoutes as telegramLoginOperatorRoutes,
+} from "./operator/numbers.ts"
+import { makeOperatorHandler } from "./operator/pipeline.ts"
+import type { EmulatorControls } from "./operator/pipeline.ts"
+import { restoreRoutes as restoreOperatorRoutes } from "./operator/restore.ts"
+import {
+  contactRoutes as contactOperatorRoutes,
+  keyRoutes as keyOperatorRoutes,
+  workspaceRoutes as workspaceOperatorRoutes,
+} from "./operator/workspaces.ts"
+import { refusalReplyV1 } from "./v1/failures.ts"
+import { makeHandlerV1 } from "./v1/pipeline.ts"
+import { reminderRoutes as reminderRoutesV1 } from "./v1/reminders.ts"
+import {
+  mediaRoutes as mediaRoutesV1,
+  meRoute as meRouteV1,
+  messageRoutes as messageRoutesV1,
+  numberRoutes as numberRoutesV1,
+  verificationRoutes as verificationRoutesV1,
+} from "./v1/routes.ts"
+import { sendRoutes as sendRoutesV1 } from "./v1/send.ts"
+import { meRoute as meRouteV2 } from "./v2/me.ts"
+import { mediaRoutes as mediaRoutesV2 } from "./v2/media.ts"
+import { messageRoutes as messageRoutesV2 } from "./v2/messages.ts"
+import { numberCheckRoutes as numberCheckRoutesV2 } from "./v2/numberChecks.ts"
+import { numberRoutes as numberRoutesV2 } from "./v2/numbers.ts"
+import { makeHandlerV2 } from "./v2/pipeline.ts"
+import { reminderRoutes as reminderRoutesV2 } from "./v2/reminders.ts"
+import { webhookRoutes as webhookRoutesV2 } from "./v2/webhooks.ts"
+
+// Counts requests and how long their answers took. The labels are the prefix of a part of the interface
+// (`surface`), a path of a route table, a method and a status, never what a client made up: so there are
+// only so many, and each is made when it is first met.
+
+/** In place of a status, when the client went away before there was an answer. */
+const noAnswer = 0
+
+const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+/** Seconds. */
+const boundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Route {
+  readonly labels: Readonly<Record<string, string>>
+  readonly duration: Metric.Histogram<number>
+  readonly byStatus: Map<number, Metric.Counter<number>>
+}
+
+const routeOf = (prefix: string, method: string, route: string): Route => {
+  const labels = { surface: prefix, method, route }
+  return {
+    labels,
+    duration: Metric.histogram("messaging_http_request_duration_seconds", {
+      description: "Seconds from a request to its answer, the bytes of files aside.",
+      attributes: labels,
+      boundaries,
+    }),
+    byStatus: new Map(),
+  }
+}
+
+const counterOf = ({ labels }: Route, status: number) =>
+  Metric.counter("messaging_http_requests_total", {
+    description: "Requests that this process has answered, or whose client went away before.",
+    attributes: { ...labels, status: status === noAnswer ? none : String(status) },
+    incremental: true,
+  })
+
+/**
+ * Makes the function that counts a request, and how many seconds it took. It writes to the registry of
+ * metrics of the context in which it was made.
+ */
+const requestMeter = Effect.map(Effect.context<never>(), (context) => {
+  const routes = new Map<string, Route>()
+  return (
+    prefix: string,
+    { request, route }: IncomingRequest,
+    status: number,
+    seconds: number,
+  ): void => {
+    const method = knownMethods.has(request.method) ? request.method : "other"
+    const key = `${prefix} ${method} ${route}`
+    let found = routes.get(key)
+    if (found === undefined) {
+      found = routeOf(prefix, method, route)
+      routes.set(key, found)
+    }
+    let counter = found.byStatus.get(status)
+    if (counter === undefined) {
+      counter = counterOf(found, status)
+      found.byStatus.set(status, counter)
+    }
+    counter.updateUnsafe(1, context)
+    if (status !== noAnswer) found.duration.updateUnsafe(seconds, context)
+  }
+})
+
+/** The table, over the core's services (contract: Operations of version 2). */
+const routesV2 = Effect.gen(function* () {
+  return [
+    meRouteV2,
+    ...(yield* messageRoutesV2),
+    ...(yield* numberRoutesV2),
+    ...(yield* reminderRoutesV2),
+    ...(yield* mediaRoutesV2),
+    ...(yield* numberCheckRoutesV2),
+    ...(yield* webhookRoutesV2),
+  ]
+})
+
+/** The operations of version 1 (contract: Version 1). */
+const routesV1 = Effect.gen(function* () {
+  return [
+    ...(yield* sendRoutesV1),
+    ...(yield* messageRoutesV1),
+    yield* meRouteV1,
+    ...(yield* mediaRoutesV1),
+    ...(yield* reminderRoutesV1),
+    ...(yield* verificationRoutesV1),
+    ...(yield* numberRoutesV1),
+  ]
+})
+
+/** The table, over the core's services; `emulator`: its controls, if they are served. */
+const operatorRoutes = Effect.fnUntraced(function* (emulator: EmulatorControls | null) {
+  return [
+    ...(yield* workspaceOperatorRoutes),
+    ...(yield* keyOperatorRoutes),
+    ...(yield* numberOperatorRoutes),
+    ...(yield* telegramLoginOperatorRoutes),
+    ...(yield* contactOperatorRoutes),
+    ...(yield* deliveryOperatorRoutes),
+    ...(yield* restoreOperatorRoutes),
+    ...(emulator === null ? [] : yield* emulator),
+  ]
+})
 
 /** A part of the interface, and where requests to it find their places. */
 interface Part {
@@ -120,7 +255,9 @@ const watchedParts = (routes: ReadonlyArray<OpenRoute>): ReadonlyArray<Part> =>
   openParts(routes, makeRefusingPlaces(sharedResources.watchingRequests))
 
 const allParts = Effect.gen(function* () {
-  const { customers = true, emulator, operatorToken } = yield* HttpOptions
+  const options = yield* HttpOptions
+  const { customers = true, emulator, operatorToken } = options
+  const addressOf = clientAddressReader(options)
   const v2 = customers ? yield* routesV2 : []
   const v1 = customers ? yield* routesV1 : []
   const links = customers ? yield* linkRoutes : []
@@ -134,10 +271,10 @@ const allParts = Effect.gen(function* () {
   const parts: Array<Part> = []
   if (customers) {
     parts.push(
-      { prefix: "/api/v2", handler: yield* makeHandlerV2(v2, places), places, mayWork },
+      { prefix: "/api/v2", handler: yield* makeHandlerV2(v2, places, addressOf), places, mayWork },
       {
         prefix: "/api/v1",
-        handler: yield* makeHandlerV1(v1, places),
+        handler: yield* makeHandlerV1(v1, places, addressOf),
         places,
         mayWork,
         sayNo: (incoming, refusal) => refusalReplyV1(incoming, refusal),
@@ -148,7 +285,7 @@ const allParts = Effect.gen(function* () {
   if (operatorToken !== null) {
     parts.push({
       prefix: "/admin/v1",
-      handler: yield* makeOperatorHandler(operator, operatorToken),
+      handler: yield* makeOperatorHandler(operator, operatorToken, addressOf),
       places: makeRefusingPlaces(sharedResources.operatorRequests),
     })
   }
@@ -255,3 +392,45 @@ export const monitoringApp = Effect.flatMap(Effect.map(watchedRoutes, watchedPar
 
 /** Serves the interface on the `HttpServer` that is provided, as long as the layer lives. */
 export const layerHttp = Layer.unwrap(Effect.map(httpApp, (app) => serve(app)))
+
+// The interface as a web-standard handler, so that Express, Fastify, Hono, Next or any other server
+// can mount it in its own process.
+
+/** What the interface needs of the core and its ports; with an emulator also its `Emulator`. */
+export type HttpServices = Exclude<Effect.Services<typeof httpApp>, HttpOptions>
+
+export interface WebHandler {
+  /** Answers every request; rejects only when the layer could not be built. */
+  readonly handler: (request: Request) => Promise<Response>
+  /** Ends what the layer started, such as workers and connections. */
+  readonly dispose: () => Promise<void>
+}
+
+/** The same over services that are there already, for as long as they are. */
+export const webHandler = (
+  services: Context.Context<HttpServices>,
+  options: HttpSettings,
+): Effect.Effect<WebHandler["handler"]> => {
+  const context = Context.add(services, HttpOptions, options)
+  return Effect.map(Effect.provideContext(httpApp, context), (app) => {
+    const handler = toWebHandlerWith<HttpServices | HttpOptions, HttpServerRequest>(context)(app)
+    return (request) => handler(request)
+  })
+}
+
+/**
+ * Builds the layer at once and answers requests with it until `dispose` is called. Requests that
+ * come before the layer is ready wait for it. Logging, clock and the like are those that the layer
+ * provides beside the services; links in messages begin with `publicUrl` as those in errors do.
+ */
+export const toWebHandler = <E>(
+  layer: Layer.Layer<HttpServices, E>,
+  options: HttpSettings,
+): WebHandler => {
+  const origin = Layer.effect(PublicUrl, publicUrlOf(options))
+  const { dispose, handler } = toWebHandlerLayerWith(
+    Layer.merge(Layer.provide(layer, origin), Layer.succeed(HttpOptions, options)),
+    { toHandler: (context) => Effect.provideContext(httpApp, context) },
+  )
+  return { dispose, handler: (request) => handler(request) }
+}

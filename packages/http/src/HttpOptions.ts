@@ -1,9 +1,10 @@
 /** What the app that serves the HTTP interface decides about it (contract: Configuration). */
 import { Context, Effect } from "effect"
 import type { Redacted } from "effect"
-import type { EmulatorControls } from "./operator/OperatorRoute.ts"
+import type { EmulatorControls } from "./operator/pipeline.ts"
+import type { ClientAddressSettings } from "./IncomingRequest.ts"
 
-export interface HttpSettings {
+export interface HttpSettings extends ClientAddressSettings {
   /** The bearer token of the operator API; null for no operator API at all. */
   readonly operatorToken: Redacted.Redacted | null
   /** False: neither version of the interface, nor what its links lead to. True when left out. */
@@ -25,13 +26,6 @@ export interface HttpSettings {
    * port for operators alone.
    */
   readonly docsUrl?: string
-  /** Whether the client's address is the last `X-Forwarded-For` entry. */
-  readonly trustProxy: boolean
-  /**
-   * The client's address of a web-standard request, which carries none of its own. Requests of a
-   * server that knows its sockets do not ask for it.
-   */
-  readonly clientAddress?: (request: Request) => string
   /** Whether a web-standard request came after the service was closed: it is answered 503. */
   readonly cameTooLate?: (request: Request) => boolean
   /** Returns once requests that are still under way are to be ended: they are answered 500 then. */

@@ -19,9 +19,9 @@ import {
 import type { ListSent } from "@messaging-service/emulator"
 import { Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
-import { missingNumber, operatorRoute } from "./operator/OperatorRoute.ts"
-import type { EmulatorControls } from "./operator/OperatorRoute.ts"
-import { asCommand, asGiven, bodyOf, json, optionalJson, pageOf, query } from "./route/Entry.ts"
+import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
+import type { EmulatorControls } from "./operator/pipeline.ts"
+import { asCommand, asGiven, bodyOf, json, optionalJson, pageOf, query } from "./Entry.ts"
 import { NumberJson, numberJson } from "./v2/numbers.ts"
 
 const route = operatorRoute("Emulator")

@@ -1,6 +1,6 @@
 /** The HTTP interface: for a server of Effect's, as a web-standard handler, and what it is set up with. */
-export { httpApp, layerHttp, monitoringApp } from "./HttpApp.ts"
+export { httpApp, layerHttp, monitoringApp, toWebHandler, webHandler } from "./HttpApp.ts"
 export { HttpOptions } from "./HttpOptions.ts"
 export type { HttpSettings } from "./HttpOptions.ts"
-export { toWebHandler, webHandler } from "./WebHandler.ts"
-export type { HttpServices, WebHandler } from "./WebHandler.ts"
+
+export type { HttpServices, WebHandler } from "./HttpApp.ts"

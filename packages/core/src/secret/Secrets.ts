@@ -10,54 +10,15 @@
  * opens what these sealed and seals with the new one alone. What signs stays as it was.
  */
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js"
-import { bytesToUtf8, equalBytes } from "@noble/ciphers/utils.js"
+import { bytesToUtf8 } from "@noble/ciphers/utils.js"
 import { hkdf } from "@noble/hashes/hkdf.js"
-import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Data, Effect, Layer, Redacted, Result } from "effect"
-import type { StoreUnavailable } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
 import { Ids } from "../Ids.ts"
-
-// What is made of secrets with SHA-256: the hash that is stored, what they sign, and how they are compared.
-
-/** SHA-256, hexadecimal. Keys are random, so that a plain hash is enough and can be looked up. */
-export const hashSecret = (secret: string): string => bytesToHex(sha256(utf8ToBytes(secret)))
-
-/** 128 bits of a value's signature, hexadecimal, by which links and cursors are known again. */
-export const signatureOf = (secret: string, value: unknown): string =>
-  bytesToHex(hmac(sha256, utf8ToBytes(secret), utf8ToBytes(JSON.stringify(value)))).slice(0, 32)
-
-/** In UTF-8 all lone surrogates become the same bytes; JSON escapes each as it is. */
-const exactBytes = (text: string): Uint8Array => utf8ToBytes(JSON.stringify(text))
-
-/**
- * Whether two secrets are equal, in a time that does not depend on where they differ: their hashes
- * are compared, whole.
- */
-export const sameSecret = (a: string, b: string): boolean =>
-  equalBytes(sha256(exactBytes(a)), sha256(exactBytes(b)))
-
-// The port that keeps what belongs to the service itself under a name: what the secrets key must match,
-// and what it seals (`Secrets`). Nothing in it is of use without that key.
-
-export class ServiceSecrets
-  extends /*#__PURE__*/ Context.Service<
-    ServiceSecrets,
-    {
-      /** The stored value, or `candidate`, stored now; the same for every process that asks. */
-      getOrCreate(name: string, candidate: string): Effect.Effect<string, StoreUnavailable>
-      /** The stored value, null when there is none. */
-      get(name: string): Effect.Effect<string | null, StoreUnavailable>
-      /**
-       * Erases what stands under `name` and keeps `value` under `instead`, unless something stands there
-       * already, in one step.
-       */
-      exchange(name: string, instead: string, value: string): Effect.Effect<void, StoreUnavailable>
-      /** Keeps `value` under `name` if `before` still stands there. */
-      replace(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/ServiceSecrets") {}
+import { sameSecret } from "./hashing.ts"
+import { ServiceSecrets } from "./ServiceSecrets.ts"
 
 /** The length of a key in hexadecimal. */
 const hexLength = 64
@@ -66,7 +27,7 @@ const hexLength = 64
  * The bytes of a key, which no log shows. An interface, because TypeScript 5.6 cannot read what the
  * compiler would write into the declarations in its place.
  */
-interface HiddenKey extends Redacted.Redacted<Uint8Array> {}
+export interface HiddenKey extends Redacted.Redacted<Uint8Array> {}
 
 /** The key that a text of 64 hexadecimal characters stands for; undefined for any other text. */
 export const parseSecretsKey = (text: string): HiddenKey | undefined =>
@@ -136,7 +97,7 @@ const purposes = {
   callbacks: "signing-key",
 } as const
 
-type SigningPurpose = keyof typeof purposes
+export type SigningPurpose = keyof typeof purposes
 
 /** The names that earlier versions stored keys by. */
 export const plainSecretNames: ReadonlyArray<string> = [...new Set(Object.values(purposes))]

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { formatInZone, latestRunIn, nextRunAfter } from "../../src/reminder/Cron.ts"
+import { latestRunIn, nextRunAfter } from "../../src/reminder/Schedule.ts"
+import { formatInZone } from "../../src/reminder/TimeZone.ts"
 import { patterns } from "./patterns.ts"
 import { namedMinutes, runsByDefinition, walk } from "./WalkedClock.ts"
 import { schedule, runs } from "./ScheduledRuns.ts"

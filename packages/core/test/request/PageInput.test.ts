@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { pageOf, parsePageRequest } from "../../src/request/Page.ts"
+import { pageOf } from "../../src/request/Page.ts"
+import { parsePageRequest } from "../../src/request/PageInput.ts"
 
 const told = (query: object) =>
   Result.match(parsePageRequest(query), {

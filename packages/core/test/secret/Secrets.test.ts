@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import {
-  parseSecretsKey,
-  parseSecretsKeys,
-  plainSecretNames,
   Secrets,
   WrongSecretsKey,
+  plainSecretNames,
+  parseSecretsKey,
+  parseSecretsKeys,
 } from "../../src/secret/Secrets.ts"
 import { aSecretsKey, layerSecrets } from "./layerSecrets.ts"
 import type { Stored } from "./layerSecrets.ts"

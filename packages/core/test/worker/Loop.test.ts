@@ -2,9 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { kindsOfWork, makeLocal, WakeUp, WorkStatus } from "../../src/queue/DueWork.ts"
-import type { Work } from "../../src/queue/DueWork.ts"
-import { runLoop, sharedWorkStatus } from "../../src/worker/LeaseLoop.ts"
+import { WakeUp, makeLocal } from "../../src/queue/WakeUp.ts"
+import { WorkStatus, kindsOfWork } from "../../src/queue/WorkStatus.ts"
+import type { Work } from "../../src/queue/WorkStatus.ts"
+import { runLoop, sharedWorkStatus } from "../../src/worker/Loop.ts"
 
 const pollMillis = 250
 

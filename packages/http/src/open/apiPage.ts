@@ -11,12 +11,9 @@ import { toHttpEffect } from "effect/http/HttpRouter"
 import { HttpServerRequest, fromWeb } from "effect/http/HttpServerRequest"
 import { toWeb } from "effect/http/HttpServerResponse"
 import type { JsonObject } from "../openapi/Operation.ts"
-import { htmlType } from "../route/IncomingRequest.ts"
-import { cachedDocument } from "./CachedDocument.ts"
-import type { CachedDocument } from "./CachedDocument.ts"
 
 export interface ApiPage {
-  readonly html: CachedDocument
+  readonly html: string
   /** What `Content-Security-Policy` says of it. */
   readonly policy: string
 }
@@ -72,7 +69,7 @@ export const apiPage = Effect.fnUntraced(function* (document: JsonObject) {
   const html = yield* render(document)
   const scripts = [...html.matchAll(inlineScript)].map(([, script = ""]) => script)
   const page: ApiPage = {
-    html: yield* cachedDocument(htmlType, html),
+    html,
     policy: policyOf(yield* Effect.forEach(scripts, hashOf)),
   }
   return page

@@ -4,13 +4,120 @@
  */
 import { catalogue } from "@messaging-service/core"
 import { Effect, Semaphore } from "effect"
+import { content, openRoute } from "../Entry.ts"
+import type { OpenRoute } from "../Entry.ts"
 import { HttpOptions, publicUrlOf } from "../HttpOptions.ts"
-import { header, noSniff } from "../openapi/headers.ts"
-import type { JsonObject } from "../openapi/Operation.ts"
-import { htmlType, pageHeaders } from "../route/IncomingRequest.ts"
-import { cachedAnswers, cachedDocument, cachedReply, ifNoneMatch } from "./CachedDocument.ts"
-import { content, openRoute } from "./OpenRoute.ts"
-import type { OpenRoute } from "./OpenRoute.ts"
+import { bytesReply, htmlType, pageHeaders } from "../IncomingRequest.ts"
+import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
+import { commonHeaders, header, noSniff } from "../openapi/Operation.ts"
+import type { Answer, Content, Header, JsonObject } from "../openapi/Operation.ts"
+
+// A document that is the same for every caller until the process is replaced. It is compressed and
+// tagged once, when it is made. Caches keep it and ask each time whether the tag still holds.
+
+interface CachedDocument {
+  readonly contentType: string
+  readonly plain: Uint8Array
+  readonly gzipped: Uint8Array
+  /** Weak: the same for both encodings. */
+  readonly tag: string
+}
+
+const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
+  Effect.promise(async () => {
+    const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"))
+    return new Uint8Array(await new Response(stream).arrayBuffer())
+  })
+
+const cachedDocument = Effect.fn("cachedDocument")(function* (contentType: string, text: string) {
+  const plain = new TextEncoder().encode(text)
+  const digest = yield* Effect.promise(() => crypto.subtle.digest("SHA-256", plain))
+  const document: CachedDocument = {
+    contentType,
+    plain,
+    gzipped: yield* gzip(plain),
+    tag: `W/"${Buffer.from(digest).toString("base64url")}"`,
+  }
+  return document
+})
+
+/** Whether `Accept-Encoding` names gzip, or any encoding, with a weight above 0. */
+const acceptsGzip = (acceptEncoding = ""): boolean => {
+  const weights = new Map(
+    acceptEncoding.split(",").map((each) => {
+      const [coding = "", ...parameters] = each.toLowerCase().split(";")
+      const weight = parameters.map((parameter) => /^\s*q\s*=\s*([\d.]+)\s*$/.exec(parameter)?.[1])
+      return [coding.trim(), Number(weight.find((value) => value !== undefined) ?? 1)] as const
+    }),
+  )
+  return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0
+}
+
+/** Whether `If-None-Match` holds the tag. The comparison is weak, as RFC 9110 (13.1.2) wants it. */
+const holdsTag = (ifNoneMatch: string | undefined, tag: string): boolean => {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === "*") return true
+  const opaque = (each: string) => each.trim().replace(/^W\//, "")
+  // Base64 has no comma, so a split at commas cannot cut this tag.
+  return ifNoneMatch.split(",").some((each) => opaque(each) === opaque(tag))
+}
+
+/** The document, compressed for a caller that accepts it; 304 for a caller that has it. */
+const cachedReply = (
+  { answerHeaders, request }: IncomingRequest,
+  { contentType, gzipped, plain, tag }: CachedDocument,
+): Reply => {
+  answerHeaders["cache-control"] = "no-cache"
+  answerHeaders["etag"] = tag
+  answerHeaders["vary"] = "Accept-Encoding"
+  if (holdsTag(request.headers["if-none-match"], tag)) return { status: 304 }
+  if (!acceptsGzip(request.headers["accept-encoding"])) return bytesReply(contentType, plain)
+  answerHeaders["content-encoding"] = "gzip"
+  return bytesReply(contentType, gzipped)
+}
+
+const cacheHeaders: ReadonlyArray<Header> = [
+  ...commonHeaders.filter(({ name }) => name !== "Cache-Control"),
+  header("Cache-Control", "A copy may be kept, and is checked by its tag before each use.", {
+    type: "string",
+    const: "no-cache",
+  }),
+  header("ETag", "The tag of this version of the document."),
+  header("Vary", "The document is compressed only for callers that accept it.", {
+    type: "string",
+    const: "Accept-Encoding",
+  }),
+]
+
+/** The answers that `cachedReply` gives, with those headers beside its own. */
+const cachedAnswers = (
+  description: string,
+  body: Content,
+  more: ReadonlyArray<Header> = [],
+): ReadonlyArray<Answer> => [
+  {
+    status: 200,
+    description,
+    headers: [
+      ...cacheHeaders,
+      header("Content-Encoding", "`gzip`, where the caller accepts it.", {
+        type: "string",
+        const: "gzip",
+      }),
+      ...more,
+    ],
+    content: body,
+  },
+  {
+    status: 304,
+    description: "The caller's copy, named in `If-None-Match`, is this version of the document.",
+    headers: [...cacheHeaders, ...more],
+    content: undefined,
+  },
+]
+
+/** What callers send to check a copy. */
+const ifNoneMatch = header("If-None-Match", "Tags of the copies that the caller has.")
 
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
@@ -89,6 +196,9 @@ export const docsRoutes = Effect.fnUntraced(function* (
     // The module takes half a second to load, and many services are never asked for the page.
     Effect.promise(() => import("./apiPage.ts")).pipe(
       Effect.flatMap(({ apiPage }) => Effect.flatMap(document(url), apiPage)),
+      Effect.flatMap(({ html: page, policy }) =>
+        Effect.map(cachedDocument(htmlType, page), (cached) => ({ html: cached, policy })),
+      ),
     ),
   )
   const errors = remembered(() => cachedDocument(htmlType, errorPage))

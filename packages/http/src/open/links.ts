@@ -8,11 +8,11 @@
 import { MediaDirectory, QrImages, QrLinks } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
-import { header, noSniff } from "../openapi/headers.ts"
+import { header, noSniff } from "../openapi/Operation.ts"
 import type { Answer, Header } from "../openapi/Operation.ts"
-import { bytesReply } from "../route/IncomingRequest.ts"
-import type { IncomingRequest, Reply } from "../route/IncomingRequest.ts"
-import { content, openRoute, success } from "./OpenRoute.ts"
+import { bytesReply } from "../IncomingRequest.ts"
+import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
+import { content, openRoute, success } from "../Entry.ts"
 
 interface ByteRange {
   readonly start: number

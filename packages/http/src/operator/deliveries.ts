@@ -18,7 +18,7 @@ import {
 import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../route/Entry.ts"
+import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import {
   DeliveryJson,
@@ -28,7 +28,7 @@ import {
   endpointJson,
   queuedJson,
 } from "../v2/webhooks.ts"
-import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+import { operatorRoute, workspacePath } from "./pipeline.ts"
 
 /** A line of the delivery log of callbacks (contract: Webhook operations). */
 const CallbackDeliveryJson = Schema.Struct({

@@ -29,8 +29,8 @@ import {
   pageOf,
   query,
   shownPage,
-} from "../route/Entry.ts"
-import { operatorRoute, workspacePath } from "./OperatorRoute.ts"
+} from "../Entry.ts"
+import { operatorRoute, workspacePath } from "./pipeline.ts"
 
 const route = operatorRoute("Restored stores")
 

@@ -1,29 +1,45 @@
 /** Workspaces (contract: Workspaces). */
 import {
+  clientId,
+  ContactBody,
+  Contacts,
+  described,
+  formatInstant,
   IdJson,
+  instantOrNull,
+  KeyBody,
+  Keys,
   PageInput,
   TimeJson,
   WorkspaceBody,
   WorkspacePatch,
   Workspaces,
-  clientId,
-  described,
-  formatInstant,
 } from "@messaging-service/core"
-import type { ChangeWorkspace, CreateWorkspace, ListPage, Workspace } from "@messaging-service/core"
+import type {
+  ApiKey,
+  ChangeWorkspace,
+  Contact,
+  CreateContact,
+  CreateKey,
+  CreateWorkspace,
+  ListPage,
+  Workspace,
+} from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { examples } from "../openapi/examples.ts"
 import {
-  DeletedJson,
   asCommand,
   bodyOf,
   deleted,
+  DeletedJson,
   json,
+  listOf,
   pageOf,
   query,
   shownPage,
-} from "../route/Entry.ts"
-import { operatorRoute, workspacePath, workspacesPath } from "./OperatorRoute.ts"
+} from "../Entry.ts"
+import { examples } from "../openapi/examples.ts"
+import { keyFields, keyFieldsOf } from "../v2/me.ts"
+import { operatorRoute, workspacePath, workspacesPath } from "./pipeline.ts"
 
 const PlanJson = Schema.Struct({
   name: Schema.String,
@@ -119,6 +135,162 @@ export const workspaceRoutes = Effect.gen(function* () {
       answer: bodyOf(DeletedJson, deleted(1)),
       refused: ["workspace_not_found", "role_required"],
       handler: ({ id, role }) => Effect.map(workspaces.delete(role, id("id")), deleted),
+    }),
+  ]
+})
+
+// Keys of a workspace (contract: Keys).
+
+const KeyJson = Schema.Struct({
+  id: IdJson,
+  version: Schema.Literals([1, 2]),
+  ...keyFields,
+  expires_at: described(Schema.NullOr(TimeJson), "Null: never."),
+  last4: described(Schema.String, "Last four characters of the key."),
+  created_at: TimeJson,
+  last_used_at: Schema.NullOr(TimeJson),
+  last_used_ip: Schema.NullOr(Schema.String),
+  revoked_at: Schema.NullOr(TimeJson),
+}).annotate({ identifier: "Key" })
+
+/** The answer to a key's creation. */
+const NewKeyJson = Schema.Struct({
+  ...KeyJson.fields,
+  key: described(Schema.String, "The whole key; shown only here."),
+}).annotate({ identifier: "NewKey" })
+
+/** The answer to a key's revocation: version 1 keys are deleted. */
+const RevokedKeyJson = Schema.Union([
+  Schema.Struct({ id: IdJson, revoked: Schema.Literal(true) }),
+  DeletedJson,
+]).annotate({ identifier: "RevokedKey" })
+
+const keyJson = (key: ApiKey): typeof KeyJson.Type => ({
+  id: key.id,
+  version: key.version,
+  ...keyFieldsOf(key),
+  last4: key.last4,
+  created_at: formatInstant(key.createdAt),
+  last_used_at: instantOrNull(key.lastUsedAt),
+  last_used_ip: key.lastUsedIp,
+  revoked_at: instantOrNull(key.revokedAt),
+})
+
+const revokedJson = ({ id, version }: ApiKey): typeof RevokedKeyJson.Type =>
+  version === 1 ? deleted(id) : { id, revoked: true }
+
+const keyRoute = operatorRoute("Keys")
+
+const example = {
+  id: 9,
+  version: 2,
+  name: "Shop",
+  mode: "live",
+  scopes: ["messages:send", "messages:read"],
+  limited_to_numbers: false,
+  number_ids: [],
+  expires_at: null,
+  last4: "Qx7z",
+  created_at: "2030-01-31T07:00:00Z",
+  last_used_at: null,
+  last_used_ip: null,
+  revoked_at: null,
+}
+
+export const keyRoutes = Effect.gen(function* () {
+  const keys = yield* Keys
+
+  return [
+    keyRoute(`POST ${workspacePath}/keys`, {
+      id: "createKey",
+      summary: "Create a key",
+      about: "At most 10 keys of a version that are not revoked.",
+      request: json(KeyBody, { version: 2, name: "Shop", scopes: "all" }, asCommand<CreateKey>),
+      status: 201,
+      success: "The key, whole; it is shown only now.",
+      answer: bodyOf(NewKeyJson, { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` }),
+      refused: ["key_limit_reached", "number_not_found"],
+      handler: ({ id, request, role }) =>
+        Effect.map(keys.create(role, id("id"), request), ({ key, record }) => ({
+          ...keyJson(record),
+          key,
+        })),
+    }),
+    keyRoute(`GET ${workspacePath}/keys`, {
+      id: "listKeys",
+      summary: "List keys",
+      about: "Oldest first, revoked ones included; those that the acting role may see.",
+      success: "The keys.",
+      answer: listOf(KeyJson, example),
+      handler: ({ id, role }) =>
+        Effect.map(keys.list(role, id("id")), (all) => ({ data: all.map(keyJson) })),
+    }),
+    keyRoute(`DELETE ${workspacePath}/keys/{key_id}`, {
+      id: "revokeKey",
+      summary: "Revoke a key",
+      about:
+        "A version 2 key is revoked, with the webhook endpoints it made; a version 1 key is deleted.",
+      success: "The key works no more.",
+      answer: bodyOf(RevokedKeyJson, { id: 9, revoked: true }),
+      refused: ["key_not_found"],
+      handler: ({ id, role }) => Effect.map(keys.revoke(role, id("id"), id("key_id")), revokedJson),
+    }),
+  ]
+})
+
+// Contacts of a workspace (contract: Contacts).
+
+const ContactJson = Schema.Struct({
+  id: IdJson,
+  name: Schema.String,
+  phone: described(Schema.NullOr(Schema.String), "E.164 with a leading +."),
+  username: described(Schema.NullOr(Schema.String), "As it was given."),
+  created_at: TimeJson,
+}).annotate({ identifier: "Contact" })
+
+const contactJson = ({ createdAt, id, name, phone, username }: Contact) => ({
+  id,
+  name,
+  phone,
+  username,
+  created_at: formatInstant(createdAt),
+})
+
+const contactRoute = operatorRoute("Contacts")
+
+export const contactRoutes = Effect.gen(function* () {
+  const contacts = yield* Contacts
+
+  return [
+    contactRoute(`POST ${workspacePath}/contacts`, {
+      id: "createContact",
+      summary: "Save a contact",
+      request: json(ContactBody, { name: "Ada", phone: "+15550001234" }, asCommand<CreateContact>),
+      status: 201,
+      success: "The contact.",
+      answer: bodyOf(ContactJson, examples.contact),
+      refused: ["invalid_phone", "invalid_username"],
+      handler: ({ id, request, role }) =>
+        Effect.map(contacts.create(role, id("id"), request), contactJson),
+    }),
+    contactRoute(`GET ${workspacePath}/contacts`, {
+      id: "listContacts",
+      summary: "List contacts",
+      about: "Newest first.",
+      request: query(PageInput, asCommand<ListPage>),
+      success: "A page of contacts.",
+      answer: pageOf(ContactJson, examples.contact),
+      handler: ({ id, request, role }) =>
+        Effect.map(contacts.list(role, id("id"), request), shownPage(contactJson)),
+    }),
+    contactRoute(`DELETE ${workspacePath}/contacts/{contact_id}`, {
+      id: "deleteContact",
+      summary: "Delete a contact",
+      success: "It is gone.",
+      answer: bodyOf(DeletedJson, deleted(6)),
+      refused: [{ code: "contact_not_found", inPath: true }],
+      handler: ({ id, role }) =>
+        Effect.map(contacts.delete(role, id("id"), id("contact_id")), deleted),
     }),
   ]
 })

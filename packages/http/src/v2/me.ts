@@ -13,8 +13,8 @@ import {
 import type { ApiKey, KeyCaller } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf } from "../route/Entry.ts"
-import { routeV2 } from "./RouteV2.ts"
+import { bodyOf } from "../Entry.ts"
+import { routeV2 } from "./pipeline.ts"
 
 /** What is shown of a key, to itself and to the operator. */
 export const keyFields = {

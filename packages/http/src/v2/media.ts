@@ -12,19 +12,19 @@ import {
 import type { ListMedia, MediaFile } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import type { Refused } from "../openapi/errors.ts"
+import type { Refused } from "../openapi/Operation.ts"
 import {
-  DeletedJson,
   asCommand,
   bodyOf,
   deleted,
+  DeletedJson,
   file,
   pageOf,
   query,
   shownAnswer,
   shownPage,
-} from "../route/Entry.ts"
-import { routeV2 } from "./RouteV2.ts"
+} from "../Entry.ts"
+import { routeV2 } from "./pipeline.ts"
 
 const MediaFileJson = Schema.Struct({
   id: described(IdJson, "The `media_id` of a message."),

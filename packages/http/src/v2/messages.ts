@@ -11,9 +11,9 @@ import {
 import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
 import { Clock, Effect } from "effect"
 import { examples } from "../openapi/examples.ts"
-import type { Refused } from "../openapi/errors.ts"
-import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../route/Entry.ts"
-import { routeV2 } from "./RouteV2.ts"
+import type { Refused } from "../openapi/Operation.ts"
+import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../Entry.ts"
+import { routeV2 } from "./pipeline.ts"
 
 /** What is wrong with a recipient or with what it is sent. */
 export const refusedContent: ReadonlyArray<Refused> = [

@@ -21,8 +21,8 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { asCommand, bodyOf, json, pageOf, query, shownAnswer, shownPage } from "../route/Entry.ts"
-import { routeV2 } from "./RouteV2.ts"
+import { asCommand, bodyOf, json, pageOf, query, shownAnswer, shownPage } from "../Entry.ts"
+import { routeV2 } from "./pipeline.ts"
 
 const NumberCheckJson = Schema.Struct({
   id: IdJson,

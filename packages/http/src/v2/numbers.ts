@@ -13,8 +13,8 @@ import {
 import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { asCommand, bodyOf, json, listOf, shownAnswer } from "../route/Entry.ts"
-import { routeV2 } from "./RouteV2.ts"
+import { asCommand, bodyOf, json, listOf, shownAnswer } from "../Entry.ts"
+import { routeV2 } from "./pipeline.ts"
 
 const ConnectJson = Schema.Struct({
   qr_code_url: described(

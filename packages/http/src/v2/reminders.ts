@@ -23,20 +23,20 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import type { Refused } from "../openapi/errors.ts"
+import type { Refused } from "../openapi/Operation.ts"
 import {
-  DeletedJson,
   asCommand,
   bodyOf,
   deleted,
+  DeletedJson,
   json,
   pageOf,
   query,
   shownAnswer,
   shownPage,
-} from "../route/Entry.ts"
+} from "../Entry.ts"
 import { refusedContent } from "./messages.ts"
-import { routeV2 } from "./RouteV2.ts"
+import { routeV2 } from "./pipeline.ts"
 
 export const RunOutcomeJson = described(
   Schema.Literals(["accepted", "refused", "missed"]),

@@ -20,16 +20,8 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import {
-  DeletedJson,
-  asCommand,
-  bodyOf,
-  deleted,
-  json,
-  listOf,
-  shownAnswer,
-} from "../route/Entry.ts"
-import { routeV2 } from "./RouteV2.ts"
+import { asCommand, bodyOf, deleted, DeletedJson, json, listOf, shownAnswer } from "../Entry.ts"
+import { routeV2 } from "./pipeline.ts"
 
 const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
   if (error === null) return "delivered"

@@ -2,7 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { sharedResources } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { type JsonValue, parseStrictJson } from "../../src/request/StrictJson.ts"
+import { parseStrictJson } from "../../src/StrictJson.ts"
+import type { JsonValue } from "../../src/StrictJson.ts"
 
 const mostValues = sharedResources.jsonValues.whole
 

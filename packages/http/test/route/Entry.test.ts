@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { PageInput } from "@messaging-service/core"
 import type { CreateReminder, ListPage } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { DeletedJson, asCommand, bodyOf, json, query } from "../../src/route/Entry.ts"
-import { routeV1 } from "../../src/v1/RouteV1.ts"
-import { routeV2 } from "../../src/v2/RouteV2.ts"
+import { asCommand, bodyOf, DeletedJson, json, query } from "../../src/Entry.ts"
+import { routeV1 } from "../../src/v1/pipeline.ts"
+import { routeV2 } from "../../src/v2/pipeline.ts"
 
 const at = "DELETE /api/v2/messages/{id}"
 

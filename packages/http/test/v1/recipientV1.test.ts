@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { readFields } from "../../src/v1/FieldsV1.ts"
-import { phonesFields, recipientsOf } from "../../src/v1/recipientV1.ts"
+import { phonesFields, readFields, recipientsOf } from "../../src/v1/fields.ts"
 import { vi } from "vitest"
 
 const fieldsOf = (body: Readonly<Record<string, string>>) =>

@@ -26,7 +26,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/message/attemptOutcome.ts",
         "const over = hasExpired(message, now)",
         "const over = false && hasExpired(message, now)",
       ),
@@ -37,7 +37,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/queue/DueWork.ts",
+        "core/src/queue/WakeUp.ts",
         "for (const latch of latches.get(work) ?? []) yield* latch.open",
         'if (work === "lanes") return\n        for (const latch of latches.get(work) ?? []) yield* latch.open',
       ),
@@ -86,12 +86,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/message/Message.ts",
+        "core/src/message/Quota.ts",
         "exact.planned + count <= limit.messages",
         "exact.planned + count <= limit.messages + 1",
       ),
       edit(
-        "core/src/message/Message.ts",
+        "core/src/message/Quota.ts",
         "bound + count <= limit.messages",
         "bound + count <= limit.messages + 1",
       ),
@@ -118,7 +118,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/worker/Attempt.ts",
         "transportId: message.transportId",
         "transportId: ids.hex(20).toUpperCase() as typeof message.transportId",
       ),
@@ -136,7 +136,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/message/attemptOutcome.ts",
         "failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)",
         "failed(outcome.error)",
       ),
@@ -168,12 +168,14 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a reminder runs before its time after the clock was set back",
     within: 250,
-    edits: [edit("core/src/reminder/Reminder.ts", "if (now < dueAt) return null", "")],
+    edits: [edit("core/src/reminder/ReminderRun.ts", "if (now < dueAt) return null", "")],
   },
   {
     name: "webhook: a 5xx counts as delivered",
     within: 20,
-    edits: [edit("core/src/worker/Deliverer.ts", "status >= 200 && status < 300", "status >= 200")],
+    edits: [
+      edit("core/src/webhook/DeliveryCall.ts", "status >= 200 && status < 300", "status >= 200"),
+    ],
   },
   {
     name: "what expired keeps its allowance",
@@ -191,7 +193,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/message/attemptOutcome.ts",
         ": failed(unknownOutcome)\n  }",
         ': { _tag: "End", ending: { trigger: "send_succeeded" } }\n  }',
       ),
@@ -218,7 +220,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/SendingNumber.ts",
+        "core/src/number/Breaker.ts",
         "until ?? Infinity",
         "until === null ? Infinity : until - 500",
       ),
@@ -229,7 +231,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/Numbers.ts",
+        "core/src/number/NumberOperations.ts",
         'yield* logThrottled("number resumed", { number: found })\n          yield* wakeUp.wake("lanes")',
         'yield* logThrottled("number resumed", { number: found })',
       ),
@@ -278,7 +280,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/worker/Attempt.ts",
         "notBefore: waits === 0 ? null : now + waits",
         "notBefore: null",
       ),
@@ -289,7 +291,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 250,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/worker/Attempt.ts",
         'const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest',
         "const waits = rest",
       ),
@@ -300,7 +302,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/worker/Attempt.ts",
         "const aftermath = aftermathOf(claimed, outcome, now)",
         "const aftermath = aftermathOf(claimed, outcome, started)",
       ),
@@ -331,9 +333,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "five refusals pause nothing",
     within: 10,
-    edits: [
-      edit("core/src/number/SendingNumber.ts", "const mostRefusals = 5", "const mostRefusals = 6"),
-    ],
+    edits: [edit("core/src/number/Breaker.ts", "const mostRefusals = 5", "const mostRefusals = 6")],
   },
   {
     name: "a removed number still takes messages",
@@ -356,7 +356,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/message/attemptOutcome.ts",
         'return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
         'return removed ? { trigger: "cancel" } : over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
       ),
@@ -389,7 +389,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "a deleted workspace keeps its messages",
     within: 20,
     edits: [
-      edit("core/src/workspace/Workspaces.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
+      edit("core/src/workspace/Erasure.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
     ],
   },
   {
@@ -455,7 +455,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/workspace/Erasure.ts",
         "now - days * dayMillis",
         "now - days * dayMillis + 3_600_000",
       ),
@@ -466,7 +466,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/workspace/Erasure.ts",
         "now - days * dayMillis",
         "now - days * dayMillis - 3_600_000",
       ),
@@ -477,7 +477,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/workspace/Erasure.ts",
         "const days = retentionDaysOf(service, workspace.retentionDays)",
         "const days = retentionDaysOf(service, workspace.retentionDays) ?? 1",
       ),
@@ -506,7 +506,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/numberCheck/NumberChecks.ts",
+        "core/src/numberCheck/NumberCheck.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "not_registered")',
       ),
@@ -517,7 +517,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/numberCheck/NumberChecks.ts",
+        "core/src/numberCheck/NumberCheck.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "failed")',
       ),
@@ -528,7 +528,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/numberCheck/NumberChecks.ts",
+        "core/src/numberCheck/NumberCheck.ts",
         "return again(now + outcome.afterMillis, false)",
         "return again(now + outcome.afterMillis * 1e6, false)",
       ),
@@ -540,7 +540,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     unfound: "a number that rests too early breaks no promise that the model holds",
     edits: [
       edit(
-        "core/src/number/SendingNumber.ts",
+        "core/src/number/Breaker.ts",
         ": { strikes: noStrikes, pause: null }",
         ": { strikes, pause: null }",
       ),
@@ -611,7 +611,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "core/src/transport/LiveNumbers.ts",
+        "core/src/transport/keepConnected.ts",
         'if (after._tag === "Stop") {',
         'if (after._tag === "Stop" && after.wipe) {',
       ),
@@ -622,7 +622,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "core/src/transport/LiveNumbers.ts",
+        "core/src/transport/keepConnected.ts",
         'yield* Effect.forkScoped(tell(live, { status: "connected", phone, reason: null }))',
         "",
       ),
@@ -633,7 +633,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "core/src/worker/Dispatcher.ts",
+        "core/src/message/attemptOutcome.ts",
         "again(now + outcome.afterMillis, false)",
         "again(null, false)",
       ),

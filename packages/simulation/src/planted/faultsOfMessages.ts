@@ -7,10 +7,10 @@ const laneQueue = "store-memory/src/laneQueue.ts"
 const messageStore = "store-memory/src/messageStore.ts"
 const acceptance = "store-memory/src/acceptance.ts"
 const reminderStore = "store-memory/src/reminderStore.ts"
-const attemptOutcome = "core/src/worker/Dispatcher.ts"
+const attemptOutcome = "core/src/message/attemptOutcome.ts"
 const messageRules = "core/src/message/Message.ts"
 const idempotency = "core/src/request/Idempotency.ts"
-const loop = "core/src/worker/LeaseLoop.ts"
+const loop = "core/src/worker/Loop.ts"
 
 export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
@@ -203,7 +203,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/reminder/Reminder.ts",
+        "core/src/reminder/ReminderRun.ts",
         "nextRunAfter(schedule, now)",
         "nextRunAfter(schedule, now - 60_000)",
       ),

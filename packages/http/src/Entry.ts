@@ -1,0 +1,243 @@
+/**
+ * One entry of a table of routes: all that there is to say of an operation, said once. The router
+ * finds it by its method and path, the pipeline reads what it takes, its handler is bound to its
+ * schemas by the types, and the OpenAPI document is made from the same entry.
+ */
+import { IdJson } from "@messaging-service/core"
+import type {
+  CursorPage,
+  JsonPage,
+  Refusal,
+  Repeatable,
+  StoreUnavailable,
+  Upload,
+} from "@messaging-service/core"
+import { Effect, Schema } from "effect"
+import type { Handler, IncomingRequest, QueryRecord, Reply } from "./IncomingRequest.ts"
+import { clientRequestId, commonHeaders, refusals } from "./openapi/Operation.ts"
+import type {
+  Answer as DescribedAnswer,
+  Content,
+  DescribedPart,
+  Header,
+  Heading,
+  JsonObject,
+  Operation,
+  Refused,
+} from "./openapi/Operation.ts"
+import { routeFinder } from "./RouteTable.ts"
+import type { Route } from "./RouteTable.ts"
+import type { JsonValue } from "./StrictJson.ts"
+
+/** What an operation takes besides its path; `as` says what its handler's `request` is. */
+export type Takes<A> =
+  | {
+      readonly takes: "query"
+      /** The parameters. */
+      readonly schema: Schema.Top & { readonly fields: object }
+      readonly as: (given: QueryRecord) => A
+    }
+  | {
+      /** `optional_json` that was left out is `{}`. */
+      readonly takes: "json" | "optional_json"
+      readonly schema: Schema.Top
+      readonly example: unknown
+      readonly as: (given: JsonValue) => A
+    }
+  | { readonly takes: "file"; readonly as: (given: Upload) => A }
+
+/** For a service that reads by itself what was given. */
+export const asGiven = <A>(given: A): A => given
+
+/** What was given as the command that it should be: the core checks that it is. */
+export const asCommand = <A extends object>(given: JsonValue | QueryRecord): A => given as A
+
+/** The names of all fields, within fields too. */
+type Names<A> = A extends string | number | boolean | Date | null | undefined
+  ? "value"
+  : A extends ReadonlyArray<infer Item>
+    ? Names<Item>
+    : { readonly [Name in keyof A]-?: Names<A[Name]> }
+
+/**
+ * A schema with the fields of the command, neither more nor fewer; any schema where what was given is
+ * taken as it is. Of JSON the fields hold what the command takes; in a query all of them hold text.
+ */
+type Tied<S extends Schema.Top, A, Given, Held = A> = [Given] extends [A]
+  ? S
+  : [Names<S["Encoded"]>, Names<A>, Held] extends [Names<A>, Names<S["Encoded"]>, A]
+    ? S
+    : "the schema's fields are not those of the command"
+
+export const query = <S extends Schema.Top & { readonly fields: object }, A>(
+  schema: S & Tied<S, A, unknown>,
+  as: (given: QueryRecord) => A,
+): Takes<A> => ({ takes: "query", schema, as })
+
+const jsonBody =
+  (takes: "json" | "optional_json") =>
+  <S extends Schema.Top, A>(
+    schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
+    example: S["Encoded"],
+    as: (given: JsonValue) => A,
+  ): Takes<A> => ({ takes, schema, example, as })
+
+export const json = jsonBody("json")
+
+export const optionalJson = jsonBody("optional_json")
+
+/** It goes with the request, unless it is kept. */
+export const file: Takes<Upload> = { takes: "file", as: asGiven }
+
+/** The body of success, and an example of it for the document. */
+interface Body<S extends Schema.Top = Schema.Top> {
+  readonly schema: S
+  readonly example: unknown
+}
+
+export const bodyOf = <S extends Schema.Top>(schema: S, example: unknown): Body<S> => ({
+  schema,
+  example,
+})
+
+/** A list that is always whole. */
+export const listOf = <S extends Schema.Top>(item: S, example: unknown) =>
+  bodyOf(Schema.Struct({ data: Schema.Array(item) }), { data: [example] })
+
+/** The page envelope (contract: Pages and cursors); the example is the last page. */
+export const pageOf = <S extends Schema.Top>(item: S, example: unknown) =>
+  bodyOf(
+    Schema.Struct({
+      data: Schema.Array(item),
+      next_cursor: Schema.NullOr(Schema.String).annotate({
+        description: "The `cursor` of the next page; null on the last one.",
+      }),
+    }),
+    { data: [example], next_cursor: null },
+  )
+
+/** What a deletion is answered with. */
+export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(true) }).annotate({
+  identifier: "Deleted",
+})
+
+export const deleted = (id: number): typeof DeletedJson.Type => ({ id, deleted: true })
+
+/** A page of a list, each record as `show` shows it. */
+export const shownPage =
+  <A, B>(show: (record: A) => B) =>
+  ({ items, next }: CursorPage<A>): JsonPage<B> => ({
+    data: items.map((item) => show(item)),
+    next_cursor: next,
+  })
+
+/** The answer of an idempotent operation, as `show` shows it. */
+export const shownAnswer =
+  <A, B>(show: (made: A) => B) =>
+  ({ answer, replayed }: Repeatable<A>): Repeatable<B> => ({ answer: show(answer), replayed })
+
+/** What is said of an operation beside its place: `routeV2` and `operatorRoute` give it that. */
+export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top> extends Omit<
+  Heading,
+  keyof Route | "tag"
+> {
+  /** Nothing but its path when left out. */
+  readonly request?: Takes<Request>
+  /** Of success; 200 when left out. */
+  readonly status?: 201 | 202
+  /** What success means. */
+  readonly success: string
+  readonly answer: Body<Answer>
+  /** Beside what every operation of its table can refuse. */
+  readonly refused?: ReadonlyArray<Refused>
+}
+
+/** The names in braces of a path. */
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never
+
+/** What a handler is given of its request. */
+export interface Input<Path extends string, Request> {
+  /** The id in the path under that name; undefined when it is not a positive integer. */
+  readonly id: <Id extends number>(name: NamesIn<Path>) => Id | undefined
+  /** Undefined when the operation takes nothing. */
+  readonly request: Request
+}
+
+// Paths that need no credentials: links, health, metrics and the pages about the API.
+
+interface OpenEntry extends Omit<Heading, keyof Route> {
+  readonly tag: "Links" | "Service"
+  /** Of requests. */
+  readonly headers?: ReadonlyArray<Header>
+  readonly answers: ReadonlyArray<DescribedAnswer>
+  readonly refused?: ReadonlyArray<Refused>
+  readonly handler: (
+    incoming: IncomingRequest,
+    parameter: (name: string) => string,
+  ) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+}
+
+export type OpenRoute = Route & OpenEntry
+
+/** A GET of that path. */
+export const openRoute = (path: string, entry: OpenEntry): OpenRoute => ({
+  method: "GET",
+  path,
+  ...entry,
+})
+
+/** Answers requests for the paths of that table. */
+export const openHandler = (routes: ReadonlyArray<OpenRoute>): Handler => {
+  const find = routeFinder(routes)
+  return (incoming) =>
+    Effect.flatMap(Effect.fromResult(find(incoming)), ({ parameter, route }) =>
+      route.handler(incoming, parameter),
+    )
+}
+
+/** Success, with those headers beside the common ones. */
+export const success = (
+  description: string,
+  content: Content,
+  more: ReadonlyArray<Header> = [],
+): DescribedAnswer => ({ status: 200, description, headers: [...commonHeaders, ...more], content })
+
+/** A body of that type. */
+export const content = (contentType: string, schema: JsonObject): Content => ({
+  [contentType]: { schema: { json: schema } },
+})
+
+const text = (description: string): JsonObject => ({ schema: { type: "string" }, description })
+
+/** Readiness has a 503 of its own. */
+const unavailable = ({ answers }: OpenRoute): ReadonlyArray<Refused> =>
+  answers.some(({ status }) => status === 503) ? [] : ["service_unavailable"]
+
+const operation = (route: OpenRoute): Operation => ({
+  ...route,
+  security: [],
+  parameters: {
+    token: text("From a link that the service gave out."),
+    name: text("The file's name, from the same link."),
+  },
+  headers: [...(route.headers ?? []), clientRequestId],
+  answers: [
+    ...route.answers,
+    ...refusals([...(route.refused ?? []), "internal_error", ...unavailable(route)]),
+  ],
+})
+
+const tags = [
+  { name: "Links", description: "What links in answers lead to." },
+  { name: "Service", description: "Health, metrics and documentation." },
+]
+
+/** The routes that are served, for the document. */
+export const documentOpen = (routes: ReadonlyArray<OpenRoute>): DescribedPart => ({
+  name: "Open to all",
+  tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
+  security: {},
+  operations: routes.map(operation),
+})

@@ -1,0 +1,389 @@
+/**
+ * One request on its way to its answer. Headers of the answer are written down as soon as they are
+ * known, so that whatever happens afterwards, a refusal or a fault, the answer carries them.
+ */
+import { refuse, refuseParameters, requestId, sharedResources } from "@messaging-service/core"
+import type {
+  Ids,
+  Refusal,
+  RefusingPlaces,
+  StoreUnavailable,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, Option, Result, Scope, Stream } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+
+// Headers that decide something, read so that a second value is never overlooked. Node drops a
+// repeated `Authorization` and joins most other headers with a comma; its raw list still has them
+// all. Web-standard headers come joined, and cannot be taken apart again.
+
+const hasRawHeaders = (source: object): source is { readonly rawHeaders: ReadonlyArray<string> } =>
+  "rawHeaders" in source && Array.isArray(source.rawHeaders)
+
+/** Every value of a header, given by its lower-case name; as sent where the platform tells. */
+export const headerValues = (request: HttpServerRequest, name: string): ReadonlyArray<string> => {
+  const known = request.headers[name]
+  if (known === undefined) return []
+  if (!hasRawHeaders(request.source)) return [known]
+  const raw = request.source.rawHeaders
+  const values: Array<string> = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const candidate = raw[at] ?? ""
+    if (candidate.length === name.length && candidate.toLowerCase() === name) {
+      values.push(raw[at + 1] ?? "")
+    }
+  }
+  return values.length === 0 ? [known] : values
+}
+
+/**
+ * The `Authorization` header. Sent twice it is the list that HTTP makes of repeated headers, which
+ * is no key: a proxy in front and this service might each believe another one.
+ */
+export const authorizationOf = (request: HttpServerRequest): string | undefined => {
+  const values = headerValues(request, "authorization")
+  return values.length === 0 ? undefined : values.join(", ")
+}
+
+const printable = /^[\x20-\x7e]{1,100}$/
+
+/** The client's own `X-Request-Id`, when it can be sent back; else undefined. */
+const clientRequestId = (request: HttpServerRequest): string | undefined => {
+  const value = request.headers["x-request-id"]
+  return value !== undefined && printable.test(value) ? value : undefined
+}
+
+/** Whether a body comes as it is: what is compressed is not read. */
+export const isPlain = (contentEncoding: string | undefined): boolean =>
+  contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity"
+
+/** Whether the client says beforehand that its body is longer than that many bytes. */
+export const declaresMoreThan = (contentLength: string | undefined, bytes: number): boolean =>
+  contentLength !== undefined && /^\d+$/.test(contentLength) && Number(contentLength) > bytes
+
+// The request target: its path, as routes know it, and its query, decoded strictly.
+
+interface Target {
+  /** Without query; one trailing slash is tolerated and taken off. */
+  readonly path: string
+  /** As it was sent, without the question mark. */
+  readonly query: string
+}
+
+export const parseTarget = (url: string): Target => {
+  const mark = url.indexOf("?")
+  const path = mark === -1 ? url : url.slice(0, mark)
+  return {
+    path: path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path,
+    query: mark === -1 ? "" : url.slice(mark + 1),
+  }
+}
+
+/** The parameters of a query string, decoded, in their order. */
+export type QueryEntries = ReadonlyArray<readonly [string, string]>
+
+/** Why parameters could not be read. */
+type EntriesProblem = "malformed" | "too_many"
+
+const Plus = 0x2b
+const Space = 0x20
+const Ampersand = 0x26
+const encoder = new TextEncoder()
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+
+/** As in forms: clients write an offset's plus sign as %2B. */
+const withSpaces = (text: string): string => {
+  if (!text.includes("+")) return text
+  // Byte by byte: replacing in a text of many pluses takes a hundred times as long.
+  const bytes = encoder.encode(text)
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === Plus) bytes[at] = Space
+  return decoder.decode(bytes)
+}
+
+const decode = (text: string): Result.Result<string, EntriesProblem> =>
+  Result.try({ try: () => decodeURIComponent(withSpaces(text)), catch: () => "malformed" })
+
+/** The parameters of a query or a form in their order; no more are read than there may be. */
+export const parseEntries = (text: string): Result.Result<QueryEntries, EntriesProblem> => {
+  const entries: Array<readonly [string, string]> = []
+  for (let at = 0; at < text.length;) {
+    if (text.charCodeAt(at) === Ampersand) {
+      at++
+      continue
+    }
+    const ampersand = text.indexOf("&", at)
+    const part = text.slice(at, ampersand === -1 ? text.length : ampersand)
+    at += part.length + 1
+    if (entries.length === sharedResources.formEntries.whole) return Result.fail("too_many")
+    const equals = part.indexOf("=")
+    const name = decode(equals === -1 ? part : part.slice(0, equals))
+    const value = decode(equals === -1 ? "" : part.slice(equals + 1))
+    if (Result.isFailure(name)) return Result.fail(name.failure)
+    if (Result.isFailure(value)) return Result.fail(value.failure)
+    entries.push([name.success, value.success])
+  }
+  return Result.succeed(entries)
+}
+
+const tooMany = refuse("validation_failed", {
+  message: `The query string has more than ${sharedResources.formEntries.whole} parameters.`,
+})
+
+/** Names the parameter, as it was sent where its name cannot be read either. */
+const malformed = (query: string): Refusal => {
+  const part = query.split("&").find((each) => Result.isFailure(decode(each))) ?? ""
+  const [sent = ""] = part.split("=")
+  const name = Result.getOrElse(decode(sent), () => sent)
+  return refuse("validation_failed", {
+    field: name,
+    message: `${name}: is not percent-encoded UTF-8`,
+  })
+}
+
+/** The parameters of a query. Fails with `validation_failed`. */
+export const parseQuery = (query: string): Result.Result<QueryEntries, Refusal> =>
+  Result.mapError(parseEntries(query), (problem) =>
+    problem === "too_many" ? tooMany : malformed(query),
+  )
+
+const wrong = (field: string, message: string) => ({
+  code: "validation_failed" as const,
+  field,
+  message,
+})
+
+export type QueryRecord = Readonly<Record<string, string>>
+
+/** The parameters by their names, each given once. Fails with `validation_failed`. */
+export const queryRecord = (entries: QueryEntries): Result.Result<QueryRecord, Refusal> => {
+  const record: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const [name, value] of entries) {
+    if (name in record) {
+      return Result.fail(refuseParameters([wrong(name, "must be given only once")]))
+    }
+    record[name] = value
+  }
+  return Result.succeed(record)
+}
+
+/** The query of an operation that takes none: any parameter in it is unknown, on every path. */
+export const refuseQuery = (entries: QueryEntries): Result.Result<void, Refusal> =>
+  entries.length === 0
+    ? Result.void
+    : Result.fail(refuseParameters(entries.map(([name]) => wrong(name, "is not a known field"))))
+
+/** In place of a route that there is not. */
+export const none = "none"
+
+export interface IncomingRequest extends Target {
+  readonly request: HttpServerRequest
+  /** `req_` and 24 characters; also in the answer's `X-Request-Id`. */
+  readonly id: string
+  /** The path of the route that was found, as its table has it; `none` until then. */
+  route: string
+  /** Lower-case names. */
+  readonly answerHeaders: Record<string, string>
+}
+
+/** What a request is answered with when nothing refuses it. */
+export type Reply =
+  /** The body is written as JSON. */
+  | { readonly status: number; readonly body: unknown }
+  | { readonly status: number; readonly content: Content }
+  /** Without a body: the caller has it. */
+  | { readonly status: 304 }
+
+/** Bytes of some other kind. */
+interface Content {
+  readonly contentType: string
+  /** Of the bytes. */
+  readonly length: number
+  readonly bytes: Stream.Stream<Uint8Array, unknown>
+}
+
+/** Bytes that are there already. */
+export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): Reply => ({
+  status,
+  content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
+})
+
+export const htmlType = "text/html; charset=utf-8"
+
+/** Says that a page is nothing else than HTML, and what `Content-Security-Policy` lets it do. */
+export const pageHeaders = ({ answerHeaders }: IncomingRequest, policy: string): void => {
+  answerHeaders["content-security-policy"] = policy
+  answerHeaders["x-content-type-options"] = "nosniff"
+}
+
+export const htmlReply = (
+  incoming: IncomingRequest,
+  html: Uint8Array,
+  policy: string,
+  status: number,
+): Reply => {
+  pageHeaders(incoming, policy)
+  return bytesReply(htmlType, html, status)
+}
+
+/** What answers the requests of one part of the interface: of everything under one prefix of paths. */
+export type Handler = (
+  incoming: IncomingRequest,
+) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+
+export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): IncomingRequest => {
+  const { path, query } = parseTarget(request.url)
+  const id = requestId(ids)
+  const answerHeaders: Record<string, string> = {
+    "x-request-id": id,
+    "cache-control": "no-store",
+  }
+  const clients = clientRequestId(request)
+  if (clients !== undefined) answerHeaders["x-client-request-id"] = clients
+  return { request, path, query, id, route: none, answerHeaders }
+}
+
+/** Where the error catalogue explains a code. */
+const docsOf = (publicUrl: string, code: string): string => `${publicUrl}/docs/errors#${code}`
+
+const errorBody = (refusal: Refusal, id: string, publicUrl: string) => ({
+  error: {
+    code: refusal.code,
+    message: refusal.message,
+    field: refusal.field,
+    docs: docsOf(publicUrl, refusal.code),
+    request_id: id,
+    ...(refusal.errors.length === 0
+      ? {}
+      : { errors: refusal.errors.map(({ field, message }) => ({ field, message })) }),
+    ...refusal.details,
+  },
+})
+
+/** The answer to a refused request, whose headers it writes down. */
+export const refusalReply = (
+  incoming: IncomingRequest,
+  refusal: Refusal,
+  publicUrl: string,
+): Reply => {
+  if (refusal.status === 401) incoming.answerHeaders["www-authenticate"] = 'Bearer realm="service"'
+  if (refusal.retryAfter !== null)
+    incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)
+  return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
+}
+
+/** There is no room for the request now; a second later there may be. */
+export const serviceBusy = refuse("service_unavailable", { retryAfter: 1 })
+
+const shareUsedUp = refuse("service_unavailable", {
+  message:
+    "The workspace has too many requests under way. Retry after the seconds of `Retry-After`.",
+  retryAfter: 1,
+})
+
+/**
+ * Takes a place of the workspace's share of the requests under way until the scope closes; fails when
+ * there is none. So slow requests of one workspace (uploads, downloads of media links) leave places to
+ * the others. Not by `Effect.acquireRelease`, which joins all services of the request anew to give it
+ * back.
+ */
+export const takeWorkspaceShare = (
+  places: RefusingPlaces<WorkspaceId>,
+  workspace: WorkspaceId,
+): Effect.Effect<void, Refusal, Scope.Scope> =>
+  Effect.uninterruptible(
+    Effect.flatMap(Effect.scope, (scope) =>
+      places.takeShare(workspace)
+        ? Scope.addFinalizer(
+            scope,
+            Effect.sync(() => places.giveBackShare(workspace)),
+          )
+        : Effect.fail(shareUsedUp),
+    ),
+  )
+
+// Where a request comes from: the socket's address, or the last `X-Forwarded-For` entry behind a
+// proxy that is trusted (`TRUST_PROXY`; contract: Configuration). Wrong keys are counted by it, and
+// keys show it as their last use.
+
+/** Where the client's address comes from. */
+export interface ClientAddressSettings {
+  /** Whether the client's address is the last `X-Forwarded-For` entry. */
+  readonly trustProxy: boolean
+  /**
+   * The client's address of a web-standard request, which carries none of its own. Requests of a
+   * server that knows its sockets do not ask for it.
+   */
+  readonly clientAddress?: (request: Request) => string
+}
+
+/** Stands for an unknown address, such as that of a client behind a Unix socket. */
+const unknownAddress = "0.0.0.0"
+
+/** Null where it is not known. */
+export const knownAddress = (address: string): string | null =>
+  address === unknownAddress ? null : address
+
+const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
+const ipv4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`)
+
+const mappedPrefix = "::ffff:"
+const mappedGroups = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
+
+const withoutMapping = (canonical: string): string => {
+  const groups = mappedGroups.exec(canonical)
+  if (groups === null) return canonical
+  const bytes = [groups[1], groups[2]].flatMap((group) => {
+    const value = Number.parseInt(group ?? "0", 16)
+    return [value >> 8, value & 0xff]
+  })
+  return bytes.join(".")
+}
+
+/**
+ * The one spelling of an IP literal, an IPv4 address inside IPv6 as IPv4; undefined for anything
+ * else.
+ */
+export const normalAddress = (text: string): string | undefined => {
+  if (ipv4.test(text)) return text
+  if (!/^[0-9a-f:.]+$/i.test(text) || !text.includes(":")) return undefined
+  const url = `http://[${text}]/`
+  return URL.canParse(url) ? withoutMapping(new URL(url).hostname.slice(1, -1)) : undefined
+}
+
+/** Sockets spell addresses in one way already, but for the mapping of a dual stack. */
+const socketAddress = (address: string): string => {
+  if (address === "") return unknownAddress
+  if (!address.startsWith(mappedPrefix)) return address
+  const inner = address.slice(mappedPrefix.length)
+  return ipv4.test(inner) ? inner : address
+}
+
+const peerAddress = (
+  request: HttpServerRequest,
+  ofWebRequest: ClientAddressSettings["clientAddress"],
+): string => {
+  if (ofWebRequest !== undefined && request.source instanceof Request) {
+    return socketAddress(ofWebRequest(request.source))
+  }
+  return Option.match(request.remoteAddress, {
+    onNone: () => unknownAddress,
+    onSome: socketAddress,
+  })
+}
+
+/** The client's address of a request. */
+export type ClientAddressOf = (request: HttpServerRequest) => string
+
+/** How this service reads the client's address of a request. */
+export const clientAddressReader = ({
+  trustProxy,
+  clientAddress,
+}: ClientAddressSettings): ClientAddressOf => {
+  const peer = (request: HttpServerRequest) => peerAddress(request, clientAddress)
+  if (!trustProxy) return peer
+  return (request) => {
+    const forwarded = request.headers["x-forwarded-for"]
+    const last = forwarded?.slice(forwarded.lastIndexOf(",") + 1).trim()
+    return (last === undefined ? undefined : normalAddress(last)) ?? peer(request)
+  }
+}

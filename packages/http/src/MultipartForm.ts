@@ -1,0 +1,299 @@
+/**
+ * A multipart form with at most one file in it. Its file goes from the socket to core's `MediaFiles`
+ * as it comes and is never held in memory whole; its fields are, up to a limit. What exceeds the
+ * limit is read as well and thrown away, so that a client which sends first and listens afterwards
+ * hears what was wrong.
+ */
+import { StoreUnavailable, uploadedFileName } from "@messaging-service/core"
+import type { MediaFiles, MediaFilesError, Refusal, SpooledContent } from "@messaging-service/core"
+import { Cause, Data, Effect, Pull, Stream } from "effect"
+import type { Array as Arr, Scope } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { decodeField, defaultIsFile, make } from "effect/http/MultipartParser"
+import type { MultipartError, PartInfo } from "effect/http/MultipartParser"
+import { declaresMoreThan } from "./IncomingRequest.ts"
+
+// The parts of a multipart form as they come, over Effect's parser of its bytes. Which part is a
+// file is decided here, by its name: where a file is expected, a part is one whatever its own
+// content type is (contract: Media). A form that has a part without a name is malformed.
+// Effect's own `Multipart` stands on the same parser, but tells files by content type and file name
+// alone, and takes a file for whole when the body breaks off inside it. So the reading of parts is our
+// own.
+
+export class FormProblem extends Data.TaggedError("FormProblem")<{
+  readonly reason:
+    /** The file, or the body as a whole. */
+    | "too_large"
+    /** The fields, by their number or their size. */
+    | "too_many_fields"
+    /** The disk has no room for the file. */
+    | "no_room"
+    /** No complete form. */
+    | "malformed"
+}> {
+  override get message() {
+    return `multipart form: ${this.reason}`
+  }
+}
+
+interface FieldPart {
+  readonly _tag: "Field"
+  readonly name: string
+  readonly value: string
+}
+
+interface FilePart {
+  readonly _tag: "File"
+  readonly name: string
+  /** As the client gave it, else the part's own name. */
+  readonly fileName: string
+  /** Read once, before the next part is asked for. */
+  readonly content: Stream.Stream<Uint8Array, FormProblem | Refusal>
+}
+
+type FormPart = FieldPart | FilePart
+
+export interface FormLimits {
+  /** The names of parts that hold the file. */
+  readonly fileParts: ReadonlyArray<string>
+  /** Bytes of the file. */
+  readonly fileBytes: number
+  /** Bytes of all fields, their names included. */
+  readonly fieldBytes: number
+  /** Parts of the form, of every kind. */
+  readonly parts: number
+}
+
+interface PartsLimits extends FormLimits {
+  /** Bytes of the whole body. */
+  readonly bodyBytes: number
+  /** Is told of the bytes of the body as they come; what it fails with ends the reading. */
+  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
+}
+
+type Chunks = Arr.NonEmptyReadonlyArray<Uint8Array>
+
+type Failure = FormProblem | Refusal
+
+const tooLarge = new FormProblem({ reason: "too_large" })
+const tooManyFields = new FormProblem({ reason: "too_many_fields" })
+const malformed = new FormProblem({ reason: "malformed" })
+
+const problemOf = (error: MultipartError): FormProblem => {
+  if (error._tag !== "ReachedLimit") return malformed
+  return error.limit === "MaxFieldSize" || error.limit === "MaxParts" ? tooManyFields : tooLarge
+}
+
+const isNonEmpty = (chunks: ReadonlyArray<Uint8Array>): chunks is Chunks => chunks.length > 0
+
+/** The parser takes an empty boundary, with which every line that begins with dashes would be one. */
+const hasEmptyBoundary = (contentType: string | undefined): boolean =>
+  /;\s*boundary\s*=\s*""/i.test(contentType ?? "")
+
+/** What the parser has found so far. */
+const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
+  const waiting: Array<FormPart> = []
+  /** The state of the whole body; after its last boundary nothing matters any more. */
+  const state: { problem: FormProblem | undefined; done: boolean } = {
+    problem: hasEmptyBoundary(headers["content-type"]) ? malformed : undefined,
+    done: false,
+  }
+
+  const fail = (problem: FormProblem) => {
+    if (!state.done) state.problem ??= problem
+  }
+
+  const add = (part: FormPart) => {
+    if (part.name === "") fail(malformed)
+    if (!state.done && state.problem === undefined) waiting.push(part)
+  }
+
+  /** What a route takes as a file is one, also without a file name and a content type. */
+  const isFile = (info: PartInfo): boolean =>
+    defaultIsFile(info) || limits.fileParts.includes(info.name)
+
+  /** `more` reads on, until the file has more bytes, or is whole. */
+  const open = (more: Effect.Effect<void, Failure>) => (info: PartInfo) => {
+    let chunks: Array<Uint8Array> = []
+    let whole = false
+    const next: Pull.Pull<Chunks, Failure> = Effect.suspend(() => {
+      if (isNonEmpty(chunks)) {
+        const taken = chunks
+        chunks = []
+        return Effect.succeed(taken)
+      }
+      // A part seems whole when the body breaks off inside it.
+      if (state.problem !== undefined) return Effect.fail(state.problem)
+      return whole ? Cause.done() : Effect.flatMap(more, () => next)
+    })
+    add({
+      _tag: "File",
+      name: info.name,
+      fileName: info.filename ?? info.name,
+      content: Stream.fromPull(Effect.succeed(next)),
+    })
+    return (chunk: Uint8Array | null) => {
+      if (chunk !== null) chunks.push(chunk)
+      else if (whole) fail(malformed)
+      else whole = true
+    }
+  }
+
+  /** The parser ends the part before once more for one whose headers a boundary cuts off. */
+  let before: PartInfo | undefined
+  const field = (info: PartInfo, value: Uint8Array) => {
+    if (info === before) return fail(malformed)
+    before = info
+    add({ _tag: "Field", name: info.name, value: decodeField(info, value) })
+  }
+
+  return { state, waiting, fail, isFile, field, open }
+}
+
+/** What gives the next part, and null behind the last one. */
+const partsOf = (
+  request: HttpServerRequest,
+  limits: PartsLimits,
+): Effect.Effect<Effect.Effect<FormPart | null, Failure>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const pull = yield* Stream.toPull(Stream.mapError(request.stream, () => malformed))
+    const { fail, field, isFile, open, state, waiting } = makeFindings(request, limits)
+
+    const more: Effect.Effect<void, Failure> = Effect.suspend(() =>
+      pull.pipe(
+        Effect.flatMap((chunks) =>
+          Effect.forEach(
+            chunks,
+            (chunk) => Effect.andThen(limits.take(chunk.length), write(chunk)),
+            { discard: true },
+          ),
+        ),
+        Pull.catchDone(() =>
+          Effect.sync(() => {
+            if (!state.done) fail(malformed)
+            ended = true
+          }),
+        ),
+      ),
+    )
+
+    const parser = make({
+      headers: request.headers,
+      maxParts: limits.parts,
+      maxFieldSize: limits.fieldBytes,
+      maxTotalSize: limits.bodyBytes,
+      isFile,
+      onField: field,
+      onFile: open(more),
+      onError: (error) => fail(problemOf(error)),
+      onDone: () => {
+        state.done = true
+      },
+    })
+    let ended = false
+
+    /** The parser throws where the headers of a first part are cut off. */
+    const write = (chunk: Uint8Array) =>
+      Effect.try({ try: () => parser.write(chunk), catch: () => malformed })
+
+    return Effect.suspend(function next(): Effect.Effect<FormPart | null, Failure> {
+      const part = waiting.shift()
+      if (part !== undefined) return Effect.succeed(part)
+      if (state.problem !== undefined) return Effect.fail(state.problem)
+      return ended ? Effect.succeed(null) : Effect.flatMap(more, next)
+    })
+  })
+
+export interface Form {
+  /** Plain fields in their order; bytes that are no UTF-8 are read as U+FFFD. */
+  readonly fields: ReadonlyArray<readonly [name: string, value: string]>
+  /** The first file in one of the file parts; it goes with the scope, unless it is kept. */
+  readonly file: FormFile | undefined
+  /** Further files in file parts. */
+  readonly moreFiles: number
+  /** Files in other parts. */
+  readonly otherFiles: number
+}
+
+interface FormFile {
+  /** As the client gave it; empty when it gave none. */
+  readonly name: string
+  readonly partName: string
+  readonly content: SpooledContent
+}
+
+/** The name to keep a file under, by default that of its part. Undefined for one that is none. */
+export const keptFileName = ({ name, partName }: FormFile): string | undefined =>
+  uploadedFileName(name.trim() === "" ? partName : name)
+
+/** Room for boundaries and the headers of parts. */
+const framingBytes = 64 * 1024
+
+const utf8 = new TextEncoder()
+
+const spoolFailure = (error: MediaFilesError): FormProblem | StoreUnavailable => {
+  switch (error.reason) {
+    case "too_large":
+      return tooLarge
+    case "full":
+      return new FormProblem({ reason: "no_room" })
+    default:
+      return new StoreUnavailable({ operation: "media.spool", cause: error })
+  }
+}
+
+export const isMultipart = (contentType: string | undefined): boolean =>
+  /^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType ?? "")
+
+/** What others have to say while a form is read. */
+export interface ReadingForm<E, Fields = Form["fields"]> {
+  /** Is told of the bytes of the body as they come. */
+  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
+  /** Comes before each file is read, with the fields in front of it. */
+  readonly beforeFile: (fields: Fields) => Effect.Effect<void, E>
+}
+
+const unwatched: ReadingForm<never> = { take: () => Effect.void, beforeFile: () => Effect.void }
+
+/**
+ * Reads the form of a request that says it is one. A size that is declared is judged before anything
+ * is read, else the bytes that really come are.
+ */
+export const readForm = <E = never>(
+  request: HttpServerRequest,
+  files: typeof MediaFiles.Service,
+  limits: FormLimits,
+  reading: ReadingForm<E> = unwatched,
+): Effect.Effect<Form, FormProblem | Refusal | StoreUnavailable | E, Scope.Scope> => {
+  const bodyBytes = limits.fileBytes + limits.fieldBytes + framingBytes
+  if (declaresMoreThan(request.headers["content-length"], bodyBytes)) return Effect.fail(tooLarge)
+  return Effect.gen(function* () {
+    const next = yield* partsOf(request, { ...limits, bodyBytes, take: reading.take })
+    const fields: Array<Form["fields"][number]> = []
+    let fieldBytes = 0
+    let file: FormFile | undefined
+    let moreFiles = 0
+    let otherFiles = 0
+    for (let part = yield* next; part !== null; part = yield* next) {
+      if (part._tag === "Field") {
+        fieldBytes += utf8.encode(part.name).length + utf8.encode(part.value).length
+        if (fieldBytes > limits.fieldBytes) return yield* tooManyFields
+        fields.push([part.name, part.value])
+        continue
+      }
+      yield* reading.beforeFile(fields)
+      const isFilePart = limits.fileParts.includes(part.name)
+      if (isFilePart && file === undefined) {
+        const content = yield* files
+          .spool(part.content, limits.fileBytes)
+          .pipe(Effect.catchTag("MediaFilesError", (error) => Effect.fail(spoolFailure(error))))
+        file = { name: part.fileName, partName: part.name, content }
+        continue
+      }
+      if (isFilePart) moreFiles++
+      else otherFiles++
+      yield* Stream.runDrain(part.content)
+    }
+    return { fields, file, moreFiles, otherFiles }
+  })
+}

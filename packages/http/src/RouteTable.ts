@@ -1,0 +1,121 @@
+/**
+ * Tables of routes, and what finds a route in one, made before the first request. A path is literal
+ * segments and ids in braces (`/messages/{id}`); a literal wins over an id, so that
+ * `/messages/batch` is never taken for a message.
+ *
+ * Effect's router answers another method on a known path with 404, where it has to be 405 with
+ * `Allow`. Its `HttpApi` checks the credentials and then reads the whole request, where rate limit, scope
+ * and `Idempotency-Key` come in between (contract: Order of checks). So the table, the finding and the
+ * pipelines are our own.
+ */
+import { refuse } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
+import { Result } from "effect"
+import type { IncomingRequest } from "./IncomingRequest.ts"
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+
+export interface Route {
+  readonly method: Method
+  readonly path: string
+}
+
+/** Such as `GET /messages/{id}`. */
+export type MethodAndPath = `${Method} ${string}`
+
+export const routeAt = (methodAndPath: MethodAndPath): Route => {
+  const [method, path] = methodAndPath.split(" ") as [Method, string]
+  return { method, path }
+}
+
+/** A route that was found. */
+export interface FoundRoute<R> {
+  readonly route: R
+  /** The segment that stands where the route's path has that name in braces. */
+  readonly parameter: (name: string) => string
+}
+
+interface Place<R> {
+  readonly literals: Map<string, Place<R>>
+  parameter: Place<R> | undefined
+  readonly methods: Map<string, Leaf<R>>
+}
+
+interface Leaf<R> {
+  readonly route: R
+  readonly names: ReadonlyArray<string>
+}
+
+const emptyPlace = <R>(): Place<R> => ({
+  literals: new Map(),
+  parameter: undefined,
+  methods: new Map(),
+})
+
+const parameterName = (segment: string): string | undefined => /^\{(\w+)\}$/.exec(segment)?.[1]
+
+const allowed = <R>({ methods }: Place<R>): string =>
+  [...methods.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)).join(", ")
+
+/** What is looked at of a request, and where it is noted what was found. */
+type Sought = Pick<IncomingRequest, "path" | "route" | "answerHeaders"> & {
+  readonly request: { readonly method: string }
+}
+
+const unknown = Result.fail(refuse("not_found"))
+const wrongMethod = Result.fail(refuse("method_not_allowed"))
+
+/**
+ * Makes what finds the route of a request in a table, and notes the route's path in the request. It
+ * fails with `not_found`, or with `method_not_allowed` and the `Allow` header. HEAD is answered by
+ * GET's route. Paths are given without trailing slash and are compared as they were sent: case counts,
+ * and nothing is decoded.
+ */
+export const routeFinder = <R extends Route>(
+  routes: ReadonlyArray<R>,
+): ((incoming: Sought) => Result.Result<FoundRoute<R>, Refusal>) => {
+  const root = emptyPlace<R>()
+  for (const route of routes) {
+    let place = root
+    const names: Array<string> = []
+    for (const segment of route.path.split("/")) {
+      const name = parameterName(segment)
+      if (name === undefined) {
+        const next = place.literals.get(segment) ?? emptyPlace<R>()
+        place.literals.set(segment, next)
+        place = next
+      } else {
+        names.push(name)
+        place = place.parameter ??= emptyPlace<R>()
+      }
+    }
+    place.methods.set(route.method, { route, names })
+  }
+
+  return (incoming) => {
+    const { method } = incoming.request
+    let place = root
+    const values: Array<string> = []
+    for (const segment of incoming.path.split("/")) {
+      const literal = place.literals.get(segment)
+      if (literal !== undefined) {
+        place = literal
+        continue
+      }
+      if (place.parameter === undefined || segment === "") return unknown
+      values.push(segment)
+      place = place.parameter
+    }
+    if (place.methods.size === 0) return unknown
+    const leaf = place.methods.get(method === "HEAD" ? "GET" : method)
+    if (leaf === undefined) {
+      incoming.answerHeaders["allow"] = allowed(place)
+      return wrongMethod
+    }
+    incoming.route = leaf.route.path
+    return Result.succeed({
+      route: leaf.route,
+      parameter: (name) => values[leaf.names.indexOf(name)] ?? "",
+    })
+  }
+}

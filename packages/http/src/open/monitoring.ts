@@ -1,0 +1,264 @@
+/**
+ * Whether the process runs, and whether its store answers and more can be written (contract: Open
+ * paths).
+ */
+import {
+  mostCounted,
+  notReadyReasons,
+  NumberOwnership,
+  numberStatuses,
+  platforms,
+  Readiness,
+  ServiceFigures,
+  sleepInRealTime,
+  startCounting,
+  version,
+} from "@messaging-service/core"
+import type { Figures, NotReadyReason, StoreUnavailable } from "@messaging-service/core"
+import { Clock, Effect, Metric, Semaphore } from "effect"
+import { format } from "effect/observability/PrometheusMetrics"
+import { content, openRoute, success } from "../Entry.ts"
+import { bytesReply } from "../IncomingRequest.ts"
+import type { Reply } from "../IncomingRequest.ts"
+import type { Answer } from "../openapi/Operation.ts"
+
+/** How long the store may take to answer, in real time. */
+const longestWait = "2 seconds"
+
+/** The store's answer for health and metrics, whose callers do not wait for long; `otherwise` when it fails, or does not answer in time. */
+const askStore = <A>(
+  question: Effect.Effect<A, StoreUnavailable>,
+  otherwise: A,
+): Effect.Effect<A> =>
+  Effect.raceFirst(question, Effect.as(sleepInRealTime(longestWait), otherwise)).pipe(
+    Effect.catchTag("StoreUnavailable", () => Effect.succeed(otherwise)),
+    Effect.catchDefect(() => Effect.succeed(otherwise)),
+  )
+
+const ok: Reply = { status: 200, body: { status: "ok" } }
+/** It works, and takes no more live numbers (`MAX_NUMBERS`). */
+const full: Reply = { status: 200, body: { status: "full" } }
+const unavailable: Reply = { status: 503, body: { status: "unavailable" } }
+
+const answer = (statuses: readonly [string, ...Array<string>], description: string): Answer =>
+  success(description, {
+    "application/json": {
+      schema: {
+        json: {
+          type: "object",
+          properties: { status: { type: "string", enum: statuses } },
+          required: ["status"],
+          description,
+        },
+      },
+      examples: { example: { status: statuses[0] } },
+    },
+  })
+
+export const healthRoutes = Effect.gen(function* () {
+  const readiness = yield* Readiness
+  const ownership = yield* NumberOwnership
+
+  const ready = Effect.gen(function* () {
+    if ((yield* readiness.notReady).size > 0) return unavailable
+    return (yield* ownership.room) > 0 ? ok : full
+  })
+
+  return [
+    openRoute("/health/live", {
+      id: "isLive",
+      tag: "Service",
+      summary: "Does the process run?",
+      answers: [answer(["ok"], "It runs.")],
+      handler: () => Effect.succeed(ok),
+    }),
+    openRoute("/health/ready", {
+      id: "isReady",
+      tag: "Service",
+      summary: "Is the process ready to work?",
+      answers: [
+        answer(["ok", "full"], "It is; `full`: this worker takes no more live numbers."),
+        { ...answer(["unavailable"], "It is not; its log and its metrics say why."), status: 503 },
+      ],
+      handler: () => ready,
+    }),
+  ]
+})
+
+// `/metrics` in the text format of Prometheus (contract: Open paths): what this process has counted,
+// and how the whole service stands. The figures of the whole service are read from the store at most
+// once in some seconds however often they are asked for, and the path answers without the store too.
+
+/** How old figures may be, by the service's clock: less than scrapes usually lie apart. */
+const freshMillis = 5000
+
+interface KeptFigures {
+  readonly figures: Figures
+  /** When they were read. */
+  readonly at: number
+}
+
+/** Makes what reads the figures, or gives those that were just read. */
+const figuresReader = Effect.gen(function* () {
+  const store = yield* ServiceFigures
+  const alone = yield* Semaphore.make(1)
+  let kept: KeptFigures | undefined
+  const read: Effect.Effect<KeptFigures, StoreUnavailable> = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (kept !== undefined && now - kept.at < freshMillis) return kept
+    return (kept = { figures: yield* store.read(now, mostCounted), at: now })
+  })
+  return alone.withPermit(read)
+})
+
+/** One line of the answer: a gauge and its value. */
+const gauge = (
+  name: string,
+  description: string,
+  value: number,
+  attributes: Readonly<Record<string, string>> = {},
+) => Metric.update(Metric.gauge(name, { description, attributes }), value)
+
+/** Seconds since that moment, 0 when it is yet to come or there is none. */
+const secondsSince = (moment: number | null, now: number): number =>
+  moment === null ? 0 : Math.max(0, now - moment) / 1000
+
+const waiting = (status: "queued" | "scheduled", value: number) =>
+  gauge("messaging_messages_waiting", "Live messages that wait to be sent, by status.", value, {
+    status,
+  })
+
+const oldest = (connection: "connected" | "not_connected", value: number) =>
+  gauge(
+    "messaging_oldest_waiting_seconds",
+    "Seconds since the oldest live message that waits fell due, by the connection of its number.",
+    value,
+    { connection },
+  )
+
+const numbersOf = (figures: Figures) =>
+  platforms.flatMap((platform) =>
+    numberStatuses.map((status) =>
+      gauge(
+        "messaging_numbers",
+        "Live numbers by platform and status.",
+        figures.numbers.find((each) => each.platform === platform && each.status === status)
+          ?.count ?? 0,
+        { platform, status },
+      ),
+    ),
+  )
+
+const notReadyOf = (reasons: ReadonlyMap<NotReadyReason, string>) =>
+  notReadyReasons.map((reason) =>
+    gauge(
+      "messaging_not_ready",
+      "1 while this process is not ready for that reason, else 0.",
+      reasons.has(reason) ? 1 : 0,
+      { reason },
+    ),
+  )
+
+const gaugesOf = (figures: Figures, now: number) => [
+  waiting("queued", figures.queued),
+  waiting("scheduled", figures.scheduled),
+  oldest("connected", secondsSince(figures.firstDueAt.connected, now)),
+  oldest("not_connected", secondsSince(figures.firstDueAt.notConnected, now)),
+  gauge(
+    "messaging_lane_lag_seconds",
+    "Seconds since the most overdue lane could have been claimed by a worker.",
+    secondsSince(figures.laneDueAt, now),
+  ),
+  gauge(
+    "messaging_lanes_in_flight",
+    "Lanes whose message is in the hands of a transport.",
+    figures.lanesInFlight,
+  ),
+  gauge(
+    "messaging_leases_run_out",
+    "Lanes in flight whose lease has run out and that no worker has taken over yet.",
+    figures.leasesRunOut,
+  ),
+  gauge(
+    "messaging_webhook_deliveries_pending",
+    "Webhook deliveries that are to be made, retries included.",
+    figures.deliveries,
+  ),
+  gauge(
+    "messaging_webhook_retries_pending",
+    "Webhook deliveries that have failed before and are to be tried again.",
+    figures.retries,
+  ),
+  ...numbersOf(figures),
+  ...figures.tables.flatMap(({ bytes, name, rows }) => [
+    gauge(
+      "messaging_table_rows",
+      "Rows of a table of the store, estimated by its latest vacuum.",
+      rows,
+      { table: name },
+    ),
+    gauge(
+      "messaging_table_bytes",
+      "What a table of the store takes on the disk, indexes included.",
+      bytes,
+      { table: name },
+    ),
+  ]),
+]
+
+/**
+ * The lines of the answer at `now`; null when the store did not answer. Each scrape has a registry of
+ * its own for them: what the store did not tell is left out, and nothing of an earlier scrape is shown
+ * in its place.
+ */
+const scrapedGauges = (
+  figures: Figures | null,
+  reasons: ReadonlyMap<NotReadyReason, string>,
+  now: number,
+): Effect.Effect<string> =>
+  Effect.suspend(() =>
+    Effect.all(
+      [
+        gauge("messaging_build_info", "1, with the version that this process runs.", 1, {
+          version,
+        }),
+        ...notReadyOf(reasons),
+        gauge(
+          "messaging_store_up",
+          "1 when the store answered this scrape, else 0, and then its figures are missing.",
+          figures === null ? 0 : 1,
+        ),
+        ...(figures === null ? [] : gaugesOf(figures, now)),
+      ],
+      { discard: true },
+    ).pipe(Effect.andThen(format()), Effect.provideService(Metric.MetricRegistry, new Map())),
+  )
+
+const contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+export const metricsRoute = Effect.gen(function* () {
+  const read = yield* figuresReader
+  const readiness = yield* Readiness
+  const context = yield* Effect.context<never>()
+  yield* startCounting
+  return openRoute("/metrics", {
+    id: "readMetrics",
+    tag: "Service",
+    summary: "Read the metrics",
+    about: "What this process has counted, and how the whole service stands.",
+    answers: [success("The text format of Prometheus.", content("text/plain", { type: "string" }))],
+    handler: Effect.fnUntraced(function* () {
+      const [kept, reasons] = yield* Effect.all(
+        [askStore<KeptFigures | null>(read, null), readiness.notReady],
+        { concurrency: "unbounded" },
+      )
+      const gauges = yield* scrapedGauges(
+        kept?.figures ?? null,
+        reasons,
+        kept?.at ?? (yield* Clock.currentTimeMillis),
+      )
+      const counted = yield* Effect.provideContext(format(), context)
+      return bytesReply(contentType, new TextEncoder().encode(counted + gauges))
+    }),
+  })
+})

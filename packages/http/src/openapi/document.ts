@@ -1,0 +1,686 @@
+/** The service's own OpenAPI document: every part that it serves. */
+import {
+  callbackContentType,
+  described,
+  maximumFileBytes,
+  MessageJson,
+  operations,
+  TimeJson,
+  webhookEventTypes,
+} from "@messaging-service/core"
+import type { OperationRule } from "@messaging-service/core"
+import { Schema } from "effect"
+import { documentOpen } from "../Entry.ts"
+import type { Entry, OpenRoute, Takes } from "../Entry.ts"
+import { workspacePath } from "../operator/pipeline.ts"
+import type { OperatorRoute } from "../operator/pipeline.ts"
+import { texts } from "../v1/failures.ts"
+import type { FieldV1 } from "../v1/fields.ts"
+import type { RouteV1 } from "../v1/pipeline.ts"
+import type { RouteV2 } from "../v2/pipeline.ts"
+import { examples } from "./examples.ts"
+import { openApi } from "./openApi.ts"
+import {
+  actingRole,
+  clientRequestId,
+  commonHeaders,
+  errorSchemas,
+  header,
+  idempotencyKey,
+  jsonContent,
+  noSniff,
+  rateHeaders,
+  refusals,
+  replayed,
+  retryAfter,
+} from "./Operation.ts"
+import type {
+  Answer,
+  Call,
+  Content,
+  DescribedPart,
+  Header,
+  Heading,
+  JsonObject,
+  Operation,
+  Refused,
+} from "./Operation.ts"
+
+// Version 2 and the operator API in the document: their entries, and what the entries of a table share.
+
+const aFile: Content = {
+  "multipart/form-data": {
+    schema: {
+      json: {
+        type: "object",
+        properties: {
+          file: {
+            type: "string",
+            format: "binary",
+            description: `At most ${maximumFileBytes} bytes.`,
+          },
+        },
+        required: ["file"],
+        additionalProperties: false,
+      },
+    },
+  },
+}
+
+const requestBody = (takes: Takes<unknown> | undefined): Operation["body"] => {
+  switch (takes?.takes) {
+    case "json":
+    case "optional_json":
+      return {
+        required: takes.takes === "json",
+        content: jsonContent(takes.schema, takes.example),
+      }
+    case "file":
+      return { required: true, content: aFile }
+    default:
+      return undefined
+  }
+}
+
+const refusedBody: ReadonlyArray<Refused> = [
+  "unsupported_content_type",
+  "request_too_large",
+  "validation_failed",
+]
+
+/** What it can answer before its own rules are asked, by what it reads of the request. */
+const refusedReading = (takes: Takes<unknown> | undefined): ReadonlyArray<Refused> => {
+  switch (takes?.takes) {
+    case "query":
+      return "cursor" in takes.schema.fields
+        ? ["validation_failed", "invalid_cursor"]
+        : ["validation_failed"]
+    case "json":
+    case "optional_json":
+      return [...refusedBody, "invalid_json"]
+    case "file":
+      return refusedBody
+    // An unknown parameter is refused, also by operations that take none.
+    default:
+      return ["validation_failed"]
+  }
+}
+
+/** What the operations of a table have in common. */
+interface Common {
+  readonly security: string
+  /** Of the request. */
+  readonly headers: ReadonlyArray<Header>
+  /** What can be refused before the request is read. */
+  readonly refused: ReadonlyArray<Refused>
+  /** Of success. */
+  readonly answerHeaders?: ReadonlyArray<Header>
+  /** Of refusals, beside those that belong to the status. */
+  readonly refusalHeaders?: (status: number) => ReadonlyArray<Header>
+}
+
+const routeOperation = (route: Heading & Entry, common: Common): Operation => ({
+  ...route,
+  security: [common.security],
+  query: route.request?.takes === "query" ? route.request.schema : undefined,
+  headers: [...common.headers, clientRequestId],
+  body: requestBody(route.request),
+  answers: [
+    {
+      status: route.status ?? 200,
+      description: route.success,
+      headers: [...commonHeaders, ...(common.answerHeaders ?? [])],
+      content: jsonContent(route.answer.schema, route.answer.example),
+    },
+    ...refusals(
+      [...common.refused, ...refusedReading(route.request), ...(route.refused ?? [])],
+      common.refusalHeaders,
+    ),
+  ],
+})
+
+/** Key, workspace and rate limit. */
+const refusedByV2: ReadonlyArray<Refused> = [
+  "missing_api_key",
+  "invalid_api_key",
+  "v1_key_on_v2",
+  "api_key_revoked",
+  "api_key_expired",
+  "too_many_auth_failures",
+  "account_disabled",
+  "demo_account",
+  "api_v2_not_enabled",
+  "rate_limited",
+  "internal_error",
+  "service_unavailable",
+]
+
+const refusedIdempotency: ReadonlyArray<Refused> = [
+  "invalid_idempotency_key",
+  "idempotency_key_reused",
+  "idempotency_in_progress",
+]
+
+const about = (text: string | undefined, { scope, unlimitedOnly }: OperationRule): string =>
+  [
+    ...(text === undefined ? [] : [text]),
+    scope === null ? "Needs no scope." : `Needs the scope \`${scope}\`.`,
+    ...(unlimitedOnly
+      ? ["A key limited to some numbers is refused with `number_not_allowed`."]
+      : []),
+  ].join("\n\n")
+
+/** A request that was not admitted is not counted. */
+const ratesShown = (status: number) => (status === 401 ? [] : rateHeaders)
+
+const operationV2 = (route: RouteV2): Operation => {
+  const rule: OperationRule = operations[route.id]
+  return routeOperation(
+    { ...route, about: about(route.about, rule) },
+    {
+      security: "apiKey",
+      headers: route.idempotent === true ? [idempotencyKey] : [],
+      refused: [
+        ...refusedByV2,
+        ...(rule.scope === null ? [] : (["missing_scope"] as const)),
+        ...(rule.unlimitedOnly ? (["number_not_allowed"] as const) : []),
+        ...(route.idempotent === true ? refusedIdempotency : []),
+      ],
+      answerHeaders: [...rateHeaders, ...(route.idempotent === true ? [replayed] : [])],
+      refusalHeaders: ratesShown,
+    },
+  )
+}
+
+const tagsV2 = [
+  { name: "Account", description: "The key itself." },
+  { name: "Messages", description: "Send, follow and cancel messages." },
+  { name: "Reminders", description: "Messages that are sent again and again, on a cron schedule." },
+  { name: "Numbers", description: "The numbers that messages are sent from." },
+  { name: "Media", description: "Files that are uploaded once and sent by their id." },
+  { name: "Number checks", description: "Which phones are registered." },
+  { name: "Webhooks", description: "Endpoints that are told what became of messages." },
+]
+
+const documentV2 = (routes: ReadonlyArray<RouteV2>): DescribedPart => ({
+  name: "Version 2",
+  tags: tagsV2,
+  security: {
+    apiKey: {
+      type: "http",
+      scheme: "bearer",
+      description:
+        "A version 2 key: `svc_live_` or `svc_test_` and 38 letters and digits. A test key validates everything and sends nothing.",
+    },
+  },
+  operations: routes.map(operationV2),
+})
+
+/** Token and `Acting-Role`. */
+const refusedByOperator: ReadonlyArray<Refused> = [
+  "missing_operator_token",
+  "invalid_operator_token",
+  "too_many_auth_failures",
+  "validation_failed",
+  "internal_error",
+  "service_unavailable",
+]
+
+/** Whatever is in a workspace may be missing there, and asks for a role in it. */
+const refusedWithin = ({ path }: OperatorRoute): ReadonlyArray<Refused> =>
+  path.startsWith(`${workspacePath}/`) ? ["workspace_not_found", "role_required"] : []
+
+const operatorOperation = (route: OperatorRoute): Operation =>
+  routeOperation(route, {
+    security: "operatorToken",
+    headers: [actingRole],
+    refused: [...refusedByOperator, ...refusedWithin(route)],
+  })
+
+const operatorTags = [
+  { name: "Workspaces", description: "What owns keys, numbers, contacts and messages." },
+  { name: "Keys", description: "Keys of both versions." },
+  { name: "Workspace numbers", description: "The numbers of a workspace." },
+  { name: "Contacts", description: "The saved contacts of a workspace." },
+  { name: "Deliveries", description: "What was sent to webhook endpoints." },
+  { name: "Reminder runs", description: "What became of the runs of reminders." },
+  { name: "Workspace messages", description: "The messages of a workspace." },
+  { name: "Restored stores", description: "What is held since the store went back in time." },
+  {
+    name: "Emulator",
+    description:
+      "The other side of the simulated wire, and the clock; only with `TRANSPORT=simulated`.",
+  },
+]
+
+/** With the emulator's tag where its controls are among the routes. */
+const documentOperator = (routes: ReadonlyArray<OperatorRoute>): DescribedPart => ({
+  name: "Operator API",
+  tags: operatorTags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
+  security: {
+    operatorToken: {
+      type: "http",
+      scheme: "bearer",
+      description: "The service's `OPERATOR_TOKEN`.",
+    },
+  },
+  operations: routes.map(operatorOperation),
+})
+
+// The calls that the service makes: to webhook endpoints (contract: Events), and to addresses of
+// single requests of version 1.
+
+/** `secret`: whose it is. */
+const callHeaders = (secret: string): ReadonlyArray<Header> => [
+  header("Service-Event-Id", "The event's id, the same on every repeat: drop what you have had.", {
+    type: "string",
+    pattern: "^evt_[A-Za-z0-9]{24}$",
+  }),
+  header(
+    "Service-Timestamp",
+    "Unix seconds of this attempt; reject what is more than 5 minutes away.",
+    { type: "string", pattern: "^[0-9]+$" },
+  ),
+  header(
+    "Service-Signature",
+    `\`v1=\` and the hexadecimal HMAC-SHA256 of \`<timestamp>.<raw body>\` with ${secret}. Compute it over the unparsed body and compare in constant time.`,
+    { type: "string", pattern: "^v1=[0-9a-f]{64}$" },
+  ),
+  header("User-Agent", "Who calls.", { type: "string", const: "Service-Webhooks/2" }),
+]
+
+const eventHeaders = callHeaders("the endpoint's secret")
+
+const eventId = described(Schema.String, "`evt_` and 24 characters, the same on every repeat.")
+
+/** An event, on the occasion that is told, with an example of its data. */
+const eventCall = (type: string, occasion: string, data: Schema.Top, example: unknown): Call => ({
+  name: type,
+  id: `on${type.replaceAll(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+  tag: "Webhooks",
+  summary: type,
+  about: `${occasion}\n\nAn event can arrive more than once, and in any order. It is repeated for about 23 hours until it is answered with a 2xx within 15 seconds; redirects are not followed.`,
+  headers: eventHeaders,
+  content: jsonContent(
+    Schema.Struct({ id: eventId, type: Schema.Literal(type), created_at: TimeJson, data }),
+    { id: "evt_0123456789abcdefghijABCD", type, created_at: "2030-01-31T07:00:02Z", data: example },
+  ),
+})
+
+const messageEvents = {
+  "message.sent": { occasion: "A message left the number.", message: examples.sent },
+  "message.failed": {
+    occasion: "A message could not be sent; `error.message` says why.",
+    message: examples.failed,
+  },
+  "message.cancelled": {
+    occasion: "A waiting message was cancelled, by the API or because its number was removed.",
+    message: examples.cancelled,
+  },
+  "message.expired": {
+    occasion: "A message was not sent before its `expires_at`.",
+    message: examples.expired,
+  },
+} as const
+
+const webhookCalls: ReadonlyArray<Call> = [
+  ...webhookEventTypes.map((type) => {
+    const { message, occasion } = messageEvents[type]
+    return eventCall(type, occasion, Schema.Struct({ message: MessageJson }), { message })
+  }),
+  eventCall(
+    "ping",
+    "A test of the endpoint was asked for.",
+    Schema.Struct({ webhook_id: Schema.Int }),
+    { webhook_id: 3 },
+  ),
+]
+
+const callbackHeaders = callHeaders("the workspace's callback secret")
+
+/** A call of version 1 on the occasion that is told, whose body is a form. */
+const callbackCall = (
+  call: Pick<Call, "name" | "id" | "tag" | "summary">,
+  occasion: string,
+  form: { readonly properties: JsonObject; readonly required: ReadonlyArray<string> },
+  example: JsonObject,
+): Call => ({
+  ...call,
+  about: `${occasion}\n\nA call can arrive more than once, and in any order. It is made four times over a few minutes until it is answered with a 2xx within 15 seconds; redirects are not followed.`,
+  headers: callbackHeaders,
+  content: {
+    [callbackContentType]: {
+      schema: { json: { type: "object", ...form } },
+      examples: { example },
+    },
+  },
+})
+
+/** What became of a message that was sent with a `webhook`. */
+const messageCallbackCall = callbackCall(
+  {
+    name: "message",
+    id: "onMessageV1",
+    tag: "Messages (version 1)",
+    summary: "The end of a message",
+  },
+  "A message was sent, or will not be.",
+  {
+    properties: {
+      msg_id: { type: "integer" },
+      status: { type: "string", enum: ["SENT", "FAILED", "CANCELLED", "EXPIRED"] },
+      error: { type: "string", description: "Why it failed; only beside `FAILED`." },
+    },
+    required: ["msg_id", "status"],
+  },
+  { msg_id: 4711, status: "FAILED", error: "Group not found" },
+)
+
+/** What becomes of the connection of a number that was asked for with a `webhook_url`. */
+const connectionCallbackCall = callbackCall(
+  {
+    name: "connection",
+    id: "onConnectionV1",
+    tag: "WhatsApp numbers (version 1)",
+    summary: "The connection of a number",
+  },
+  "A QR code can be shown, the number is connected, or it no longer is.",
+  {
+    properties: {
+      event: { type: "string", enum: ["qr-generated", "connected", "disconnected"] },
+      whatsapp_client: { type: "integer" },
+      whatsapp_number: { type: "string", description: "Empty while the phone is not known." },
+    },
+    required: ["event", "whatsapp_client", "whatsapp_number"],
+  },
+  { event: "connected", whatsapp_client: 7, whatsapp_number: "15550100001" },
+)
+
+// Version 1 in the document, made from its table of routes alone, which says of each operation what
+// it takes and answers (contract: Version 1).
+
+/** Sending, which alone can meet the daily limit of a number. */
+const isSending = ({ path }: RouteV1): boolean => /^\/api\/v1\/(?:send_msg|schedule_msg)/.test(path)
+
+const tags = {
+  messages: "Messages (version 1)",
+  media: "Media (version 1)",
+  reminder: "Reminders (version 1)",
+  verification: "Number verification (version 1)",
+  whatsapp: "WhatsApp numbers (version 1)",
+  me: "Account (version 1)",
+} as const
+
+const isGroup = (name: string): name is keyof typeof tags => name in tags
+
+const segmentsOf = ({ path }: RouteV1): ReadonlyArray<string> =>
+  path.split("/").filter((segment) => segment !== "" && !segment.startsWith("{"))
+
+const tagOf = (route: RouteV1): string => {
+  const [, , group = ""] = segmentsOf(route)
+  return tags[isGroup(group) ? group : "messages"]
+}
+
+/** Such as `v1MessageStatus`, and `v1GetMessageStatus` for the same by GET. */
+const idOf = (route: RouteV1): string => {
+  const words = segmentsOf(route)
+    .slice(2)
+    .flatMap((segment) => segment.split("_"))
+  const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("")
+  return `v1${route.method === "GET" ? "Get" : ""}${name}`
+}
+
+const credentials: Readonly<Record<string, JsonObject>> = {
+  client_id: { description: "The workspace's; the same for all its keys." },
+  api_key: { description: "A version 1 key; it may come as a bearer token instead." },
+}
+
+const credentialTypes: Readonly<Record<string, Pick<FieldV1<unknown>, "type" | "nullable">>> = {
+  client_id: { type: "integer", nullable: false },
+  api_key: { type: "string", nullable: true },
+}
+
+const credentialsOf = ({ bearerOnly }: RouteV1, lenient: boolean): JsonObject =>
+  bearerOnly === true
+    ? {}
+    : Object.fromEntries(
+        Object.entries(credentialTypes).map(([name, field]) => [
+          name,
+          { ...typeOf(field, lenient), ...credentials[name] },
+        ]),
+      )
+
+/** What every example begins with. */
+const exampleCredentials = {
+  client_id: examples.workspace.client_id,
+  api_key: "0123456789abcdef0123456789abcdef01234567",
+}
+
+const requiredOf = ({ bearerOnly, fields }: RouteV1): ReadonlyArray<string> => [
+  ...(bearerOnly === true ? [] : ["client_id"]),
+  ...Object.entries(fields).flatMap(([name, field]) => (field.required ? name : [])),
+]
+
+/**
+ * Version 1 is lenient: in JSON a number may come as text and text as a number, a list as text with
+ * commas or as its one member, and null for what is not given.
+ */
+const typeOf = (
+  { nullable, type }: Pick<FieldV1<unknown>, "type" | "nullable">,
+  lenient: boolean,
+): JsonObject => {
+  const orNull = nullable ? ["null"] : []
+  switch (type) {
+    case "integer":
+      return { type: lenient ? ["integer", "string", ...orNull] : "integer" }
+    case "string":
+      return { type: lenient ? ["string", "number", ...orNull] : "string" }
+    case "strings":
+      return lenient
+        ? { type: ["array", "string", "number"], items: { type: ["string", "number"] } }
+        : { type: "array", items: { type: "string" } }
+    case "file":
+      return { type: "string", format: "binary" }
+  }
+}
+
+const fieldsOf = (route: RouteV1, lenient: boolean, files: boolean) =>
+  Object.entries(route.fields)
+    .filter(([, { type }]) => files || type !== "file")
+    .map(
+      ([name, field]) =>
+        [name, { ...typeOf(field, lenient), description: field.description }] as const,
+    )
+
+const bodySchema = (route: RouteV1, lenient: boolean, files: boolean): JsonObject => {
+  const required = requiredOf(route)
+  return {
+    type: "object",
+    properties: {
+      ...credentialsOf(route, lenient),
+      ...Object.fromEntries(fieldsOf(route, lenient, files)),
+    },
+    required: required.length === 0 ? undefined : required,
+  }
+}
+
+/** There is nothing to ask without a file. */
+const takesFilesAlone = ({ fields }: RouteV1): boolean => {
+  const all = Object.values(fields)
+  return all.length > 0 && all.every(({ type }) => type === "file")
+}
+
+const body = (route: RouteV1): Content => ({
+  ...(takesFilesAlone(route)
+    ? {}
+    : {
+        "application/json": {
+          schema: { json: bodySchema(route, true, false) },
+          examples: {
+            example: { ...(route.bearerOnly === true ? {} : exampleCredentials), ...route.example },
+          },
+        },
+        "application/x-www-form-urlencoded": { schema: { json: bodySchema(route, false, false) } },
+      }),
+  "multipart/form-data": { schema: { json: bodySchema(route, false, true) } },
+})
+
+/** The parameters of a GET's query, those apart that stand in its path. */
+const query = (route: RouteV1): Schema.Top => {
+  const required = requiredOf(route)
+  const parameters = [
+    ...Object.entries(credentialsOf(route, false) as Readonly<Record<string, JsonObject>>),
+    ...fieldsOf(route, false, false).filter(([name]) => !route.path.includes(`{${name}}`)),
+  ]
+  return Schema.Struct(
+    Object.fromEntries(
+      parameters.map(([name, { description, ...parameter }]) => {
+        const text = Schema.String.annotate({ description: String(description), parameter })
+        return [name, required.includes(name) ? text : Schema.optionalKey(text)]
+      }),
+    ),
+  )
+}
+
+const Failure = Schema.Struct({
+  status: Schema.Literal(0),
+  message: Schema.String.annotate({
+    description: "What is wrong. Other texts may come to be.",
+    examples: [...new Set(Object.values(texts).map(({ message }) => message))],
+  }),
+}).annotate({ identifier: "FailureV1" })
+
+const DailyLimit = Schema.Struct({
+  status: Schema.Literal(0),
+  msg_id: Schema.optionalKey(
+    Schema.Int.annotate({ description: "A single send is stored, as failed." }),
+  ),
+  code: Schema.Literal("daily_limit_reached"),
+  message: Schema.String,
+}).annotate({ identifier: "DailyLimitV1" })
+
+const failed = (status: number, description: string, message: string): Answer => ({
+  status,
+  description,
+  headers: [...commonHeaders, ...(status === 429 || status === 503 ? [retryAfter] : [])],
+  content: jsonContent(Failure, { status: 0, message }),
+})
+
+const tooMany = (route: RouteV1): Answer => {
+  const answer = failed(429, "Too many requests.", texts.too_many_requests.message)
+  if (!isSending(route)) return answer
+  return {
+    ...answer,
+    description: "Too many requests, or the number has reached its daily limit.",
+    content: jsonContent(Schema.Union([Failure, DailyLimit]), {
+      status: 0,
+      msg_id: 4711,
+      code: "daily_limit_reached",
+      message: texts.daily_limit.message,
+    }),
+  }
+}
+
+const internalError = (route: RouteV1): Answer => {
+  const answer = failed(500, "The service failed.", texts.internal_error.message)
+  if (route.path !== "/api/v1/send_msg/group") return answer
+  return {
+    ...answer,
+    description:
+      "The service failed; or, as an HTML page, `group_name` is a JSON number or `msg_type` no whole number.",
+    headers: [...answer.headers, noSniff, header("Content-Security-Policy", "Of the HTML page.")],
+    content: { ...answer.content, "text/html": { schema: { json: { type: "string" } } } },
+  }
+}
+
+/** By the fields that ask for them. */
+const callbacksOf = ({ fields }: RouteV1): Operation["callbacks"] => {
+  if ("webhook" in fields) return { webhook: messageCallbackCall }
+  return "webhook_url" in fields ? { webhook_url: connectionCallbackCall } : undefined
+}
+
+const operationV1 = (route: RouteV1): Operation => ({
+  ...route,
+  id: idOf(route),
+  tag: tagOf(route),
+  security: route.bearerOnly === true ? ["apiKeyV1"] : ["apiKeyV1", null],
+  query: route.method === "GET" ? query(route) : undefined,
+  headers: [clientRequestId],
+  body: route.method === "GET" ? undefined : { required: true, content: body(route) },
+  answers: [
+    {
+      status: 200,
+      description: "Done.",
+      headers: commonHeaders,
+      content: jsonContent(route.answer),
+    },
+    failed(
+      400,
+      "`message` says what is wrong, another method than the operation's included.",
+      texts.invalid_key.message,
+    ),
+    failed(413, "The body is too large.", texts.too_large.message),
+    tooMany(route),
+    internalError(route),
+    failed(503, "The service is too busy.", texts.service_unavailable.message),
+  ],
+  callbacks: callbacksOf(route),
+})
+
+const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedPart => ({
+  name: "Version 1",
+  tags: [...new Set(routes.map(tagOf))].map((name) => ({
+    name,
+    description:
+      "Read `status` of the answer: 1 is success, 0 is failure. A slash may end the path; fields that are not described are ignored.",
+  })),
+  security: {
+    apiKeyV1: {
+      type: "http",
+      scheme: "bearer",
+      description:
+        "A version 1 key: 40 characters, digits and a to f. Where `client_id` is asked for, the key may come as `api_key` in the body instead, which then wins.",
+    },
+  },
+  operations: routes.map(operationV1),
+})
+
+const description = (
+  publicUrl: string,
+): string => `Sends WhatsApp and Telegram messages from numbers that you own.
+
+Sending is asynchronous: a success means that the message was accepted and queued. What became of it
+tells its \`status\`, or a webhook.
+
+- Send the key as \`Authorization: Bearer <key>\`.
+- Times in requests are ISO 8601 with an offset; times in answers are UTC and end in \`Z\`.
+- Unknown fields of a request are refused; answers may come to hold more than is described here.
+- Every error has a real HTTP status and a body \`{"error": {"code", "message", "field", "docs",
+  "request_id"}}\`. Branch on \`code\`; [the error catalogue](${publicUrl}/docs/errors) explains each.
+- Version 1 has other ways: see its operations.
+- An unknown address answers 404 \`not_found\`; another method 405 \`method_not_allowed\`, with
+  \`Allow\`. HEAD is answered as GET without a body.`
+
+/** The tables of routes, those empty that a service does not serve. */
+interface Tables {
+  readonly v2: ReadonlyArray<RouteV2>
+  readonly v1: ReadonlyArray<RouteV1>
+  readonly operator: ReadonlyArray<OperatorRoute>
+  readonly open: ReadonlyArray<OpenRoute>
+}
+
+/** The document of what this service serves, given the origin it is reached at. */
+export const apiDocument = ({ open, operator, v1, v2 }: Tables, publicUrl: string): JsonObject => {
+  const [NotFound, MethodNotAllowed] = refusals(["not_found", "method_not_allowed"])
+  const parts = [documentV2(v2), documentV1(v1), documentOperator(operator), documentOpen(open)]
+  return openApi({
+    title: "Messaging Service",
+    version: "2.0.0",
+    description: description(publicUrl),
+    publicUrl,
+    parts: parts.filter((part) => part.operations.length > 0),
+    calls: v2.length === 0 ? [] : webhookCalls,
+    anywhere: { NotFound, MethodNotAllowed },
+    schemas: errorSchemas,
+  })
+}

@@ -1,0 +1,104 @@
+/** An entry of the operator's tables, and what its handler is given. */
+import { Admission, parseId, refuse, roles } from "@messaging-service/core"
+import type { Refusal, Role, StoreUnavailable } from "@messaging-service/core"
+import { Effect, Redacted, Result } from "effect"
+import type { Schema } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { Entry, Input } from "../Entry.ts"
+import { authorizationOf, knownAddress } from "../IncomingRequest.ts"
+import type { ClientAddressOf, Handler } from "../IncomingRequest.ts"
+import type { Heading, Refused } from "../openapi/Operation.ts"
+import { readRequest } from "../readRequest.ts"
+import { routeAt, routeFinder } from "../RouteTable.ts"
+import type { MethodAndPath } from "../RouteTable.ts"
+
+interface OperatorInput<Path extends string, Request> extends Input<Path, Request> {
+  /** The role that the operator acts in. */
+  readonly role: Role
+}
+
+interface OperatorEntry<
+  Path extends string = string,
+  Request = unknown,
+  Answer extends Schema.Top = Schema.Top,
+> extends Entry<Request, Answer> {
+  handler(
+    input: OperatorInput<Path, Request>,
+  ): Effect.Effect<Answer["Type"], Refusal | StoreUnavailable>
+}
+
+export type OperatorRoute = Heading & OperatorEntry
+
+/**
+ * Makes routes that the document shows under that heading. It binds the handler to the path, to what
+ * it takes and to what it answers.
+ */
+export const operatorRoute =
+  (tag: string) =>
+  <const At extends MethodAndPath, Answer extends Schema.Top, Request = undefined>(
+    at: At,
+    entry: OperatorEntry<At, Request, Answer>,
+  ): OperatorRoute => ({ ...routeAt(at), tag, ...entry })
+
+/** Made from the services that the interface stands on, once each time that they are built. */
+export type EmulatorControls = Effect.Effect<ReadonlyArray<OperatorRoute>>
+
+export const workspacesPath = "/admin/v1/workspaces"
+export const workspacePath = `${workspacesPath}/{id}` as const
+export const numberPath = `${workspacePath}/numbers/{number_id}` as const
+
+/** The path names no number of the workspace. */
+export const missingNumber: Refused = { code: "number_not_found", inPath: true }
+
+// The operator API: the steps that every request under `/admin/v1` goes through.
+
+const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)
+
+/** The operator is the workspace's owner unless `Acting-Role` names another role. */
+const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> => {
+  const role = request.headers["acting-role"] ?? "owner"
+  return isRole(role)
+    ? Result.succeed(role)
+    : Result.fail(
+        refuse("validation_failed", {
+          field: "Acting-Role",
+          message: `Acting-Role is one of ${roles.join(", ")}.`,
+        }),
+      )
+}
+
+const noUploads = new Error("No operation of the operator takes a file")
+
+/** Answers requests of operators, who show that token, over the core's services. */
+export const makeOperatorHandler = Effect.fnUntraced(function* (
+  routes: ReadonlyArray<OperatorRoute>,
+  token: Redacted.Redacted,
+  addressOf: ClientAddressOf,
+) {
+  const admission = yield* Admission
+  const find = routeFinder(routes)
+
+  const handler: Handler = Effect.fnUntraced(function* (incoming) {
+    const { request } = incoming
+
+    // Route
+    const { parameter, route } = yield* Effect.fromResult(find(incoming))
+
+    // Token, role
+    yield* admission.admitOperator(
+      authorizationOf(request),
+      Redacted.value(token),
+      knownAddress(addressOf(request)),
+    )
+    const role = yield* Effect.fromResult(actingRole(request))
+
+    // Content type, size, JSON; query
+    const read = yield* readRequest(route.request, incoming, () => Effect.die(noUploads))
+
+    // Roles, fields, and whatever depends on stored state
+    const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
+    const body = yield* route.handler({ role, id, request: read.request })
+    return { status: route.status ?? 200, body }
+  })
+  return handler
+})

@@ -1,0 +1,431 @@
+/**
+ * The fields of version 1 requests. A table of them says what an operation takes, for the reader and
+ * for the document, and reads it as version 1 does: numbers may come as strings of digits, empty
+ * text counts as not given, and so does a value that is not text (an object, a list, true); fields that are
+ * not in the table are ignored.
+ */
+import {
+  formatInstant,
+  isGroupName,
+  maximumRecipients,
+  momentInZone,
+  parseInstant,
+  parsePhone,
+  parseTimeZone,
+  parseUsername,
+  uploadedFileName,
+} from "@messaging-service/core"
+import type { MediaType, Message, SpooledContent } from "@messaging-service/core"
+import { Result } from "effect"
+import type { JsonValue } from "../StrictJson.ts"
+import { failV1 } from "./failures.ts"
+import type { FailureV1, TextName } from "./failures.ts"
+
+/** The fields of a request as they came, before they are read by an operation's table. */
+export interface BodyV1 {
+  /** Whether it was given at all, if only as null or as nothing. */
+  readonly has: (name: string) => boolean
+  /** Null when it was not given; the last one, where a form gave several. */
+  readonly one: (name: string) => JsonValue
+  /** The members of a list, or what a form gave under that name, in their order. */
+  readonly all: (name: string) => ReadonlyArray<JsonValue>
+}
+
+export interface UploadV1 {
+  /** Null when the client gave no name, or none that can be one. */
+  readonly fileName: string | null
+  readonly content: SpooledContent
+}
+
+export interface FieldV1<A> {
+  readonly type: "integer" | "string" | "strings" | "file"
+  readonly required: boolean
+  /** Whether null in JSON counts as not given. */
+  readonly nullable: boolean
+  readonly description: string
+  readonly read: (body: BodyV1, name: string) => A
+}
+
+/** Something was given that cannot be read as what the field holds. */
+export const unreadable = Symbol("unreadable")
+
+type Lenient<A> = A | null | typeof unreadable
+
+const wholeNumber = /^-?\d{1,16}$/
+
+/** A whole number; null when it was not given. */
+export const integerOf = (value: JsonValue): Lenient<number> => {
+  if (value === null || value === "") return null
+  const number = typeof value === "string" && wholeNumber.test(value) ? Number(value) : value
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : unreadable
+}
+
+/** Text, or a number as it is written; null for everything else, the empty text included. */
+export const textOf = (value: JsonValue): string | null => {
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : null
+  return typeof value === "string" && value !== "" ? value : null
+}
+
+/** Makes fields of that type, which are read in that way. */
+const fieldOf =
+  <A>(type: FieldV1<A>["type"], read: FieldV1<A>["read"], nullable = true) =>
+  (description: string, { required = false } = {}): FieldV1<A> => ({
+    type,
+    required,
+    nullable: nullable && !required,
+    description,
+    read,
+  })
+
+export const integer = fieldOf("integer", (body, name) => integerOf(body.one(name)))
+
+/** As `integer`, but an empty text and null, which are no whole numbers, count as given. */
+const strictInteger = fieldOf(
+  "integer",
+  (body, name) => {
+    const number = integerOf(body.one(name))
+    return number === null && body.has(name) ? unreadable : number
+  },
+  false,
+)
+
+/** Whether it is a whole number, however large, as a number or as its digits. */
+export const isWholeNumber = (value: JsonValue): boolean =>
+  typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value)
+
+export const string = fieldOf("string", (body, name) => textOf(body.one(name)))
+
+/** A file, which is not read as a field: it is in the table for the document alone. */
+export const file = fieldOf("file", () => null)
+
+/** The members of a text with commas between them; empty ones without spaces are passed over. */
+function* commaSeparated(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    const first = text[at]
+    if (first === "," || first === " ") {
+      at++
+      continue
+    }
+    const comma = text.indexOf(",", at)
+    const end = comma === -1 ? text.length : comma
+    yield text.slice(at, end).trim()
+    at = end + 1
+  }
+}
+
+function* membersOf(values: ReadonlyArray<JsonValue>): Generator<string | null> {
+  for (const value of values) {
+    if (typeof value === "string") yield* commaSeparated(value)
+    else yield textOf(value)
+  }
+}
+
+/**
+ * A list, or texts with commas between them, which must be given. Empty places are passed over; a
+ * member that is not a text is null. Of a list that is longer than `most` one member more is read, and
+ * none beyond.
+ */
+export const strings = (most: number, description: string) =>
+  fieldOf("strings", (body, name) => {
+    const members: Array<string | null> = []
+    for (const member of membersOf(body.all(name))) {
+      if (member === "") continue
+      members.push(member)
+      if (members.length > most) break
+    }
+    return members
+  })(description, { required: true })
+
+export type FieldsV1 = Readonly<Record<string, FieldV1<unknown>>>
+
+export type ReadFieldsV1<Fields extends FieldsV1> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends FieldV1<infer A> ? A : never
+}
+
+/** A request by its fields. JSON carries no file, and so no example names one. */
+export type ExampleV1<Fields extends FieldsV1> = {
+  readonly [Name in keyof Fields]?: NonNullable<
+    Exclude<ReadFieldsV1<Fields>[Name], typeof unreadable>
+  >
+}
+
+export const readFields = <Fields extends FieldsV1>(
+  fields: Fields,
+  body: BodyV1,
+): ReadFieldsV1<Fields> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, field.read(body, name)]),
+  ) as ReadFieldsV1<Fields>
+
+/** An id that is not a positive integer is treated as unknown. */
+export const idOf = <Id extends number>(given: Lenient<number>): Id | undefined =>
+  typeof given === "number" && given > 0 ? (given as Id) : undefined
+
+/** A whole number within those bounds; `otherwise` when it was not given. Fails with that text. */
+const within = <Otherwise>(
+  given: Lenient<number>,
+  otherwise: Otherwise,
+  least: number,
+  most: number,
+  failure: TextName,
+): Result.Result<number | Otherwise, FailureV1> => {
+  if (given === null) return Result.succeed(otherwise)
+  return given === unreadable || given < least || given > most
+    ? Result.fail(failV1(failure))
+    : Result.succeed(given)
+}
+
+/** One of those words; null when none was given. Fails with that text. */
+export const oneOf = <Word extends string>(
+  given: string | null,
+  words: ReadonlyArray<Word>,
+  failure: TextName,
+): Result.Result<Word | null, FailureV1> => {
+  if (given === null) return Result.succeed(null)
+  const word = words.find((known) => known === given)
+  return word === undefined ? Result.fail(failV1(failure)) : Result.succeed(word)
+}
+
+export const pageField = integer("1 when left out.")
+
+/** No workspace has so many records that it comes so far. */
+const lastPage = 1_000_000_000
+
+export const pageOf = (given: Lenient<number>) => within(given, 1, 1, lastPage, "invalid_page")
+
+interface LimitV1 {
+  readonly otherwise: number
+  readonly most: number
+}
+
+export const limitField = ({ most, otherwise }: LimitV1) =>
+  integer(`Records of a page; ${otherwise} when left out, at most ${most}.`)
+
+/** A larger limit than is allowed counts as the largest. */
+export const limitOf = (given: Lenient<number>, { most, otherwise }: LimitV1) =>
+  Result.map(within(given, otherwise, 1, Infinity, "invalid_limit"), (limit) =>
+    Math.min(limit, most),
+  )
+
+export const offsetField = integer("Records to leave out at the front; 0 when left out.")
+
+export const offsetOf = (given: Lenient<number>) => within(given, 0, 0, Infinity, "invalid_offset")
+
+// Whom version 1 sends to, in version 2's words (contract: Version 1: sends). Country code and
+// phone come apart and are joined; a phone that begins with `@` is a Telegram username.
+
+/** `to` of version 2. */
+export type RecipientV1 =
+  | { readonly phone: string }
+  | { readonly group: string }
+  | { readonly username: string }
+
+const countryCode = {
+  country_code: string("Digits; without it the phone must carry its country code."),
+}
+
+export const phoneFields = {
+  ...countryCode,
+  phone: string("Digits, or a Telegram username as `@name`; either this or `group_name`."),
+}
+
+export const groupFields = { group_name: string("The exact name of a WhatsApp group.") }
+
+export const phonesFields = {
+  ...countryCode,
+  phones: strings(maximumRecipients, "1 to 1,000 phones, as a list or with commas between them."),
+}
+
+const compact = (text: string): string => text.replaceAll(/[ -]+/g, "")
+
+/** The digits of a country code, read once for all phones that share it: it may be long. */
+const prefixOf = (code: string | null): string => compact(code ?? "").replace(/^\+/, "")
+
+/** `+` and digits; a phone with its own `+` has its country code already. */
+const international = (phone: string, prefix: string): string => {
+  const digits = compact(phone)
+  if (digits.startsWith("+")) return digits
+  return prefix === "" ? `+${digits}` : `+${prefix}${digits.replace(/^0+/, "")}`
+}
+
+/** A phone, whose country code may be apart from it, or a username. Fails with `invalid_phone`. */
+const personOf = (given: string, prefix = ""): Result.Result<RecipientV1, FailureV1> => {
+  const text = given.trim()
+  if (text.startsWith("@")) {
+    return parseUsername(text) === undefined
+      ? Result.fail(failV1("invalid_phone"))
+      : Result.succeed({ username: text })
+  }
+  const phone = parsePhone(international(text, prefix))
+  return phone === undefined ? Result.fail(failV1("invalid_phone")) : Result.succeed({ phone })
+}
+
+export const groupOf = ({
+  group_name,
+}: ReadFieldsV1<typeof groupFields>): Result.Result<RecipientV1, FailureV1> => {
+  if (group_name === null) return Result.fail(failV1("no_group"))
+  return isGroupName(group_name)
+    ? Result.succeed({ group: group_name })
+    : Result.fail(failV1("invalid_group"))
+}
+
+/** The recipient of a single send. Fails unless exactly one of `phone` and `group_name` is given. */
+export const recipientOf = (
+  fields: ReadFieldsV1<typeof phoneFields & typeof groupFields>,
+): Result.Result<RecipientV1, FailureV1> => {
+  const { country_code, group_name, phone } = fields
+  if (phone !== null && group_name !== null) return Result.fail(failV1("two_recipients"))
+  if (phone !== null) return personOf(phone, prefixOf(country_code))
+  return group_name === null ? Result.fail(failV1("no_recipient")) : groupOf(fields)
+}
+
+/** Fails with `no_phones`, `too_many_phones`, `invalid_phone`. */
+export const recipientsOf = ({
+  country_code,
+  phones,
+}: ReadFieldsV1<typeof phonesFields>): Result.Result<ReadonlyArray<RecipientV1>, FailureV1> => {
+  if (phones.length === 0) return Result.fail(failV1("no_phones"))
+  if (phones.length > maximumRecipients) return Result.fail(failV1("too_many_phones"))
+  const prefix = prefixOf(country_code)
+  const recipients: Array<RecipientV1> = []
+  for (const phone of phones) {
+    const recipient = personOf(phone ?? "", prefix)
+    if (Result.isFailure(recipient)) return Result.fail(recipient.failure)
+    recipients.push(recipient.success)
+  }
+  return Result.succeed(recipients)
+}
+
+/** E.164 with its `+`, which may have been left out. Fails with `invalid_phone`. */
+export const phoneOf = (given: string): Result.Result<string, FailureV1> =>
+  Result.flatMap(personOf(given), (person) =>
+    "phone" in person ? Result.succeed(person.phone) : Result.fail(failV1("invalid_phone")),
+  )
+
+// What version 1 sends: text, an image or a file, by `msg_type` (contract: Version 1: sends).
+
+export const contentFields = {
+  msg_type: strictInteger("0 text (the default), 1 image, 2 file."),
+  msg: string("The text, up to 3,000 characters; the caption of an image or a file."),
+  message: string("Another name of `msg`."),
+  img_url: string("Link of an image, which is downloaded during the call."),
+  file_url: string("Link of a file, which is downloaded during the call; at most 100 MiB."),
+  file_name: string("The file's name."),
+  file: file("The file itself, instead of `file_url`, in a multipart form; at most 64 MiB."),
+}
+
+type ContentFields = ReadFieldsV1<typeof contentFields>
+
+/** Null for text. */
+export const kindOf = ({ msg_type }: ContentFields): Result.Result<MediaType | null, FailureV1> => {
+  switch (msg_type) {
+    case null:
+    case 0:
+      return Result.succeed(null)
+    case 1:
+      return Result.succeed("image")
+    case 2:
+      return Result.succeed("file")
+    default:
+      return Result.fail(failV1("invalid_msg_type"))
+  }
+}
+
+/** The number of `msg_type` for what a message carries. */
+export const msgTypeOf = ({
+  foundMediaType,
+  media,
+}: Pick<Message, "foundMediaType" | "media">): 0 | 1 | 2 => {
+  if (media === null) return 0
+  return (media.type ?? foundMediaType) === "image" ? 1 : 2
+}
+
+export const textOfContent = ({ message, msg }: ContentFields): string => msg ?? message ?? ""
+
+/** Where the image or the file comes from. */
+export type SourceV1 =
+  | { readonly _tag: "Link"; readonly url: string; readonly fileName: string | null }
+  | { readonly _tag: "Upload"; readonly upload: UploadV1; readonly fileName: string }
+
+/** The name of a file that came without one. */
+const unnamed = "file"
+
+/** An uploaded file wins over a link. */
+export const sourceOf = (
+  kind: MediaType,
+  fields: ContentFields,
+  upload: UploadV1 | null,
+): Result.Result<SourceV1, FailureV1> => {
+  const { file_name, file_url, img_url } = fields
+  const link = kind === "image" ? img_url : file_url
+  const uploaded = kind === "file" ? upload : null
+  if (link === null && uploaded === null) {
+    return Result.fail(failV1(kind === "image" ? "no_image" : "no_file"))
+  }
+  const fileName = file_name === null ? null : uploadedFileName(file_name)
+  if (fileName === undefined) return Result.fail(failV1("invalid_file_name"))
+  return Result.succeed(
+    uploaded === null
+      ? { _tag: "Link", url: link ?? "", fileName }
+      : { _tag: "Upload", upload: uploaded, fileName: fileName ?? uploaded.fileName ?? unnamed },
+  )
+}
+
+// Times of version 1: a date, a time and a zone apart, and seconds instead of an end (contract:
+// Version 1: sends). Days are written the British way.
+
+export const scheduleFields = {
+  date: string("`dd/mm/yyyy`.", { required: true }),
+  time: string("`HH:MM`.", { required: true }),
+  timezone: string("IANA name of the zone of `date` and `time`; UTC when left out."),
+}
+
+export const expiryFields = {
+  expire_after_seconds: integer(
+    "Counted from when it is due: what was not sent by then is not sent any more.",
+  ),
+}
+
+const slashed = /^(\d{2})\/(\d{2})\/(\d{4})$/
+const dashed = /^(\d{2})-(\d{2})-(\d{4})$/
+const clock = /^(\d{2}):(\d{2})$/
+
+const dayOf = (form: RegExp, text: string): string | undefined => {
+  const [, day, month, year] = form.exec(text.trim()) ?? []
+  return day === undefined ? undefined : `${year}-${month}-${day}`
+}
+
+/** The start of a `dd-mm-yyyy` in UTC, in epoch milliseconds; undefined for any other text. */
+export const startOfDay = (text: string): number | undefined => {
+  const day = dayOf(dashed, text)
+  return day === undefined ? undefined : parseInstant(`${day}T00:00Z`)?.millis
+}
+
+/** Epoch milliseconds. Fails with `invalid_date`, `invalid_time`, `invalid_timezone`. */
+export const scheduledAt = ({
+  date,
+  time,
+  timezone,
+}: ReadFieldsV1<typeof scheduleFields>): Result.Result<number, FailureV1> => {
+  const day = dayOf(slashed, date ?? "")
+  if (day === undefined || parseInstant(`${day}T00:00Z`) === undefined) {
+    return Result.fail(failV1("invalid_date"))
+  }
+  const hours = clock.exec((time ?? "").trim())?.[0]
+  const shown = hours === undefined ? undefined : parseInstant(`${day}T${hours}Z`)
+  if (shown === undefined) return Result.fail(failV1("invalid_time"))
+  const zone = parseTimeZone(timezone?.trim() ?? "UTC")
+  if (zone === undefined) return Result.fail(failV1("invalid_timezone"))
+  return Result.succeed(momentInZone(shown.millis, zone))
+}
+
+/** More than any message waits; beyond it there are no dates. */
+const maximumSeconds = 100 * 366 * 86_400
+
+/** Whole seconds; null for a message that does not expire. */
+export const expiryOf = ({ expire_after_seconds }: ReadFieldsV1<typeof expiryFields>) =>
+  within(expire_after_seconds, null, 1, maximumSeconds, "invalid_expiry")
+
+/** Epoch milliseconds in version 2's words, to the millisecond. */
+export const instantText = (millis: number): string =>
+  formatInstant(millis).replace("Z", `.${String(millis % 1000).padStart(3, "0")}Z`)

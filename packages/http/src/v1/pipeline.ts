@@ -1,0 +1,383 @@
+/** What the table of version 1 says about an operation, and what its handler is given. */
+import {
+  Admission,
+  bearerToken,
+  maximumFileBytes,
+  MediaFiles,
+  noRoomForFile,
+  refuse,
+  sharedResources,
+} from "@messaging-service/core"
+import type {
+  Caller,
+  CredentialsV1,
+  Refusal,
+  RefusingPlaces,
+  StoreUnavailable,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, Result, Schema, Scope } from "effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { authorizationOf, isPlain, parseEntries, takeWorkspaceShare } from "../IncomingRequest.ts"
+import type { ClientAddressOf, Handler, IncomingRequest, QueryEntries } from "../IncomingRequest.ts"
+import { FormProblem, isMultipart, keptFileName, readForm } from "../MultipartForm.ts"
+import type { Form, ReadingForm } from "../MultipartForm.ts"
+import { isJsonContentType, maximumBodyBytes, readBytesWith } from "../readRequest.ts"
+import { routeAt, routeFinder } from "../RouteTable.ts"
+import type { FoundRoute, MethodAndPath, Route } from "../RouteTable.ts"
+import { parseStrictJson } from "../StrictJson.ts"
+import type { JsonObject, JsonValue } from "../StrictJson.ts"
+import { errorPageReply, failureReply, failV1, refusalReplyV1 } from "./failures.ts"
+import type { ErrorPageV1, FailureV1, OtherTexts } from "./failures.ts"
+import { integerOf, readFields, textOf, unreadable } from "./fields.ts"
+import type { BodyV1, ExampleV1, FieldsV1, ReadFieldsV1, UploadV1 } from "./fields.ts"
+
+interface EntryV1<Fields extends FieldsV1, Answer extends Schema.Top> {
+  readonly summary: string
+  /**
+   * Takes the bearer token alone; else `client_id` and `api_key` are among the fields, the key also as
+   * a bearer token.
+   */
+  readonly bearerOnly?: true
+  /** Beside the credentials; a GET has them in its query, a POST in its body. */
+  readonly fields: Fields
+  /** A body for the document to show, beside the credentials. */
+  readonly example?: ExampleV1<NoInfer<Fields>>
+  /** Where it refuses with other texts than the rest. */
+  readonly texts?: OtherTexts
+  /** The body of success, which is always answered with 200. */
+  readonly answer: Answer
+}
+
+interface InputV1 {
+  readonly caller: Caller
+  readonly body: BodyV1
+  /** The file in one of the operation's file parts. It goes with the request, unless it is kept. */
+  readonly file: UploadV1 | null
+  /** The segment of the path under that name. */
+  readonly parameter: (name: string) => string
+}
+
+type OutcomeV1<Body> = Effect.Effect<
+  Body,
+  FailureV1 | ErrorPageV1 | Refusal | StoreUnavailable,
+  Scope.Scope
+>
+
+export interface RouteV1 extends Route, EntryV1<FieldsV1, Schema.Top> {
+  /** Answers with the body of success. */
+  readonly handler: (input: InputV1) => OutcomeV1<unknown>
+}
+
+/** Binds the handler to the fields that it takes and to what it answers. */
+export const routeV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
+  at: MethodAndPath,
+  entry: EntryV1<Fields, Answer> & {
+    readonly handler: (
+      input: InputV1 & { readonly fields: ReadFieldsV1<Fields> },
+    ) => OutcomeV1<Answer["Type"]>
+  },
+): RouteV1 => ({
+  ...routeAt(at),
+  ...entry,
+  handler: (input) => entry.handler({ ...input, fields: readFields(entry.fields, input.body) }),
+})
+
+/** The names of the parts in which an operation takes a file. */
+const filePartsOf = ({ fields }: Pick<RouteV1, "fields">): ReadonlyArray<string> =>
+  Object.entries(fields).flatMap(([name, { type }]) => (type === "file" ? name : []))
+
+/** `status` in the body of success. */
+export const succeeded = 1 as const
+
+/** The body of success with those fields. */
+export const successV1 = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.Struct({ status: Schema.Literal(succeeded), ...fields })
+
+export const DateTime = Schema.String.annotate({ format: "date-time" })
+
+export const DoneAnswer = successV1({ message: Schema.String })
+
+export const done = (message: string): typeof DoneAnswer.Type => ({
+  status: succeeded,
+  message,
+})
+
+// The body of a version 1 request: JSON, a form, or a multipart form with a file (contract: Version
+// 1: requests). One without a content type is read as JSON when it begins like an object, else as a
+// form. A body that cannot be read is `Invalid JSON format`, of whichever kind it should have been.
+
+interface ReadBodyV1 {
+  readonly body: BodyV1
+  readonly file: UploadV1 | null
+}
+
+const invalid = refuse("invalid_json")
+const tooLarge = refuse("request_too_large")
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const ofJson = (object: JsonObject): BodyV1 => {
+  const has = (name: string) => Object.hasOwn(object, name)
+  const one = (name: string) => (has(name) ? (object[name] ?? null) : null)
+  return {
+    has,
+    one,
+    all: (name) => {
+      const value = one(name)
+      if (Array.isArray(value)) return value as ReadonlyArray<JsonValue>
+      return value === null ? [] : [value]
+    },
+  }
+}
+
+const ofEntries = (entries: QueryEntries): BodyV1 => {
+  const values = Map.groupBy(entries, ([name]) => name)
+  return {
+    has: (name) => values.has(name),
+    one: (name) => values.get(name)?.at(-1)?.[1] ?? null,
+    all: (name) => (values.get(name) ?? []).map(([, value]) => value),
+  }
+}
+
+/** A database does not keep a NUL. */
+const formBody = (entries: QueryEntries): Result.Result<BodyV1, Refusal> =>
+  entries.some(([name, value]) => name.includes("\0") || value.includes("\0"))
+    ? Result.fail(invalid)
+    : Result.succeed(ofEntries(entries))
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** The parameters of a form, which are written like those of a query. */
+const parseForm = (text: string): Result.Result<BodyV1, Refusal> =>
+  parseEntries(text).pipe(
+    Result.mapError((problem) => (problem === "too_many" ? tooLarge : invalid)),
+    Result.flatMap(formBody),
+  )
+
+const formOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
+  Result.try({ try: () => utf8.decode(bytes), catch: () => invalid }).pipe(
+    Result.flatMap(parseForm),
+  )
+
+const jsonOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> => {
+  const parsed = parseStrictJson(bytes)
+  if (Result.isFailure(parsed)) return Result.fail(refuse(parsed.failure.code))
+  return isObject(parsed.success) ? Result.succeed(ofJson(parsed.success)) : Result.fail(invalid)
+}
+
+const opensObject = 0x7b
+
+/** What a client that says nothing of its body has sent. */
+const guess = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
+  bytes[0] === opensObject ? jsonOfBytes(bytes) : formOfBytes(bytes)
+
+const isForm = (contentType: string): boolean =>
+  /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType)
+
+const readerOf = (
+  contentType: string | undefined,
+): ((bytes: Uint8Array) => Result.Result<BodyV1, Refusal>) | undefined => {
+  if (contentType === undefined || contentType.trim() === "") return guess
+  if (isJsonContentType(contentType)) return jsonOfBytes
+  return isForm(contentType) ? formOfBytes : undefined
+}
+
+const problemOf = ({ reason }: FormProblem): Refusal => {
+  if (reason === "no_room") return noRoomForFile
+  return reason === "malformed" ? invalid : tooLarge
+}
+
+const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
+  if (moreFiles > 0) return Result.fail(failV1("several_files"))
+  // What a browser sends for a file input in which no file was chosen.
+  if (file === undefined || file.content.size === 0) return Result.succeed(null)
+  return Result.succeed({ fileName: keptFileName(file) ?? null, content: file.content })
+}
+
+/** The body of a POST; an upload stays until the scope closes. */
+const readBodyV1 = <E>(
+  request: HttpServerRequest,
+  fileParts: ReadonlyArray<string>,
+  files: typeof MediaFiles.Service,
+  { beforeFile, take }: ReadingForm<E, BodyV1>,
+): Effect.Effect<ReadBodyV1, FailureV1 | Refusal | StoreUnavailable | E, Scope.Scope> => {
+  const { headers } = request
+  if (!isPlain(headers["content-encoding"])) return Effect.fail(invalid)
+  if (isMultipart(headers["content-type"])) {
+    const limits = {
+      fileParts,
+      fileBytes: maximumFileBytes,
+      fieldBytes: maximumBodyBytes,
+      parts: sharedResources.formEntries.whole,
+    }
+    const reading: ReadingForm<Refusal | E> = {
+      take,
+      beforeFile: (fields) => Effect.flatMap(Effect.fromResult(formBody(fields)), beforeFile),
+    }
+    return Effect.gen(function* () {
+      const form = yield* readForm(request, files, limits, reading).pipe(
+        Effect.catchIf(
+          (error) => error instanceof FormProblem,
+          (problem) => Effect.fail(problemOf(problem)),
+        ),
+      )
+      return {
+        body: yield* Effect.fromResult(formBody(form.fields)),
+        file: yield* Effect.fromResult(uploadOf(form)),
+      }
+    })
+  }
+  const reader = readerOf(headers["content-type"])
+  if (reader === undefined) return Effect.fail(invalid)
+  return Effect.map(
+    Effect.flatMap(readBytesWith(request, take), (bytes) => Effect.fromResult(reader(bytes))),
+    (body) => ({ body, file: null }),
+  )
+}
+
+/** The query of a GET, read as a form is. */
+const readQueryV1 = (query: string): Result.Result<ReadBodyV1, Refusal> =>
+  Result.map(parseForm(query), (body) => ({ body, file: null }))
+
+// The bytes of bodies that are read before their caller is known: version 1 may have its credentials
+// anywhere in a form, behind a file of 64 MiB too (sharedResources: unknownCallersBytes). All calls
+// together hold no more of them than the whole; a call lets go of its own when its caller is known
+// or when it ends.
+
+/** Bytes of each body that are not counted: more than a call without a file needs. */
+const uncounted = 64 * 1024
+
+/** Seconds after which a caller may try again. */
+const retryAfter = 5
+
+const busy = refuse("service_unavailable", { retryAfter })
+
+/** What one call has read of its body. */
+interface UnknownCaller {
+  /** Counts bytes that came. Fails with `service_unavailable` when there is no room for them. */
+  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
+  /** The caller is known: nothing is held, and nothing counted from now on. */
+  readonly known: Effect.Effect<void>
+}
+
+/** Makes the count that the calls of one process share. */
+const makeUnknownCallers = () => {
+  const { whole } = sharedResources.unknownCallersBytes
+  let held = 0
+
+  /** A call; it ends with the scope. */
+  const open: Effect.Effect<UnknownCaller, never, Scope.Scope> = Effect.gen(function* () {
+    let read = 0
+    let own = 0
+    let isKnown = false
+    const known = Effect.sync(() => {
+      isKnown = true
+      held -= own
+      own = 0
+    })
+    yield* Effect.addFinalizer(() => known)
+
+    const take = (bytes: number): Effect.Effect<void, Refusal> =>
+      Effect.suspend(() => {
+        if (isKnown) return Effect.void
+        read += bytes
+        const more = Math.max(read - uncounted, 0) - own
+        // A call that is alone may always go on: bounds of its own end it.
+        if (held > own && held + more > whole) return Effect.fail(busy)
+        own += more
+        held += more
+        return Effect.void
+      })
+    return { take, known }
+  })
+
+  return { open }
+}
+
+// Version 1: the steps that every request under `/api/v1` goes through.
+
+/**
+ * Who a request says it is: a `client_id` with an `api_key`, which may come as a bearer token instead.
+ * The key is missed first, then the client id. Whether they are good is for the core to say.
+ */
+const credentialsOf = (
+  { bearerOnly }: RouteV1,
+  body: BodyV1,
+  request: HttpServerRequest,
+): Result.Result<Omit<CredentialsV1, "clientAddress">, FailureV1> => {
+  const bearer = bearerToken(authorizationOf(request)) ?? null
+  const apiKey = bearerOnly === true ? bearer : (textOf(body.one("api_key")) ?? bearer)
+  if (apiKey === null) return Result.fail(failV1("missing_key"))
+  if (bearerOnly === true) return Result.succeed({ clientId: null, apiKey })
+  const clientId = integerOf(body.one("client_id"))
+  if (clientId === null) return Result.fail(failV1("missing_client_id"))
+  if (clientId === unreadable) return Result.fail(failV1("invalid_client_id"))
+  return Result.succeed({ clientId, apiKey })
+}
+
+/** Answers requests of version 1, over the core's services (contract: Version 1: requests). */
+export const makeHandlerV1 = Effect.fnUntraced(function* (
+  routes: ReadonlyArray<RouteV1>,
+  places: RefusingPlaces<WorkspaceId>,
+  addressOf: ClientAddressOf,
+) {
+  const admission = yield* Admission
+  const files = yield* MediaFiles
+  const find = routeFinder(routes)
+  const unknownCallers = makeUnknownCallers()
+
+  const succeed = Effect.fnUntraced(function* (
+    { query, request }: IncomingRequest,
+    { parameter, route }: FoundRoute<RouteV1>,
+  ) {
+    const scope = yield* Effect.scope
+    const { known, take } = yield* unknownCallers.open
+    let admitted: { readonly caller: Caller; readonly as: string } | undefined
+
+    /** Admits the caller of the request, once, as soon as its credentials are there. */
+    const admit = Effect.fnUntraced(function* (body: BodyV1) {
+      const credentials = yield* Effect.fromResult(credentialsOf(route, body, request))
+      const as = `${credentials.clientId} ${credentials.apiKey}`
+      // A field behind the file may name another caller: the last one counts.
+      if (admitted?.as === as) return admitted.caller
+      const caller = yield* admission.admitV1({ ...credentials, clientAddress: addressOf(request) })
+      yield* takeWorkspaceShare(places, caller.workspace.id).pipe(Scope.provide(scope))
+      yield* known
+      admitted = { caller, as }
+      return caller
+    })
+
+    /** What is still missing may stand behind the file. */
+    const beforeFile = (body: BodyV1) =>
+      Result.isFailure(credentialsOf(route, body, request)) ? Effect.void : admit(body)
+
+    // Body, and in front of a file the credentials
+    const { body, file } =
+      route.method === "GET"
+        ? yield* Effect.fromResult(readQueryV1(query))
+        : yield* readBodyV1(request, filePartsOf(route), files, { take, beforeFile })
+
+    // Credentials, account, rate limit, share of the requests under way
+    const caller = yield* admit(body)
+
+    // Fields, number, allowance, quota
+    return { status: 200, body: yield* route.handler({ caller, body, file, parameter }) }
+  }, Effect.scoped)
+
+  const handler: Handler = (incoming) => {
+    // Method
+    const found = find(incoming)
+    if (Result.isFailure(found)) return Effect.fail(found.failure)
+    const { texts } = found.success.route
+    return succeed(incoming, found.success).pipe(
+      Effect.catchTags({
+        FailureV1: (failure) => Effect.succeed(failureReply(failure, texts)),
+        Refusal: (refusal) => Effect.succeed(refusalReplyV1(incoming, refusal, texts)),
+        ErrorPageV1: () => Effect.succeed(errorPageReply(incoming)),
+      }),
+    )
+  }
+  return handler
+})

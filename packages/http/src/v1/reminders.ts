@@ -1,0 +1,261 @@
+/**
+ * Making a reminder: from version 1's fields to the command that version 2 gives the core as well
+ * (contract: Version 1: reminders). A link is fetched at each run, as version 2's is; an uploaded
+ * file goes to the media directory, where each run finds it.
+ */
+import {
+  Connections,
+  described,
+  formatInZone,
+  isBlank,
+  maximumReminderNameLength,
+  MediaDirectory,
+  offsetOfPage,
+  OutboundRule,
+  refuse,
+  reminderRequestParser,
+  Reminders,
+  Version1Lists,
+} from "@messaging-service/core"
+import type {
+  Caller,
+  CreateReminder,
+  MediaType,
+  NumberId,
+  Refusal,
+  Reminder,
+  ReminderId,
+  RequestedRecipient,
+} from "@messaging-service/core"
+import { Effect, Exit, Schema } from "effect"
+import { failV1 } from "./failures.ts"
+import type { FailureV1 } from "./failures.ts"
+import {
+  contentFields,
+  groupFields,
+  idOf,
+  integer,
+  kindOf,
+  pageField,
+  pageOf,
+  phoneFields,
+  recipientOf,
+  sourceOf,
+  string,
+  textOfContent,
+  unreadable,
+} from "./fields.ts"
+import type { ReadFieldsV1, SourceV1, UploadV1 } from "./fields.ts"
+import { done, DoneAnswer, routeV1, succeeded, successV1 } from "./pipeline.ts"
+import { ofNumber } from "./send.ts"
+
+const reminderFields = {
+  reminder_name: string(`Up to ${maximumReminderNameLength} characters.`, { required: true }),
+  ...phoneFields,
+  ...groupFields,
+  whatsapp_client: integer("Id of a connected number; without it any connected one."),
+  ...contentFields,
+  img_url: string("Link of an image, which is fetched at each run."),
+  file_url: string("Link of a file, which is fetched at each run."),
+  file: contentFields.file,
+  cron_expression: string("Five fields: minute, hour, day of month, month, day of week.", {
+    required: true,
+  }),
+  timezone: string("IANA name; UTC when left out."),
+}
+
+interface AskedReminder {
+  readonly caller: Caller
+  readonly fields: ReadFieldsV1<typeof reminderFields>
+  readonly file: UploadV1 | null
+}
+
+type Link = Extract<SourceV1, { readonly _tag: "Link" }>
+type Uploaded = Extract<SourceV1, { readonly _tag: "Upload" }>
+
+const linkedMedia = (type: MediaType, { fileName, url }: Link) => ({
+  url,
+  type,
+  ...(fileName === null ? {} : { file_name: fileName }),
+})
+
+const ofName = (refusal: Refusal): Refusal | FailureV1 =>
+  refusal.code === "validation_failed" && refusal.field === "name"
+    ? failV1("reminder_name_too_long")
+    : refusal
+
+/** Nothing was made. When the store did not answer that is not known. */
+const isRefused = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.every((reason) => reason._tag === "Fail" && reason.error._tag === "Refusal")
+
+const remindV1 = Effect.gen(function* () {
+  const reminders = yield* Reminders
+  const directory = yield* MediaDirectory
+  const connections = yield* Connections
+  const parser = reminderRequestParser(yield* OutboundRule).unlimited
+
+  const create = (caller: Caller, command: CreateReminder) =>
+    reminders.create(caller, command, null)
+
+  /** A file of a reminder that is not made leaves the directory again. */
+  const createWithFile = (
+    caller: Caller,
+    command: CreateReminder,
+    type: MediaType,
+    source: Uploaded,
+  ) =>
+    Effect.gen(function* () {
+      const { fileName, upload } = source
+      const kept = yield* directory.upload(caller, { fileName, content: upload.content }, null)
+      const media = { media_id: kept.answer.id, type }
+      return yield* create(caller, { ...command, media }).pipe(
+        Effect.onExit((exit) =>
+          isRefused(exit) ? Effect.ignore(directory.delete(caller, kept.answer.id)) : Effect.void,
+        ),
+      )
+    }).pipe(
+      // A client that hangs up now must not leave a file behind without its reminder.
+      Effect.uninterruptible,
+    )
+
+  /** Version 1 tells a number that is not connected from one that the workspace has not. */
+  const ofAbsentNumber = (caller: Caller, id: number | null, refusal: Refusal) =>
+    connections.get(caller, (id ?? undefined) as NumberId | undefined).pipe(
+      Effect.as(refusal),
+      Effect.catchTag("Refusal", () =>
+        Effect.succeed(refuse("number_not_found", { field: "from" })),
+      ),
+    )
+
+  return Effect.fnUntraced(
+    function* ({ caller, fields, file }: AskedReminder) {
+      const { cron_expression, reminder_name, timezone, whatsapp_client } = fields
+      if (reminder_name === null || isBlank(reminder_name)) return yield* failV1("no_reminder_name")
+      const to = yield* Effect.fromResult(recipientOf(fields))
+      const kind = yield* Effect.fromResult(kindOf(fields))
+      const content = {
+        name: reminder_name,
+        to,
+        text: textOfContent(fields),
+        schedule: {
+          cron: cron_expression ?? "",
+          ...(timezone === null ? {} : { timezone: timezone.trim() }),
+        },
+      }
+      // Before anything is stored for it: whether the core can read the rest.
+      yield* Effect.fromResult(parser.creation(content))
+      const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
+      if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
+      const command = { ...content, from: whatsapp_client }
+      const created =
+        kind === null || source === null
+          ? create(caller, command)
+          : source._tag === "Link"
+            ? create(caller, { ...command, media: linkedMedia(kind, source) })
+            : createWithFile(caller, command, kind, source)
+      return yield* created.pipe(
+        Effect.catchTag("Refusal", (refusal) =>
+          Effect.flatMap(
+            refusal.code === "number_not_connected"
+              ? ofAbsentNumber(caller, whatsapp_client, refusal)
+              : Effect.succeed(refusal),
+            (told) => Effect.fail(ofNumber(whatsapp_client, told)),
+          ),
+        ),
+      )
+    },
+    Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))),
+  )
+})
+
+const TextOrNull = Schema.NullOr(Schema.String)
+
+const ReminderV1 = Schema.Struct({
+  reminder_id: Schema.Int,
+  reminder_name: Schema.String,
+  phone: described(TextOrNull, "With its +, or a Telegram username."),
+  group_name: TextOrNull,
+  message: Schema.String,
+  cron_expression: Schema.String,
+  timezone: Schema.String,
+  active: Schema.Boolean,
+  next_run_at: described(
+    TextOrNull,
+    "In the reminder's time zone, with its offset; null when paused.",
+  ),
+}).annotate({ identifier: "ReminderV1" })
+
+const pageSize = 50
+
+/** A saved contact, whom version 2 alone can name, shows neither phone nor group. */
+const shownPhone = (to: RequestedRecipient): string | null => {
+  if (to.kind === "phone") return to.phone
+  return to.kind === "username" ? to.username.given : null
+}
+
+const shown = (reminder: Reminder): typeof ReminderV1.Type => ({
+  reminder_id: reminder.id,
+  reminder_name: reminder.name,
+  phone: shownPhone(reminder.to),
+  group_name: reminder.to.kind === "group" ? reminder.to.group : null,
+  message: reminder.text,
+  cron_expression: reminder.cron,
+  timezone: reminder.timezone,
+  active: reminder.active,
+  next_run_at:
+    reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
+})
+
+export const reminderRoutes = Effect.gen(function* () {
+  const reminders = yield* Reminders
+  const lists = yield* Version1Lists
+  const remind = yield* remindV1
+
+  return [
+    routeV1("POST /api/v1/reminder/create", {
+      summary: "Make a reminder",
+      fields: reminderFields,
+      example: {
+        reminder_name: "Stand-up",
+        group_name: "Team",
+        msg: "Stand-up in ten minutes",
+        cron_expression: "50 9 * * 1-5",
+        timezone: "Europe/Berlin",
+      },
+      answer: successV1({ message: Schema.String, reminder_id: Schema.Int }),
+      handler: (asked) =>
+        Effect.map(remind(asked), ({ answer }) => ({
+          status: succeeded,
+          message: "Reminder created",
+          reminder_id: answer.id,
+        })),
+    }),
+    routeV1("POST /api/v1/reminder/list", {
+      summary: "The workspace's reminders",
+      fields: { page: pageField },
+      example: { page: 1 },
+      answer: successV1({
+        total: described(Schema.Int, "Of all pages."),
+        page: Schema.Int,
+        reminders: described(Schema.Array(ReminderV1), "Newest first."),
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const page = yield* Effect.fromResult(pageOf(fields.page))
+        const { items, total } = yield* lists.reminders(caller, offsetOfPage(page, pageSize))
+        return { status: succeeded, total, page, reminders: items.map(shown) }
+      }),
+    }),
+    routeV1("POST /api/v1/reminder/cancel", {
+      summary: "Delete a reminder",
+      fields: { reminder_id: integer("The reminder's id.", { required: true }) },
+      example: { reminder_id: 5 },
+      answer: DoneAnswer,
+      handler: ({ caller, fields }) =>
+        Effect.as(
+          reminders.remove(caller, idOf<ReminderId>(fields.reminder_id)),
+          done("Reminder cancelled"),
+        ),
+    }),
+  ]
+})

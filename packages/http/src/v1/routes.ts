@@ -1,0 +1,544 @@
+/** The operations of version 1 on messages that were sent (contract: Version 1: messages). */
+import {
+  checkResultStatuses,
+  Connections,
+  described,
+  failureText,
+  formatInstant,
+  instantOrNull,
+  isBlank,
+  maximumPhones,
+  MediaDirectory,
+  MediaLinks,
+  mediaTypes,
+  Messages,
+  NumberChecks,
+  numberCheckStatuses,
+  numberStatuses,
+  offsetOfPage,
+  parseId,
+  refuse,
+  statusAt,
+  Version1Lists,
+} from "@messaging-service/core"
+import type {
+  Caller,
+  ConnectNumber,
+  MediaFile,
+  MediaId,
+  Message,
+  MessageId,
+  MessageStatus,
+  NumberCheckId,
+  NumberId,
+  Recipient,
+  Refusal,
+  SendingNumber,
+} from "@messaging-service/core"
+import { Clock, Effect, Result, Schema } from "effect"
+import { failV1, textsOfLists, textsOfMe } from "./failures.ts"
+import type { FailureV1 } from "./failures.ts"
+import {
+  file,
+  idOf,
+  integer,
+  limitField,
+  limitOf,
+  msgTypeOf,
+  offsetField,
+  offsetOf,
+  oneOf,
+  pageField,
+  pageOf,
+  phoneOf,
+  startOfDay,
+  string,
+  strings,
+  unreadable,
+} from "./fields.ts"
+import { DateTime, done, DoneAnswer, routeV1, succeeded, successV1 } from "./pipeline.ts"
+
+const StatusV1 = Schema.Literals([0, 1, 2, 3, 4])
+
+type StatusV1 = typeof StatusV1.Type
+
+/** In the order of the numbers. */
+const statusTexts = ["Pending", "Sent", "Failed", "Cancelled", "Expired"] as const
+
+const StatusTextV1 = Schema.Literals(statusTexts)
+
+/** Version 1 tells apart less than version 2. */
+const numberOf: Readonly<Record<MessageStatus, StatusV1>> = {
+  queued: 0,
+  scheduled: 0,
+  sent: 1,
+  delivered: 1,
+  read: 1,
+  failed: 2,
+  cancelled: 3,
+  expired: 4,
+}
+
+export const shownStatus = (
+  status: MessageStatus,
+): { readonly status: StatusV1; readonly status_text: (typeof statusTexts)[number] } => {
+  const number = numberOf[status]
+  return { status: number, status_text: statusTexts[number] }
+}
+
+/** Whom it went to, as one text. */
+const shownRecipient = (to: Recipient): string => {
+  if ("phone" in to) return to.phone
+  return "group" in to ? to.group : to.username
+}
+
+const TimeOrNull = Schema.NullOr(DateTime)
+
+const StatusAnswer = Schema.Struct({
+  status: StatusV1,
+  status_text: StatusTextV1,
+  message: described(Schema.String, "The text sent."),
+  msg_id: Schema.Int,
+  sent_at: TimeOrNull,
+  error: described(Schema.NullOr(Schema.String), "Why it failed."),
+})
+
+const HistoryItem = Schema.Struct({
+  msg_id: Schema.Int,
+  status: StatusV1,
+  status_text: StatusTextV1,
+  to: described(Schema.String, "A phone with its +, a group or a username."),
+  whatsapp_client: Schema.Int,
+  msg_type: Schema.Literals([0, 1, 2]),
+  created_at: DateTime,
+  sent_at: TimeOrNull,
+})
+
+const reportPageSize = 200
+
+const msgId = integer("The message's id.", { required: true })
+
+const statusOf = (message: Message, now: number): typeof StatusAnswer.Type => ({
+  ...shownStatus(statusAt(message, now)),
+  message: message.text,
+  msg_id: message.id,
+  sent_at: instantOrNull(message.sentAt),
+  error: failureText(message.error),
+})
+
+const historyItem = (message: Message, now: number): typeof HistoryItem.Type => ({
+  msg_id: message.id,
+  ...shownStatus(statusAt(message, now)),
+  to: shownRecipient(message.to),
+  whatsapp_client: message.from.id,
+  msg_type: msgTypeOf(message),
+  created_at: formatInstant(message.createdAt),
+  sent_at: instantOrNull(message.sentAt),
+})
+
+export const messageRoutes = Effect.gen(function* () {
+  const messages = yield* Messages
+  const lists = yield* Version1Lists
+
+  const status = (caller: Caller, id: MessageId | undefined) =>
+    Effect.gen(function* () {
+      const message = yield* messages.get(caller, id)
+      return statusOf(message, yield* Clock.currentTimeMillis)
+    })
+
+  return [
+    routeV1("POST /api/v1/cancel_msg", {
+      summary: "Cancel a message that is still waiting",
+      fields: { msg_id: msgId },
+      example: { msg_id: 4711 },
+      answer: DoneAnswer,
+      handler: ({ caller, fields }) =>
+        Effect.as(
+          messages.cancel(caller, idOf<MessageId>(fields.msg_id)),
+          done("Message cancelled"),
+        ),
+    }),
+    routeV1("POST /api/v1/message/status", {
+      summary: "What became of a message",
+      fields: { msg_id: msgId },
+      example: { msg_id: 4711 },
+      answer: StatusAnswer,
+      handler: ({ caller, fields }) => status(caller, idOf<MessageId>(fields.msg_id)),
+    }),
+    routeV1("GET /api/v1/message/status/{msg_id}", {
+      summary: "What became of a message",
+      fields: {},
+      answer: StatusAnswer,
+      handler: ({ caller, parameter }) => status(caller, parseId<MessageId>(parameter("msg_id"))),
+    }),
+    routeV1("POST /api/v1/report", {
+      summary: "Messages made on given days",
+      fields: {
+        start_date: string("First day, `dd-mm-yyyy` in UTC.", { required: true }),
+        end_date: string("Last day, `dd-mm-yyyy` in UTC.", { required: true }),
+        page: pageField,
+      },
+      example: { start_date: "01-01-2030", end_date: "31-01-2030" },
+      answer: successV1({
+        total: described(Schema.Int, "Of all pages."),
+        page: Schema.Int,
+        history: described(Schema.Array(HistoryItem), "Newest first."),
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const first = startOfDay(fields.start_date ?? "")
+        const last = startOfDay(fields.end_date ?? "")
+        if (first === undefined || last === undefined) return yield* failV1("invalid_date")
+        const page = yield* Effect.fromResult(pageOf(fields.page))
+        const { items, total } = yield* lists.messages(
+          caller,
+          { first, last },
+          offsetOfPage(page, reportPageSize),
+        )
+        const now = yield* Clock.currentTimeMillis
+        const history = items.map((message) => historyItem(message, now))
+        return { status: succeeded, total, page, history }
+      }),
+    }),
+  ]
+})
+
+// The account of version 1 (contract: Version 1).
+
+/** Whether credentials work together, without sending or using up anything. */
+export const meRoute = Effect.map(Connections, (connections) =>
+  routeV1("POST /api/v1/me", {
+    summary: "Check credentials",
+    fields: { whatsapp_client: integer("A number that must be the workspace's.") },
+    texts: textsOfMe,
+    answer: successV1({
+      message: Schema.String,
+      name: described(Schema.String, "Of the workspace."),
+    }),
+    handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
+      if (whatsapp_client !== null) {
+        yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+      }
+      return {
+        status: succeeded,
+        message: "The credentials are valid",
+        name: caller.workspace.name,
+      }
+    }),
+  }),
+)
+
+// The operations of version 1 on the media directory (contract: Version 1: media).
+
+const FileV1 = Schema.Struct({
+  id: described(Schema.Int, "The `media_id` of version 2."),
+  file_name: Schema.String,
+  file_url: described(
+    Schema.String,
+    "Works for 26 hours from the answer on; two answers within a second may carry the same one.",
+  ),
+  file_type: Schema.Literals(mediaTypes),
+  file_size: described(Schema.Int, "Bytes."),
+  mime_type: described(Schema.String, "Found from the content."),
+  created_at: DateTime,
+}).annotate({ identifier: "MediaFileV1" })
+
+const mediaPageLimits = { otherwise: 20, most: 100 }
+
+export const mediaRoutes = Effect.gen(function* () {
+  const directory = yield* MediaDirectory
+  const lists = yield* Version1Lists
+  const { link } = yield* MediaLinks
+
+  const shown = Effect.map(
+    Clock.currentTimeMillis,
+    (now) =>
+      (record: MediaFile): typeof FileV1.Type => ({
+        id: record.id,
+        file_name: record.fileName,
+        file_url: link(record.id, record.fileName, now),
+        file_type: record.type,
+        file_size: record.size,
+        mime_type: record.mimeType,
+        created_at: formatInstant(record.createdAt),
+      }),
+  )
+
+  return [
+    routeV1("POST /api/v1/media/upload", {
+      summary: "Put a file into the media directory",
+      fields: {
+        file: file("The file, in a multipart form; at most 64 MiB."),
+        media_file: file("Another name of `file`."),
+      },
+      answer: successV1({ message: Schema.String, data: FileV1 }),
+      handler: Effect.fnUntraced(function* ({ caller, file: uploaded }) {
+        if (uploaded === null) return yield* failV1("no_upload")
+        const { content, fileName } = uploaded
+        if (fileName === null) return yield* failV1("invalid_file_name")
+        const { answer } = yield* directory.upload(caller, { content, fileName }, null)
+        return { status: succeeded, message: "Media uploaded", data: (yield* shown)(answer) }
+      }),
+    }),
+    routeV1("POST /api/v1/media/list", {
+      summary: "Files of the media directory",
+      fields: {
+        page: pageField,
+        limit: limitField(mediaPageLimits),
+        file_type: string("`image` or `file`; both when left out."),
+      },
+      example: { limit: 50, file_type: "image" },
+      answer: successV1({
+        data: Schema.Struct({
+          total_count: described(Schema.Int, "Of all pages."),
+          page: Schema.Int,
+          limit: Schema.Int,
+          media_files: described(Schema.Array(FileV1), "Newest first."),
+        }),
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const page = yield* Effect.fromResult(pageOf(fields.page))
+        const limit = yield* Effect.fromResult(limitOf(fields.limit, mediaPageLimits))
+        const type = yield* Effect.fromResult(
+          oneOf(fields.file_type, mediaTypes, "invalid_file_type"),
+        )
+        const { items, total } = yield* lists.media(caller, type, offsetOfPage(page, limit))
+        return {
+          status: succeeded,
+          data: { total_count: total, page, limit, media_files: items.map(yield* shown) },
+        }
+      }),
+    }),
+    routeV1("POST /api/v1/media/delete", {
+      summary: "Delete a file of the media directory",
+      fields: { media_id: integer("The file's id.", { required: true }) },
+      example: { media_id: 8 },
+      answer: DoneAnswer,
+      handler: ({ caller, fields }) =>
+        Effect.as(directory.delete(caller, idOf<MediaId>(fields.media_id)), done("Media deleted")),
+    }),
+  ]
+})
+
+// Number checks as version 1 knows them: verification campaigns (contract: Version 1:
+// verification).
+
+/** A whole check fits on a page. */
+const resultPageLimits = { otherwise: 100, most: maximumPhones }
+
+const campaignId = integer("The campaign's id.", { required: true })
+
+const phonesOf = (
+  numbers: ReadonlyArray<string | null>,
+): Result.Result<ReadonlyArray<string>, FailureV1> => {
+  if (numbers.length === 0) return Result.fail(failV1("no_numbers"))
+  if (numbers.length > maximumPhones) return Result.fail(failV1("too_many_numbers"))
+  return Result.all(numbers.map((number) => phoneOf(number ?? "")))
+}
+
+const ofName = (refusal: Refusal): Refusal | FailureV1 =>
+  refusal.field === "name" ? failV1("campaign_name_too_long") : refusal
+
+export const verificationRoutes = Effect.gen(function* () {
+  const checks = yield* NumberChecks
+  const lists = yield* Version1Lists
+
+  return [
+    routeV1("POST /api/v1/verification/create", {
+      summary: "Find out which phones are registered",
+      bearerOnly: true,
+      fields: {
+        numbers: strings(maximumPhones, "1 to 1,000 phones with their country codes."),
+        campaign_name: string("A note, up to 100 characters."),
+      },
+      example: { numbers: ["+15550001234", "+15550001235"], campaign_name: "January's guests" },
+      texts: textsOfLists,
+      answer: successV1({
+        message: Schema.String,
+        campaign_id: described(Schema.Int, "Id of the number check."),
+        numbers_count: Schema.Int,
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
+        const { campaign_name: campaign } = fields
+        // Version 1 is lenient: a blank note is none.
+        const name = campaign === null || isBlank(campaign) ? null : campaign
+        const command = { phones, name }
+        const { answer } = yield* checks
+          .create(caller, command, null)
+          .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))))
+        return {
+          status: succeeded,
+          message: "Verification started",
+          campaign_id: answer.id,
+          numbers_count: answer.total,
+        }
+      }),
+    }),
+    routeV1("GET /api/v1/verification/status", {
+      summary: "How far a verification has come",
+      bearerOnly: true,
+      fields: { campaign_id: campaignId },
+      answer: successV1({
+        overall_status: Schema.Literals(numberCheckStatuses),
+        total: Schema.Int,
+        checked: Schema.Int,
+        registered: Schema.Int,
+        not_registered: Schema.Int,
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const check = yield* checks.get(caller, idOf<NumberCheckId>(fields.campaign_id))
+        return {
+          status: succeeded,
+          overall_status: check.status,
+          total: check.total,
+          checked: check.checked,
+          registered: check.registered,
+          not_registered: check.notRegistered,
+        }
+      }),
+    }),
+    routeV1("GET /api/v1/verification/results", {
+      summary: "What a verification has found out",
+      bearerOnly: true,
+      fields: {
+        campaign_id: campaignId,
+        status: string("`pending`, `registered`, `not_registered` or `failed`; all when left out."),
+        limit: limitField(resultPageLimits),
+        offset: offsetField,
+      },
+      answer: successV1({
+        total: described(Schema.Int, "Of all pages."),
+        results: Schema.Array(
+          Schema.Struct({
+            phone: Schema.String,
+            status: Schema.Literals(checkResultStatuses),
+            checked_at: Schema.NullOr(DateTime),
+          }),
+        ),
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const id = idOf<NumberCheckId>(fields.campaign_id)
+        const status = yield* Effect.fromResult(
+          oneOf(fields.status, checkResultStatuses, "invalid_status"),
+        )
+        const limit = yield* Effect.fromResult(limitOf(fields.limit, resultPageLimits))
+        const offset = yield* Effect.fromResult(offsetOf(fields.offset))
+        const { items, total } = yield* lists.checkResults(caller, id, status, { offset, limit })
+        return {
+          status: succeeded,
+          total,
+          results: items.map((result) => ({
+            phone: result.phone,
+            status: result.status,
+            checked_at: instantOrNull(result.checkedAt),
+          })),
+        }
+      }),
+    }),
+  ]
+})
+
+// Numbers as version 1 connects and shows them (contract: Version 1: numbers).
+
+const numberFields = {
+  whatsapp_client: described(Schema.Int, "The number's id."),
+  whatsapp_number: described(
+    Schema.NullOr(Schema.String),
+    "Digits with country code; null until the QR code is scanned.",
+  ),
+  label: Schema.String,
+  connection: Schema.Literals(numberStatuses),
+}
+
+const shown = ({ id, label, phone, status }: SendingNumber) => ({
+  whatsapp_client: id,
+  whatsapp_number: phone,
+  label,
+  connection: status,
+})
+
+/** Version 1 neither shows nor connects Telegram accounts, which are numbers too. */
+const isShown = ({ platform }: SendingNumber): boolean => platform === "whatsapp"
+
+/** A Telegram account is refused as a number that the workspace does not have. */
+const ofNumber = (refusal: Refusal): Refusal =>
+  refusal.code === "validation_failed" && refusal.field === "number_id"
+    ? refuse("number_not_found", { field: "number_id" })
+    : refusal
+
+export const numberRoutes = Effect.gen(function* () {
+  const connections = yield* Connections
+
+  return [
+    routeV1("POST /api/v1/whatsapp/connect", {
+      summary: "Connect a WhatsApp number, or connect one again",
+      fields: {
+        whatsapp_client: integer("Connects this number again instead of adding one."),
+        whatsapp_number: string("Connects with a pairing code that is typed on this phone."),
+        webhook_url: string("Where QR codes, the connection and its end are reported."),
+      },
+      example: { webhook_url: "https://shop.example.com/numbers" },
+      answer: successV1({
+        message: Schema.String,
+        whatsapp_client: numberFields.whatsapp_client,
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+        const { webhook_url, whatsapp_client, whatsapp_number } = fields
+        if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
+        const phone =
+          whatsapp_number === null ? null : yield* Effect.fromResult(phoneOf(whatsapp_number))
+        const command: ConnectNumber = {
+          ...(phone === null ? {} : { login_method: "phone_code", phone }),
+          ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
+        }
+        const { answer } = yield* connections
+          .connect(caller, command, null, webhook_url)
+          .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofNumber(refusal))))
+        return { status: succeeded, message: "Connection started", whatsapp_client: answer.id }
+      }),
+    }),
+    routeV1("POST /api/v1/whatsapp/list", {
+      summary: "The workspace's WhatsApp numbers",
+      fields: {},
+      answer: successV1({
+        data: described(Schema.Array(Schema.Struct(numberFields)), "Oldest first."),
+      }),
+      handler: ({ caller }) =>
+        Effect.map(connections.list(caller), (all) => ({
+          status: succeeded,
+          data: all.filter(isShown).map(shown),
+        })),
+    }),
+    routeV1("POST /api/v1/whatsapp/status", {
+      summary: "A number, and what there is to scan or to type",
+      fields: { whatsapp_client: integer("The number's id.", { required: true }) },
+      example: { whatsapp_client: 12 },
+      answer: successV1({
+        data: Schema.Struct({
+          ...numberFields,
+          qr_code_url: described(
+            Schema.NullOr(Schema.String),
+            "Of the image to scan, while connecting; valid 10 minutes.",
+          ),
+          pairing_code: described(
+            Schema.NullOr(Schema.String),
+            "To type on the phone, while connecting.",
+          ),
+        }),
+      }),
+      handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
+        if (whatsapp_client === null) return yield* failV1("no_number")
+        const number = yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+        if (!isShown(number)) return yield* failV1("invalid_number")
+        return {
+          status: succeeded,
+          data: {
+            ...shown(number),
+            qr_code_url: number.connect?.qrCodeUrl ?? null,
+            pairing_code: number.connect?.pairingCode?.code ?? null,
+          },
+        }
+      }),
+    }),
+  ]
+})

@@ -1,0 +1,149 @@
+/** An entry of version 2's table, and what its handler is given. */
+import {
+  Admission,
+  canonicalJson,
+  fingerprint,
+  MediaFiles,
+  parseId,
+  parseIdempotencyKey,
+  permit,
+  ratePolicy,
+} from "@messaging-service/core"
+import type {
+  IdempotencyKey,
+  KeyCaller,
+  OperationName,
+  RateState,
+  Refusal,
+  RefusingPlaces,
+  Repeatable,
+  StoreUnavailable,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, Result } from "effect"
+import type { Schema } from "effect"
+import type { Entry, Input } from "../Entry.ts"
+import { authorizationOf, headerValues, takeWorkspaceShare } from "../IncomingRequest.ts"
+import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
+import type { Heading } from "../openapi/Operation.ts"
+import { readRequest, readUpload } from "../readRequest.ts"
+import { routeAt, routeFinder } from "../RouteTable.ts"
+import type { MethodAndPath } from "../RouteTable.ts"
+
+interface InputV2<Path extends string, Request> extends Input<Path, Request> {
+  readonly caller: KeyCaller
+  /** Null unless the operation is idempotent and the header was sent. */
+  readonly idempotency: IdempotencyKey | null
+}
+
+interface OperationV2<
+  Path extends string,
+  Request,
+  Answer extends Schema.Top,
+  Outcome,
+> extends Entry<Request, Answer> {
+  /** The core's operation, whose gate says what a key needs. */
+  readonly id: OperationName
+  handler(input: InputV2<Path, Request>): Effect.Effect<Outcome, Refusal | StoreUnavailable>
+}
+
+/** `idempotent`: honours `Idempotency-Key`; other operations ignore the header. */
+type EntryV2<Path extends string, Request, Answer extends Schema.Top> =
+  | (OperationV2<Path, Request, Answer, Answer["Type"]> & { readonly idempotent?: never })
+  | (OperationV2<Path, Request, Answer, Repeatable<Answer["Type"]>> & { readonly idempotent: true })
+
+export type RouteV2 = Heading & EntryV2<string, unknown, Schema.Top>
+
+/**
+ * Makes routes that the document shows under that heading. It binds the handler to the path, to what
+ * it takes and to what it answers.
+ */
+export const routeV2 =
+  (tag: string) =>
+  <const At extends MethodAndPath, Answer extends Schema.Top, Request = undefined>(
+    at: At,
+    entry: EntryV2<At, Request, Answer>,
+  ): RouteV2 => ({ ...routeAt(at), tag, ...entry })
+
+// Version 2: the steps that every request under `/api/v2` goes through.
+
+const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState): void => {
+  headers["ratelimit-limit"] = String(rate.limit)
+  headers["ratelimit-remaining"] = String(rate.remaining)
+  headers["ratelimit-reset"] = String(rate.reset)
+  headers["ratelimit-policy"] = ratePolicy
+}
+
+/** Answers requests of version 2, over the core's services (contract: Order of checks). */
+export const makeHandlerV2 = Effect.fnUntraced(function* (
+  routes: ReadonlyArray<RouteV2>,
+  places: RefusingPlaces<WorkspaceId>,
+  addressOf: ClientAddressOf,
+) {
+  const admission = yield* Admission
+  const files = yield* MediaFiles
+  const find = routeFinder(routes)
+
+  /** Counts a request that is answered 404 or 405; that answer stands even when the counting fails. */
+  const note = (incoming: IncomingRequest) =>
+    admission.noteV2(authorizationOf(incoming.request), addressOf(incoming.request)).pipe(
+      Effect.map((rate) => (rate === null ? undefined : showRate(incoming, rate))),
+      Effect.catchTag("StoreUnavailable", (error) =>
+        Effect.annotateLogs(Effect.logWarning(error), { request_id: incoming.id }),
+      ),
+    )
+
+  const handler: Handler = Effect.fnUntraced(function* (incoming) {
+    const { request, path } = incoming
+
+    // Route
+    const found = find(incoming)
+    if (Result.isFailure(found)) {
+      yield* note(incoming)
+      return yield* found.failure
+    }
+    const { parameter, route } = found.success
+
+    // Key, workspace, rate limit
+    const { caller } = yield* admission.admitV2(
+      authorizationOf(request),
+      addressOf(request),
+      (rate) => showRate(incoming, rate),
+    )
+
+    // Share of the requests under way
+    yield* takeWorkspaceShare(places, caller.workspace.id)
+
+    // Scope, limited keys: the services ask the same gate, but only once the body was read
+    yield* permit(caller, route.id)
+
+    // Idempotency-Key
+    const idempotencyKey =
+      route.idempotent === true
+        ? yield* Effect.fromResult(parseIdempotencyKey(headerValues(request, "idempotency-key")))
+        : null
+
+    // Content type, size, JSON or the form with a file; query
+    const read = yield* readRequest(route.request, incoming, () => readUpload(request, files))
+
+    // Fields, idempotency, and whatever depends on the clock or on stored state
+    const input = {
+      caller,
+      id: <Id extends number>(name: string) => parseId<Id>(parameter(name)),
+      request: read.request,
+      idempotency:
+        idempotencyKey === null
+          ? null
+          : {
+              key: idempotencyKey,
+              fingerprint: fingerprint(route.method, path, canonicalJson(read.fingerprinted)),
+            },
+    }
+    const { status = 200 } = route
+    if (route.idempotent !== true) return { status, body: yield* route.handler(input) }
+    const { answer, replayed } = yield* route.handler(input)
+    if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
+    return { status, body: answer }
+  }, Effect.scoped)
+  return handler
+})
