@@ -1,8 +1,7 @@
 /**
  * The shape of the house, held by the linter: which part of the workspace may import which, and
  * what the core may not touch. Everything points towards `core`; adapters know `core` alone; only
- * `service` chooses adapters, for programs that embed it and for the apps; `runtime` holds what else
- * the server and the worker have in common.
+ * `service` chooses adapters, for programs that embed it and for the apps.
  * The tables below are the rules, the code under them only reads them.
  */
 import { dirname, relative, resolve, sep } from "node:path"
@@ -35,10 +34,7 @@ const workspaceImports = {
   test: ["core", "testkit"],
 }
 
-/**
- * Packages that choose adapters as an app does. Apps do not import one another, so what two of them
- * read and compose (configuration, store, clock) needs a room of its own; no other package sees it.
- */
+/** Packages that choose adapters as an app does. */
 const packagesThatChoose = {
   service: [
     "store-memory",
@@ -49,7 +45,6 @@ const packagesThatChoose = {
     "node",
     "http",
   ],
-  runtime: ["service", "transport-whatsapp", "transport-telegram"],
   // A world for the whole service: store, phones and core.
   simulation: ["store-memory", "emulator"],
   // The contract of stores holds what they keep for simulated phones too.

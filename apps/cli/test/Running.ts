@@ -3,13 +3,9 @@ import { Worker } from "@messaging-service/core"
 import { messagingClient, operatorClient } from "@messaging-service/client"
 import { HttpOptions, httpApp } from "@messaging-service/http"
 import { emulatorControls } from "@messaging-service/http/emulator"
-import {
-  listen,
-  openService,
-  readVariables,
-  serviceSettings,
-  serviceVariables,
-} from "@messaging-service/runtime"
+import { readVariables } from "@messaging-service/node"
+import { listen } from "@messaging-service/node/process"
+import { openService, serviceSettings, serviceVariables } from "@messaging-service/service/compose"
 import { processes } from "@messaging-service/testkit"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { createServer } from "node:http"

@@ -25,7 +25,7 @@ const service: Readonly<Record<string, number>> = {
   "http toWebHandler": 665_000,
   "http webHandler": 665_000,
   "service open": 1_500_000,
-  "service/compose databaseCommand": 393_000,
+  "service/compose runDatabaseCommand": 402_000,
   "service/compose openService": 1_460_000,
   "service/testing openTest": 730_000,
 }

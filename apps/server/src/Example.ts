@@ -12,8 +12,8 @@ import {
   clientId,
 } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
-import { keepSecret } from "@messaging-service/runtime"
-import type { ServiceSettings } from "@messaging-service/runtime"
+import { keepSecret } from "@messaging-service/service/compose"
+import type { ServiceSettings } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 
 /** The simulated number, and a phone to send to; both reserved for fiction. */

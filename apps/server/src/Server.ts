@@ -4,17 +4,17 @@
  */
 import { Worker, version } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
+import type { CannotStart } from "@messaging-service/node"
 import {
   announce,
   isTerminal,
-  keptSecret,
   listen,
   logged,
-  openService,
   saysStop,
-  storeCannotStart,
-} from "@messaging-service/runtime"
-import type { CannotStart, HttpListener } from "@messaging-service/runtime"
+  terminalWriter,
+} from "@messaging-service/node/process"
+import type { HttpListener } from "@messaging-service/node/process"
+import { keptSecret, openService, storeCannotStart } from "@messaging-service/service/compose"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { exampleText, keepKeys, localUrl, seedExample } from "./Example.ts"
@@ -29,7 +29,7 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
     Effect.scoped(
       Effect.gen(function* () {
         const listeners = yield* listenAll(settings)
-        const service = yield* openService(settings.service, listeners.open.url)
+        const service = yield* openService(settings.service, listeners.open.url, terminalWriter())
         return yield* Effect.provideContext(serve(settings, listeners), service)
       }),
     ),

@@ -1,18 +1,15 @@
 /** What the server reads from the environment (contract: Configuration). */
+import { CannotStart, oneOf, readVariables, trueOrFalse, variable } from "@messaging-service/node"
+import type { Environment } from "@messaging-service/node"
 import {
-  CannotStart,
   isOperatorToken,
   isShared,
-  oneOf,
   operatorTokenRule,
   portNumber,
-  readVariables,
   serviceSettings,
   serviceVariables,
-  trueOrFalse,
-  variable,
-} from "@messaging-service/runtime"
-import type { Environment, ServiceSettings, SecretKind } from "@messaging-service/runtime"
+} from "@messaging-service/service/compose"
+import type { SecretKind, ServiceSettings } from "@messaging-service/service/compose"
 import { Effect, Redacted } from "effect"
 
 export interface ServerSettings {

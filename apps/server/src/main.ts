@@ -1,10 +1,6 @@
 /** The server's process; with an argument, a command for its database. */
-import {
-  databaseCommandSummaries,
-  runDatabaseCommand,
-  runProcess,
-  runProgram,
-} from "@messaging-service/runtime"
+import { runProcess, runProgram } from "@messaging-service/node/process"
+import { databaseCommandSummaries, runDatabaseCommand } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 import { runServer } from "./Server.ts"
 import { readServerSettings, serverVariableNames } from "./ServerSettings.ts"

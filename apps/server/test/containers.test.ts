@@ -3,7 +3,7 @@
  * as they can be read: no container is started here.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { serviceVariables } from "@messaging-service/runtime"
+import { serviceVariables } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"

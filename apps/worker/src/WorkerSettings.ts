@@ -1,13 +1,13 @@
 /** What the worker reads from the environment (contract: Configuration). */
+import { CannotStart, readVariables } from "@messaging-service/node"
+import type { Environment } from "@messaging-service/node"
 import {
-  CannotStart,
   isShared,
   portNumber,
-  readVariables,
   serviceSettings,
   serviceVariables,
-} from "@messaging-service/runtime"
-import type { Environment, ServiceSettings } from "@messaging-service/runtime"
+} from "@messaging-service/service/compose"
+import type { ServiceSettings } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 
 export interface WorkerSettings {

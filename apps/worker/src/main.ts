@@ -1,17 +1,19 @@
 /** The worker's process: everything that happens by itself, for servers with `WORKER=separate`. */
 import { Worker, version } from "@messaging-service/core"
 import { HttpOptions, monitoringApp } from "@messaging-service/http"
+import type { CannotStart } from "@messaging-service/node"
 import {
   addressOf,
   announce,
   listen,
   logged,
-  openService,
   runProcess,
   runProgram,
   saysStop,
-} from "@messaging-service/runtime"
-import type { CannotStart, HttpListener } from "@messaging-service/runtime"
+  terminalWriter,
+} from "@messaging-service/node/process"
+import type { HttpListener } from "@messaging-service/node/process"
+import { openService } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 import { readWorkerSettings, workerVariableNames } from "./WorkerSettings.ts"
 import type { WorkerSettings } from "./WorkerSettings.ts"
@@ -28,7 +30,7 @@ const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> 
           metricsPort === null
             ? null
             : yield* listen(host, metricsPort, { portVariable: "METRICS_PORT" })
-        const built = yield* openService(service, addressOf(host, port))
+        const built = yield* openService(service, addressOf(host, port), terminalWriter())
         return yield* Effect.provideContext(work(settings, listener), built)
       }),
     ),

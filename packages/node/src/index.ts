@@ -1,7 +1,19 @@
+export { CannotStart, briefly } from "./CannotStart.ts"
 export { layerDiskMediaFiles } from "./DiskMediaFiles.ts"
+export {
+  byteSize,
+  oneOf,
+  readVariables,
+  trueOrFalse,
+  variable,
+  wholeNumber,
+} from "./Environment.ts"
+export type { Environment, VariablesOf } from "./Environment.ts"
 export { layerFetchEgress } from "./FetchEgress.ts"
 export { layerEgress } from "./GuardedEgress.ts"
 export type { EgressOptions } from "./GuardedEgress.ts"
+export { logEntry, logLevels } from "./Logging.ts"
+export type { LogEntry, LogSettings } from "./Logging.ts"
 export {
   layerCryptoIds,
   layerNativeHmac,

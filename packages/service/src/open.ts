@@ -1,8 +1,8 @@
 /** Opening the service inside a program. */
+import { CannotStart } from "@messaging-service/node"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Messaging } from "./api/Messaging.ts"
 import type { OpenOptions } from "./api/options.ts"
-import { CannotStart } from "./compose/CannotStart.ts"
 import type { ComposedSettings } from "./compose/ComposedSettings.ts"
 import { openService } from "./compose/openService.ts"
 import { isShared } from "./compose/Storage.ts"

@@ -158,7 +158,7 @@ export const breaches: ReadonlyArray<Breach> = [
     source: `export { it } from "@messaging-service/store-memory"`,
     rule: imports,
   },
-  ...["apps/server/src", "packages/runtime/src", "packages/testkit/src"].map((room) => ({
+  ...["apps/server/src", "packages/node/src", "packages/testkit/src"].map((room) => ({
     does: `${room} importing the library behind an adapter`,
     room,
     source: `export { it } from "baileys"`,
@@ -177,15 +177,15 @@ export const breaches: ReadonlyArray<Breach> = [
     rule: imports,
   },
   {
-    does: "the apps' common room choosing adapters, which the composed service does",
-    room: "packages/runtime/src",
+    does: "what processes are made from choosing adapters, which the composed service does",
+    room: "packages/node/src",
     source: `export { it } from "@messaging-service/store-memory"`,
     rule: imports,
   },
   {
-    does: "an adapter importing the apps' common room",
+    does: "an adapter importing the composed service",
     room: "packages/http/test",
-    source: `export { it } from "@messaging-service/runtime"`,
+    source: `export { it } from "@messaging-service/service/compose"`,
     rule: imports,
   },
   {
@@ -384,9 +384,9 @@ export const permitted: ReadonlyArray<Sample> = [
     source: `export { it } from "@messaging-service/store-memory"\nexport { that } from "@messaging-service/node"`,
   },
   {
-    does: "an app importing the apps' common room",
+    does: "an app importing the composed service",
     room: "apps/worker/src",
-    source: `export { it } from "@messaging-service/runtime"`,
+    source: `export { it } from "@messaging-service/service/compose"`,
   },
   {
     does: "a non-null assertion in a test",

@@ -1,9 +1,5 @@
-/**
- * What the adapter is told about the far side and about itself; an entry of its own, which loads nothing
- * else.
- */
-import { Redacted } from "effect"
-import { createPublicKey } from "node:crypto"
+/** Where the adapter connects, and what it says of itself there. */
+import type { Redacted } from "effect"
 
 /** The operator's application, as Telegram knows it. */
 export interface TelegramApplication {
@@ -53,45 +49,4 @@ export const defaultSettings: TelegramSettings = {
   lostMillis: 10 * 60_000,
   lookMillis: 3000,
   startsAtOnce: 8,
-}
-
-/** What the id of an application must be, behind "must be". */
-export const apiIdRule = "the whole number that Telegram gave the application"
-
-export const parseApiId = (text: string): number | undefined =>
-  /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined
-
-/** What the hash of an application must be, behind "must be". */
-export const apiHashRule = "the 32 hexadecimal characters that Telegram gave the application"
-
-export const parseApiHash = (text: string): Redacted.Redacted | undefined =>
-  /^[\da-f]{32}$/i.test(text) ? Redacted.make(text) : undefined
-
-/** What the address of another server must be, behind "must be". */
-export const serverAddressRule = "host:port of another Telegram server"
-
-export const parseServerAddress = (text: string): TelegramServerAddress | undefined => {
-  const [, host, port] = /^([\w.-]+):(\d{1,5})$/.exec(text) ?? []
-  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined
-  return { host, port: Number(port) }
-}
-
-/** What the key of another server must be, behind "must be". */
-export const publicKeyRule = "an RSA public key in PEM"
-
-const pem =
-  /^-----BEGIN (RSA )?PUBLIC KEY-----\s[A-Za-z\d+/=\s]+-----END (?:RSA )?PUBLIC KEY-----\s*$/
-
-/** In the form that the library reads (PKCS#1). */
-export const parsePublicKey = (text: string): string | undefined => {
-  const [whole, rsa] = pem.exec(text) ?? []
-  if (whole === undefined) return undefined
-  try {
-    const key = createPublicKey(text)
-    if (key.asymmetricKeyType !== "rsa") return undefined
-    // What came in that form cannot be written in it again.
-    return rsa === undefined ? key.export({ format: "pem", type: "pkcs1" }).toString() : whole
-  } catch {
-    return undefined
-  }
 }

@@ -1,14 +1,12 @@
-/**
- * What the adapter is told about the far side and about itself; an entry of its own, which loads nothing
- * else.
- */
-import { BlockList, isIP } from "node:net"
-
+/** Where the adapter connects, and what it says of itself there. */
 /** Three numbers that tell WhatsApp which client this is. */
 export type ClientVersion = readonly [number, number, number]
 
 export interface WhatsAppSettings {
-  /** Where sessions connect; see `parseWhatsAppUrl`. */
+  /**
+   * Where sessions connect. The library verifies no certificates of WhatsApp's own, so trust in the
+   * remote server rests on TLS: only this machine may be reached without it.
+   */
   readonly url: URL
   /** Null for the library's own. */
   readonly version: ClientVersion | null
@@ -31,10 +29,8 @@ export interface WhatsAppSettings {
   readonly trusted?: ReadonlyArray<string>
 }
 
-const defaultUrl = "wss://web.whatsapp.com/ws/chat"
-
 export const defaultSettings: WhatsAppSettings = {
-  url: new URL(defaultUrl),
+  url: new URL("wss://web.whatsapp.com/ws/chat"),
   version: null,
   deviceName: "Messaging Service",
   // A dead connection is noticed one interval and five seconds after its last word, at the next look.
@@ -46,46 +42,3 @@ export const defaultSettings: WhatsAppSettings = {
   resendMillis: 5000,
   startsAtOnce: 8,
 }
-
-const loopbackAddresses = (): BlockList => {
-  const loopback = new BlockList()
-  loopback.addSubnet("127.0.0.0", 8, "ipv4")
-  loopback.addAddress("::1", "ipv6")
-  return loopback
-}
-
-const isLoopback = (hostname: string): boolean => {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1")
-  const family = isIP(host)
-  if (family === 0) return host === "localhost"
-  return loopbackAddresses().check(host, family === 6 ? "ipv6" : "ipv4")
-}
-
-/** What a URL of WhatsApp must be, behind "must be". */
-export const whatsAppUrlRule = "a wss:// URL, or a ws:// one of this machine (127.0.0.1)"
-
-/**
- * The library verifies no certificates of WhatsApp's own, so trust in the far side rests on TLS:
- * without it only this machine is spoken to. Undefined for any other text.
- */
-export const parseWhatsAppUrl = (text: string): URL | undefined => {
-  if (!URL.canParse(text)) return undefined
-  const url = new URL(text)
-  if (url.username !== "" || url.password !== "" || url.hash !== "") return undefined
-  if (url.protocol === "wss:") return url
-  return url.protocol === "ws:" && isLoopback(url.hostname) ? url : undefined
-}
-
-/** What a client version must be, behind "must be". */
-export const clientVersionRule = "three whole numbers with dots, such as 2.3000.1043857760"
-
-export const parseClientVersion = (text: string): ClientVersion | undefined => {
-  const [, first, second, third] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,12})$/.exec(text) ?? []
-  return third === undefined ? undefined : [Number(first), Number(second), Number(third)]
-}
-
-/** What a device name must be, behind "must be". */
-export const deviceNameRule = "1 to 50 characters"
-
-export const parseDeviceName = (text: string): string | undefined =>
-  text.trim() !== "" && [...text].length <= 50 && !/[\p{Cc}]/u.test(text) ? text : undefined

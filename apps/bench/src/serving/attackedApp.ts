@@ -5,7 +5,7 @@
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { KeyStore, WakeUp } from "@messaging-service/core"
 import { HttpOptions, httpApp } from "@messaging-service/http"
-import { listen } from "@messaging-service/runtime"
+import { listen } from "@messaging-service/node/process"
 import { Console, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { text } from "effect/http/HttpServerResponse"

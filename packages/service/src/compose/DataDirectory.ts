@@ -2,6 +2,7 @@
  * The directory that a process keeps its data in (`DATA_DIR`; contract: Configuration): the
  * embedded database, media files and the operator token.
  */
+import { CannotStart, briefly } from "@messaging-service/node"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { constants } from "node:fs"
@@ -18,7 +19,7 @@ import {
   stat,
 } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { CannotStart, briefly, isOfFullDisk, noRoomForData } from "./CannotStart.ts"
+import { isOfFullDisk, noRoomForData } from "./cannotStart.ts"
 
 /** What is kept is for the service's own user alone. */
 const directoryPermissions = 0o700

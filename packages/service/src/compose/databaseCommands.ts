@@ -1,11 +1,14 @@
 /** What an operator does to a database while the service does not run (docs/postgresql.md). */
 import { beginEpoch } from "@messaging-service/core"
 import type { StoreRestored, StoreUnavailable } from "@messaging-service/core"
-import { Effect, Redacted, Result } from "effect"
+import { CannotStart, readVariables } from "@messaging-service/node"
+import type { Environment } from "@messaging-service/node"
+import { Console, Effect, Redacted, Result } from "effect"
 import { access } from "node:fs/promises"
 import { join } from "node:path"
-import { CannotStart, storeCannotStart } from "./CannotStart.ts"
+import { storeCannotStart } from "./cannotStart.ts"
 import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
+import { checkStore, dataDirectoryOf, serviceVariables, storeChoice } from "./ServiceSettings.ts"
 import { layerStorage, storageAlone } from "./Storage.ts"
 
 type Postgres = Extract<StoreChoice, { readonly kind: "postgres" }>
@@ -115,7 +118,7 @@ const onPostgres =
         )
   }
 
-export const databaseCommands: Readonly<Record<string, Command>> = {
+const databaseCommands: Readonly<Record<string, Command>> = {
   migrate: {
     summary: "Brings the tables in DATABASE_URL up to date.",
     run: onPostgres("migrate", migrate),
@@ -131,7 +134,7 @@ export const databaseCommands: Readonly<Record<string, Command>> = {
 }
 
 /** Does what a command says, and answers with a line that says what is true afterwards. */
-export const databaseCommand = (
+const databaseCommand = (
   name: string,
   place: Place,
   given: ReadonlyArray<string> = [],
@@ -145,3 +148,24 @@ export const databaseCommand = (
     Effect.fail(storeCannotStart(place, error)),
   )
 }
+
+const { DATABASE_SCHEMA, DATABASE_URL, DATA_DIR } = serviceVariables
+
+/** What each command does, by its name. */
+export const databaseCommandSummaries: Readonly<Record<string, string>> =
+  /*#__PURE__*/ Object.fromEntries(
+    Object.entries(databaseCommands).map(([name, { summary }]) => [name, summary]),
+  )
+
+/** Reads no more of the environment than where the database is, and says what it did. */
+export const runDatabaseCommand = /*#__PURE__*/ Effect.fnUntraced(function* (
+  name: string,
+  environment: Environment,
+  options: ReadonlyArray<string> = [],
+) {
+  const given = yield* readVariables({ DATABASE_SCHEMA, DATABASE_URL, DATA_DIR }, environment)
+  const store = storeChoice(given)
+  yield* checkStore(store)
+  const place = { store, dataDirectory: dataDirectoryOf(given) }
+  yield* Console.log(yield* databaseCommand(name, place, options))
+})

@@ -3,10 +3,10 @@
  * that the service's own user alone may read (contract: Configuration).
  */
 import { Ids } from "@messaging-service/core"
+import { CannotStart, briefly } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { CannotStart, briefly } from "./CannotStart.ts"
 
 /** For the service's own user alone. */
 const permissions = 0o600

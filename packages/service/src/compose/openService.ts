@@ -22,6 +22,7 @@ import {
 } from "@messaging-service/core"
 import type { StoreUnavailable, WakeUp } from "@messaging-service/core"
 import {
+  CannotStart,
   layerCryptoIds,
   layerDiskMediaFiles,
   layerEgress,
@@ -36,7 +37,7 @@ import { Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
 import { join } from "node:path"
-import { CannotStart, cannotStart, storeCannotStart } from "./CannotStart.ts"
+import { cannotStart, storeCannotStart } from "./cannotStart.ts"
 import { openDataDirectory, passingDirectory } from "./DataDirectory.ts"
 import { keptSecret } from "./keptSecret.ts"
 import type { SecretKind } from "./keptSecret.ts"

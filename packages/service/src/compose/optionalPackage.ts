@@ -1,6 +1,6 @@
 /** Packages that need not be installed: each is loaded where it is chosen, and missed in one clear line. */
+import { CannotStart } from "@messaging-service/node"
 import { Data, Effect } from "effect"
-import { CannotStart } from "./CannotStart.ts"
 
 /** What the embedded database is called where its package is missing: no variable names that choice. */
 export const embeddedDatabase = "the embedded database"

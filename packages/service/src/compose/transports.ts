@@ -22,9 +22,9 @@ import type {
   StoreUnavailable,
   WhatsAppTransport,
 } from "@messaging-service/core"
+import { CannotStart } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import { CannotStart } from "./CannotStart.ts"
 import { optionalPackage } from "./optionalPackage.ts"
 import { layerTerminalCodes, writeCode } from "./terminalCodes.ts"
 

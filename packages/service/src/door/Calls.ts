@@ -5,7 +5,8 @@
 import type { Caller, Failure } from "@messaging-service/core"
 import { Cause, Effect, Exit, Latch } from "effect"
 import type { Context, Fiber } from "effect"
-import type { CannotStart, ComposedService } from "../compose/index.ts"
+import type { CannotStart } from "@messaging-service/node"
+import type { ComposedService } from "../compose/index.ts"
 import { closed, errorOf } from "./failure.ts"
 
 /** Runs an effect over the service. */

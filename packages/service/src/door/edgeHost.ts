@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import type { OpenOptions } from "../api/options.ts"
-import { CannotStart } from "../compose/index.ts"
+import { CannotStart } from "@messaging-service/node"
 import { WrongOptions } from "./rules.ts"
 import type { Wrong } from "./rules.ts"
 

@@ -8,9 +8,9 @@ import {
   refuse,
 } from "@messaging-service/core"
 import type { Code, Failure } from "@messaging-service/core"
+import { CannotStart } from "@messaging-service/node"
 import { Cause } from "effect"
 import { MessagingError } from "../MessagingError.ts"
-import { CannotStart } from "../compose/CannotStart.ts"
 import { embeddedDatabase } from "../compose/optionalPackage.ts"
 import { shownField, shownText } from "../names.ts"
 import { WrongOptions } from "./rules.ts"

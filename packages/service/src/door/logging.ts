@@ -1,7 +1,7 @@
 /** The log of an embedded service, written by a logger of the host's. */
+import { logEntry, logLevels } from "@messaging-service/node"
 import { Layer, Logger, References } from "effect"
 import type { LogMethod, MessagingLogger, OpenOptions } from "../api/options.ts"
-import { logEntry, logLevels } from "../compose/index.ts"
 
 type Write = (first: unknown, second: unknown) => unknown
 

@@ -14,7 +14,7 @@ import {
   operatorTokenRule,
   originRule,
   parseOrigin,
-} from "../compose/index.ts"
+} from "../compose/rules.ts"
 import { basePathOf } from "./handler.ts"
 import {
   fields,

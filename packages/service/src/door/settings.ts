@@ -3,17 +3,15 @@
  * before anything is made.
  */
 import { parseSecretsKeys, sharedResources } from "@messaging-service/core"
+import type { CannotStart } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
 import type { LiveSettings, OpenOptions, Store, TelegramApplication } from "../api/options.ts"
-import { optionalPackage, parseOrigin, wrongSchemaName } from "../compose/index.ts"
-import type {
-  CannotStart,
-  ComposedSettings,
-  LiveTelegram,
-  StoreChoice,
-  TransportChoice,
-} from "../compose/index.ts"
+import type { ComposedSettings, StoreChoice } from "../compose/ComposedSettings.ts"
+import { optionalPackage } from "../compose/optionalPackage.ts"
+import * as rules from "../compose/rules.ts"
+import { wrongSchemaName } from "../compose/Storage.ts"
+import type { LiveTelegram, TransportChoice } from "../compose/transports.ts"
 import { inHandler, isEdgeWorker, wrongOnEdge } from "./edgeHost.ts"
 import { basePathOf } from "./handler.ts"
 import { openRules } from "./openRules.ts"
@@ -84,10 +82,10 @@ const telegramOf = Effect.fnUntraced(function* (
   { apiHash, apiId, publicKey: pem, server: address }: TelegramApplication,
   deviceName: string | undefined,
 ): Effect.fn.Return<LiveTelegram, CannotStart | WrongOptions> {
-  const rules = yield* optionalPackage(
+  yield* optionalPackage(
     "@messaging-service/transport-telegram",
     "transport.live.telegram",
-    () => import("@messaging-service/transport-telegram/settings"),
+    () => import("@messaging-service/transport-telegram"),
   )
   const { apiHashRule, apiIdRule, publicKeyRule, serverAddressRule } = rules
   const id = yield* required("telegram.apiId", String(apiId), rules.parseApiId, apiIdRule)
@@ -111,10 +109,10 @@ const liveTransport = Effect.fnUntraced(function* ({
   telegram,
   ...given
 }: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | WrongOptions> {
-  const rules = yield* optionalPackage(
+  yield* optionalPackage(
     "@messaging-service/transport-whatsapp",
     'transport: "live"',
-    () => import("@messaging-service/transport-whatsapp/settings"),
+    () => import("@messaging-service/transport-whatsapp"),
   )
   const url = yield* parsed("url", given.url, rules.parseWhatsAppUrl, rules.whatsAppUrlRule)
   const version = yield* parsed(
@@ -149,7 +147,7 @@ const transportOf = ({
 
 /** The origin of links, with the path that the handler is mounted at. */
 export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
-  `${parseOrigin(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
+  `${rules.parseOrigin(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
 
 /** Whether a worker runs from the start. */
 export const startsWorker = ({ worker }: OpenOptions): boolean => worker ?? !isEdgeWorker()

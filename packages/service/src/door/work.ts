@@ -3,7 +3,8 @@ import { RealTime, Settled, Worker, counted, sleepInRealTime } from "@messaging-
 import type { Failure, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Fiber, Latch } from "effect"
 import type { DrainOptions, Drained } from "../api/Messaging.ts"
-import type { CannotStart, ComposedService } from "../compose/index.ts"
+import type { CannotStart } from "@messaging-service/node"
+import type { ComposedService } from "../compose/index.ts"
 import { fields, millis, refusalOf } from "./rules.ts"
 
 /** How long a drain takes, when it is not told. */

@@ -3,8 +3,8 @@
  * is read before anything is started, and all that is wrong is said in one line.
  */
 import { decoded } from "@messaging-service/core"
-import { CannotStart } from "@messaging-service/service/compose"
 import { Effect, Schema, SchemaIssue } from "effect"
+import { CannotStart } from "./CannotStart.ts"
 
 /** The environment of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -4,9 +4,9 @@
  * time. What goes wrong is said in one line on standard error.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
-import { CannotStart, briefly } from "@messaging-service/service/compose"
 import { Cause, Exit } from "effect"
 import type { Effect } from "effect"
+import { CannotStart, briefly } from "./CannotStart.ts"
 
 /** A stop takes 10 s at most; this leaves the process time to go. */
 const longestStopMillis = 9500

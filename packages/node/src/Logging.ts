@@ -1,13 +1,66 @@
 /**
- * What a process says on standard output: log lines, and announcements, which are said whatever the
- * log level (`LOG_LEVEL`, `LOG_FORMAT`; contract: Configuration). For machines each is one JSON
+ * The log: lines of words and plain values, whatever a program logs, and announcements, which no log
+ * level hides (`LOG_LEVEL`, `LOG_FORMAT`; contract: Configuration). For machines each is one JSON
  * object on a line of its own.
  */
-import { logEntry, logLevels, openService as composed } from "@messaging-service/service/compose"
-import type { CannotStart, ComposedService } from "@messaging-service/service/compose"
 import { Cause, Clock, Console, Effect, Layer, Logger, References } from "effect"
-import type { Context, Scope } from "effect"
-import type { LogSettings, ServiceSettings } from "./ServiceSettings.ts"
+import type { LogLevel } from "effect"
+
+/** How a process logs. */
+export interface LogSettings {
+  readonly level: "debug" | "info" | "warn" | "error"
+  readonly format: "pretty" | "json"
+}
+
+/** The levels of a log, and what Effect calls them. */
+export const logLevels = {
+  debug: "Debug",
+  info: "Info",
+  warn: "Warn",
+  error: "Error",
+} as const satisfies Readonly<Record<string, LogLevel.LogLevel>>
+
+export interface LogEntry {
+  readonly at: Date
+  /** In lower case, as Effect calls it. */
+  readonly level: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, string | number | boolean>>
+  /** What went wrong, with where; null when nothing did. */
+  readonly cause: string | null
+}
+
+/** Of errors their words alone: what else they carry may be secret, or without end. */
+const wordsOf = (value: unknown): string =>
+  value instanceof Error ? `${value.name}: ${value.message}` : String(value)
+
+const textOf = (message: unknown): string =>
+  (Array.isArray(message) ? message : [message]).map(wordsOf).join(" ")
+
+const valueOf = (annotation: unknown): string | number | boolean =>
+  typeof annotation === "number" || typeof annotation === "boolean"
+    ? annotation
+    : wordsOf(annotation)
+
+/** What a logger of Effect is given, as an entry. */
+export const logEntry = ({
+  cause,
+  date,
+  fiber,
+  logLevel,
+  message,
+}: Logger.Options<unknown>): LogEntry => ({
+  at: date,
+  level: logLevel.toLowerCase(),
+  message: textOf(message),
+  fields: Object.fromEntries(
+    Object.entries(fiber.getRef(References.CurrentLogAnnotations)).map(([name, value]) => [
+      name,
+      valueOf(value),
+    ]),
+  ),
+  cause: cause.reasons.length === 0 ? null : Cause.pretty(cause),
+})
 
 const json = Logger.make((options) => {
   const { at, cause, fields, level, message } = logEntry(options)
@@ -54,17 +107,9 @@ export const saysStop = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A
 /** Whether a person reads standard output as it comes; else secrets do not belong there. */
 export const isTerminal = (): boolean => process.stdout.isTTY === true
 
-/**
- * The composed service of an app. A code that links a phone is for a person who looks, and not for a
- * log that is kept.
- */
-export const openService = (
-  settings: ServiceSettings,
-  address: string,
-): Effect.Effect<Context.Context<ComposedService>, CannotStart, Scope.Scope> =>
-  Effect.suspend(() =>
-    composed(settings, address, isTerminal() ? (text) => void process.stdout.write(text) : null),
-  )
+/** Writes to a person's terminal; null where nobody reads it and a log would keep the text. */
+export const terminalWriter = (): ((text: string) => void) | null =>
+  isTerminal() ? (text) => void process.stdout.write(text) : null
 
 /** Says something that must be seen at every log level, such as that the process is ready. */
 export const announce = (

@@ -5,7 +5,6 @@
  */
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
 import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core"
-import { CannotStart, briefly } from "@messaging-service/service/compose"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -15,8 +14,8 @@ import { createServer } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { CannotStart, briefly } from "./CannotStart.ts"
 import { ClientConnection } from "./ClientConnection.ts"
-import { addressOf } from "./ServiceSettings.ts"
 
 /** Clients that are slow on purpose may not keep connections for ever. Milliseconds. */
 const limits = {
@@ -55,6 +54,10 @@ export interface ListenOptions {
   /** Whether all clients come through a proxy, whose address says nothing of theirs. */
   readonly behindProxy?: boolean
 }
+
+/** The address of a server that listens there. */
+export const addressOf = (host: string, port: number): string =>
+  `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** Binds the address; fails with a line that names the port's variable or `HOST`. */
 export const listen = Effect.fnUntraced(function* (

@@ -1,7 +1,7 @@
-/** What the adapter may be told. */
+/** What the settings of WhatsApp must be. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { parseClientVersion, parseDeviceName, parseWhatsAppUrl } from "../src/settings.ts"
+import { parseClientVersion, parseDeviceName, parseWhatsAppUrl } from "../../src/compose/rules.ts"
 
 it.effect.each([
   "wss://web.whatsapp.com/ws/chat",

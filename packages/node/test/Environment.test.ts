@@ -1,8 +1,7 @@
 /** Sizes as variables give them (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { serviceSettings, serviceVariables } from "../src/ServiceSettings.ts"
-import { byteSize, readVariables } from "../src/Variables.ts"
+import { byteSize, readVariables } from "../src/Environment.ts"
 
 const sizes: ReadonlyArray<readonly [text: string, bytes: number]> = [
   ["0", 0],
@@ -37,16 +36,4 @@ describe("a size", () => {
       }),
     )
   }
-
-  it.effect("ATTACHMENT_BYTES is 1 GiB unless it is given", () =>
-    Effect.gen(function* () {
-      const bytesOf = (environment: Readonly<Record<string, string>>) =>
-        readVariables(serviceVariables, environment).pipe(
-          Effect.flatMap(serviceSettings),
-          Effect.map(({ attachmentBytes }) => attachmentBytes),
-        )
-      assert.strictEqual(yield* bytesOf({}), 1_073_741_824)
-      assert.strictEqual(yield* bytesOf({ ATTACHMENT_BYTES: "3MiB" }), 3_145_728)
-    }),
-  )
 })

@@ -10,44 +10,38 @@ import {
 } from "@messaging-service/core"
 import {
   CannotStart,
-  mostNumbers,
-  originRule,
-  parseOrigin,
-  wrongSchemaName,
-} from "@messaging-service/service/compose"
-import type {
-  ComposedSettings,
-  StoreChoice,
-  TransportChoice,
-} from "@messaging-service/service/compose"
-import {
-  apiHashRule,
-  apiIdRule,
-  parseApiHash,
-  parseApiId,
-  parsePublicKey,
-  parseServerAddress,
-  publicKeyRule,
-  serverAddressRule,
-} from "@messaging-service/transport-telegram/settings"
-import {
-  clientVersionRule,
-  deviceNameRule,
-  parseClientVersion,
-  parseDeviceName,
-  parseWhatsAppUrl,
-  whatsAppUrlRule,
-} from "@messaging-service/transport-whatsapp/settings"
+  byteSize,
+  oneOf,
+  trueOrFalse,
+  variable,
+  wholeNumber,
+} from "@messaging-service/node"
+import type { LogSettings, VariablesOf } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
 import { readFileSync, statSync } from "node:fs"
 import { resolve } from "node:path"
-import { byteSize, oneOf, trueOrFalse, variable, wholeNumber } from "./Variables.ts"
-import type { VariablesOf } from "./Variables.ts"
-
-export interface LogSettings {
-  readonly level: "debug" | "info" | "warn" | "error"
-  readonly format: "pretty" | "json"
-}
+import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
+import {
+  apiHashRule,
+  apiIdRule,
+  clientVersionRule,
+  deviceNameRule,
+  mostNumbers,
+  originRule,
+  parseApiHash,
+  parseApiId,
+  parseClientVersion,
+  parseDeviceName,
+  parseOrigin,
+  parsePublicKey,
+  parseServerAddress,
+  parseWhatsAppUrl,
+  publicKeyRule,
+  serverAddressRule,
+  whatsAppUrlRule,
+} from "./rules.ts"
+import { wrongSchemaName } from "./Storage.ts"
+import type { TransportChoice } from "./transports.ts"
 
 export interface ServiceSettings extends ComposedSettings {
   /** Where the server listens. */
@@ -157,10 +151,6 @@ const transportChoice = ({
         }),
   }
 }
-
-/** The address of a server that listens there. */
-export const addressOf = (host: string, port: number): string =>
-  `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** What is wrong with variables that do not fit together. */
 const misfits = (given: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {

@@ -1,7 +1,12 @@
-/** What an operator's variables must be. */
+/** What the settings of Telegram must be. */
 import { assert, it } from "@effect/vitest"
 import { generateKeyPairSync } from "node:crypto"
-import { parseApiHash, parseApiId, parsePublicKey, parseServerAddress } from "../src/settings.ts"
+import {
+  parseApiHash,
+  parseApiId,
+  parsePublicKey,
+  parseServerAddress,
+} from "../../src/compose/rules.ts"
 
 it("an application has a positive number and 32 hexadecimal characters", () => {
   assert.strictEqual(parseApiId("12345"), 12_345)

@@ -3,8 +3,8 @@
  * its database are answered, and the process ends.
  */
 import { version } from "@messaging-service/core"
-import { CannotStart } from "@messaging-service/service/compose"
 import { Console, Effect } from "effect"
+import { CannotStart } from "./CannotStart.ts"
 
 /** An app as its command line needs it. */
 export interface Program {

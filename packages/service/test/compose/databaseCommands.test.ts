@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Console, Effect, Redacted } from "effect"
 import { readFile } from "node:fs/promises"
-import { runDatabaseCommand } from "../src/index.ts"
+import { runDatabaseCommand } from "../../src/compose/index.ts"
 
 /** What a command says, or why it did not. */
 const told = (
@@ -47,7 +47,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
 
     it.effect("what the page about PostgreSQL runs are commands", () =>
       Effect.gen(function* () {
-        const page = new URL("../../../docs/postgresql.md", import.meta.url)
+        const page = new URL("../../../../docs/postgresql.md", import.meta.url)
         const text = yield* Effect.promise(() => readFile(page, "utf8"))
         const named = [...text.matchAll(/apps\/server\/src\/main\.ts ([\w-]+)$/gm)]
         assert.isNotEmpty(named)
