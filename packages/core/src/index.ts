@@ -333,6 +333,7 @@ export {
 } from "./queue/Lane.ts"
 export type { LaneChange, LaneDue } from "./queue/Lane.ts"
 export { LaneQueue, noAftermath } from "./queue/LaneQueue.ts"
+export { maximumInterruptions } from "./message/attemptOutcome.ts"
 export type {
   Aftermath,
   ClaimQuery,

@@ -16,6 +16,7 @@ import {
   isInBound,
   isInHands,
   limitedUntil,
+  maximumInterruptions,
   mayBeHandedOut,
   mayHaveLeft,
   nextDueAfter,
@@ -205,23 +206,27 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
   offer(tables, row)
 }
 
-/** Holds back all that waits in the lane, what was in flight included; it may still expire. */
-export const holdLane = (tables: Tables, lane: Lane): void => {
+/**
+ * Holds back all that waits in the lane; it may still expire. What is in the hands of a transport may have
+ * left: the next claim gives it up.
+ */
+export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
+  lane.inDoubt = lane.inFlight?.row ?? lane.inDoubt
   lane.inFlight = null
   tables.inFlight.delete(lane.number.id)
-  lane.inDoubt = null
   lane.restsUntil = null
   lane.limitedUntil = null
+  if (lane.inDoubt !== null) lane.inDoubt.interruptions = maximumInterruptions
   for (const row of [...lane.waiting, ...lane.waitingTest]) {
+    if (row === lane.inDoubt) continue
     withdraw(tables, row)
-    row.interruptions = 0
     lane.waiting.delete(row)
     lane.counting.delete(row)
     lane.held.add(row)
     if (row.message.expiresAt !== null) tables.expiring.add(row)
   }
   lane.waitingTest.clear()
-  turn(tables, lane, { _tag: "Changed", firstDueAt: null })
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
 /** A held message waits like others again; its lane is still to be turned. */

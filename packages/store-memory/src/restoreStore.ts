@@ -61,7 +61,7 @@ export const restoreStore = (tables: Tables): Steps<typeof RestoreStore.Service>
     tables.moveIdsOn(idsSkipped, above)
     for (const lane of tables.lanes.rows) {
       lane.lease += idsSkipped
-      if (!lane.removed) holdLane(tables, lane)
+      if (!lane.removed) holdLane(tables, lane, now)
     }
     holdReminders(tables, now)
     tables.epoch++

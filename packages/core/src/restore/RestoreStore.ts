@@ -92,8 +92,9 @@ export class RestoreStore extends Context.Service<
     /**
      * Begins the epoch behind `epoch`: ids of every kind move on by `idsSkipped`, and beyond `above`;
      * what waits is held, test messages too, and so are reminders whose next run has come. No earlier
-     * lease counts any more. What waits for a removed number is left to be cancelled. The new epoch; null
-     * when another one has begun meanwhile.
+     * lease counts any more. What was in the hands of a transport is not held: it stays the first of its
+     * lane, due at once, with as many interruptions as end a message (`maximumInterruptions`). What waits
+     * for a removed number is left to be cancelled. The new epoch; null when another one has begun meanwhile.
      */
     begin(command: {
       readonly epoch: number

@@ -425,7 +425,22 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "nothing is held in a new epoch",
     within: 10,
     edits: [
-      edit("store-memory/src/restoreStore.ts", "if (!lane.removed) holdLane(tables, lane)", ""),
+      edit(
+        "store-memory/src/restoreStore.ts",
+        "if (!lane.removed) holdLane(tables, lane, now)",
+        "",
+      ),
+    ],
+  },
+  {
+    name: "what may have left is held in a new epoch",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/Lane.ts",
+        "lane.inDoubt = lane.inFlight?.row ?? lane.inDoubt",
+        "for (const row of lane.waiting) row.interruptions = 0\n  lane.inDoubt = null",
+      ),
     ],
   },
   {

@@ -20,7 +20,7 @@ import { controlled, paused } from "./controlled.ts"
 import { ordered } from "./ordered.ts"
 import { prompt } from "./prompt.ts"
 import { reminded } from "./reminded.ts"
-import { restored, withoutDoubt } from "./restored.ts"
+import { restored } from "./restored.ts"
 import { signed } from "./signed.ts"
 import { stopped, subscribed } from "./subscribed.ts"
 import { ticked } from "./ticked.ts"
@@ -62,15 +62,8 @@ const promises = [
   ticked,
 ]
 
-/** Those that say what became of each message. */
-const ofMessages = new Set([neverTwice, neverAfterEnd, truthful])
-
 /** What was not kept in a history, each with the promise's name before it. */
-export const judge = (history: History): ReadonlyArray<string> => {
-  const certain = withoutDoubt(history)
-  return promises.flatMap((promise) =>
-    promise
-      .check(ofMessages.has(promise) ? certain : history)
-      .map((violation) => `${promise.name}: ${violation}`),
+export const judge = (history: History): ReadonlyArray<string> =>
+  promises.flatMap((promise) =>
+    promise.check(history).map((violation) => `${promise.name}: ${violation}`),
   )
-}

@@ -1,56 +1,10 @@
 /** After a store went back in time: no id is given twice, and what is held waits for the operator. */
 import type { History } from "../History.ts"
-import { callsOf, controlsOf, handedOf, heldOf, isTrueBehind, sendsOf, textOf } from "./Promise.ts"
+import { controlsOf, handedOf, heldOf, isTrueBehind, sendsOf, textOf } from "./Promise.ts"
 import type { Held, JudgedPromise } from "./Promise.ts"
 
 /** By how much ids of every kind move on at least. */
 const idsSkipped = 1_048_576
-
-/** How long after it was asked an unanswered call may still take effect. */
-const lateMillis = 180_000
-
-/**
- * The same history without the messages that a transport may have had when an epoch began in the storm: the
- * service cannot know what became of them, and the operator who lets them go on takes that upon them.
- */
-export const withoutDoubt = (history: History): History => {
-  const controls = controlsOf(history).filter(({ ask }) => ask.key === "restored" && !ask.isProbe)
-  const lastBegun = controls.findLast(({ ask }) => ask.value._tag === "Held")
-  if (lastBegun === undefined) return history
-  const released = controls.findLast(({ ask }) => ask.value._tag === "Open")?.asked ?? Infinity
-  // Callers that hang up ask again: what counts is when a message was first asked for.
-  const early = new Set(
-    sendsOf(history)
-      .filter(({ askedAt }) => askedAt <= lastBegun.askedAt + lateMillis)
-      .map(({ ask }) => ask.text),
-  )
-  const asked = new Set(sendsOf(history).map(({ ask }) => ask.text))
-  const isLate = (text: string) => asked.has(text) && !early.has(text)
-  const doubtful = new Set(
-    handedOf(history).flatMap(({ index, name }) =>
-      index < released && !isLate(textOf(name)) ? [name] : [],
-    ),
-  )
-  const isDoubtful = (name: string): boolean => doubtful.has(name)
-  const calls = callsOf(history)
-  const looks = new Set(
-    calls.flatMap(({ ask, call }) =>
-      (ask._tag === "Read" || ask._tag === "Cancel") && isDoubtful(ask.name) ? [call] : [],
-    ),
-  )
-  return {
-    ...history,
-    entries: history.entries.filter((entry) => {
-      if (entry._tag === "Shown") return !isDoubtful(entry.name)
-      if (entry._tag === "Asked" || entry._tag === "Answered") return !looks.has(entry.call)
-      return entry._tag !== "Told"
-    }),
-    final: {
-      ...history.final,
-      messages: history.final.messages.filter(({ name }) => !isDoubtful(name)),
-    },
-  }
-}
 
 /** Ids that were given while calls were asked and answered on one side of an entry. */
 const idsOf = (history: History, isOf: (asked: number, answered: number) => boolean) =>

@@ -41,9 +41,13 @@ export const isFree = (row: string, now: string): string =>
 export const holdsLease = (row: string, lease: string): string =>
   `(${row}.lease = ${lease} and ${row}.lease_until is not null)`
 
+/** Whether a transport may have the first message of a lane. */
+export const mayHaveLeft = (lane: string): string =>
+  `(${lane}.lease_until is not null or ${lane}.interruptions > 0)`
+
 export const inHands = (message: string, lane: string): string => `coalesce(
   ${lane}.head_id = ${message}.id
-    and (${lane}.lease_until is not null or ${lane}.interruptions > 0),
+    and ${mayHaveLeft(lane)},
   false
 )`
 
@@ -304,11 +308,11 @@ export const holdsUntil = (
   lane: string,
   stopped: string,
   {
-    mayHaveLeft = `(${lane}.lease_until is not null or ${lane}.interruptions > 0)`,
+    firstMayHaveLeft = mayHaveLeft(lane),
     opened = isOpen(lane),
-  }: { readonly mayHaveLeft?: string; readonly opened?: string } = {},
+  }: { readonly firstMayHaveLeft?: string; readonly opened?: string } = {},
 ): string => `case
-        when ${mayHaveLeft} then (
+        when ${firstMayHaveLeft} then (
           select least(hold.until, head.expires_at)
           from (
             values (case when ${opened} then ${stopped} else 'infinity'::timestamptz end)
@@ -374,7 +378,7 @@ export const nextDueAfter = {
           case when ${change.again} then ${change.limitedUntil} end,
           ${change.now}, ${change.notBefore},
           ${holdsUntil(lane, change.stoppedUntil, {
-            mayHaveLeft: `${change.again} and ${change.mayHaveLeft}`,
+            firstMayHaveLeft: `${change.again} and ${change.mayHaveLeft}`,
           })}
         )`)}
       end`,

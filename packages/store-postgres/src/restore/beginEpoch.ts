@@ -2,9 +2,18 @@
  * The function that begins an epoch: everything that a store which went back in time must not do by itself
  * any more, in one commit.
  */
+import { maximumInterruptions } from "@messaging-service/core"
 import { bigint, instant, integer, text, texts } from "../database/Fields.ts"
 import { sqlFunction, taking } from "../database/Statement.ts"
-import { isHeld } from "../queue/lane.ts"
+import {
+  firstToLeave,
+  holdsUntil,
+  inHands,
+  isHeld,
+  mayHaveLeft,
+  nextDueAfter,
+  stoppedUntil,
+} from "../queue/lane.ts"
 
 /**
  * The new epoch, or null when another has begun. Sequences move on from the greatest of what they gave out,
@@ -71,24 +80,34 @@ export const beginEpoch = sqlFunction(
     order by l.number_id
     for no key update;
 
-    -- Index messages_waiting.
+    -- Index messages_waiting. What is in the hands of a transport stays the first of its lane.
     update messages m
     set due_at = 'infinity'
     from lanes l
     where l.number_id = m.number_id
       and l.removed_at is null
       and m.state = 'waiting'
-      and not ${isHeld("m")};
+      and not ${isHeld("m")}
+      and not ${inHands("m", "l")};
 
+    -- The next claim gives up what may have left.
     update lanes l
     set lease = l.lease + p_step,
       lease_until = null,
-      head_id = null,
-      interruptions = 0,
+      head_id = case when ${mayHaveLeft("l")} then l.head_id end,
+      interruptions = case when ${mayHaveLeft("l")} then ${maximumInterruptions} else 0 end,
       hold_until = null,
       limited_until = null,
       next_due = null
     where l.removed_at is null;
+    update lanes l
+    set next_due = ${nextDueAfter.changed(
+      "l",
+      holdsUntil("l", stoppedUntil("l")),
+      firstToLeave("due_at", "l", "p_now"),
+    )}
+    where l.removed_at is null
+      and ${mayHaveLeft("l")};
     update lanes l
     set lease = l.lease + p_step
     where l.removed_at is not null;

@@ -9,6 +9,7 @@ import {
   ReminderStore,
   RestoreStore,
   idsSkipped,
+  maximumInterruptions,
 } from "@messaging-service/core"
 import type { HeldFilter, HeldSelection, Message, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -37,6 +38,7 @@ import {
   claimOne,
   connectionFacts,
   end,
+  failed,
   sendNext,
   sent,
   settle,
@@ -162,25 +164,39 @@ export const restores: Topic = (it) => {
       }),
   )
 
-  it.effect("what was in flight is held too, and its lease counts no more", () =>
-    Effect.gen(function* () {
-      const { workspace, number } = yield* aStage()
-      const [inFlight] = yield* accepted(number, { count: 2 })
-      const interrupted = yield* aNumber(workspace.id)
-      const doubtful = yield* aMessage(interrupted)
-      const claimed = yield* claimOne(number)
-      yield* settle([again(yield* claimOne(interrupted), { interrupted: true })])
-      yield* begin()
-      assert.lengthOf(yield* heldOf(workspace), 3)
-      assert.deepStrictEqual(yield* settle([sent(claimed)]), [])
-      assert.deepStrictEqual(yield* claim([number, interrupted], { now: noon + day }), [])
-      assert.deepStrictEqual(
-        yield* end(cancelled(present(inFlight)), cancelled(doubtful)),
-        ids([present(inFlight), doubtful]),
-      )
-      yield* aMessage(number)
-      assert.isAbove((yield* claimOne(number)).lease, claimed.lease + idsSkipped)
-    }),
+  it.effect(
+    "what was in flight is in doubt: neither held, cancelled nor expired, and the next claim gives it up",
+    () =>
+      Effect.gen(function* () {
+        const { workspace, number } = yield* aStage()
+        const [inFlight, behind] = yield* accepted(number, { count: 2 })
+        const interrupted = yield* aNumber(workspace.id)
+        const doubtful = yield* aMessage(interrupted, { expiresAt: noon + hour })
+        const claimed = yield* claimOne(number)
+        yield* settle([again(yield* claimOne(interrupted), { interrupted: true })])
+        yield* begin()
+        assert.deepStrictEqual(yield* heldOf(workspace), [present(behind).id])
+        assert.deepStrictEqual(yield* settle([sent(claimed)]), [])
+        assert.deepStrictEqual(
+          yield* end(
+            cancelled(present(inFlight)),
+            change(doubtful, { trigger: "expire" }, noon + hour),
+          ),
+          [],
+        )
+        yield* aMessage(number)
+        for (const [each, message] of [
+          [number, present(inFlight)],
+          [interrupted, doubtful],
+        ] as const) {
+          const given = yield* claimOne(each)
+          assert.strictEqual(given.message.id, message.id)
+          assert.isAtLeast(given.interruptions, maximumInterruptions)
+          assert.isAtLeast(given.lease, idsSkipped)
+          assert.deepStrictEqual(yield* settle([failed(given)]), [message.id])
+        }
+        assert.isAbove((yield* claimOne(number)).message.id, present(behind).id)
+      }),
   )
 
   it.effect("what is held may expire and be cancelled", () =>
