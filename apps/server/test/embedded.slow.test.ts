@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Context, Duration, Effect, Layer, Schedule } from "effect"
-import { access, cp, lstat, readFile, readdir, writeFile } from "node:fs/promises"
+import { access, cp, lstat, readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { aDataDirectory, forgetful, program } from "./aServer.ts"
 
@@ -117,20 +117,15 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
     }),
   )
 
-  it.effect(
-    "starts again at once after it was killed, with all that it had accepted, whichever process has its id",
-    () =>
-      Effect.gen(function* () {
-        const { asking, server, settings } = yield* aLaterServer()
-        const { body } = yield* asking(server).caller.send("Hello")
-        yield* server.kill
-        // As versions before left it, with the id of a process that runs.
-        const left = join(settings.DATA_DIR, "db.lock")
-        yield* Effect.promise(() => writeFile(left, String(process.pid)))
-        const again = asking(yield* start(settings))
-        yield* again.caller.until(body.id, "sent")
-        assert.deepStrictEqual(yield* again.operator.sent, ["Hello", "before"])
-      }),
+  it.effect("starts again at once after it was killed, with all that it had accepted", () =>
+    Effect.gen(function* () {
+      const { asking, server, settings } = yield* aLaterServer()
+      const { body } = yield* asking(server).caller.send("Hello")
+      yield* server.kill
+      const again = asking(yield* start(settings))
+      yield* again.caller.until(body.id, "sent")
+      assert.deepStrictEqual(yield* again.operator.sent, ["Hello", "before"])
+    }),
   )
 
   it.effect("starts after it was killed at every point that its first start had come to", () =>

@@ -11,7 +11,11 @@
 create table schema_migrations (
   id integer primary key,
   name text not null,
-  applied_at timestamptz not null
+  applied_at timestamptz not null,
+  -- The version of the service that applied it.
+  version text not null,
+  -- Versions whose latest migration is an earlier one than this must not start; null while all may.
+  oldest integer
 );
 
 -- Functions in use: each build installs its own, and the last use decides when they go.
@@ -586,17 +590,12 @@ create index webhook_deliveries_due on webhook_deliveries (endpoint_id, due_at, 
 create index webhook_deliveries_of_callbacks on webhook_deliveries (workspace_id)
   where workspace_id is not null;
 
--- Endpoints that got deliveries since the last claim.
-create table webhook_news (
-  id bigint generated always as identity primary key,
-  endpoint_id bigint not null
-) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
-
--- Lanes that got callbacks since the last claim.
-create table callback_news (
+-- Lanes that got deliveries since the last claim: an insert, so that nobody waits for the lane.
+create table webhook_marks (
   id bigint generated always as identity primary key,
   lane_id bigint not null,
-  workspace_id bigint not null
+  -- Of callbacks: the claim makes their lane.
+  workspace_id bigint
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 
 -- The delivery log.

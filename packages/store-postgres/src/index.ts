@@ -3,7 +3,6 @@ import type { StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "./database/Database.ts"
 import type { DatabaseOptions } from "./database/Connection.ts"
-import { moveTables } from "./migrations/moveToSchema.ts"
 import { layerPgliteDatabase } from "./pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 import { layerStores, storesOn } from "./stores.ts"
@@ -35,15 +34,6 @@ export const layer = (options: DatabaseOptions) => storesOn(layerStores, Databas
  */
 export const migrateDatabase = (options: DatabaseOptions): Effect.Effect<void, StoreUnavailable> =>
   Effect.scoped(Effect.asVoid(Layer.build(layer(options))))
-
-/**
- * Moves what a version before made in `public` into that schema; whether there was something to move.
- * Every process of the service must have been stopped: while one is connected it fails, and moves nothing.
- */
-export const moveToSchema = (
-  options: DatabaseOptions & { readonly schema: string },
-): Effect.Effect<boolean, StoreUnavailable> =>
-  Effect.provide(moveTables, Database.layer({ ...options, maxConnections: 1 }))
 
 /**
  * The same on an embedded PostgreSQL inside this process, which no other process may use meanwhile.

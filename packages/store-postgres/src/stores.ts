@@ -8,8 +8,9 @@ import { keyStore } from "./key/PostgresKeys.ts"
 import { linkingStore } from "./linking/PostgresLinking.ts"
 import { mediaStore } from "./media/PostgresMedia.ts"
 import { messageStore } from "./message/PostgresMessages.ts"
-import { functions, migrations } from "./migrations/index.ts"
+import { functions, schema } from "./migrations/index.ts"
 import { keepFunctions, migrate } from "./migrations/migrate.ts"
+import type { Schema } from "./migrations/migrate.ts"
 import { serviceFigures } from "./PostgresFigures.ts"
 import { numberCheckStore } from "./numberCheck/PostgresNumberChecks.ts"
 import { numberStore } from "./number/PostgresNumbers.ts"
@@ -27,11 +28,11 @@ import { webhookStore } from "./webhook/PostgresWebhooks.ts"
 import { erasureStore } from "./workspace/PostgresErasure.ts"
 import { workspaceStore } from "./workspace/PostgresWorkspaces.ts"
 
-export const layerStores = Layer.effectContext(
+const storesOf = (wanted: Schema) =>
   Effect.gen(function* () {
     const database = yield* Database
     // Not one port is there before the tables are.
-    yield* migrate(migrations, functions)
+    yield* migrate(wanted, functions)
     yield* Effect.forkScoped(keepFunctions(functions))
     const queued = new DeliveriesQueued()
     return Context.mergeAll(
@@ -61,8 +62,12 @@ export const layerStores = Layer.effectContext(
       Context.make(ports.ClockStore, clockStore(database)),
       Context.make(ports.CallersTransactions, yield* transactionsOn(database)),
     )
-  }),
-)
+  })
+
+/** The stores of a version whose tables are these. */
+export const layerStoresOf = (wanted: Schema) => Layer.effectContext(storesOf(wanted))
+
+export const layerStores = layerStoresOf(schema)
 
 /**
  * A program shares layers by identity: the stores' own would be those of the first database that it

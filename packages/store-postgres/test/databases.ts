@@ -8,7 +8,6 @@ import { Pool } from "pg"
 import { layer as layerForTests } from "../src/emulator/index.ts"
 import { layer } from "../src/index.ts"
 import { Database } from "../src/database/Database.ts"
-import type { DatabaseService } from "../src/database/Database.ts"
 import type { DatabaseOptions } from "../src/database/Connection.ts"
 
 export const aDatabase = Effect.flatMap(EmbeddedPostgres, (postgres) => postgres.createDatabase())
@@ -67,20 +66,3 @@ export const aDoor = (database: TestDatabase, options: Partial<DatabaseOptions> 
   Effect.map(Layer.build(Database.layer({ ...optionsOf(database), ...options })), (built) =>
     Context.get(built, Database),
   )
-
-/** Every row of every table, as text. */
-export const everythingIn = Effect.fnUntraced(function* (door: DatabaseService) {
-  const tables = yield* door.query<{ readonly name: string }>(
-    "tables",
-    `select tablename::text as name from pg_tables where schemaname = 'public'`,
-  )
-  let text = ""
-  for (const { name } of tables) {
-    const rows = yield* door.query<{ readonly line: string }>(
-      "dump",
-      `select row_to_json(r)::text as line from ${name} r`,
-    )
-    text += rows.map(({ line }) => line).join("\n")
-  }
-  return text
-})

@@ -1,32 +1,22 @@
 /** Migrations: together with others, on top of what is there, and no further than needed. */
 import { assert, layer } from "@effect/vitest"
-import { KeyStore, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
-import type { MessageId, NumberId, WorkspaceId } from "@messaging-service/core"
-import { EmbeddedPostgres, noon, scopeOf } from "@messaging-service/testkit"
-import { Effect, Fiber, Layer } from "effect"
+import { version } from "@messaging-service/core"
+import { EmbeddedPostgres, noon } from "@messaging-service/testkit"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Database } from "../src/database/Database.ts"
+import type { DatabaseService } from "../src/database/Database.ts"
 import { instant } from "../src/database/Fields.ts"
 import { parameterOf, sqlFunction } from "../src/database/Statement.ts"
 import type { SqlFunction } from "../src/database/Statement.ts"
-import { initial } from "../src/migrations/0001_initial.ts"
-import { functions, migrations } from "../src/migrations/index.ts"
+import { functions, schema } from "../src/migrations/index.ts"
 import { keepFunctions, migrate } from "../src/migrations/migrate.ts"
-import type { Migration } from "../src/migrations/migrate.ts"
-import { layerStores } from "../src/stores.ts"
-import { aDatabase, aDoor, optionsOf } from "./databases.ts"
-import { firstData } from "./firstVersion.ts"
+import type { Migration, Schema } from "../src/migrations/migrate.ts"
+import { catalogueOf } from "./catalogue.ts"
+import { aDatabase, aDoor } from "./databases.ts"
+import { addColumns, addIndex, addRule, later, withMigrations } from "./laterVersion.ts"
 
-/** A later version, such as there will be. */
-const later: Migration = {
-  id: 9_000,
-  name: "later",
-  sql: `
-alter table workspaces add column region text not null default 'eu';
-create table regions (name text primary key);
-insert into regions (name) values ('eu');
-`,
-}
+const idsOf = ({ migrations }: Schema) => [1, ...migrations.map(({ id }) => id)]
 
 const appliedIds = Effect.gen(function* () {
   const database = yield* Database
@@ -37,6 +27,12 @@ const appliedIds = Effect.gen(function* () {
   return rows.map((row) => row.id)
 })
 
+/** Brings that database to that version. */
+const bring = (door: DatabaseService, wanted: Schema, installed = functions) =>
+  Effect.provideService(Effect.andThen(migrate(wanted, installed), appliedIds), Database, door)
+
+const lineOf = ({ cause }: { readonly cause: unknown }) => (cause as Error).message
+
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "migrations",
   (it) => {
@@ -44,114 +40,118 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       Effect.gen(function* () {
         const database = yield* aDatabase
         const doors = yield* Effect.forEach(Array.from({ length: 6 }), () => aDoor(database))
-        yield* Effect.forEach(
-          doors,
-          (door) =>
-            Effect.gen(function* () {
-              yield* migrate(migrations, functions)
-              assert.deepStrictEqual(
-                yield* appliedIds,
-                migrations.map((migration) => migration.id),
-              )
-            }).pipe(Effect.provideService(Database, door)),
-          { concurrency: "unbounded" },
-        )
+        for (const wanted of [schema, later]) {
+          const applied = yield* Effect.forEach(doors, (door) => bring(door, wanted), {
+            concurrency: "unbounded",
+          })
+          assert.deepStrictEqual(
+            applied,
+            doors.map(() => idsOf(wanted)),
+          )
+        }
       }),
     )
 
-    it.effect("a process of a later version finds everything that the first one wrote", () =>
+    it.effect("a new database holds what migrations lead to", () =>
       Effect.gen(function* () {
-        const database = yield* aDatabase
-        const door = yield* aDoor(database)
-        const inDatabase = Effect.provideService(Database, door)
-        yield* inDatabase(migrate([initial], []))
-        assert.deepStrictEqual(yield* inDatabase(appliedIds), [1])
-        for (const statement of firstData) yield* door.query("first version", statement)
-        yield* inDatabase(migrate([...migrations, later], functions))
-        assert.deepStrictEqual(yield* inDatabase(appliedIds), [
-          ...migrations.map((migration) => migration.id),
-          later.id,
-        ])
-
-        const stores = yield* Layer.build(
-          Layer.provide(layerStores, Database.layer(optionsOf(database))),
-        )
-        yield* Effect.gen(function* () {
-          const workspaceId = 1 as WorkspaceId
-          const workspace = yield* WorkspaceStore.use((store) => store.get(workspaceId))
-          assert.deepStrictEqual(workspace, {
-            id: workspaceId,
-            name: "Old",
-            demo: false,
-            accountDisabled: false,
-            apiV2Enabled: true,
-            plan: {
-              name: "Small",
-              messagesRemaining: 41,
-              reminders: true,
-              qrCodeApi: false,
-              maxNumbers: 3,
-              mediaStorageBytes: 1000,
-            },
-            retentionDays: null,
-            createdAt: noon,
-            deletedAt: null,
-          })
-          const admitted = yield* KeyStore.use((store) =>
-            store.admit({
-              hash: "a".repeat(64),
-              version: 2,
-              now: noon,
-              minuteStart: noon,
-              dayStart: noon,
-              clientAddress: null,
-            }),
-          )
-          assert.deepStrictEqual(admitted?.count, { minute: 1, day: 1 })
-          const number = yield* NumberStore.use((store) => store.get(workspaceId, 1 as NumberId))
-          assert.strictEqual(number?.phone, "15550001")
-          const found = yield* MessageStore.use((store) =>
-            store.get(scopeOf(workspaceId), 1 as MessageId),
-          )
-          assert.strictEqual(found?.message.text, "Hello")
-          assert.strictEqual(found?.message.dueAt, noon)
-        }).pipe(Effect.provide(stores))
+        const [made, upgraded] = [yield* aDoor(yield* aDatabase), yield* aDoor(yield* aDatabase)]
+        assert.deepStrictEqual(yield* bring(made, later), idsOf(later))
+        yield* bring(upgraded, schema)
+        assert.deepStrictEqual(yield* bring(upgraded, later), idsOf(later))
+        assert.deepStrictEqual(yield* catalogueOf(upgraded), yield* catalogueOf(made))
       }),
     )
 
     it.effect("what is applied is not applied again; an earlier version may start later", () =>
       Effect.gen(function* () {
-        const inDatabase = Effect.provideService(Database, yield* aDoor(yield* aDatabase))
-        yield* inDatabase(migrate([...migrations, later], functions))
-        yield* inDatabase(migrate(migrations, functions))
-        yield* inDatabase(migrate([...migrations, later], functions))
-        assert.strictEqual((yield* inDatabase(appliedIds)).at(-1), later.id)
+        const door = yield* aDoor(yield* aDatabase)
+        for (const wanted of [later, schema, later]) yield* bring(door, wanted)
+        assert.deepStrictEqual(yield* bring(door, schema), idsOf(later))
+      }),
+    )
+
+    it.effect("a version that cannot work with what a later one made is refused in one line", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase)
+        const removal: Migration = {
+          id: 9_004,
+          name: "remove_region",
+          sql: "lock table lanes in access exclusive mode; alter table lanes drop column region;",
+          oldest: addIndex.id,
+        }
+        yield* bring(door, schema)
+        yield* bring(door, withMigrations(addColumns, addIndex, addRule, removal))
+        yield* bring(door, withMigrations(addColumns, addIndex))
+        for (const tooOld of [schema, withMigrations(addColumns)]) {
+          assert.strictEqual(
+            lineOf(yield* Effect.flip(bring(door, tooOld))),
+            `version ${version} has upgraded the schema "messaging" (migration 9004, remove_region); older ones such as this, ${version}, cannot work with it`,
+          )
+        }
       }),
     )
 
     it.effect("a migration that fails leaves nothing behind, and the next start tries again", () =>
       Effect.gen(function* () {
-        const inDatabase = Effect.provideService(Database, yield* aDoor(yield* aDatabase))
-        const broken: Migration = { ...later, sql: `${later.sql} select 1 / 0;` }
-        yield* Effect.flip(inDatabase(migrate([...migrations, broken], functions)))
-        yield* inDatabase(migrate([...migrations, later], functions))
-        assert.strictEqual((yield* inDatabase(appliedIds)).at(-1), later.id)
+        const door = yield* aDoor(yield* aDatabase)
+        yield* bring(door, schema)
+        const broken: Migration = { ...addColumns, sql: `${addColumns.sql} select 1 / 0;` }
+        yield* Effect.flip(bring(door, withMigrations(broken)))
+        assert.deepStrictEqual(yield* bring(door, later), idsOf(later))
+      }),
+    )
+
+    it.effect("an index whose making was broken off is made again", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase)
+        yield* bring(door, schema)
+        yield* bring(door, withMigrations(addColumns))
+        const index = `
+          select i.indisvalid as valid
+          from pg_index i
+          where i.indexrelid = 'messaging.messages_by_topic'::regclass`
+        yield* door.query("make", "create index messages_by_topic on messaging.messages (id)")
+        yield* door.query(
+          "break",
+          `update pg_index i set indisvalid = false
+           where i.indexrelid = 'messaging.messages_by_topic'::regclass`,
+        )
+        yield* bring(door, later)
+        assert.deepStrictEqual<unknown>(yield* door.query("look", index), [{ valid: true }])
+        const made = yield* aDoor(yield* aDatabase)
+        yield* bring(made, later)
+        assert.deepStrictEqual(yield* catalogueOf(door), yield* catalogueOf(made))
+      }),
+    )
+
+    it.effect("a migration lets others pass while it waits for a lock that one of them holds", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase)
+        yield* bring(door, schema)
+        const read = door.query("read", "select from messages")
+        const upgrade = yield* door.transaction("hold", (run) =>
+          Effect.gen(function* () {
+            yield* run("select from messages")
+            const begun = yield* Effect.forkDetach(bring(door, later), { startImmediately: true })
+            // Longer than any statement waits behind it.
+            yield* Effect.orDie(Effect.repeat(read, { times: 200 }))
+            return begun
+          }),
+        )
+        assert.deepStrictEqual(yield* Fiber.join(upgrade), idsOf(later))
       }),
     )
 
     it.effect("functions of different versions stand side by side", () =>
       Effect.gen(function* () {
         const door = yield* aDoor(yield* aDatabase)
-        const inDatabase = Effect.provideService(Database, door)
-        const version = (answer: number) =>
+        const of = (answer: number) =>
           sqlFunction("answer", "", "integer")(`begin return ${answer}; end`)
-        yield* inDatabase(migrate([], [version(1)]))
-        yield* inDatabase(migrate([], [version(2)]))
-        yield* inDatabase(migrate([], [version(1)]))
+        for (const answer of [1, 2, 1]) yield* bring(door, schema, [of(answer)])
         for (const answer of [1, 2]) {
           const rows = yield* door.query<{ readonly given: number }>(
             "call",
-            `select ${version(answer).name}() as given`,
+            `select ${of(answer).name}() as given`,
           )
           assert.deepStrictEqual(rows, [{ given: answer }])
         }
@@ -163,15 +163,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       () =>
         Effect.gen(function* () {
           const door = yield* aDoor(yield* aDatabase)
-          const version = (answer: number) =>
+          const of = (answer: number) =>
             sqlFunction("answer", "", "integer")(`begin return ${answer}; end`)
-          const [silent, stopped, running, latest] = [
-            version(1),
-            version(2),
-            version(3),
-            version(4),
-          ]
-          const assertThere = (...functions: ReadonlyArray<SqlFunction>) =>
+          const [silent, stopped, running, latest] = [of(1), of(2), of(3), of(4)]
+          const assertThere = (...expected: ReadonlyArray<SqlFunction>) =>
             Effect.map(
               door.query<{ readonly name: string }>(
                 "there",
@@ -180,7 +175,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
               (rows) =>
                 assert.deepStrictEqual(
                   rows.map(({ name }) => name),
-                  functions.map(({ name }) => name),
+                  expected.map(({ name }) => name),
                 ),
             )
           const isNoted = Effect.map(
@@ -194,22 +189,22 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* door.query("silent", silent.create)
           yield* Effect.gen(function* () {
             yield* TestClock.setTime(noon)
-            yield* migrate([], [stopped])
-            yield* migrate([], [running])
+            yield* migrate(schema, [stopped])
+            yield* migrate(schema, [running])
             yield* TestClock.adjust("20 days")
             const process = yield* Effect.forkChild(keepFunctions([running]), {
               startImmediately: true,
             })
             yield* TestClock.adjust("1 hour")
             yield* Effect.repeat(isNoted, { until: (noted) => noted })
-            yield* migrate([], [latest])
+            yield* migrate(schema, [latest])
             yield* assertThere(silent, stopped, running, latest)
             yield* Fiber.interrupt(process)
             yield* TestClock.adjust("11 days")
-            yield* migrate([], [latest])
+            yield* migrate(schema, [latest])
             yield* assertThere(silent, running, latest)
             yield* TestClock.adjust("31 days")
-            yield* migrate([], [latest])
+            yield* migrate(schema, [latest])
             yield* assertThere(silent, latest)
           }).pipe(Effect.provideService(Database, door), Effect.provide(TestClock.layer()))
         }),

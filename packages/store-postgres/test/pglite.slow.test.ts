@@ -95,19 +95,6 @@ it.live("a directory is locked while its user runs, and free once that is gone",
   }),
 )
 
-it.live(
-  "a process id that a version before left behind refuses no start, whichever process has it now",
-  () =>
-    Effect.gen(function* () {
-      const directory = yield* aDirectory
-      // The parent of this process runs.
-      yield* Effect.promise(() => writeFile(`${directory}.lock`, String(process.ppid)))
-      yield* Effect.scoped(lockDirectory(directory))
-      const names = yield* Effect.promise(() => readdir(join(directory, "..")))
-      assert.deepStrictEqual(names, ["database.exclusive"])
-    }),
-)
-
 const oneDatabase = Layer.unwrap(
   Effect.map(anEmbeddedDatabase, (dataDir) => layerPgliteDatabase({ dataDir })),
 )

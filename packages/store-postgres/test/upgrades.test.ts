@@ -1,219 +1,127 @@
-/** What becomes of what an earlier version wrote, and of servers of that version that are still at work. */
+/**
+ * A database under load goes to a later version and back: both versions work on it side by side, no
+ * statement of either fails, and no message is lost or sent twice.
+ */
 import { assert, layer } from "@effect/vitest"
 import {
-  Ids,
-  LaneQueue,
-  NumberStore,
-  Secrets,
-  SecretsKey,
-  SigningSecrets,
-  WebhookStore,
-  WorkStatus,
-  dailyQuota,
-  plainSecretNames,
-  secretOfSalt,
-} from "@messaging-service/core"
-import type { NumberId, WorkspaceId } from "@messaging-service/core"
-import { EmbeddedPostgres, delivering, noon } from "@messaging-service/testkit"
-import { Effect, Layer } from "effect"
+  EmbeddedPostgres,
+  aNumber,
+  accepted,
+  delivering,
+  sending,
+} from "@messaging-service/testkit"
+import type { SendingNumber } from "@messaging-service/core"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Effect, Fiber, Layer } from "effect"
 import { Database } from "../src/database/Database.ts"
-import { initial } from "../src/migrations/0001_initial.ts"
-import { callbackLanes } from "../src/migrations/0015_callback_lanes.ts"
-import { pacing } from "../src/migrations/0021_pacing.ts"
-import { pausesBehind } from "../src/migrations/0024_pauses_behind.ts"
-import { migrations } from "../src/migrations/index.ts"
-import { migrate } from "../src/migrations/migrate.ts"
-import { aDatabase, aDoor, aProcess, everythingIn } from "./databases.ts"
-import { firstData } from "./firstVersion.ts"
+import { layerStoresOf, storesOn } from "../src/stores.ts"
+import { aDatabase, aDoor, aProcess, optionsOf } from "./databases.ts"
+import { later } from "./laterVersion.ts"
 
-/** So many seconds after noon, in SQL. */
-const at = (seconds: number): string =>
-  `timestamptz '${new Date(noon + seconds * 1000).toISOString()}'`
+/** A process of the later version. */
+const aLaterProcess = (database: TestDatabase) =>
+  Layer.build(storesOn(layerStoresOf(later), Database.layer(optionsOf(database))))
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "upgrades",
+const range = (length: number) => Array.from({ length }, (_, index) => index)
+
+/** What a process sent and delivered. */
+interface Tally {
+  accepted: number
+  sent: number
+  cancelled: number
+  delivered: number
+}
+
+/** Accepts, cancels, sends and delivers, as one process does, one turn after the other. */
+const turn = (numbers: ReadonlyArray<SendingNumber>, tally: Tally) =>
+  Effect.gen(function* () {
+    const messages = yield* Effect.forEach(
+      numbers,
+      (number) => Effect.map(accepted(number, { count: 2 }), ([first]) => first),
+      { concurrency: "unbounded" },
+    )
+    tally.accepted += 2 * numbers.length
+    const [first] = messages
+    if (first !== undefined) {
+      tally.cancelled += (yield* sending.end(sending.cancelled(first))).length
+    }
+    const claimed = yield* sending.claim(numbers)
+    tally.sent += (yield* sending.settle(claimed.map((one) => sending.sent(one)))).length
+    const deliveries = yield* delivering.claimDue()
+    tally.delivered += deliveries.length
+    yield* delivering.settleDeliveries(...deliveries.map((one) => delivering.delivered(one)))
+  })
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 seconds" })(
+  "an upgrade",
   (it) => {
-    it.effect("a live number of the version before is paced from then on, others are not", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        yield* Effect.gen(function* () {
-          yield* migrate([initial], [])
-          for (const text of firstData) yield* door.query("first version", text)
-          yield* migrate(migrations.slice(0, pacing.id - 1), [])
-          yield* door.query("link", "insert into sessions values (1, 'sealed')")
-          yield* door.query("other", firstData[2] ?? "")
-          yield* door.query("other", "insert into lanes values (2, 1, true)")
-          yield* migrate([pacing], [])
-        }).pipe(Effect.provideService(Database, door))
-        const rows = yield* door.query("paced", "select pacing from lanes order by number_id")
-        assert.deepStrictEqual<unknown>(rows, [
-          { pacing: [1000, 2000, 20, 300, null] },
-          { pacing: null },
-        ])
-      }),
-    )
-
-    it.effect("a pause of the version before stands, beside the operator's that comes later", () =>
+    it.effect("goes to a later version and back while both work, and nothing fails", () =>
       Effect.gen(function* () {
         const database = yield* aDatabase
-        const door = yield* aDoor(database)
-        yield* Effect.gen(function* () {
-          yield* migrate([initial], [])
-          for (const text of firstData) yield* door.query("first version", text)
-          yield* migrate(migrations.slice(0, pausesBehind.id - 1), [])
-          yield* door.query(
-            "pause",
-            `update lanes set paused_until = ${at(3600)}, pause_reason = 'restricted'`,
-          )
-        }).pipe(Effect.provideService(Database, door))
-        const stores = yield* aProcess(database)
-        yield* Effect.gen(function* () {
-          const lanes = yield* LaneQueue
-          const paused = (until: number | null) =>
-            Effect.gen(function* () {
-              yield* lanes.pause(1 as NumberId, { until, reason: "paused" }, noon)
-              const store = yield* NumberStore
-              return (yield* store.connection(1 as WorkspaceId, 1 as NumberId, noon, dailyQuota))
-                ?.pause
-            })
-          assert.deepStrictEqual(yield* paused(null), { until: null, reason: "paused" })
-          assert.deepStrictEqual(yield* paused(noon + 1000), {
-            until: noon + 3_600_000,
-            reason: "restricted",
-          })
-          // A server of the version before resumes what counts, and knows of nothing else.
-          yield* door.query("resume", "update lanes set paused_until = null, pause_reason = null")
-          assert.deepStrictEqual(yield* paused(noon + 2000), {
-            until: noon + 2000,
-            reason: "paused",
-          })
-        }).pipe(Effect.provide(stores))
-      }),
-    )
-
-    it.effect("callbacks of the version before are made once, which may still be at work", () =>
-      Effect.gen(function* () {
-        const database = yield* aDatabase
-        const door = yield* aDoor(database)
-        const inDatabase = Effect.provideService(Database, door)
-        yield* inDatabase(migrate([initial], []))
-        for (const statement of firstData) yield* door.query("first version", statement)
-        yield* inDatabase(
-          migrate(
-            migrations.filter(({ id }) => id < callbackLanes.id),
-            [],
-          ),
+        const old = yield* aProcess(database)
+        const { key, workspace } = yield* Effect.provide(delivering.aStageWithKey(), old)
+        yield* Effect.provide(delivering.anEndpoint(key), old)
+        const numbers = yield* Effect.provide(
+          Effect.forEach(range(12), () => aNumber(workspace.id)),
+          old,
         )
-        const write = (event: string, given: Readonly<Record<string, string>> = {}) => {
-          const columns = {
-            workspace_id: "1",
-            target: "'https://example.com'",
-            url: "'https://example.com/told'",
-            event_id: `'${event}'`,
-            body: "'msg_id=1&status=FAILED&error=No'",
-            due_at: at(0),
-            ...given,
-          }
-          const names = Object.keys(columns).join(", ")
-          const values = Object.values(columns).join(", ")
-          return door.query("write", `insert into callbacks (${names}) values (${values})`)
+        const tally: Tally = { accepted: 0, sent: 0, cancelled: 0, delivered: 0 }
+        type Process = typeof old
+        const working = (process: Process) =>
+          Effect.forkScoped(
+            Effect.provide(
+              Effect.forEach(
+                range(3),
+                (at) => Effect.forever(turn(numbers.slice(at * 4, at * 4 + 4), tally)),
+                { concurrency: "unbounded" },
+              ),
+              process,
+            ),
+            { startImmediately: true },
+          )
+        /** Until so many messages more were sent. */
+        const untilSent = (more: number) => {
+          const wanted = tally.sent + more
+          return Effect.repeat(Effect.yieldNow, { until: () => tally.sent >= wanted })
         }
-        const held = { lease: "3", lease_until: at(20) }
-        yield* write("due")
-        yield* write("parked", { parked: "true" })
-        yield* write("retried", { attempts: "2", due_at: at(60) })
-        yield* write("held", held)
-        yield* write("abandoned", held)
-        yield* write("connected", { body: "'event=connected&whatsapp_client=1'", due_at: at(90) })
 
-        const stores = yield* aProcess(database)
-        yield* Effect.gen(function* () {
-          const claim = (seconds: number) => delivering.claimDue({ now: noon + seconds * 1000 })
-          const nextDue = WorkStatus.use((status) => status.nextDue("deliveries"))
-          const madeAt = (seconds: number) =>
-            Effect.gen(function* () {
-              const claimed = yield* claim(seconds)
-              yield* delivering.settleDeliveries(
-                ...claimed.map((each) => delivering.delivered(each)),
-              )
-              assert.deepStrictEqual(yield* claim(seconds), [])
-              return claimed.map(({ attempt, eventId }) => `${eventId} ${attempt}`).toSorted()
-            })
+        const first = yield* working(old)
+        yield* untilSent(100)
+        // Two processes of the later version start at once.
+        const [one, two] = yield* Effect.all([aLaterProcess(database), aLaterProcess(database)], {
+          concurrency: "unbounded",
+        })
+        const upgraded = yield* Effect.forEach([one, two], working)
+        yield* untilSent(100)
+        // And back: a process of the version before starts, and those of the later one stop.
+        const second = yield* working(yield* aProcess(database))
+        yield* untilSent(100)
+        yield* Effect.forEach(upgraded, Fiber.interrupt)
+        yield* untilSent(50)
 
-          assert.deepStrictEqual(yield* madeAt(0), ["due 1", "parked 1"])
-          assert.strictEqual(yield* nextDue, noon + 20_000)
-          // A server of the version before settles what it holds, and one of its own writes more.
-          yield* door.query("settle", "delete from callbacks where event_id = 'held'")
-          yield* write("written", { due_at: at(1) })
-          assert.strictEqual(yield* nextDue, noon + 1000)
-          assert.deepStrictEqual(yield* madeAt(1), ["written 1"])
-          // What it claims is its own until the lease is over, or until it put it off.
-          yield* write("claimed", { ...held, due_at: at(2) })
-          assert.deepStrictEqual(yield* madeAt(2), [])
-          yield* door.query(
-            "put off",
-            `update callbacks set attempts = 1, due_at = ${at(10)}, lease_until = null
-             where event_id = 'claimed'`,
-          )
-          assert.deepStrictEqual(yield* madeAt(9), [])
-          assert.deepStrictEqual(yield* madeAt(10), ["claimed 2"])
-          assert.deepStrictEqual(yield* madeAt(20), ["abandoned 1"])
-          assert.deepStrictEqual(yield* madeAt(60), ["retried 3"])
-          assert.deepStrictEqual(yield* madeAt(90), ["connected 1"])
-          assert.isNull(yield* nextDue)
-          const log = yield* WebhookStore.use((store) =>
-            store.callbackAttempts(1 as WorkspaceId, { before: null, limit: 9 }),
-          )
-          assert.deepStrictEqual(
-            log.items.map(({ type }) => type),
-            ["connected", ...Array.from({ length: 6 }, () => "message.failed" as const)],
-          )
-        }).pipe(Effect.provide(stores))
-      }),
-    )
-
-    it.effect(
-      "what an earlier version signed with goes on signing, and is nowhere in the clear",
-      () =>
-        Effect.gen(function* () {
-          const database = yield* aDatabase
-          const door = yield* aDoor(database)
-          const earlier = migrations.filter(({ id }) => id < 9)
-          yield* Effect.provideService(migrate(earlier, []), Database, door)
-          const plain = "0123456789abcdef".repeat(4)
-          for (const name of plainSecretNames) {
-            yield* door.query(
-              "store",
-              `insert into service_secrets (name, value) values ($1, $2)`,
-              [name, plain],
-            )
-          }
-          const stores = yield* aProcess(database)
-          const start = Effect.provide(
-            SigningSecrets,
-            SigningSecrets.layer.pipe(
-              Layer.provide(Secrets.layer),
-              Layer.provide([SecretsKey.layerHex("5e".repeat(32)), Ids.layerRandom]),
-              Layer.provide(Layer.succeedContext(stores)),
-            ),
-          )
-          for (const secrets of yield* Effect.all([start, start, start], {
-            concurrency: "unbounded",
-          })) {
-            assert.strictEqual(secrets.webhooks.of("salt"), secretOfSalt(plain, "salt"))
-            assert.strictEqual(secrets.callbacks.of("salt"), secretOfSalt(plain, "salt"))
-          }
-          assert.notInclude(yield* everythingIn(door), plain)
-          // A server of the version before would make another, and sign with that.
-          const again = yield* Effect.flip(
-            door.query(
-              "again",
-              `insert into service_secrets (name, value) values ('signing-key', 'another')
-             on conflict (name) do update set name = excluded.name`,
-            ),
-          )
-          assert.match(JSON.stringify(again.cause), /refuse_plain_secret/)
-        }),
+        for (const fiber of [first, second]) {
+          assert.isUndefined(fiber.pollUnsafe())
+          yield* Fiber.interrupt(fiber)
+        }
+        const door = yield* aDoor(database)
+        const [counts] = yield* door.query<Record<string, number>>(
+          "count",
+          `select
+             count(*)::integer as accepted,
+             count(*) filter (where m.state = 'cancelled')::integer as cancelled,
+             count(*) filter (where m.topic is null)::integer as plain
+           from messages m`,
+        )
+        assert.isAtLeast(counts?.["accepted"] ?? 0, tally.accepted)
+        assert.isAtLeast(counts?.["cancelled"] ?? 0, tally.cancelled)
+        assert.strictEqual(counts?.["plain"], counts?.["accepted"])
+        const doubled = yield* door.query(
+          "doubled",
+          "select o.message_id from outbox o group by o.message_id having count(*) > 1",
+        )
+        assert.deepStrictEqual(doubled, [])
+        assert.isAbove(tally.delivered, 0)
+      }).pipe(Effect.scoped),
     )
   },
 )

@@ -138,7 +138,7 @@ it.effect.each(onceInSql)("%s: one file of SQL says it", ([, words, home]) =>
     const found = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
       (file) =>
         file.endsWith(".ts") &&
-        !file.startsWith("migrations") &&
+        !file.endsWith(".generated.ts") &&
         // Templates, not comments.
         words.test(
           readFileSync(resolve(folder, file), "utf8").replaceAll(/^ *(\/\*|\*|\/\/|--).*$/gm, ""),
@@ -148,11 +148,11 @@ it.effect.each(onceInSql)("%s: one file of SQL says it", ([, words, home]) =>
   }),
 )
 
-/** The files of a store, by their names below its `src`; migrations aside, which are never changed. */
+/** The files of a store, by their names below its `src`; generated ones aside. */
 const sourcesOf = (store: string): ReadonlyArray<readonly [file: string, code: string]> => {
   const folder = resolve(root, `packages/${store}/src`)
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts") && !file.startsWith("migrations"))
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".generated.ts"))
     .map((file) => [file, readFileSync(resolve(folder, file), "utf8")])
 }
 

@@ -70,7 +70,7 @@ export const loadDeliveries = Effect.fnUntraced(function* (
   endpoints: number,
   events: ReadonlyArray<WaitingEvent>,
 ) {
-  yield* database.query("truncate outbox, webhook_deliveries, webhook_news, webhook_attempts")
+  yield* database.query("truncate outbox, webhook_deliveries, webhook_marks, webhook_attempts")
   yield* database.query(
     `with announced as (
       insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)

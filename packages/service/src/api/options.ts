@@ -26,7 +26,7 @@ export type Store =
   | {
       /** URL of a PostgreSQL 15 or later, such as `postgres://user:password@host/database`. Processes may share it. */
       readonly postgres: string
-      /** The schema that holds everything of the service, made at the first start; `messaging` when left out, or `public` where a version before made its tables. */
+      /** The schema that holds everything of the service, made at the first start; `messaging` when left out. */
       readonly schema?: string | undefined
     }
   | {

@@ -26,17 +26,6 @@ const migrate = ({ schema, url }: Postgres): Effect.Effect<string, StoreUnavaila
     ),
   )
 
-/** Where the tables go unless a schema is named. */
-const usualSchema = "messaging"
-
-const moveTables = ({ schema, url }: Postgres): Effect.Effect<string, StoreUnavailable> =>
-  Effect.flatMap(stores, ({ moveToSchema }) => {
-    const to = schema ?? usualSchema
-    return Effect.map(moveToSchema({ url: Redacted.value(url), schema: to }), (moved) =>
-      moved ? `the tables are in the schema "${to}"` : "there is nothing to move in public",
-    )
-  })
-
 const restoredOptions = "--above ID and --again"
 
 /** What the arguments of `restored` say, or what is wrong with them. */
@@ -122,10 +111,6 @@ const databaseCommands: Readonly<Record<string, Command>> = {
   migrate: {
     summary: "Brings the tables in DATABASE_URL up to date.",
     run: onPostgres("migrate", migrate),
-  },
-  "move-tables": {
-    summary: "Moves tables of a version before from public to DATABASE_SCHEMA.",
-    run: onPostgres("move-tables", moveTables),
   },
   restored: {
     summary: `Says that the database went back in time. Takes ${restoredOptions}.`,

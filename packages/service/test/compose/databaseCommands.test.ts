@@ -24,20 +24,11 @@ const told = (
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "commands for a database",
   (it) => {
-    it.effect("tables are brought up to date, and moved where a version before made them", () =>
+    it.effect("tables are brought up to date", () =>
       Effect.gen(function* () {
         const { url } = yield* EmbeddedPostgres.use((postgres) => postgres.createDatabase())
         const DATABASE_URL = Redacted.value(url)
-        const inPublic = { DATABASE_URL, DATABASE_SCHEMA: "public" }
-        assert.strictEqual(yield* told("migrate", inPublic), "the tables are up to date")
-        assert.strictEqual(
-          yield* told("move-tables", { DATABASE_URL }),
-          'the tables are in the schema "messaging"',
-        )
-        assert.strictEqual(
-          yield* told("move-tables", { DATABASE_URL }),
-          "there is nothing to move in public",
-        )
+        assert.strictEqual(yield* told("migrate", { DATABASE_URL }), "the tables are up to date")
         assert.match(
           yield* told("migrate", { DATABASE_URL, DATABASE_SCHEMA: "No" }),
           /must be 1 to 40/,
@@ -92,7 +83,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       Effect.gen(function* () {
         assert.strictEqual(
           yield* told("remove", {}),
-          '"remove" is no command: there are migrate, move-tables, restored',
+          '"remove" is no command: there are migrate, restored',
         )
         assert.match(yield* told("migrate", { DATABASE_URL: "memory:" }), /must name a PostgreSQL/)
       }),

@@ -97,7 +97,7 @@ export interface DatabaseOptions extends ConnectionOptions, Partial<Limits> {
   readonly pool?: HostPool
   /**
    * The schema that holds everything of the service; several services may share a database, each in a
-   * schema of its own. By default `messaging`, or `public` where a version before made its tables.
+   * schema of its own. By default `messaging`.
    */
   readonly schema?: string
 }
@@ -128,8 +128,8 @@ export const planning: Readonly<Record<string, string>> = {
   random_page_cost: "1",
 }
 
-/** As connections show themselves to PostgreSQL whose schema was not named, or is `public`. */
-export const applicationName = "messaging-service"
+/** As connections show themselves to PostgreSQL, with the schema where it is named. */
+const applicationName = "messaging-service"
 
 /** TLS as the URL wants it, where that is more than the client reads from it. */
 const tlsOf = (url: string | undefined): TlsOptions | undefined => {
@@ -159,8 +159,7 @@ export const connectionConfig = ({
   port,
   ssl: ssl ?? tlsOf(url),
   username,
-  applicationName:
-    schema === undefined || schema === "public" ? applicationName : `${applicationName}/${schema}`,
+  applicationName: schema === undefined ? applicationName : `${applicationName}/${schema}`,
   connectTimeout: acquireMillis,
   keepAlive: "30 seconds",
   startupParameters: {

@@ -15,7 +15,7 @@ import type { Answer } from "./CallersTransaction.ts"
 import { connectionConfig, defaultLimits, planning } from "./Connection.ts"
 import type { Connection, ConnectionPool, DatabaseOptions, Limits } from "./Connection.ts"
 import { hostConnections, unavailable } from "./HostPool.ts"
-import { isSchemaName, qualifier, schemaNameRule, surroundings } from "./Schema.ts"
+import { defaultSchema, isSchemaName, qualifier, schemaNameRule, surroundings } from "./Schema.ts"
 import type { Surroundings } from "./Schema.ts"
 import { readUrl } from "./DatabaseUrl.ts"
 import { cannotStart, oldestVersion, onStandby, settingsLost, tooOld } from "./cannotStart.ts"
@@ -93,6 +93,12 @@ export interface DatabaseService {
     body: (run: RunStatement) => Effect.Effect<A, SqlError.SqlError>,
     options?: { readonly statementMillis: number },
   ): Effect.Effect<A, StoreUnavailable>
+  /** The same on one connection, each statement in a transaction of its own. */
+  session<A>(
+    operation: string,
+    body: (run: RunStatement) => Effect.Effect<A, SqlError.SqlError>,
+    options: { readonly statementMillis: number },
+  ): Effect.Effect<A, StoreUnavailable>
 }
 
 export class Database extends Context.Service<Database, DatabaseService>()(
@@ -163,11 +169,11 @@ const lookAround = Effect.fnUntraced(function* (
     return yield* cannotStart("connect", new Error(problem))
   }
   const [row] = yield* run(surroundings)
-  const { found, isStandby, number, planCacheMode, version } = row as Surroundings
+  const { isStandby, number, planCacheMode, version } = row as Surroundings
   if (number < oldestVersion) return yield* tooOld(version)
   if (isStandby) return yield* onStandby
   if (keepsSettings && planCacheMode !== planning["plan_cache_mode"]) return yield* settingsLost
-  return schema ?? found
+  return schema ?? defaultSchema
 })
 
 /** The database over any way to connect; PGlite has one of its own. */
@@ -304,6 +310,10 @@ export const fromConnections = Effect.fnUntraced(function* (
             inTransaction(pinned, body(statementsOn(pinned, qualified))),
           ),
         ),
+      ).pipe(failing(operation, acquireMillis + millis + graceMillis), alone(operation)),
+    session: (operation, body, { statementMillis: millis }) =>
+      borrow((lent) =>
+        Effect.scoped(Effect.flatMap(lent.pin, (pinned) => body(statementsOn(pinned, qualified)))),
       ).pipe(failing(operation, acquireMillis + millis + graceMillis), alone(operation)),
   })
 })

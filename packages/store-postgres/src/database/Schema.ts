@@ -7,11 +7,9 @@
  * a function by the digest that its name ends with.
  */
 
-/** Every table, of the versions before too where a text still names it. */
+/** Every table. */
 export const relations = [
   "api_keys",
-  "callback_news",
-  "callbacks",
   "clock",
   "connection_reports",
   "contacts",
@@ -46,15 +44,14 @@ export const relations = [
   "webhook_deliveries",
   "webhook_endpoints",
   "webhook_lanes",
-  "webhook_news",
+  "webhook_marks",
   "workers",
   "workspace_windows",
   "workspaces",
-  "wrong_keys",
 ] as const
 
-/** Where a database without tables of the service gets them. */
-const defaultSchema = "messaging"
+/** Where the tables are when no schema is named. */
+export const defaultSchema = "messaging"
 
 /** What the name of a schema must be, behind "must be". */
 export const schemaNameRule = "1 to 40 of a-z, 0-9 and _, beginning with no digit and not with pg_"
@@ -92,39 +89,20 @@ export const qualifier = (schema: string): ((text: string) => string) => {
   }
 }
 
-/**
- * Where a start finds itself. `found` is the schema to work in when none is named: the default one,
- * unless the service's tables are where versions without a schema of their own made them, which is
- * where connections begin (`public`). They are not moved by a start: servers of the version before may
- * still be at work.
- */
+/** Where a start finds itself. */
 export const surroundings = `
 select
   current_setting('server_version') as version,
   current_setting('server_version_num')::integer as number,
   pg_is_in_recovery() as "isStandby",
-  current_setting('plan_cache_mode') as "planCacheMode",
-  case
-    when to_regclass('"${defaultSchema}".schema_migrations') is null
-      and (
-        select count(*)
-        from pg_catalog.pg_class c
-        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = coalesce(current_schema(), 'public')
-          and c.relname in ('schema_migrations', 'lanes', 'key_windows', 'idempotency_claims')
-      ) = 4
-    then coalesce(current_schema(), 'public')::text
-    else '${defaultSchema}'
-  end as found`
+  current_setting('plan_cache_mode') as "planCacheMode"`
 
 export interface Surroundings {
   readonly version: string
   readonly number: number
   readonly isStandby: boolean
   readonly planCacheMode: string
-  readonly found: string
 }
 
-/** What processes on that schema say to one another. Those of the version before know one channel. */
-export const workChannel = (schema: string): string =>
-  schema === "public" ? "messaging_service_work" : `messaging_service_work_${schema}`
+/** What processes on that schema say to one another. */
+export const workChannel = (schema: string): string => `messaging_service_work_${schema}`

@@ -107,10 +107,7 @@ export const reserveFile = takeRoom("reserve_media_file", {
 
 export const reserve = call("media.reserve", reserveFile)
 
-/**
- * The same for an attachment. The sum is not kept: servers of the version before write and end
- * attachments without counting them.
- */
+/** The same for an attachment, whose bytes are summed and not kept as a count. */
 export const attachFile = takeRoom("attach_media_file", {
   state: "attached",
   findUsed: `

@@ -1,75 +1,118 @@
 /**
- * Brings a database to this version: forward only, all or nothing, and safe when several processes
- * start at once, of the same or of different versions. Tables change by numbered migrations;
- * functions are installed beside those of other versions (see `SqlFunction`), and dropped once no
- * process has used them for a month.
+ * Brings a database to this version: forward only, and safe when several processes start at once, of
+ * the same or of different versions, while others work. A new database gets `schema.sql`; one that exists gets
+ * the migrations that it lacks, one transaction each. Functions are installed beside those of other
+ * versions (see `SqlFunction`), and dropped once no process has used them for a month.
  */
-import { Clock, Effect } from "effect"
-import { AuthorizationError, SqlError } from "effect/sql/SqlError"
-import { Database } from "../database/Database.ts"
+import { version } from "@messaging-service/core"
+import { Clock, Effect, Option } from "effect"
+import { AuthorizationError, SqlError, UnknownError } from "effect/sql/SqlError"
+import { Database, inRealTime } from "../database/Database.ts"
 import type { RunStatement } from "../database/Database.ts"
 import { bigint, instant, integer, text, texts } from "../database/Fields.ts"
+import { isLockTimeout } from "../database/HostPool.ts"
 import { relations } from "../database/Schema.ts"
 import { given, statement } from "../database/Statement.ts"
 import type { SqlFunction } from "../database/Statement.ts"
 import { cannotStart } from "../database/cannotStart.ts"
 
+/** A change of the tables of databases that exist. */
 export interface Migration {
+  /** From 2 on: the first is `schema.sql` as it was first released. */
   readonly id: number
   readonly name: string
-  /** Statements without parameters, each ended by a semicolon. */
+  /**
+   * Statements of one transaction, each ended by a semicolon, the first of which takes all locks; or
+   * one `create index concurrently` or `drop index concurrently`.
+   */
   readonly sql: string
+  /** Processes that do not know this migration must not start any more; null while they may. */
+  readonly oldest: number | null
 }
 
-/**
- * Serialises migrations among all processes of one schema. In `public` it is this very number, which
- * servers of the versions before take too.
- */
+export interface Schema {
+  /** Everything that a new database gets, what migrations change included. */
+  readonly sql: string
+  readonly migrations: ReadonlyArray<Migration>
+}
+
+const firstId = 1
+
+/** One lock for each schema: a change of the tables, and of the functions, is made by one process at a time. */
 const lock = 7_306_112_025
 
-/** A migration may rewrite a table, or wait for another process that does. */
+/**
+ * How often a process looks whether it may. It does not wait inside a statement: an index that another process
+ * makes concurrently would wait for that statement in turn.
+ */
+const pollMillis = 50
+
+/** A migration may read through a large table, or wait for another process whose migration does. */
 const patienceMillis = 60 * 60_000
+
+/**
+ * Statements queue up behind a migration that waits for a lock. So it gives up soon, lets them pass, and tries again,
+ * a little longer each time: what holds the lock may be an autovacuum, which gives way after a second. At first it
+ * waits less than `deadlock_timeout`, so that no statement becomes the victim of a deadlock.
+ */
+const lockTimeoutMillis = (tries: number): number => Math.min(200 * 2 ** tries, 3_000)
+const pauseMillis = (tries: number): number => Math.min(200 * 2 ** tries, 5_000)
+const mostTries = 60
 
 /** How often a process says that it uses its functions, and how long they stay after it last did. */
 const noteMillis = 60 * 60_000
 const keptMillis = 30 * 24 * 60 * 60_000
 
-const tables = [
-  `create table if not exists schema_migrations (
-    id integer primary key,
-    name text not null,
-    applied_at timestamptz not null
-  )`,
-  // Functions that no process has noted here are those of versions that did not: they stay.
-  `create table if not exists function_uses (
-    name text primary key,
-    used_at timestamptz not null
-  )`,
-]
+const tryLock = statement("migrate", given({ schema: text, lock: bigint }))`
+select pg_try_advisory_xact_lock(hashtextextended($schema, $lock)) as done`
 
-const takeLock = statement("migrate", given({ schema: text, lock: bigint }))`
-select pg_advisory_xact_lock(
-  case when $schema = 'public' then $lock else hashtextextended($schema, $lock) end
-)`
+const trySessionLock = statement("migrate", given({ schema: text, lock: bigint }))`
+select pg_try_advisory_lock(hashtextextended($schema, $lock)) as done`
+
+const releaseSessionLock = statement("migrate", given({ schema: text, lock: bigint }))`
+select pg_advisory_unlock(hashtextextended($schema, $lock))`
 
 const whatIsThere = statement("migrate", given({ schema: text }))`
 select
   to_regnamespace($schema) is not null as schema,
-  (
-    select count(*)
+  exists (
+    select
     from pg_catalog.pg_class c
     where c.relnamespace = to_regnamespace($schema)
-      and c.relname in ('schema_migrations', 'function_uses')
-  ) = 2 as tables`
+      and c.relname = 'schema_migrations'
+  ) as tables`
 
 const installedFunctions = statement("migrate", given({ schema: text }))`
 select p.proname::text as name
 from pg_catalog.pg_proc p
 where p.pronamespace = to_regnamespace($schema)`
 
-const insertMigration = statement("migrate", given({ id: integer, name: text, now: instant }))`
-insert into schema_migrations (id, name, applied_at)
-values ($id, $name, $now)`
+const appliedMigrations = statement("migrate", given({}))`
+select m.id, m.name, m.version, m.oldest
+from schema_migrations m
+order by m.id`
+
+interface Applied {
+  readonly id: number
+  readonly name: string
+  readonly version: string
+  readonly oldest: number | null
+}
+
+const insertMigration = statement(
+  "migrate",
+  given({ id: integer, name: text, now: instant, version: text, oldest: integer }),
+)`
+insert into schema_migrations (id, name, applied_at, version, oldest)
+values ($id, $name, $now, $version, $oldest)`
+
+/** What a process that ended meanwhile left of an index that it made concurrently. */
+const indexState = statement("migrate", given({ schema: text, name: text }))`
+select i.indisvalid as valid
+from pg_catalog.pg_index i
+join pg_catalog.pg_class c on c.oid = i.indexrelid
+where c.relnamespace = to_regnamespace($schema)
+  and c.relname = $name`
 
 const noteUses = statement("migrate", given({ names: texts, now: instant }))`
 insert into function_uses as noted (name, used_at)
@@ -169,51 +212,126 @@ const install = Effect.fnUntraced(function* (
   yield* noteUses.within(run, { names: functions.map(({ name }) => name), now })
 })
 
-/** Runs a change of the schema, one at a time among all processes. */
-export const locked = <A>(
-  body: (run: RunStatement, now: number, schema: string) => Effect.Effect<A, SqlError>,
-) =>
+/** What one process does at a time. */
+type Turn<A> = (run: RunStatement, now: number, schema: string) => Effect.Effect<A, SqlError>
+
+const failed = (message: string): SqlError =>
+  new SqlError({ reason: new UnknownError({ cause: new Error(message) }) })
+
+/** Repeats what finds the lock taken. */
+const whenFree = <A, E, R>(attempt: Effect.Effect<Option.Option<A>, E, R>) =>
+  Effect.gen(function* () {
+    for (let waited = 0; waited < patienceMillis; waited += pollMillis) {
+      const done = yield* attempt
+      if (Option.isSome(done)) return done.value
+      yield* inRealTime(Effect.sleep(pollMillis))
+    }
+    return yield* cannotStart(
+      "migrate",
+      new Error("another process changes the schema for too long"),
+    )
+  })
+
+/** In a transaction of its own. */
+const inTurn = <A>(body: Turn<A>) =>
   Effect.gen(function* () {
     const database = yield* Database
     const now = yield* Clock.currentTimeMillis
     const { schema } = database
-    return yield* database.transaction(
+    const attempt = database.transaction(
       "migrate",
       (run) =>
         Effect.gen(function* () {
           yield* run("set local statement_timeout = 0")
           yield* run("set local idle_in_transaction_session_timeout = 0")
-          yield* takeLock.within(run, { schema, lock })
-          return yield* body(run, now, schema)
+          yield* run(`set local search_path = "${schema}", pg_temp`)
+          const [taken] = yield* tryLock.within<{ readonly done: boolean }>(run, { schema, lock })
+          return taken?.done === true
+            ? Option.some(yield* body(run, now, schema))
+            : Option.none<A>()
         }),
       { statementMillis: patienceMillis },
     )
-  }).pipe(Effect.mapError(({ operation, cause }) => cannotStart(operation, cause)))
+    return yield* whenFree(attempt)
+  })
 
-/**
- * Everything is made where it is missing, and by a role that may make it: one that finds all in its
- * place needs no more than the grants to work with it.
- */
-export const migrate = (
-  migrations: ReadonlyArray<Migration>,
-  functions: ReadonlyArray<SqlFunction>,
-) =>
-  locked(
-    Effect.fnUntraced(function* (run, now, schema) {
+/** In no transaction, on a connection of its own. */
+const inSession = <A>(body: Turn<A>) =>
+  Effect.gen(function* () {
+    const database = yield* Database
+    const now = yield* Clock.currentTimeMillis
+    const { schema } = database
+    const taken = (run: RunStatement) =>
+      Effect.gen(function* () {
+        yield* run("set statement_timeout = 0")
+        yield* run(`set search_path = "${schema}", pg_temp`)
+        return yield* body(run, now, schema)
+      }).pipe(
+        Effect.ensuring(Effect.ignore(releaseSessionLock.within(run, { schema, lock }))),
+        Effect.ensuring(Effect.ignore(run("reset search_path"))),
+        Effect.ensuring(Effect.ignore(run("reset statement_timeout"))),
+      )
+    const attempt = database.session(
+      "migrate",
+      (run) =>
+        Effect.gen(function* () {
+          const [row] = yield* trySessionLock.within<{ readonly done: boolean }>(run, {
+            schema,
+            lock,
+          })
+          return row?.done === true ? Option.some(yield* taken(run)) : Option.none<A>()
+        }),
+      { statementMillis: patienceMillis },
+    )
+    return yield* whenFree(attempt)
+  })
+
+const record = (run: RunStatement, { id, name, oldest }: Omit<Migration, "sql">, now: number) =>
+  insertMigration.within(run, { id, name, now, version, oldest })
+
+const isApplied = (run: RunStatement, { id }: Migration) =>
+  Effect.map(appliedMigrations.within<Applied>(run, {}), (applied) =>
+    applied.some((one) => one.id === id),
+  )
+
+/** A new database holds what all migrations lead to. */
+const makeTables = Effect.fnUntraced(function* (
+  run: RunStatement,
+  { migrations, sql }: Schema,
+  now: number,
+) {
+  yield* run(`do $sql$ begin ${sql} end $sql$`)
+  yield* record(run, { id: firstId, name: "schema", oldest: null }, now)
+  for (const migration of migrations) yield* record(run, migration, now)
+})
+
+/** Fails where a later version has made changes that this one cannot work with. */
+const refuseNewer = (applied: ReadonlyArray<Applied>, { migrations }: Schema, schema: string) => {
+  const latest = migrations.at(-1)?.id ?? firstId
+  const tooNew = applied.findLast(({ oldest }) => oldest !== null && oldest > latest)
+  return tooNew === undefined
+    ? Effect.void
+    : Effect.fail(
+        failed(
+          `version ${tooNew.version} has upgraded the schema "${schema}" (migration ${tooNew.id}, ${tooNew.name}); older ones such as this, ${version}, cannot work with it`,
+        ),
+      )
+}
+
+/** The next migration that the database lacks; null when it is whole, and may be used. */
+const prepare = (wanted: Schema, functions: ReadonlyArray<SqlFunction>) =>
+  inTurn(
+    Effect.fnUntraced(function* (run, now, schema): Effect.fn.Return<Migration | null, SqlError> {
       const [there] = yield* whatIsThere.within<{
         readonly schema: boolean
         readonly tables: boolean
       }>(run, { schema })
       if (there?.schema !== true) yield* run(`create schema if not exists "${schema}"`)
-      // Migrations name things as they did before there was a choice of a schema.
-      yield* run(`set local search_path = "${schema}"`)
-      if (there?.tables !== true) for (const table of tables) yield* run(table)
-      const applied = yield* run<{ id: number }>("select id from schema_migrations")
-      const done = new Set(applied.map((row) => row.id))
-      for (const { id, name, sql } of migrations.filter((one) => !done.has(one.id))) {
-        yield* run(`do $migration$ begin ${sql} end $migration$`)
-        yield* insertMigration.within(run, { id, name, now })
-      }
+      if (there?.tables !== true) yield* makeTables(run, wanted, now)
+      const applied = yield* appliedMigrations.within<Applied>(run, {})
+      yield* refuseNewer(applied, wanted, schema)
+      const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
+      if (missing !== undefined) return missing
       yield* install(run, schema, functions, now)
       const unused = yield* forgetUses.within<{ name: string }>(run, {
         before: now - keptMillis,
@@ -221,15 +339,76 @@ export const migrate = (
       })
       for (const { name } of unused) yield* run(`drop function if exists "${schema}"."${name}"`)
       yield* checkGrants(run, schema, functions)
+      return null
     }),
   )
+
+const applyInTurn = (migration: Migration, lockTimeout: number) =>
+  inTurn(
+    Effect.fnUntraced(function* (run, now) {
+      if (yield* isApplied(run, migration)) return
+      yield* run(`set local lock_timeout = ${lockTimeout}`)
+      yield* run(`do $sql$ begin ${migration.sql} end $sql$`)
+      yield* record(run, migration, now)
+    }),
+  )
+
+/** Of a statement that makes or drops an index concurrently, which no transaction can hold. */
+const concurrently = /^\s*(create|drop) index concurrently (?:if (?:not )?exists )?(\w+)/
+
+/** It waits for transactions, and blocks none. Where an earlier try was broken off, what it left goes first. */
+const applyInSession = (migration: Migration, index: string, isMade: boolean) =>
+  inSession(
+    Effect.fnUntraced(function* (run, now, schema) {
+      if (yield* isApplied(run, migration)) return
+      const [left] = yield* indexState.within<{ readonly valid: boolean }>(run, {
+        schema,
+        name: index,
+      })
+      if (left?.valid === false) yield* run(`drop index concurrently "${index}"`)
+      if ((left?.valid === true) !== isMade) yield* run(migration.sql)
+      yield* record(run, migration, now)
+    }),
+  )
+
+/** Gives way to what holds the locks, and tries again. */
+const apply = (migration: Migration) =>
+  Effect.gen(function* () {
+    const [, verb, index] = concurrently.exec(migration.sql) ?? []
+    if (index !== undefined) return yield* applyInSession(migration, index, verb === "create")
+    for (let tries = 0; ; tries++) {
+      const done = yield* applyInTurn(migration, lockTimeoutMillis(tries)).pipe(
+        Effect.as(true),
+        Effect.catchIf(
+          ({ cause }) => tries < mostTries && isLockTimeout(cause),
+          () => Effect.succeed(false),
+        ),
+      )
+      if (done) return
+      yield* Effect.logInfo(`migration ${migration.name} waits for locks that transactions hold`)
+      yield* inRealTime(Effect.sleep(pauseMillis(tries)))
+    }
+  })
+
+/**
+ * Everything is made where it is missing, and by a role that may make it: one that finds all in its
+ * place needs no more than the grants to work with it.
+ */
+export const migrate = (wanted: Schema, functions: ReadonlyArray<SqlFunction>) =>
+  Effect.gen(function* () {
+    for (;;) {
+      const missing = yield* prepare(wanted, functions)
+      if (missing === null) return
+      yield* apply(missing)
+    }
+  }).pipe(Effect.mapError(({ cause, operation }) => cannotStart(operation, cause)))
 
 /**
  * For as long as the process runs, says that it uses its functions, so that no start of another
  * version drops them. A process that could not say so for too long makes them again.
  */
 export const keepFunctions = (functions: ReadonlyArray<SqlFunction>) =>
-  locked((run, now, schema) => install(run, schema, functions, now)).pipe(
+  inTurn((run, now, schema) => install(run, schema, functions, now)).pipe(
     Effect.catchCause((cause) => Effect.logWarning("functions are noted again later", cause)),
     Effect.delay(noteMillis),
     Effect.forever,

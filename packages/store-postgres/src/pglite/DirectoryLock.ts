@@ -6,7 +6,7 @@
 import { StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { mkdir, rm } from "node:fs/promises"
+import { mkdir } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 
@@ -55,7 +55,5 @@ const acquire = async (place: string): Promise<DatabaseSync> => {
     throw isBusy(cause) ? new Error(`the directory is in use by ${holder}: ${place}`) : cause
   }
   heldHere.add(place)
-  // Versions before kept the id of their process there, and refused the start when any process had it.
-  await rm(`${place}.lock`, { force: true })
   return lock
 }

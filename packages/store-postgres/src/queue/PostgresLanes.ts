@@ -102,19 +102,12 @@ from reminders r
 where r.next_run_at is not null
 order by r.next_run_at
 limit 1`,
-  // Indexes webhook_lanes_due, webhook_lanes_callbacks_due and callbacks_by_moment; lanes that
-  // are marked are always due.
+  // Indexes webhook_lanes_due and webhook_lanes_callbacks_due; lanes that are marked are always due.
   deliveries: `
 select least(
   (
     select timestamptz 'epoch'
-    from webhook_news mark
-    order by mark.id
-    limit 1
-  ),
-  (
-    select timestamptz 'epoch'
-    from callback_news mark
+    from webhook_marks mark
     order by mark.id
     limit 1
   ),
@@ -131,12 +124,6 @@ select least(
     where l.callback_due is not null
       and l.workspace_id <> all (${crowded.deliveries})
     order by l.callback_due
-    limit 1
-  ),
-  (
-    select coalesce(c.lease_until, c.due_at)
-    from callbacks c
-    order by coalesce(c.lease_until, c.due_at)
     limit 1
   )
 ) as due`,

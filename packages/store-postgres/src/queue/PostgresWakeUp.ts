@@ -18,8 +18,7 @@ import type { Connection, DatabaseOptions } from "../database/Connection.ts"
 import { inRealTime } from "../database/Database.ts"
 import { text, texts } from "../database/Fields.ts"
 import { hostLine, maximumOf } from "../database/HostPool.ts"
-import { surroundings, workChannel } from "../database/Schema.ts"
-import type { Surroundings } from "../database/Schema.ts"
+import { defaultSchema, workChannel } from "../database/Schema.ts"
 import { given, statement } from "../database/Statement.ts"
 
 const pollMillis = 250
@@ -96,11 +95,10 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
       Effect.forever,
     )
 
-  const { pool, schema } = options
+  const { pool, schema = defaultSchema } = options
+  const channel = workChannel(schema)
   const connected = Effect.gen(function* () {
     const { connection, listen } = yield* pool === undefined ? ownLine(options) : hostLine(pool)
-    const { rows } = yield* connection.query(surroundings, [], false)
-    const channel = workChannel(schema ?? (rows[0] as Surroundings).found)
     const next = yield* listen(channel)
     // What other processes said before this connection listened was not heard.
     yield* wakeAll

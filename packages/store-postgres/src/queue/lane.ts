@@ -254,7 +254,7 @@ const pauseColumns = "paused_until, pause_reason, pause_behind_until, pause_behi
 
 export const unpaused = `(${pauseColumns}) = (null, null, null, null)`
 
-/** The core's `pausesOnceLinked`. A server of the version before resumes what counts alone. */
+/** The core's `pausesOnceLinked`. */
 export const pausesOnceLinked = (lane: string): string => `
         select p.until, p.reason, null::timestamptz, null::text
         from (
@@ -262,8 +262,7 @@ export const pausesOnceLinked = (lane: string): string => `
             (${lane}.paused_until, ${lane}.pause_reason),
             (${lane}.pause_behind_until, ${lane}.pause_behind_reason)
         ) p (until, reason)
-        where p.reason = 'paused'
-          and ${lane}.paused_until is not null`
+        where p.reason = 'paused'`
 
 /** The pauses of these lanes once their numbers have new sessions. */
 export const endOwnPauses = (lane: string): string =>
@@ -285,8 +284,7 @@ export const pausesAfter = (lane: string, reason: string, until: string): string
               (${lane}.pause_behind_until, ${lane}.pause_behind_reason, false),
               (coalesce(${until}, 'infinity'), ${reason}, true)
           ) p (until, reason, is_next)
-          -- A server of the version before resumes what counts alone.
-          where p.is_next or (p.until is not null and ${lane}.paused_until is not null)
+          where p.is_next or p.until is not null
           order by p.reason = 'paused', (p.reason = 'paused' and p.is_next) desc, p.until desc
         ) p`
 }

@@ -3,16 +3,15 @@
  * It only inserts, so that those who write for one target do not wait for one another; the claim
  * counts how many of a target go out at once.
  *
- * A lane that got a delivery is marked in `webhook_news`, that of a callback in `callback_news`; a claim
- * takes the marks and looks at those lanes anew. The tables keep these names, because servers of the
- * version before write to them.
+ * A lane that got a delivery is marked in `webhook_marks`; a claim takes the marks and looks at those
+ * lanes anew.
  */
 import type { Callback } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { bigint, columnsOf, instant, listed, text, within, without } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { single, sqlFunction } from "../database/Statement.ts"
+import { single } from "../database/Statement.ts"
 import type { Parameters } from "../database/Statement.ts"
 
 /** Tells that a commit of this process has queued deliveries. */
@@ -59,7 +58,7 @@ export const fanOut = `queued as (
       returning endpoint_id
     ),
     marked as (
-      insert into webhook_news (endpoint_id)
+      insert into webhook_marks (lane_id)
       select distinct queued.endpoint_id
       from queued
     )`
@@ -86,7 +85,7 @@ const laneOf = (workspace: string, target: string): string =>
 const columns = "endpoint_id, workspace_id, url, due_at, event_id, type, body"
 
 /** A part of a `with`, after the part `called`: marks the lanes that got a callback. */
-export const markCallbackLanes = `insert into callback_news (lane_id, workspace_id)
+export const markCallbackLanes = `insert into webhook_marks (lane_id, workspace_id)
       select distinct called.endpoint_id, called.workspace_id
       from called`
 
@@ -164,43 +163,3 @@ export const report = (number: string, event: string): string => `with ${callCon
         and ${isReportedTo("n", `p_${event}_url`)}`,
 )}
       ${markCallbackLanes};`
-
-/**
- * Moves what the version before left in its table, and is due or no longer held, to where all other
- * deliveries are: see the migration that made the lanes of callbacks. It waits for no claim
- * or settlement there.
- */
-export const takeOverCallbacks = sqlFunction("take_over_callbacks", "p_now timestamptz", "void")`
-  begin
-    with taken as (
-      delete from callbacks c
-      where c.id in (
-        -- Index callbacks_by_moment.
-        select due.id
-        from callbacks due
-        where coalesce(due.lease_until, due.due_at) <= p_now
-        order by coalesce(due.lease_until, due.due_at)
-        limit 1000
-        for update skip locked
-      )
-      returning c.*
-    ),
-    called as (
-      insert into webhook_deliveries (${columns}, attempts)
-      select
-        ${laneOf("taken.workspace_id", "taken.target")},
-        taken.workspace_id, taken.url, taken.due_at, taken.event_id,
-        coalesce(
-          'message.' || lower(substring(taken.body from '&status=([A-Z]+)')),
-          substring(taken.body from '^event=([a-z-]+)'),
-          ''
-        ),
-        taken.body, taken.attempts
-      from taken
-      join workspaces w on w.id = taken.workspace_id
-        and w.deleted_at is null
-      order by taken.id
-      returning endpoint_id, workspace_id
-    )
-    ${markCallbackLanes};
-  end`

@@ -26,7 +26,7 @@ import {
   stopEndpoints,
 } from "./changeEndpoints.ts"
 import { callbackPlaces, dueCallbackLanes, inRounds, placesOfLane } from "./claimShares.ts"
-import { isRunning, takeOverCallbacks } from "./queueDeliveries.ts"
+import { isRunning } from "./queueDeliveries.ts"
 
 /** The results of a lane; those that are settled together come lane by lane. */
 export interface LaneResults {
@@ -74,16 +74,6 @@ const queryColumns = columnsOf({
   },
 } satisfies FieldsOf<DeliveryQuery>)
 
-/** Takes the oldest marks: 1,000 at a time, but for those that another claim is taking. */
-const takeMarks = (table: string): string => `delete from ${table} mark
-        where mark.id in (
-          select oldest.id
-          from ${table} oldest
-          order by oldest.id
-          limit 1000
-          for update skip locked
-        )`
-
 const settledResults = `unnest(
           v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
           p_next_attempt_at
@@ -121,10 +111,8 @@ export const settleAndClaimDeliveries = sqlFunction(
   )`,
 )`
   declare
-    -- Endpoints that have got deliveries since the last claim looked.
-    v_marked_endpoints bigint[];
-    -- Lanes of callbacks that have.
-    v_marked_callbacks bigint[];
+    -- Lanes that got deliveries since the last claim.
+    v_marked bigint[];
     -- Those of the results first, in their order, so that a lane finds its results by its place.
     v_lanes bigint[];
     -- Where the results of each lane end.
@@ -136,40 +124,37 @@ export const settleAndClaimDeliveries = sqlFunction(
     v_places integer[];
   begin
     if p_now > '-infinity' then
-      if exists (select from callbacks c where coalesce(c.lease_until, c.due_at) <= p_now) then
-        perform ${takeOverCallbacks.name}(p_now);
-      end if;
-      if exists (select from callback_news) then
-        with taken as (
-          ${takeMarks("callback_news")}
-          returning mark.lane_id, mark.workspace_id
-        ),
-        made as (
-          insert into webhook_lanes (endpoint_id, workspace_id, delivered_since)
-          select distinct on (taken.lane_id) taken.lane_id, taken.workspace_id, p_now
-          from taken
-          join workspaces w on w.id = taken.workspace_id
-            and w.deleted_at is null
-          order by taken.lane_id
-          on conflict (endpoint_id) do nothing
-        )
-        select array_agg(distinct taken.lane_id)
-        into v_marked_callbacks
-        from taken;
-      end if;
+      -- The oldest marks, but for those that another claim is taking.
       with taken as (
-        ${takeMarks("webhook_news")}
-        returning mark.endpoint_id
+        delete from webhook_marks mark
+        where mark.id in (
+          select oldest.id
+          from webhook_marks oldest
+          order by oldest.id
+          limit 1000
+          for update skip locked
+        )
+        returning mark.lane_id, mark.workspace_id
+      ),
+      made as (
+        insert into webhook_lanes (endpoint_id, workspace_id, delivered_since)
+        select distinct on (taken.lane_id) taken.lane_id, taken.workspace_id, p_now
+        from taken
+        join workspaces w on w.id = taken.workspace_id
+          and w.deleted_at is null
+        where taken.workspace_id is not null
+        order by taken.lane_id
+        on conflict (endpoint_id) do nothing
       )
-      select array_agg(distinct taken.endpoint_id)
-      into v_marked_endpoints
+      select array_agg(distinct taken.lane_id)
+      into v_marked
       from taken;
     end if;
     v_lanes := p_lane;
-    if v_marked_endpoints is not null or v_marked_callbacks is not null then
+    if v_marked is not null then
       v_lanes := v_lanes || array(
         select marked.id
-        from unnest(v_marked_endpoints || v_marked_callbacks) marked (id)
+        from unnest(v_marked) marked (id)
         where marked.id <> all (p_lane)
       );
     end if;
@@ -266,12 +251,12 @@ export const settleAndClaimDeliveries = sqlFunction(
       end if;
     end if;
 
-    if v_marked_endpoints is not null then
+    if 0 < any (v_marked) then
       -- Written by a transaction that did not see the endpoint end.
       v_ended := array(
         select e.id
         from webhook_endpoints e
-        where e.id = any (v_marked_endpoints)
+        where e.id = any (v_marked)
           and not ${isRunning("e")}
       );
       if cardinality(v_ended) > 0 then

@@ -87,19 +87,11 @@ const walk = (
     return query select p_list, p_after;
   end`
 
-/** When a message ended, of one that does not wait. */
-const endedAt = (message: string): string =>
-  `coalesce(${message}.ended_at, ${message}.sent_at, (
-            select applied.applied_at
-            from schema_migrations applied
-            where applied.id = 35
-          ))`
-
 // Index messages_by_workspace. What a simulated phone shows of a message goes with it.
 const eraseMessages = walk("erase_messages", {
   rows: `select
           r.id, r.created_at as made_at,
-          r.state <> 'waiting' and ${endedAt("r")} < p_before[p_list] as erasable
+          r.state <> 'waiting' and r.ended_at < p_before[p_list] as erasable
         from messages r
         where r.workspace_id = p_owner[p_list]
           and r.mode = p_mode[p_list]

@@ -189,10 +189,6 @@ export const deleteWorkspace = sqlFunction(
     where d.workspace_id = p_id;
     delete from webhook_lanes l
     where l.workspace_id = p_id;
-    -- What the version before wrote, whose claims and settlements take turns.
-    perform pg_advisory_xact_lock(5107734520671);
-    delete from callbacks c
-    where c.workspace_id = p_id;
     return true;
   end`
 

@@ -10,7 +10,7 @@ import { connectionConfig } from "../../src/database/Connection.ts"
 import { Database } from "../../src/database/Database.ts"
 import { jsonb } from "../../src/database/Fields.ts"
 import { parameterOf } from "../../src/database/Statement.ts"
-import { functions, migrations } from "../../src/migrations/index.ts"
+import { functions, schema } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
 import { aDatabase, optionsOf } from "../databases.ts"
 
@@ -44,7 +44,7 @@ export const layerDatabase = Layer.effect(
   PgConnection.PgConnection,
   Effect.gen(function* () {
     const database = yield* aDatabase
-    yield* Effect.provide(migrate(migrations, functions), Database.layer(optionsOf(database)))
+    yield* Effect.provide(migrate(schema, functions), Database.layer(optionsOf(database)))
     const connection = yield* PgConnection.make(connectionConfig(optionsOf(database)))
     return yield* connection.pin
   }),
