@@ -15,8 +15,7 @@ const after = (moment: string, seconds: number) =>
 /** The variables that the line sets by which the page about tests starts a server. */
 const ofThePage = Effect.promise(async () => {
   const page = await readFile(resolve(import.meta.dirname, "../../../docs/testing.md"), "utf8")
-  const [, line = ""] =
-    /```bash\n((?:\w+=\S+\s+(?:\\\n\s*)?)+)npx -y pnpm@\S+ start\n```/.exec(page) ?? []
+  const [, line = ""] = /```bash\n((?:\w+=\S+\s+(?:\\\n\s*)?)+)pnpm start\n```/.exec(page) ?? []
   return Object.fromEntries(
     Array.from(line.matchAll(/(\w+)=(\S+)/g), ([, name, value]) => [name, value]),
   )

@@ -24,7 +24,7 @@ export const livePage = (file: string) => {
   const page = read(file)
   /** The program that the page's start line runs, and the variables that it sets. */
   const startLine = Effect.gen(function* () {
-    const line = /```bash\n(?<set>(?:\w+=\S+ )*)npx -y pnpm@\S+ start\n```/.exec(yield* page)
+    const line = /```bash\n(?<set>(?:\w+=\S+ )*)pnpm start\n```/.exec(yield* page)
     assert.isNotNull(line, "the page has no line that starts the service")
     const set = (line?.groups?.["set"] ?? "").trim().split(" ")
     const { scripts } = JSON.parse(yield* read("package.json"))
