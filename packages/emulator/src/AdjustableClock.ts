@@ -4,9 +4,10 @@
  * passed or because the offset was raised. Time-outs of network calls and all else that is bound to
  * real seconds run on `RealTime` instead.
  */
-import { DeferrableSleep } from "@messaging-service/core"
-import { Duration, Effect, Latch } from "effect"
-import type { Clock } from "effect"
+import { ClockStore, DeferrableSleep, RealTime, refuse } from "@messaging-service/core"
+import type { StoreUnavailable } from "@messaging-service/core"
+import { Clock, Context, Duration, Effect, Latch, Layer, Scheduler } from "effect"
+import { Idle, LocalRest, makeCountingScheduler } from "./IdleMonitor.ts"
 
 export interface AdjustableClock {
   readonly clock: Clock.Clock
@@ -108,3 +109,112 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
     nextDeferrable: Effect.sync(() => firstOf(true)),
   }
 }
+
+// Moving the service's time on from due moment to due moment, working off at each what fell due
+// (`clock/advance`; contract: Emulator controls).
+
+/** The clock's handle, when it can be moved. */
+export interface MovableClock {
+  /** Moves service time to `moment` (epoch milliseconds), never back. */
+  moveTo(moment: number): Effect.Effect<void, StoreUnavailable>
+  /** The earliest moment until which something in this process sleeps that has work by then; null for none. */
+  readonly nextWake: Effect.Effect<number | null>
+  /** The same of what only tidies up. */
+  readonly nextDeferrable: Effect.Effect<number | null>
+}
+
+/** Null when the clock is the system's. */
+export const MovableClock = Context.Reference<MovableClock | null>("emulator/MovableClock", {
+  defaultValue: () => null,
+})
+
+/** Makes what moves the time on by so many milliseconds. It fails with `clock_not_adjustable`. */
+export const timeTravel = Effect.gen(function* () {
+  const idle = yield* Idle
+  const clock = yield* MovableClock
+
+  return Effect.fn("Emulator.timeTravel")(function* (millis: number) {
+    if (clock === null) return yield* refuse("clock_not_adjustable")
+    const target = (yield* Clock.currentTimeMillis) + millis
+    // What has happened is tidied up after once; beyond that housekeeping is no reason to stop.
+    let isTidied = false
+    for (;;) {
+      const due = yield* idle.stalled
+      const wake = yield* clock.nextWake
+      const tidies = isTidied ? null : yield* clock.nextDeferrable
+      const now = yield* Clock.currentTimeMillis
+      if (now >= target) return
+      const reach = (moment: number | null) => (moment === null || moment <= now ? target : moment)
+      // System time passes too: what has fallen due meanwhile is worked off first.
+      const worked = Math.min(target, due === null ? target : Math.max(now, due), reach(wake))
+      const next = Math.min(worked, reach(tidies))
+      isTidied = next < worked
+      yield* clock.moveTo(next)
+    }
+  })
+})
+
+// The adjustable clock as a whole service shares it: its offset is kept in the store, so that it
+// outlives a restart and every process lives at the same time (`CLOCK=adjustable`; contract:
+// Configuration).
+
+/** So many times longer than `poll` the pauses between two looks become while time is not moved. */
+const longestPause = 5
+
+/** How much longer each of these pauses is than the one before. */
+const growth = 1.2
+
+interface StoredClockOptions {
+  /**
+   * After how many real milliseconds to look again whether another process has moved time, where one has
+   * just done so; null, the default, for never.
+   */
+  readonly poll?: number | null
+  /**
+   * The store answers within this process, without a socket or a thread. Then the scheduler knows whether
+   * anything happens before time moves, and moving it needs no pauses. Default: false.
+   */
+  readonly isStoreInProcess?: boolean
+}
+
+/** Puts a clock with the stored offset in place of the present one, and makes it movable. */
+export const layerStoredClock = ({
+  isStoreInProcess = false,
+  poll = null,
+}: StoredClockOptions = {}): Layer.Layer<never, StoreUnavailable, ClockStore> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const store = yield* ClockStore
+      const realTime = yield* RealTime
+      const handle = makeAdjustableClock(yield* Clock.Clock, yield* store.offset)
+      if (poll !== null) {
+        let pause = poll
+        const look = Effect.gen(function* () {
+          const offset = yield* store.offset
+          const isMoved = offset !== (yield* handle.offset)
+          pause = isMoved ? poll : Math.min(pause * growth, poll * longestPause)
+          yield* handle.setOffset(offset)
+        })
+        yield* look.pipe(
+          // The next look may find the store answering again.
+          Effect.ignore,
+          Effect.andThen(Effect.suspend(() => realTime.sleep(pause))),
+          Effect.forever,
+          Effect.forkScoped,
+        )
+      }
+      const movable: MovableClock = {
+        moveTo: Effect.fn("MovableClock.moveTo")(function* (moment: number) {
+          const ahead = moment - (yield* handle.clock.currentTimeMillis)
+          const offset = yield* store.raiseOffset((yield* handle.offset) + Math.max(0, ahead))
+          yield* handle.setOffset(offset)
+        }),
+        nextWake: handle.nextWake,
+        nextDeferrable: handle.nextDeferrable,
+      }
+      const time = Context.make(Clock.Clock, handle.clock).pipe(Context.add(MovableClock, movable))
+      if (!isStoreInProcess) return time
+      const { rest, scheduler } = makeCountingScheduler()
+      return time.pipe(Context.add(Scheduler.Scheduler, scheduler), Context.add(LocalRest, rest))
+    }),
+  )

@@ -39,13 +39,16 @@ import type {
   SendingNumber,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { Idle } from "./Idle.ts"
-import { layerLinking } from "./SimulatedLinking.ts"
-import { SimulatedApps } from "./SimulatedLogin.ts"
-import { SimulatedPhones, defaultBehaviour } from "./SimulatedPhones.ts"
-import type { Behaviour, SentCopy } from "./SimulatedPhones.ts"
-import { layerTransport } from "./SimulatedTransport.ts"
-import { timeTravel } from "./TimeTravel.ts"
+import { Idle } from "./IdleMonitor.ts"
+import {
+  defaultBehaviour,
+  layerLinking,
+  layerTransport,
+  SimulatedApps,
+  SimulatedPhones,
+} from "./SimulatedTransport.ts"
+import type { Behaviour, SentCopy } from "./SimulatedTransport.ts"
+import { timeTravel } from "./AdjustableClock.ts"
 
 const day = 24 * 60 * 60 * 1000
 

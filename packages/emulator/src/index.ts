@@ -1,4 +1,4 @@
-export { Chance } from "./Chance.ts"
+export { Chance, World } from "./World.ts"
 export {
   AdvanceBody,
   BehaviourBody,
@@ -15,13 +15,19 @@ export {
   layerEmulator,
 } from "./Emulator.ts"
 export type { ListSent } from "./Emulator.ts"
-export { Idle, ParkedSends } from "./Idle.ts"
-export { layerLinking } from "./SimulatedLinking.ts"
-export { layerLogin } from "./SimulatedLogin.ts"
-export { SimulatedPhones, defaultBehaviour, isRegistered } from "./SimulatedPhones.ts"
-export type { Behaviour, SentCopy, SentMedia } from "./SimulatedPhones.ts"
-export { defaultErrorMessage, layerTransport } from "./SimulatedTransport.ts"
-export { layerStoredClock } from "./StoredClock.ts"
-export { MovableClock } from "./TimeTravel.ts"
-export { World } from "./World.ts"
+export { Idle, ParkedSends } from "./IdleMonitor.ts"
+export {
+  layerLinking,
+  layerLogin,
+  SimulatedPhones,
+  defaultBehaviour,
+  isRegistered,
+  defaultErrorMessage,
+  layerTransport,
+} from "./SimulatedTransport.ts"
+
+export type { Behaviour, SentCopy, SentMedia } from "./SimulatedTransport.ts"
+
+export { layerStoredClock, MovableClock } from "./AdjustableClock.ts"
+
 export type { Freedom, Process, WorldOptions } from "./World.ts"

@@ -3,7 +3,7 @@ import { ClockStore } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { MovableClock } from "../src/index.ts"
-import { layerStoredClock } from "../src/StoredClock.ts"
+import { layerStoredClock } from "../src/AdjustableClock.ts"
 
 /** A store whose offset other processes can raise too. */
 const aStore = (start: number) => {

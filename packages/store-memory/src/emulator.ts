@@ -9,7 +9,7 @@ import { newestFirst } from "./collections.ts"
 import { Tables, transportKey } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 
-export { layerMediaFiles } from "./MemoryMediaFiles.ts"
+export { layerMediaFiles } from "./media.ts"
 export type { MemoryStore } from "./MemoryStore.ts"
 
 /** The far side, which names messages as the store beside it does. */

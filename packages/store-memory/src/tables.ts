@@ -1,9 +1,10 @@
 /** The whole state of the store: plain collections that every port reads and changes. */
-import { shardCount } from "@messaging-service/core"
+import { claimOutcome, isClaimVoid, isRecordVoid, shardCount } from "@messaging-service/core"
 import type {
   Admits,
   ApiKey,
   CallbackType,
+  ClaimOutcome,
   ConnectionFacts,
   Contact,
   ContactId,
@@ -11,7 +12,10 @@ import type {
   EventId,
   FileState,
   FirstShown,
+  IdempotencyClaim,
+  IdempotencyStore,
   KeyId,
+  KeyStanding,
   LaneControl,
   LinkingAttempt,
   LoggedRun,
@@ -40,7 +44,9 @@ import type {
   Workspace,
   WorkspaceId,
 } from "@messaging-service/core"
-import { ErasableTable, Sorted, Table, turningPoint } from "./collections.ts"
+import type { Effect } from "effect"
+import { ErasableTable, Sorted, Table, turningPoint, visitInSteps } from "./collections.ts"
+import type { Steps } from "./collections.ts"
 
 export interface WorkspaceRow {
   workspace: Workspace
@@ -161,7 +167,7 @@ export interface Lane extends InAgenda {
   readonly recipients: Map<string, number>
 }
 
-export interface InFlight {
+interface InFlight {
   readonly row: MessageRow
   readonly leaseUntil: number
 }
@@ -199,7 +205,7 @@ export interface SessionRow {
 }
 
 /** A claim on an `Idempotency-Key`, and after its acceptance what that made. */
-export interface IdempotencyRow {
+interface IdempotencyRow {
   readonly fingerprint: string
   readonly token: string
   readonly claimedAt: number
@@ -208,7 +214,7 @@ export interface IdempotencyRow {
 }
 
 /** A lane and the moment at which it, or something of it, can next be claimed. */
-export interface Turn<OfLane> {
+interface Turn<OfLane> {
   readonly at: number
   readonly lane: OfLane
 }
@@ -279,7 +285,7 @@ export interface DeliveryRow {
   lastAttempt: LoggedAttempt | null
 }
 
-export interface DeliveryInFlight {
+interface DeliveryInFlight {
   readonly delivery: DeliveryRow
   readonly lease: number
   readonly leaseUntil: number
@@ -453,3 +459,85 @@ export const contactOf = (owner: WorkspaceRow, id: ContactId): Contact | undefin
 /** A number's message as transports know it: two numbers may know messages of theirs by one id. */
 export const transportKey = (numberId: NumberId, transportId: TransportId): string =>
   `${numberId} ${transportId}`
+
+// Claims on `Idempotency-Key`s: who holds a key, and what its first request made.
+
+const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
+
+/** What the row is, unless there is none: a claim until its request has finished, then its record. */
+const standingOf = (row: IdempotencyRow | undefined): KeyStanding => {
+  if (row === undefined) return { claim: null, record: null }
+  const { claimedAt, fingerprint, madeIds, shown } = row
+  if (madeIds === null) return { claim: row, record: null }
+  const record = { fingerprint, madeIds, createdAt: claimedAt }
+  return { claim: null, record: shown === null ? record : { ...record, shown } }
+}
+
+const isVoid = ({ claimedAt, madeIds }: IdempotencyRow, now: number): boolean =>
+  madeIds === null ? isClaimVoid(claimedAt, now) : isRecordVoid(claimedAt, now)
+
+/** Claims the key, unless another request holds it or has finished. */
+export const claim = (tables: Tables, request: IdempotencyClaim, now: number): ClaimOutcome => {
+  forgetVoid(tables, now)
+  const key = identity(request)
+  const outcome = claimOutcome(standingOf(tables.idempotency.get(key)), request.token, now)
+  if (outcome._tag !== "Claimed") return outcome
+  // Behind all others, because the collection is kept in the order of claims.
+  tables.idempotency.delete(key)
+  tables.idempotency.set(key, {
+    fingerprint: request.fingerprint,
+    token: request.token,
+    claimedAt: now,
+    madeIds: null,
+    shown: null,
+  })
+  return outcome
+}
+
+/** The unfinished claim, if no other request took it over meanwhile. */
+const held = (tables: Tables, request: IdempotencyClaim): IdempotencyRow | undefined => {
+  const row = tables.idempotency.get(identity(request))
+  return row?.token === request.token && row.madeIds === null ? row : undefined
+}
+
+/** Whether another request took the claim over; a request without a key has none to lose. */
+export const isLost = (tables: Tables, request: IdempotencyClaim | null): boolean =>
+  request !== null && held(tables, request) === undefined
+
+export const finishClaim = (
+  tables: Tables,
+  request: IdempotencyClaim | null,
+  madeIds: ReadonlyArray<number>,
+  shown: FirstShown | null = null,
+): void => {
+  const row = request === null ? undefined : held(tables, request)
+  if (row !== undefined) Object.assign(row, { madeIds, shown })
+}
+
+/** First answers show nothing more of those numbers. */
+export const forgetShown = (tables: Tables, numbers: ReadonlySet<number>): Effect.Effect<void> =>
+  visitInSteps(tables.idempotency.values(), (row) => {
+    if (row.shown !== null && numbers.has(row.madeIds?.[0] ?? 0)) row.shown = null
+  })
+
+export const releaseClaim = (tables: Tables, request: IdempotencyClaim): void => {
+  if (!isLost(tables, request)) tables.idempotency.delete(identity(request))
+}
+
+/** Drops what is void from the front, so that a long run does not keep every key it ever saw. */
+const forgetVoid = (tables: Tables, now: number): void => {
+  for (const [key, row] of tables.idempotency) {
+    if (!isRecordVoid(row.claimedAt, now)) return
+    tables.idempotency.delete(key)
+  }
+}
+
+/** `IdempotencyStore` in memory. */
+export const idempotencyStore = (tables: Tables): Steps<typeof IdempotencyStore.Service> => ({
+  claim: (request, now) => claim(tables, request, now),
+  release: (request) => releaseClaim(tables, request),
+  forgetVoid: (now) =>
+    visitInSteps(tables.idempotency, ([key, row]) => {
+      if (isVoid(row, now)) tables.idempotency.delete(key)
+    }),
+})

@@ -3,18 +3,288 @@
  * and with what it says turned into events that are read one after the other. It connects again by itself
  * for as long as it lives.
  */
-import { reconnectPauseMillis } from "@messaging-service/core"
-import type { SendOutcome } from "@messaging-service/core"
-import { MtPeerNotFoundError, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
-import type { ITelegramStorageProvider, RpcCallMiddleware } from "@mtcute/node"
-import { NodeCryptoProvider, __tlWriterMap, addPublicKey } from "@mtcute/node/utils.js"
-import { Data, Effect, Redacted } from "effect"
-import type { Scope } from "effect"
 import { hash } from "node:crypto"
 import { gunzipSync } from "node:zlib"
-import { afterError, isSentBefore, isUnanswered, refused, sentBefore, unknown } from "./outcomes.ts"
-import { wayOut } from "./proxy.ts"
-import type { TelegramApplication, TelegramSettings } from "./settings.ts"
+import { reconnectPauseMillis } from "@messaging-service/core"
+import type { ClosedReason, MessageErrorCode, SendOutcome } from "@messaging-service/core"
+import {
+  HttpProxyTcpTransport,
+  MtPeerNotFoundError,
+  networkMiddlewares,
+  SocksProxyTcpTransport,
+  TcpTransport,
+  TelegramClient,
+  tl,
+} from "@mtcute/node"
+import type { ITelegramStorageProvider, RpcCallMiddleware, TelegramTransport } from "@mtcute/node"
+import { __tlWriterMap, addPublicKey, NodeCryptoProvider } from "@mtcute/node/utils.js"
+import { Data, Effect, Redacted } from "effect"
+import type { Scope } from "effect"
+
+// What the far side's words on a message, or on a question before it, mean for the message. Pure.
+
+export const refused = (
+  code: MessageErrorCode,
+  message: string,
+  againstNumber = false,
+): SendOutcome => ({ _tag: "Refused", error: { code, message }, againstNumber })
+
+const postponed = (afterMillis: number) => ({ _tag: "Postponed", afterMillis }) as const
+
+/** When to look again after nothing was handed over. */
+export const soon = postponed(5000)
+
+/** Another worker has the number by now, and goes on. */
+export const moved = postponed(500)
+
+export const accepted = { _tag: "Accepted" } as const
+export const unknown = { _tag: "Unknown" } as const
+export const notConnected = { _tag: "NotConnected" } as const
+
+/** What the far side answered in place of a result. */
+interface FarSideError {
+  readonly code: number
+  /** Such as `FLOOD_WAIT_%d`. */
+  readonly text: string
+  /** For how long to wait, where it says so. */
+  readonly seconds: number | null
+}
+
+/** No such recipient, or none that this account may know. */
+const strangers: ReadonlySet<string> = new Set([
+  "PEER_ID_INVALID",
+  "USER_ID_INVALID",
+  "USERNAME_INVALID",
+  "USERNAME_NOT_OCCUPIED",
+  "PHONE_NOT_OCCUPIED",
+  "INPUT_USER_DEACTIVATED",
+])
+
+/** What is known of the words with which messages are refused. */
+const refusals: ReadonlyMap<string, string> = new Map([
+  ["PEER_FLOOD", "the account writes to too many people who do not know it"],
+  ["USER_RESTRICTED", "the account is restricted"],
+  ["USER_IS_BLOCKED", "the recipient has blocked the account"],
+  ["YOU_BLOCKED_USER", "the account has blocked the recipient"],
+  ["USER_PRIVACY_RESTRICTED", "the recipient's settings do not let the account write"],
+  ["PRIVACY_PREMIUM_REQUIRED", "the recipient takes messages from Premium accounts only"],
+  ["ALLOW_PAYMENT_REQUIRED", "the recipient takes messages for payment only"],
+  ["MESSAGE_TOO_LONG", "it is too long"],
+  ["MEDIA_CAPTION_TOO_LONG", "the caption is too long"],
+  ["MESSAGE_EMPTY", "it is empty"],
+  ["FROZEN_METHOD_INVALID", "the account is frozen"],
+])
+
+/** Those of them that tell of the account that sends. */
+const restrictions: ReadonlySet<string> = new Set([
+  "PEER_FLOOD",
+  "USER_RESTRICTED",
+  "FROZEN_METHOD_INVALID",
+])
+
+/** It was sent before under this id: the proof that it was shown. */
+const sentBefore = "RANDOM_ID_DUPLICATE"
+
+export const isSentBefore = (text: string): boolean => text.startsWith(sentBefore)
+
+/** No pause that the far side asks for is shorter or longer: then it is asked again. */
+const [shortestPause, longestPause] = [1000, 24 * 60 * 60_000]
+
+/** No word of the far side's is longer; what it says is shown to callers. */
+const longestWord = 64
+
+/** The far side may have done what it was asked for: no answer came, or a fault of its own before it. */
+export const isUnanswered = ({ code }: Pick<FarSideError, "code">): boolean =>
+  code === 0 || code >= 500 || code < 0
+
+/** `isSend`: the error came to the message itself, and not to a question before it. */
+export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolean): SendOutcome => {
+  if (isSend && isSentBefore(text)) return accepted
+  if (seconds !== null) {
+    return postponed(Math.max(shortestPause, Math.min(longestPause, seconds * 1000)))
+  }
+  if (strangers.has(text)) {
+    return refused("recipient_not_found", `Telegram knows no such recipient (${text}).`)
+  }
+  // A fault of the far side's own: the message may have been shown before it.
+  if (isUnanswered({ code })) return isSend ? unknown : soon
+  const known = refusals.get(text)
+  // It is to be asked later, or somewhere else; that is not about the message.
+  if ((code === 420 && known === undefined) || code === 303) return soon
+  const why = known === undefined ? "" : `: ${known}`
+  return refused(
+    "send_failed",
+    `Telegram refused the message (${text.slice(0, longestWord)})${why}.`,
+    restrictions.has(text),
+  )
+}
+
+// The way out of one account's connections: its proxy, for its messages and its files alike, or the
+// network itself. A proxy that does not answer is never gone around. Nothing leaves once the account is
+// another process's, and nothing stays open once its client is gone: the library itself forgets
+// connections that end with an error, or that are opened too late.
+
+/** Ports that need not stand in a URL. */
+const usualPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
+
+const transportOf = (proxyUrl: string | null): TelegramTransport => {
+  if (proxyUrl === null) return new TcpTransport()
+  const { hostname, password, port, protocol, username } = new URL(proxyUrl)
+  const settings = {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (usualPorts[protocol] ?? 80) : Number(port),
+    ...(username === ""
+      ? {}
+      : { user: decodeURIComponent(username), password: decodeURIComponent(password) }),
+  }
+  return protocol === "socks5:"
+    ? new SocksProxyTcpTransport({ ...settings, version: 5 })
+    : new HttpProxyTcpTransport({ ...settings, tls: protocol === "https:" })
+}
+
+type Codec = ReturnType<TelegramTransport["packetCodec"]>
+
+/** No frame of the far side is longer, in bytes. */
+const longestFrame = 16 * 1024 * 1024
+
+/** The length before a frame is not signed: on its word alone the library would keep up to 4 GiB. */
+const bounded = (codec: Codec): Codec => {
+  const decode = codec.decode.bind(codec)
+  codec.decode = (reader, isOver) => {
+    if (reader.available >= 4) {
+      const length = Buffer.from(reader.readSync(4)).readUInt32LE(0)
+      reader.rewind(4)
+      if (length > longestFrame) throw new Error("a frame of the far side is too long")
+    }
+    return decode(reader, isOver)
+  }
+  return codec
+}
+
+type Connection = Awaited<ReturnType<TelegramTransport["connect"]>>
+
+/** Fails when it takes too long; what comes after that is closed. */
+const inTime = async (millis: number, opening: Promise<Connection>): Promise<Connection> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error("the connection took too long to open"))
+      opening.then(
+        (connection) => connection.close(),
+        () => undefined,
+      )
+    }, millis)
+  })
+  try {
+    return await Promise.race([opening, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+interface WayOut {
+  readonly transport: TelegramTransport
+  /** Closes what is open, and lets nothing be opened any more. */
+  readonly close: () => void
+}
+
+interface Bounds {
+  /** How long a connection may take until it is open. */
+  readonly openingMillis: number
+  /** Whether the account is this process's at this very moment. */
+  readonly mayWrite: () => boolean
+}
+
+export const wayOut = (proxyUrl: string | null, { mayWrite, openingMillis }: Bounds): WayOut => {
+  const inner = transportOf(proxyUrl)
+  const open = new Set<Connection>()
+  let isClosed = false
+  const closing = (connection: Connection) => {
+    open.delete(connection)
+    connection.close()
+    return new Error("the connection may not be used any more")
+  }
+  return {
+    transport: {
+      packetCodec: (dc) => bounded(inner.packetCodec(dc)),
+      connect: async (dc) => {
+        const connection = await inTime(openingMillis, inner.connect(dc))
+        if (isClosed || !mayWrite()) throw closing(connection)
+        open.add(connection)
+        const { read, write } = connection
+        return Object.assign(connection, {
+          read: async (into: Uint8Array) => {
+            try {
+              return await read.call(connection, into)
+            } catch (error) {
+              open.delete(connection)
+              throw error
+            }
+          },
+          write: (bytes: Uint8Array) =>
+            mayWrite() ? write.call(connection, bytes) : Promise.reject(closing(connection)),
+        })
+      },
+    },
+    close: () => {
+      isClosed = true
+      for (const connection of open) connection.close()
+      open.clear()
+    },
+  }
+}
+
+// Where the adapter connects, and what it says of itself there.
+
+/** The operator's application, as Telegram knows it. */
+export interface TelegramApplication {
+  readonly id: number
+  readonly hash: Redacted.Redacted
+}
+
+/** Another server than Telegram's own, for tests. */
+export interface TelegramServerAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export interface TelegramSettings {
+  /** Null: no account can be logged in. */
+  readonly application: TelegramApplication | null
+  /** Null for Telegram itself. */
+  readonly server: TelegramServerAddress | null
+  /** The key of that server in PEM (PKCS#1); null for Telegram's own keys. */
+  readonly publicKey: string | null
+  /** What the account's own apps show among its devices. */
+  readonly deviceName: string
+  /** How often a silent connection is asked for a sign of life. */
+  readonly keepAliveMillis: number
+  /** How long a connection may take until it is open, with what a proxy asks before. */
+  readonly openingMillis: number
+  /** The pause after the first lost connection; it doubles up to the longest. */
+  readonly firstPauseMillis: number
+  readonly longestPauseMillis: number
+  /** A number that could not be connected for so long is not connected any more: that is told. */
+  readonly lostMillis: number
+  /** How often it is looked which numbers are logged in, and which leave. */
+  readonly lookMillis: number
+  /** Connections that are opened side by side; the others wait for their turn. */
+  readonly startsAtOnce: number
+}
+
+export const defaultSettings: TelegramSettings = {
+  application: null,
+  server: null,
+  publicKey: null,
+  deviceName: "Messaging Service",
+  keepAliveMillis: 20_000,
+  openingMillis: 30_000,
+  firstPauseMillis: 1000,
+  longestPauseMillis: 5 * 60_000,
+  lostMillis: 10 * 60_000,
+  lookMillis: 3000,
+  startsAtOnce: 8,
+}
 
 /** The data centre that another server than Telegram's own calls itself. */
 const otherServer = 2
@@ -136,7 +406,7 @@ const writerMap: typeof __tlWriterMap = Object.assign({}, __tlWriterMap, {
     __tlWriterMap[pingName]?.(writer, { ...ping, disconnectDelay: silenceSeconds }),
 })
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly application: TelegramApplication
   readonly storage: ITelegramStorageProvider
   /** The proxy's URL; null without one. */
@@ -277,3 +547,35 @@ export const makeClient = (
         Effect.ensuring(Effect.sync(way.close)),
       ),
   ).pipe(Effect.map(({ client }) => client))
+
+// What errors of the far side mean for a number as a whole: a table from its words to reasons. Pure.
+
+const endings: ReadonlyMap<string, ClosedReason> = new Map([
+  ["AUTH_KEY_UNREGISTERED", "logged_out"],
+  ["AUTH_KEY_INVALID", "logged_out"],
+  ["AUTH_KEY_PERM_EMPTY", "logged_out"],
+  ["SESSION_REVOKED", "logged_out"],
+  ["SESSION_EXPIRED", "logged_out"],
+  ["SESSION_PASSWORD_NEEDED", "logged_out"],
+  // The same key was used from two places at once, and Telegram has ended it.
+  ["AUTH_KEY_DUPLICATED", "replaced"],
+  ["USER_DEACTIVATED", "banned"],
+  ["USER_DEACTIVATED_BAN", "banned"],
+  ["PHONE_NUMBER_BANNED", "banned"],
+  ["API_ID_INVALID", "client_outdated"],
+  ["UPDATE_APP_TO_LOGIN", "client_outdated"],
+])
+
+/**
+ * Null for what says nothing about the session. Of other words that refuse the account (401) it is not
+ * known whether the session is over for good, so that what the number has is kept.
+ */
+export const endingOf = ({
+  code,
+  text,
+}: Pick<FarSideError, "code" | "text">): ClosedReason | null =>
+  endings.get(text) ?? (code === 401 ? "restricted" : null)
+
+/** Whether what the number has is worth nothing any more. */
+export const isWorthless = (reason: ClosedReason): boolean =>
+  reason === "logged_out" || reason === "replaced"

@@ -8,15 +8,22 @@ import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Clock, Deferred, Effect, Layer } from "effect"
 import { hash } from "node:crypto"
-import { outcomeOf } from "./Client.ts"
+import {
+  accepted,
+  endingOf,
+  isSentBefore,
+  moved,
+  notConnected,
+  outcomeOf,
+  soon,
+  unknown,
+} from "./Client.ts"
 import type { CallFailed } from "./Client.ts"
-import { endingOf } from "./closing.ts"
 import { textOf, upload } from "./content.ts"
-import type { OpenAccount } from "./OpenAccount.ts"
-import { accepted, isSentBefore, moved, notConnected, soon, unknown } from "./outcomes.ts"
+import { Sessions } from "./Account.ts"
+import type { OpenAccount } from "./Account.ts"
 import { resolve } from "./recipients.ts"
 import type { Resolved } from "./recipients.ts"
-import { Sessions } from "./Sessions.ts"
 
 /** How long a send waits for a session that is being opened, in real time. */
 const openMillis = 15_000

@@ -6,8 +6,72 @@ import type { OutgoingMedia } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Effect, Stream } from "effect"
 import type { Ask, CallFailed } from "./Client.ts"
-import { formatted } from "./formatting.ts"
-import type { Formatted } from "./formatting.ts"
+
+/**
+ * Formatting as it is written in texts, `*bold*`, `_italic_` and `~strike~`, as Telegram takes it: the
+ * text without the marks, and which parts of it are formatted how. A mark opens before a word and closes
+ * behind one, on the same line; every other one is a character like others. Pure.
+ */
+
+interface Formatted {
+  readonly text: string
+  readonly entities: ReadonlyArray<{
+    readonly kind: "bold" | "italic" | "strike"
+    /** In UTF-16 code units, as the far side counts. */
+    readonly offset: number
+    readonly length: number
+  }>
+}
+
+const kinds = { "*": "bold", _: "italic", "~": "strike" } as const
+
+type Mark = keyof typeof kinds
+
+const isMark = (character: string): character is Mark => character in kinds
+
+const isWord = (character: string | undefined): boolean =>
+  character !== undefined && /[\p{L}\p{N}]/u.test(character)
+
+const isSpace = (character: string | undefined): boolean =>
+  character === undefined || /\s/.test(character)
+
+/** Where the part ends that the mark at `start` opens; -1 when it opens none. */
+const closingAt = (characters: ReadonlyArray<string>, start: number, end: number): number => {
+  const mark = characters[start]
+  if (isWord(characters[start - 1]) || isSpace(characters[start + 1])) return -1
+  for (let place = start + 1; place < end; place++) {
+    if (characters[place] === "\n") return -1
+    const closes = characters[place] === mark && place > start + 1
+    if (closes && !isSpace(characters[place - 1]) && !isWord(characters[place + 1])) return place
+  }
+  return -1
+}
+
+export const formatted = (source: string): Formatted => {
+  if (!/[*_~]/.test(source)) return { text: source, entities: [] }
+  const characters = [...source]
+  const entities: Array<Formatted["entities"][number]> = []
+  let text = ""
+
+  const take = (from: number, to: number): void => {
+    for (let place = from; place < to; place++) {
+      const character = characters[place] ?? ""
+      const closing = isMark(character) ? closingAt(characters, place, to) : -1
+      if (!isMark(character) || closing === -1) {
+        text += character
+        continue
+      }
+      const offset = text.length
+      // A part stands before the parts in it.
+      const index = entities.push({ kind: kinds[character], offset, length: 0 }) - 1
+      take(place + 1, closing)
+      entities[index] = { kind: kinds[character], offset, length: text.length - offset }
+      place = closing
+    }
+  }
+  take(0, characters.length)
+  return { text, entities }
+}
 
 const entityNames = {
   bold: "messageEntityBold",

@@ -9,13 +9,13 @@ import type {
   TelegramTransport,
 } from "@messaging-service/core"
 import { Layer } from "effect"
-import { Sessions } from "./Sessions.ts"
-import type { TelegramSettings } from "./settings.ts"
+import { Sessions } from "./Account.ts"
+import type { TelegramSettings } from "./Client.ts"
 import { layerTransport } from "./Transport.ts"
 
-export { layerLogin } from "./login.ts"
-export { defaultSettings } from "./settings.ts"
-export type { TelegramApplication, TelegramServerAddress, TelegramSettings } from "./settings.ts"
+export { layerLogin } from "./Login.ts"
+export { defaultSettings } from "./Client.ts"
+export type { TelegramApplication, TelegramServerAddress, TelegramSettings } from "./Client.ts"
 
 /**
  * Sending over one session for each account that is logged in. Sessions are kept while the transport's

@@ -6,10 +6,9 @@ import type { SendOutcome, Target } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Data, Effect, Result } from "effect"
+import { refused } from "./Client.ts"
 import type { Ask, CallFailed } from "./Client.ts"
-import type { OpenAccount } from "./OpenAccount.ts"
-import { refused } from "./outcomes.ts"
-import type { NameOwner } from "./usernames.ts"
+import type { NameOwner, OpenAccount } from "./Account.ts"
 
 /** Whom a message goes to, or why it goes nowhere. */
 export type Resolved =

@@ -4,7 +4,7 @@ import { NumberOwnership, SessionVault } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect, Fiber, Latch, Layer } from "effect"
 import { makePauses } from "../src/Client.ts"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   Told,
   accepted,

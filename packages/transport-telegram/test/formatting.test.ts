@@ -1,6 +1,6 @@
 /** Marks of formatting in texts, and what is left of the text without them. */
 import { assert, it } from "@effect/vitest"
-import { formatted } from "../src/formatting.ts"
+import { formatted } from "../src/content.ts"
 
 /** Each part with its kind, as a phone shows it. */
 const shown = (source: string) => {

@@ -12,10 +12,8 @@ import type { CallOutcome } from "@messaging-service/telegram-server"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { gzipSync } from "node:zlib"
-import { Sessions } from "../src/Sessions.ts"
-import { AccountCrypto } from "../src/Client.ts"
-import { endingOf } from "../src/closing.ts"
-import { afterError } from "../src/outcomes.ts"
+import { Sessions } from "../src/Account.ts"
+import { AccountCrypto, afterError, endingOf } from "../src/Client.ts"
 import { keptKeys, keysInMemory, makeStorage } from "../src/storage.ts"
 import {
   accepted,

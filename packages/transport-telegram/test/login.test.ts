@@ -7,7 +7,7 @@ import type { PersonOptions } from "@messaging-service/telegram-server"
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultSettings, layerLogin } from "../src/index.ts"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   aNumber,
   aPerson,

@@ -6,7 +6,7 @@ import type { Scope } from "effect"
 import { createServer as createHttpServer } from "node:http"
 import { connect, createServer } from "node:net"
 import type { AddressInfo, Server, Socket } from "node:net"
-import { wayOut } from "../src/proxy.ts"
+import { wayOut } from "../src/Client.ts"
 import {
   Proxies,
   aNumber,

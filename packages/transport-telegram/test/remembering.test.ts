@@ -4,10 +4,9 @@ import type { TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Effect } from "effect"
-import { makeOwnChanges, makeSentMessages } from "../src/OpenAccount.ts"
-import { remembering } from "../src/remembering.ts"
-import type { Remembering } from "../src/remembering.ts"
-import { keysInMemory, sentType } from "../src/storage.ts"
+import { makeOwnChanges, makeSentMessages } from "../src/Account.ts"
+import { keysInMemory, remembering, sentType } from "../src/storage.ts"
+import type { Remembering } from "../src/storage.ts"
 import { until, untilSo } from "./LiveWorld.ts"
 
 /** A place that says what it was asked for. */

@@ -13,7 +13,7 @@ import { live } from "@messaging-service/testkit"
 import { TelegramClient } from "@mtcute/node"
 import { Effect, Fiber, Layer, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   Told,
   accepted,

@@ -6,7 +6,7 @@ import type { CallOutcome, Shown } from "@messaging-service/telegram-server"
 import { FarSide, transportContract } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import { randomIdOf } from "../src/Transport.ts"
 import { aPerson, anAccount, layerWorld, logIn, phone, toldOf } from "./LiveWorld.ts"
 

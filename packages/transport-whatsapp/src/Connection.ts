@@ -2,19 +2,199 @@
  * One connection to WhatsApp, used once: the library's socket with what it says turned into events
  * that are read one after the other. Its end is always the last event.
  */
+import { AsyncLocalStorage } from "node:async_hooks"
+import { Agent } from "node:https"
+import type { AgentOptions } from "node:https"
+import type { AfterClose, ClosedReason } from "@messaging-service/core"
 import { DEFAULT_CONNECTION_CONFIG, getBinaryNodeChildren, makeWASocket } from "baileys"
-import type { AuthenticationCreds, AuthenticationState, BinaryNode, WASocket, proto } from "baileys"
+import type {
+  AuthenticationCreds,
+  AuthenticationState,
+  BinaryNode,
+  proto,
+  SignalRepositoryWithLIDStore,
+  UserFacingSocketConfig,
+  WASocket,
+} from "baileys"
 import { Clock, Deferred, Effect, Queue } from "effect"
 import type { Scope } from "effect"
-import { makeResender, unacknowledged } from "./askedAgain.ts"
-import type { AskedAgain } from "./askedAgain.ts"
-import type { Closed } from "./closing.ts"
-import { changesNames } from "./groups.ts"
-import { showRefusedDevices } from "./phones.ts"
-import { waysOut } from "./proxy.ts"
-import { quietRepository, silentLogger } from "./quiet.ts"
-import type { WhatsAppSettings } from "./settings.ts"
+import { HttpsProxyAgent } from "https-proxy-agent"
+import { SocksProxyAgent } from "socks-proxy-agent"
+import { changesNames, showRefusedDevices } from "./recipients.ts"
+import { makeResender, unacknowledged } from "./retryReceipts.ts"
+import type { AskedAgain } from "./retryReceipts.ts"
 import { takingTurns } from "./signalTurns.ts"
+
+// What the end of a connection means: a table from the far side's code to what is done about it. A
+// connection is never opened again in a loop after the far side said that it must not be. Pure.
+
+export interface Closed {
+  readonly code: number
+  /** How long the far side asks to stay away; null when it does not say. */
+  readonly pauseMillis: number | null
+}
+
+/** 500 tells of a session that the far side does not like: so many in a row end it. */
+export const mostBadSessions = 5
+
+const again: AfterClose = { _tag: "Again" }
+const stop = (reason: ClosedReason, wipe = false): AfterClose => ({ _tag: "Stop", reason, wipe })
+
+const byCode: Readonly<Record<number, AfterClose>> = {
+  401: stop("logged_out", true),
+  // The phone's account is locked.
+  403: stop("restricted"),
+  405: stop("client_outdated"),
+  406: stop("banned"),
+  // The user agent is refused.
+  409: stop("client_outdated"),
+  // The account's phone does not speak to linked devices.
+  411: stop("logged_out", true),
+  440: stop("replaced"),
+  515: { _tag: "Restart" },
+}
+
+/** `badSessions`: how many connections in a row ended with 500 before it was open, this one included. */
+export const afterClose = ({ code, pauseMillis }: Closed, badSessions: number): AfterClose => {
+  if (code === 402) {
+    return pauseMillis === null
+      ? stop("banned")
+      : { _tag: "Pause", reason: "banned", millis: pauseMillis }
+  }
+  if (code === 500) return badSessions >= mostBadSessions ? stop("logged_out", true) : again
+  // 408, 428 and 503 among them, and whatever is not known: the network's doings.
+  return byCode[code] ?? again
+}
+
+// Where the adapter connects, and what it says of itself there.
+
+/** Three numbers that tell WhatsApp which client this is. */
+export type ClientVersion = readonly [number, number, number]
+
+export interface WhatsAppSettings {
+  /**
+   * Where sessions connect. The library verifies no certificates of WhatsApp's own, so trust in the
+   * remote server rests on TLS: only this machine may be reached without it.
+   */
+  readonly url: URL
+  /** Null for the library's own. */
+  readonly version: ClientVersion | null
+  /** What the phone shows under its linked devices. */
+  readonly deviceName: string
+  /** How often a silent connection is asked for a sign of life. */
+  readonly keepAliveMillis: number
+  /** The pause after the first lost connection; it doubles up to the longest. */
+  readonly firstPauseMillis: number
+  readonly longestPauseMillis: number
+  /** A number that could not be connected for so long is not connected any more: that is told. */
+  readonly lostMillis: number
+  /** How often it is looked which numbers are linked, and which leave. */
+  readonly lookMillis: number
+  /** The first pause before a copy that was asked for again is handed over once more; it doubles. */
+  readonly resendMillis: number
+  /** Connections that are opened side by side; the others wait for their turn. */
+  readonly startsAtOnce: number
+  /** The certificates that uploads and proxies may show, where those are not the system's own. */
+  readonly trusted?: ReadonlyArray<string>
+}
+
+export const defaultSettings: WhatsAppSettings = {
+  url: new URL("wss://web.whatsapp.com/ws/chat"),
+  version: null,
+  deviceName: "Messaging Service",
+  // A dead connection is noticed one interval and five seconds after its last word, at the next look.
+  keepAliveMillis: 20_000,
+  firstPauseMillis: 1000,
+  longestPauseMillis: 5 * 60_000,
+  lostMillis: 10 * 60_000,
+  lookMillis: 3000,
+  resendMillis: 5000,
+  startsAtOnce: 8,
+}
+
+// The way out of one number's connection: its proxy, for its messages and its media alike, or the
+// network itself. A proxy that does not answer is never gone around. Names are resolved by the proxy.
+// The agents are libraries: CONNECT and SOCKS with their ways to authenticate are no business of ours,
+// and Node has neither.
+
+/** For the connection, and for uploads; absent where Node's own agent is meant. */
+interface Ways {
+  readonly agent?: Agent
+  readonly fetchAgent?: Agent
+}
+
+const waysOut = ({ trusted }: Pick<WhatsAppSettings, "trusted">, proxyUrl: string | null): Ways => {
+  const certificates: AgentOptions = trusted === undefined ? {} : { ca: [...trusted] }
+  if (proxyUrl === null) {
+    return trusted === undefined ? {} : { fetchAgent: new Agent(certificates) }
+  }
+  const url = new URL(proxyUrl)
+  const own =
+    url.protocol === "socks5:"
+      ? new SocksProxyAgent(proxyUrl.replace(/^socks5:/, "socks5h:"), certificates)
+      : new HttpsProxyAgent(url, certificates)
+  // One of them takes its own options for the proxy alone.
+  Object.assign(own.options, certificates)
+  // The library asks for an agent of HTTPS; it hands it to Node, which takes either.
+  const agent = own as unknown as Agent
+  return { agent, fetchAgent: agent }
+}
+
+// The libraries below print: session keys among other things. Nothing that they do prints from here:
+// what runs as `quietly` reaches no console, and their logger says nothing.
+
+const silenced = new AsyncLocalStorage<true>()
+let isWatching = false
+
+/** From the first use on, the console drops what is printed inside `quietly`, and nothing else. */
+const watch = () => {
+  if (isWatching) return
+  isWatching = true
+  for (const method of ["log", "info", "warn", "error", "debug", "trace", "dir"] as const) {
+    const print = console[method].bind(console) as (...given: ReadonlyArray<unknown>) => void
+    console[method] = (...given: ReadonlyArray<unknown>) => {
+      if (silenced.getStore() === undefined) print(...given)
+    }
+  }
+}
+
+const quietly = <A>(work: () => A): A => {
+  watch()
+  return silenced.run(true, work)
+}
+
+/** Our own work in the midst of theirs, which may print. */
+export const aloud = <A>(work: () => A): A => silenced.exit(work)
+
+type MakeRepository = NonNullable<UserFacingSocketConfig["makeSignalRepository"]>
+
+/** Every way into the encryption library goes through its repository. */
+export const quietRepository =
+  (make: MakeRepository): MakeRepository =>
+  (...given) =>
+    quietMethods(quietly(() => make(...given)))
+
+const quietMethods = (repository: SignalRepositoryWithLIDStore): SignalRepositoryWithLIDStore =>
+  new Proxy(repository, {
+    get: (target, name, receiver) => {
+      const member: unknown = Reflect.get(target, name, receiver)
+      return typeof member === "function"
+        ? (...given: ReadonlyArray<unknown>) => quietly(() => Reflect.apply(member, target, given))
+        : member
+    },
+  })
+
+const nothing = () => undefined
+
+export const silentLogger: UserFacingSocketConfig["logger"] & object = {
+  level: "silent",
+  child: () => silentLogger,
+  trace: nothing,
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+}
 
 export type ConnectionEvent =
   | { readonly _tag: "QrShown"; readonly text: string }
@@ -59,7 +239,7 @@ export interface Connection {
   readonly goOn: () => void
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly auth: AuthenticationState
   /** What the phone is told that this device is: its system and its program. */
   readonly device: readonly [string, string, string]

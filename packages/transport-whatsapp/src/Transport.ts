@@ -21,7 +21,7 @@ import type {
 } from "@messaging-service/core"
 import type { proto } from "baileys"
 import { Clock, Context, Data, Deferred, Effect, Layer } from "effect"
-import { canonicalAddresses } from "./addresses.ts"
+import { askPhones, canonicalAddresses } from "./recipients.ts"
 import { sentType } from "./authState.ts"
 import { makeMedia, messageFromText, textContent, textOfMessage } from "./content.ts"
 import {
@@ -34,9 +34,8 @@ import {
   soon,
   unknown,
 } from "./outcomes.ts"
-import { askPhones } from "./phones.ts"
-import { Sessions } from "./Sessions.ts"
-import type { OpenSession } from "./OpenSession.ts"
+import { Sessions } from "./Account.ts"
+import type { OpenSession } from "./Account.ts"
 
 /** How long a send waits for a session that is being opened, in real time. */
 const openMillis = 15_000

@@ -12,7 +12,7 @@ import { once } from "node:events"
 import { access, constants } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { Readable } from "node:stream"
-import { silentLogger } from "./quiet.ts"
+import { silentLogger } from "./Connection.ts"
 
 /** The file could not be read, or not be sealed on this machine's disk: nothing of it has left. */
 export class Unreadable extends Data.TaggedError("Unreadable") {

@@ -13,13 +13,13 @@ import type {
   WhatsAppTransport,
 } from "@messaging-service/core"
 import { Layer } from "effect"
-import { layerLinking } from "./linking.ts"
-import { Sessions } from "./Sessions.ts"
-import type { WhatsAppSettings } from "./settings.ts"
+import { layerLinking } from "./Linking.ts"
+import { Sessions } from "./Account.ts"
+import type { WhatsAppSettings } from "./Connection.ts"
 import { layerTransport } from "./Transport.ts"
 
-export { defaultSettings } from "./settings.ts"
-export type { ClientVersion, WhatsAppSettings } from "./settings.ts"
+export { defaultSettings } from "./Connection.ts"
+export type { ClientVersion, WhatsAppSettings } from "./Connection.ts"
 
 /**
  * Sending, number checks and linking over one session for each linked number. Sessions are kept while

@@ -3,7 +3,7 @@
  * outcomes. Pure.
  */
 import type { MessageErrorCode, SendOutcome } from "@messaging-service/core"
-import { QuestionRefused } from "./phones.ts"
+import { QuestionRefused } from "./recipients.ts"
 
 export const refused = (
   code: MessageErrorCode,

@@ -1,7 +1,7 @@
 /** Phones and the addresses that the far side knows them by. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { canonicalAddresses, digitsOf, withoutDevice } from "../src/addresses.ts"
+import { canonicalAddresses, digitsOf, withoutDevice } from "../src/recipients.ts"
 import { phone } from "./LiveWorld.ts"
 
 it.effect("an address is the phone's digits, and a device of a person is that person", () =>

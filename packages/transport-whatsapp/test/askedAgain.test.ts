@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { BinaryNode } from "baileys"
 import { Effect, Fiber } from "effect"
-import { makeResender } from "../src/askedAgain.ts"
-import type { AskedAgain } from "../src/askedAgain.ts"
+import { makeResender } from "../src/retryReceipts.ts"
+import type { AskedAgain } from "../src/retryReceipts.ts"
 import { until } from "./LiveWorld.ts"
 
 const asking = (participant: string, count: number): BinaryNode => ({

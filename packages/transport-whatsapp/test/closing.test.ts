@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import type { AfterClose, ClosedReason } from "@messaging-service/core"
 import { Effect } from "effect"
-import { afterClose, mostBadSessions } from "../src/closing.ts"
+import { afterClose, mostBadSessions } from "../src/Connection.ts"
 
 const again: AfterClose = { _tag: "Again" }
 const stop = (reason: ClosedReason, wipe = false): AfterClose => ({ _tag: "Stop", reason, wipe })

@@ -7,7 +7,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { access, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import { afterNack, mostPutOff } from "../src/outcomes.ts"
 import {
   aLinkedNumber,

@@ -13,8 +13,8 @@ import { Clock, Effect, Layer } from "effect"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
-import { Sessions } from "../src/Sessions.ts"
-import { defaultSettings } from "../src/settings.ts"
+import { Sessions } from "../src/Account.ts"
+import { defaultSettings } from "../src/Connection.ts"
 import { layerTransport } from "../src/Transport.ts"
 import {
   aLinkedNumber,

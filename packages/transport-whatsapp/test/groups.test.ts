@@ -1,7 +1,7 @@
 /** When the names of groups are asked for again. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { changesNames } from "../src/groups.ts"
+import { changesNames } from "../src/recipients.ts"
 
 it.effect("a new name makes names known before worth nothing, and a new member does not", () =>
   Effect.sync(() => {

@@ -10,7 +10,7 @@ import {
 import type { LinkingEvent } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Layer } from "effect"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   aLinkedNumber,
   anUnlinkedNumber,

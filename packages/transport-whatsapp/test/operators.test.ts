@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { LaneQueue, NumberStore, SessionStore } from "@messaging-service/core"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   aLinkedNumber,
   aPerson,

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import type { OutgoingMedia } from "@messaging-service/core"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Context, Effect, Layer, Stream } from "effect"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   aLinkedNumber,
   aPerson,

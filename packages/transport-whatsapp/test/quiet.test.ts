@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import type { SignalRepositoryWithLIDStore } from "baileys"
 import { Effect } from "effect"
-import { aloud, quietRepository } from "../src/quiet.ts"
+import { aloud, quietRepository } from "../src/Connection.ts"
 
 it.effect("what a repository prints is dropped, later too; what others print is not", () =>
   Effect.gen(function* () {

@@ -5,7 +5,7 @@ import type { NumberId, OutgoingMedia, Owned, Phone } from "@messaging-service/c
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Deferred, Effect, Fiber, Layer, Option, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   aLinkedNumber,
   aPerson,

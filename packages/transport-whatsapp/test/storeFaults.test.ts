@@ -5,7 +5,7 @@ import type { NumberId } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import {
   aLinkedNumber,
   anUnlinkedNumber,

@@ -7,7 +7,7 @@ import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import type { MessageOutcome } from "@messaging-service/whatsapp-server"
 import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
-import { Sessions } from "../src/Sessions.ts"
+import { Sessions } from "../src/Account.ts"
 import { aLinkedNumber, aPerson, layerWorld, linkTo, phone, until } from "./LiveWorld.ts"
 
 const outcomes: Readonly<Record<Exclude<Taking, "acknowledge">, MessageOutcome>> = {

@@ -8,7 +8,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 120,
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "now: number): void => {\n  dropAll(tables, row)",
         "now: number): void => {",
       ),
@@ -19,7 +19,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 150,
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "disabledReason: reason }\n  dropAll(tables, row)",
         "disabledReason: reason }",
       ),
@@ -28,9 +28,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "endpoints: a removed one hears of new events",
     within: 20,
-    edits: [
-      edit("store-memory/src/deliveryQueue.ts", "if (row.removed || !isToldOf", "if (!isToldOf"),
-    ],
+    edits: [edit("store-memory/src/webhooks.ts", "if (row.removed || !isToldOf", "if (!isToldOf")],
   },
   {
     name: "endpoints: a stopped one hears of new events",
@@ -70,7 +68,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 15,
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         "owner === undefined || holdsAllEndpoints(owner.endpoints, limit)",
         "owner === undefined",
       ),
@@ -82,7 +80,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     unfound: "too few workspaces hold five running endpoints when a stopped one is resumed",
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         'if (holdsAllEndpoints(owner.endpoints, limit)) return "limit"',
         "",
       ),
@@ -93,7 +91,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 30,
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         "if (given.keyId !== null && tables",
         "if (given.keyId !== 0 && false && tables",
       ),
@@ -105,7 +103,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     unfound: "two creations under one key seldom outlast a claim side by side",
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         'if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }',
         "",
       ),
@@ -116,7 +114,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         "finishClaim(tables, idempotency, [row.endpoint.id])",
         "",
       ),
@@ -138,7 +136,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/keyStore.ts",
+        "store-memory/src/workspaces.ts",
         "if (endpoint.endpoint.keyId === id) stop",
         "if (endpoint.endpoint.keyId !== endpoint.endpoint.keyId) stop",
       ),
@@ -149,7 +147,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         "row.endpoint = { ...row.endpoint, disabledReason: null }",
         "",
       ),
@@ -158,7 +156,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "idempotency: shared by all API keys",
     within: 15,
-    edits: [edit("store-memory/src/idempotency.ts", "`${claim.keyId} ${claim.key}`", "claim.key")],
+    edits: [edit("store-memory/src/tables.ts", "`${claim.keyId} ${claim.key}`", "claim.key")],
   },
   {
     name: "idempotency: another body is answered",
@@ -176,7 +174,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 15,
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         "row.endpoint = { ...row.endpoint, ...secret }",
         "row.endpoint = { ...row.endpoint, secretLast4: secret.secretLast4 }",
       ),
@@ -192,7 +190,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "(tables.workspaces.get(lane.workspaceId)?.callbackSalt ?? null)",
         "null",
       ),
@@ -225,7 +223,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         "queue(tables, row, event, now)\n        return event.type",
         "return event.type",
       ),
@@ -236,7 +234,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/webhookStore.ts",
+        "store-memory/src/webhooks.ts",
         'queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)',
         "",
       ),
@@ -280,7 +278,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 40,
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "if (!isLeased(leaseUntil, now)) inFlight.delete(id)",
         "if (false) inFlight.delete(id)",
       ),
@@ -292,7 +290,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     unfound: "what a late result settles has been called, so the log and the receiver still agree",
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "held === undefined || held.lease !== result.lease",
         "held === undefined",
       ),
@@ -313,7 +311,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     name: "deliveries: the log calls every attempt delivered",
     within: 5,
     edits: [
-      edit("store-memory/src/deliveryQueue.ts", "      error: result.error,", "      error: null,"),
+      edit("store-memory/src/webhooks.ts", "      error: result.error,", "      error: null,"),
     ],
   },
   {
@@ -321,7 +319,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "logOf(tables, lane)?.push(logged)",
         "logOf(tables, lane)?.push(logged, logged)",
       ),
@@ -332,7 +330,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "    queue(tables, row, { id, type, body, url: null }, createdAt)\n    tellQueued(tables)",
         "    queue(tables, row, { id, type, body, url: null }, createdAt)",
       ),
@@ -359,7 +357,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "store-memory/src/Lane.ts",
+        "store-memory/src/lanes.ts",
         "  call(tables, callback)",
         '  if (event.type !== "message.cancelled") call(tables, callback)',
       ),

@@ -59,7 +59,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "store-memory/src/acceptance.ts",
+        "store-memory/src/messages.ts",
         'if (isLost(tables, idempotency)) return "idempotency"',
         "",
       ),
@@ -75,7 +75,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
         "false",
       ),
       edit(
-        "store-memory/src/acceptance.ts",
+        "store-memory/src/messages.ts",
         'if (isLost(tables, idempotency)) return "idempotency"',
         "",
       ),
@@ -102,7 +102,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 30,
     edits: [
       edit(
-        "store-memory/src/acceptance.ts",
+        "store-memory/src/messages.ts",
         'if (quota !== null && !hasRoom(lane, quota, now)) return "quota"',
         "",
       ),
@@ -111,7 +111,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "allowance not guarded at the commit",
     within: 60,
-    edits: [edit("store-memory/src/acceptance.ts", 'return "allowance"', 'void "allowance"')],
+    edits: [edit("store-memory/src/messages.ts", 'return "allowance"', 'void "allowance"')],
   },
   {
     name: "a retry forgets the transport id",
@@ -145,9 +145,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a dead worker's attempt is not counted as interrupted",
     within: 60,
-    edits: [
-      edit("store-memory/src/laneQueue.ts", "if (lane.inFlight !== null) interrupted(row)", ""),
-    ],
+    edits: [edit("store-memory/src/lanes.ts", "if (lane.inFlight !== null) interrupted(row)", "")],
   },
   {
     name: "a lease never runs out",
@@ -159,7 +157,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "store-memory/src/reminderStore.ts",
+        "store-memory/src/reminders.ts",
         "const row = rowAt(tables, run.id, run.revision)\n    if (row === undefined) return { _tag",
         "const row = tables.reminders.get(run.id)\n    if (row === undefined) return { _tag",
       ),
@@ -182,7 +180,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "store-memory/src/Lane.ts",
+        "store-memory/src/lanes.ts",
         "if (change.givesBack) giveBack(row)",
         'if (change.givesBack && change.message.state !== "expired") giveBack(row)',
       ),
@@ -204,12 +202,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/laneQueue.ts",
+        "store-memory/src/lanes.ts",
         "heldUntil(lane, pausedUntil(lane.control.pauses.first, now))",
         "heldUntil(lane, null)",
       ),
       edit(
-        "store-memory/src/Lane.ts",
+        "store-memory/src/lanes.ts",
         "heldUntil: heldUntil(lane, pause === null ? null : endOf(pause))",
         "heldUntil: heldUntil(lane, pause === null ? null : null)",
       ),
@@ -242,7 +240,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/laneQueue.ts",
+        "store-memory/src/lanes.ts",
         'turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })',
         "",
       ),
@@ -349,7 +347,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a removed number sends on",
     within: 10,
-    edits: [edit("store-memory/src/Lane.ts", "  lane.removed = true\n", "")],
+    edits: [edit("store-memory/src/lanes.ts", "  lane.removed = true\n", "")],
   },
   {
     name: "what a removed number may have sent is cancelled",
@@ -367,7 +365,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/Lane.ts",
+        "store-memory/src/lanes.ts",
         "if (row.lane.removed) tables.stranded.add(row)",
         "if (row.lane.removed) return",
       ),
@@ -378,11 +376,11 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 30,
     edits: [
       edit(
-        "store-memory/src/Lane.ts",
+        "store-memory/src/lanes.ts",
         "if (!isInFlight(row)) offer(tables, row)",
         "offer(tables, row)",
       ),
-      edit("store-memory/src/messageStore.ts", "|| isInFlight(row)) continue", ") continue"),
+      edit("store-memory/src/messages.ts", "|| isInFlight(row)) continue", ") continue"),
     ],
   },
   {
@@ -397,7 +395,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "store-memory/src/reminderStore.ts",
+        "store-memory/src/reminders.ts",
         "revise(tables, row, { nextRunAt: null })\n    row.removedAt = now",
         "row.removedAt = now",
       ),
@@ -408,7 +406,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "store-memory/src/contactStore.ts",
+        "store-memory/src/workspaces.ts",
         "owner.contacts.splice(owner.contacts.indexOf(contact), 1)",
         "void id",
       ),
@@ -418,18 +416,14 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "ids do not move on with an epoch",
     within: 10,
     edits: [
-      edit("store-memory/src/restoreStore.ts", "tables.moveIdsOn(idsSkipped, above)", "void above"),
+      edit("store-memory/src/workspaces.ts", "tables.moveIdsOn(idsSkipped, above)", "void above"),
     ],
   },
   {
     name: "nothing is held in a new epoch",
     within: 10,
     edits: [
-      edit(
-        "store-memory/src/restoreStore.ts",
-        "if (!lane.removed) holdLane(tables, lane, now)",
-        "",
-      ),
+      edit("store-memory/src/workspaces.ts", "if (!lane.removed) holdLane(tables, lane, now)", ""),
     ],
   },
   {
@@ -437,7 +431,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "store-memory/src/Lane.ts",
+        "store-memory/src/lanes.ts",
         "lane.inDoubt = lane.inFlight?.row ?? lane.inDoubt",
         "for (const row of lane.waiting) row.interruptions = 0\n  lane.inDoubt = null",
       ),
@@ -448,7 +442,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "store-memory/src/restoreStore.ts",
+        "store-memory/src/workspaces.ts",
         "for (const lane of lanes) turnWithFirst(tables, lane, now)",
         "void now",
       ),
@@ -503,7 +497,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "store-memory/src/linkingStore.ts",
+        "store-memory/src/numbers.ts",
         "lapsed: (now, limit) =>",
         "lapsed: (now, limit) => now > 0 ? [] :",
       ),
@@ -615,7 +609,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "store-memory/src/sessionStore.ts",
+        "store-memory/src/sessions.ts",
         "tables.shards[fence.shard]?.term !== fence.term",
         "false",
       ),
@@ -659,7 +653,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "store-memory/src/messageStore.ts",
+        "store-memory/src/messages.ts",
         "const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))\n    if (row === undefined) return null\n    if (moved",
         "const row = [...tables.messagesByTransportId.values()].find(({ message }) => message.transportId === transportId)\n    if (row === undefined) return null\n    if (moved",
       ),

@@ -2,11 +2,11 @@
 import { edit } from "./PlantedFault.ts"
 import type { PlantedFault } from "./PlantedFault.ts"
 
-const lane = "store-memory/src/Lane.ts"
-const laneQueue = "store-memory/src/laneQueue.ts"
-const messageStore = "store-memory/src/messageStore.ts"
-const acceptance = "store-memory/src/acceptance.ts"
-const reminderStore = "store-memory/src/reminderStore.ts"
+const lane = "store-memory/src/lanes.ts"
+const laneQueue = "store-memory/src/lanes.ts"
+const messageStore = "store-memory/src/messages.ts"
+const acceptance = "store-memory/src/messages.ts"
+const reminderStore = "store-memory/src/reminders.ts"
 const attemptOutcome = "core/src/message/attemptOutcome.ts"
 const messageRules = "core/src/message/Message.ts"
 const idempotency = "core/src/request/Idempotency.ts"
@@ -117,7 +117,6 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     name: "the event is written before the lease is checked",
     within: 60,
     edits: [
-      edit(laneQueue, "  take,\n  turn,", "  take,\n  tell,\n  turn,"),
       edit(
         laneQueue,
         "  if (lane === undefined || row === undefined) return undefined\n",

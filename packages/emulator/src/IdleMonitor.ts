@@ -1,0 +1,167 @@
+/** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
+import { Housekeeping, Settled, sleepInRealTime as sleep } from "@messaging-service/core"
+import type { NumberId, StoreUnavailable } from "@messaging-service/core"
+import { Clock, Context, Effect, FiberHandle, Layer, Scheduler } from "effect"
+
+// Whether anything is runnable in this process: what the scheduler knows, so that no caller has to guess.
+
+/**
+ * Returns once nothing is runnable in this process before a timer, a socket or a caller wakes it. Null where
+ * that says too little: a store that answers over a socket may owe an answer while nothing is runnable.
+ */
+export const LocalRest = Context.Reference<Effect.Effect<void> | null>("emulator/LocalRest", {
+  defaultValue: () => null,
+})
+
+/** A scheduler as Effect's own that counts what it has still to run, and the rest of what it runs. */
+export const makeCountingScheduler = () => {
+  let scheduled = 0
+  const scheduler = new Scheduler.MixedScheduler("async", (run) => {
+    scheduled++
+    const immediate = setImmediate(() => {
+      scheduled--
+      run()
+    })
+    return () => {
+      scheduled--
+      clearImmediate(immediate)
+    }
+  })
+  const rest = Effect.callback<void>((resume) => {
+    const look = () => {
+      if (scheduled === 0) resume(Effect.void)
+      else setImmediate(look)
+    }
+    // Promises that have settled go on before this turn.
+    setImmediate(look)
+  })
+  return { scheduler, rest }
+}
+
+/**
+ * How long the same attempts, which this process does not see waiting, may stay in flight before
+ * they are taken to be another process's wait on the clock, in real time.
+ */
+const waitMillis = 2000
+
+/**
+ * Where the scheduler knows that nothing is runnable, so many looks in a row are taken without a pause. What
+ * is still busy then waits for something outside: a receiver, a file, another process.
+ */
+const looksWithoutPause = 3
+
+/**
+ * Which attempts wait for the service's clock alone. Behind an adjustable clock a latency, or a phone
+ * that never answers, ends only when time is moved on: the emulator has to know that such an attempt
+ * does not end while it waits for it.
+ */
+export class ParkedSends extends Context.Service<
+  ParkedSends,
+  {
+    /**
+     * The numbers of this process whose attempt does nothing until service time reaches a moment
+     * that still lies ahead, or never goes on by itself.
+     */
+    readonly parked: Effect.Effect<ReadonlySet<NumberId>>
+  }
+>()("emulator/ParkedSends") {}
+
+interface Waiting {
+  readonly numberId: NumberId
+  /** The moment until which nothing happens by itself. */
+  readonly until: number
+}
+
+export const makeClockWaits = () => {
+  const places = new Set<Waiting>()
+
+  const enter = (numberId: NumberId, millis: number) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const place: Waiting = { numberId, until: now + millis }
+      places.add(place)
+      return place
+    })
+
+  return {
+    /** Lets the number's attempt wait; `Infinity` for ever. */
+    wait: (numberId: NumberId, millis: number): Effect.Effect<void> =>
+      millis <= 0
+        ? Effect.void
+        : Effect.acquireUseRelease(
+            enter(numberId, millis),
+            () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
+            (place) => Effect.sync(() => places.delete(place)),
+          ),
+    /** An attempt whose moment has come needs no more time, even if its fiber has not run yet. */
+    parked: Effect.map(
+      Clock.currentTimeMillis,
+      (now) =>
+        new Set(
+          Array.from(places)
+            .filter(({ until }) => until > now)
+            .map(({ numberId }) => numberId),
+        ),
+    ),
+  }
+}
+
+export class Idle extends Context.Service<
+  Idle,
+  {
+    /** Returns once nothing is due and nothing is in flight. */
+    readonly settled: Effect.Effect<void, StoreUnavailable>
+    /**
+     * Returns once nothing will happen before time moves on: nothing is due, and what is in flight
+     * waits for the clock itself. Tells the next moment at which something falls due, null when
+     * nothing waits.
+     */
+    readonly stalled: Effect.Effect<number | null, StoreUnavailable>
+  }
+>()("emulator/Idle") {
+  static readonly layer = Layer.effect(
+    Idle,
+    Effect.gen(function* () {
+      const { look, pauses, settled, wakeAll } = yield* Settled
+      const parked = yield* ParkedSends
+      const housekeeping = yield* Housekeeping
+      const localRest = yield* LocalRest
+
+      const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
+        let mayChange = true
+        let lastSeen = ""
+        const pause = pauses()
+        let looks = 0
+        const untilNextLook =
+          localRest === null
+            ? pause
+            : Effect.suspend(() =>
+                looks++ < looksWithoutPause ? localRest : Effect.andThen(pause, localRest),
+              )
+        const waitTimer = yield* FiberHandle.make()
+        const waitedEnough = Effect.sync(() => {
+          mayChange = false
+        })
+        for (;;) {
+          // A fiber that was woken by time moving on runs before it is judged to be waiting.
+          yield* untilNextLook
+          // Before the look: what waits for the clock then still does when the store is asked.
+          const waiting = yield* parked.parked
+          const { inHands, isCalling, isDue, nextDue } = yield* look
+          const seen = inHands.map(({ attempt }) => attempt).join()
+          if (seen !== lastSeen) {
+            lastSeen = seen
+            mayChange = true
+            // Looks are not counted for it: those at a busy store take their time.
+            yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))
+          }
+          const allWait = !mayChange || inHands.every(({ numberId }) => waiting.has(numberId))
+          // Time stands still until a call or a round of housekeeping has ended.
+          if (!isDue && allWait && !isCalling && !housekeeping.isUnderWay) return nextDue
+          if (isDue) yield* wakeAll
+        }
+      }).pipe(Effect.scoped)
+
+      return Idle.of({ settled: Effect.asVoid(settled), stalled })
+    }),
+  )
+}

@@ -1,0 +1,584 @@
+/**
+ * What happens to a lane and to the messages that wait in it, whichever port asks for it, and its
+ * number's quota, decided by the core from the planned times that this store has sorted.
+ */
+import {
+  changedTo,
+  countExactly,
+  countsInQuota,
+  endOf,
+  fitsByBound,
+  fitsExactly,
+  fullUntil,
+  fullUntilAfter,
+  givenUpReasons,
+  holdsLease,
+  holdsUntil,
+  isClaimable,
+  isInBound,
+  isInHands,
+  isOwned,
+  limitedUntil,
+  maximumInterruptions,
+  mayBeHandedOut,
+  mayHaveLeft,
+  nextDueAfter,
+  noPauses,
+  noStrikes,
+  pausedUntil,
+  pausesAfter,
+  pausesOnceLinked,
+  quotaVerdict,
+  reasonOnceResumed,
+  recipientName,
+  stoppedUntil,
+  takeShares,
+  withMessages,
+} from "@messaging-service/core"
+import type {
+  ClaimedMessage,
+  ClaimQuery,
+  ConnectionReason,
+  ExactQuota,
+  LaneChange,
+  LaneControl,
+  LaneQueue,
+  MessageChange,
+  MessageId,
+  NumberId,
+  Pacing,
+  PlannedQuota,
+  QuotaFacts,
+  QuotaLimit,
+  SendingNumber,
+  Settlement,
+} from "@messaging-service/core"
+import { Sorted, turningPoint } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import { announce } from "./serviceStores.ts"
+import { addDueTest, byDue, deleteDueTest, laneOf, messageOf, placeInAgenda } from "./tables.ts"
+import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
+import { call, fanOut } from "./webhooks.ts"
+
+export const openLane = (
+  tables: Tables,
+  workspace: WorkspaceRow,
+  number: Omit<SendingNumber, "id">,
+  pacing: Pacing | null,
+): Lane =>
+  tables.lanes.insert((id: NumberId) => ({
+    number: { ...number, id },
+    proxy: null,
+    changed: null,
+    report: null,
+    workspace,
+    callbackUrl: null,
+    removed: false,
+    removedAt: null,
+    lease: 0,
+    inFlight: null,
+    inDoubt: null,
+    waiting: new Sorted(byDue),
+    waitingTest: new Set(),
+    held: new Set(),
+    nextDue: null,
+    control: { pacing, strikes: noStrikes, pauses: noPauses },
+    restsUntil: null,
+    limitedUntil: null,
+    noRoomInARow: 0,
+    agendaAt: null,
+    counting: new Sorted(byDue),
+    fullUntil: null,
+    quotaWindowMillis: 0,
+    sentTimes: [],
+    recipients: new Map(),
+  }))
+
+/** The lane as the core's rules see it. */
+export const standing = ({ number, removed }: Lane) => ({
+  connected: number.status === "connected" && !removed,
+  removed,
+})
+
+/** The first message of the lane, what is in flight included. */
+const firstOf = ({ inDoubt, inFlight, waiting }: Lane): MessageRow | undefined =>
+  inFlight?.row ?? inDoubt ?? waiting.first
+
+/** An attempt at the message was broken off, or its outcome is not known. */
+const interrupted = (row: MessageRow): void => {
+  row.interruptions++
+  row.lane.inDoubt = row
+}
+
+/** The first message of the lane that can be handed out once it is due. */
+export const firstToLeave = ({ inDoubt, waiting }: Lane, now: number): MessageRow | null => {
+  if (inDoubt !== null) return inDoubt
+  for (const row of waiting) if (mayBeHandedOut(row.message, row, now)) return row
+  return null
+}
+
+export const firstDueAt = (lane: Lane, now: number): number | null =>
+  firstToLeave(lane, now)?.message.dueAt ?? null
+
+/** Until when its limits hold the message back. */
+export const limitsOf = (lane: Lane, row: MessageRow, now: number, sendCap: QuotaLimit) => {
+  const { pacing } = lane.control
+  const isNewRecipient =
+    (pacing?.newRecipientsPerDay ?? null) !== null &&
+    !lane.recipients.has(recipientName(row.message.to))
+  return limitedUntil(
+    {
+      sentTimes: lane.sentTimes,
+      firstTimes: isNewRecipient ? [...lane.recipients.values()].toSorted((a, b) => a - b) : [],
+      isNewRecipient,
+      sendCap,
+      pacing,
+    },
+    now,
+  )
+}
+
+/** The number has that status from now on. Where it has it already, only the reason may change. */
+export const setStatus = (
+  lane: Lane,
+  change: Pick<SendingNumber, "phone" | "status">,
+  now: number,
+  reason: ConnectionReason | null = null,
+): void => {
+  lane.changed = changedTo(lane, change.status, reason, now)
+  lane.number = { ...lane.number, ...change }
+}
+
+/** Whether its workspace is disabled, of a lane that is not removed. */
+export const isDisabled = ({ removed, workspace }: Lane): boolean =>
+  !removed && workspace.workspace.accountDisabled
+
+/** Until when the first message is held back, by that pause too; what is in flight was interrupted by then. */
+const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
+  const stopped = stoppedUntil(pauseEnd, isDisabled(lane))
+  const first = firstOf(lane)
+  if (first === undefined) return stopped
+  const interruptions = first.interruptions + (lane.inFlight?.row === first ? 1 : 0)
+  const { expiresAt } = first.message
+  return holdsUntil(stopped, standing(lane), { interruptions, expiresAt })
+}
+
+/** Notes what happened to the lane. */
+const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
+  const { control, inDoubt, inFlight, limitedUntil: limited, nextDue, removed, restsUntil } = lane
+  const { first: pause } = control.pauses
+  lane.nextDue = nextDueAfter(
+    {
+      nextDue,
+      leaseUntil: inFlight?.leaseUntil ?? null,
+      restsUntil,
+      limitedUntil: limited,
+      heldUntil: heldUntil(lane, pause === null ? null : endOf(pause)),
+      mayHaveLeft: inDoubt !== null,
+      removed,
+    },
+    change,
+  )
+  reschedule(tables, lane)
+}
+
+/** Puts the lane into its place in the agenda. */
+const reschedule = (tables: Tables, lane: Lane): void => {
+  const { inFlight, nextDue } = lane
+  const row = firstOf(lane)
+  const first =
+    row === undefined ? null : { leased: inFlight !== null, interruptions: row.interruptions }
+  placeInAgenda(tables.agenda, lane, isClaimable(standing(lane), first) ? nextDue : null)
+}
+
+/** Its number connected or dropped out. The next due moment is kept while nothing may have left. */
+export const turnWithNumber = (tables: Tables, lane: Lane, now: number): void => {
+  if (lane.inDoubt !== null) {
+    turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  } else reschedule(tables, lane)
+}
+
+/** Its workspace was disabled or enabled. */
+export const turnWithWorkspace = (tables: Tables, lane: Lane, now: number): void => {
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  lane.limitedUntil = null
+  for (const row of lane.waitingTest) {
+    withdraw(tables, row)
+    offer(tables, row)
+  }
+}
+
+/** A new message waits. */
+export const enqueue = (tables: Tables, row: MessageRow): void => {
+  const { lane, message } = row
+  if (message.mode === "test") {
+    lane.waitingTest.add(row)
+  } else {
+    lane.waiting.add(row)
+    if (countsInQuota(message, false)) lane.counting.add(row)
+    turn(tables, lane, { _tag: "Accepted", dueAt: message.dueAt })
+  }
+  offer(tables, row)
+}
+
+/**
+ * Holds back all that waits in the lane; it may still expire. What is in the hands of a transport may have
+ * left: the next claim gives it up.
+ */
+export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
+  lane.inDoubt = lane.inFlight?.row ?? lane.inDoubt
+  lane.inFlight = null
+  tables.inFlight.delete(lane.number.id)
+  lane.restsUntil = null
+  lane.limitedUntil = null
+  if (lane.inDoubt !== null) lane.inDoubt.interruptions = maximumInterruptions
+  for (const row of [...lane.waiting, ...lane.waitingTest]) {
+    if (row === lane.inDoubt) continue
+    withdraw(tables, row)
+    lane.waiting.delete(row)
+    lane.counting.delete(row)
+    lane.held.add(row)
+    if (row.message.expiresAt !== null) tables.expiring.add(row)
+  }
+  lane.waitingTest.clear()
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+}
+
+/** A held message waits like others again; its lane is still to be turned. */
+export const resume = (tables: Tables, row: MessageRow): void => {
+  const { lane, message } = row
+  lane.held.delete(row)
+  if (message.mode === "test") lane.waitingTest.add(row)
+  else {
+    lane.waiting.add(row)
+    if (countsInQuota(message, false)) lane.counting.add(row)
+  }
+  offer(tables, row)
+}
+
+/** Another message may come first now, which the limits are still to be asked for. */
+export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => {
+  lane.limitedUntil = null
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+}
+
+/** The message waits and is not being sent: sweeps may find it. */
+const offer = (tables: Tables, row: MessageRow): void => {
+  if (row.message.expiresAt !== null) tables.expiring.add(row)
+  if (row.lane.removed) tables.stranded.add(row)
+  else if (row.message.mode === "test" && !isDisabled(row.lane)) addDueTest(tables, row)
+}
+
+/** The message no longer waits, or is being sent. */
+const withdraw = (tables: Tables, row: MessageRow): void => {
+  if (row.message.expiresAt !== null) tables.expiring.delete(row)
+  tables.stranded.delete(row)
+  if (row.message.mode === "test") deleteDueTest(tables, row)
+}
+
+/** Hands a message out under a new lease. */
+const take = (tables: Tables, row: MessageRow, leaseUntil: number): void => {
+  const { lane } = row
+  withdraw(tables, row)
+  lane.lease++
+  lane.inFlight = { row, leaseUntil }
+  tables.inFlight.add(lane.number.id)
+  turn(tables, lane, { _tag: "HandedOut", leaseUntil })
+}
+
+/** The message in flight is settled: it ended, or waits again. */
+const release = (tables: Tables, lane: Lane, now: number, again: boolean): void => {
+  const row = lane.inFlight?.row
+  lane.inFlight = null
+  tables.inFlight.delete(lane.number.id)
+  turn(tables, lane, {
+    _tag: "Settled",
+    now,
+    again: again && row !== undefined ? { mayHaveLeft: mayHaveLeft(row) } : null,
+    firstDueAt: firstDueAt(lane, now),
+  })
+  if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(tables, row)
+}
+
+/** Whether a waiting message is in flight. */
+export const isInFlight = (row: MessageRow): boolean =>
+  isInHands({ leased: row.lane.inFlight?.row === row, interruptions: row.interruptions })
+
+/** Writes down what others are to hear of a message's end. */
+export const tell = (
+  tables: Tables,
+  owner: WorkspaceRow,
+  { callback, event }: MessageChange,
+): void => {
+  announce(tables, event)
+  fanOut(tables, owner, event)
+  call(tables, callback)
+}
+
+/**
+ * Writes a message's end: its state, its event, and what it gives back. A lane that loses its head
+ * is due with the next one, but never before its turn.
+ */
+export const finish = (tables: Tables, row: MessageRow, change: MessageChange): void => {
+  const { lane } = row
+  const { state, sentAt, error, foundMediaType, from } = change.message
+  withdraw(tables, row)
+  row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
+  row.endedAt = change.event.createdAt
+  lane.held.delete(row)
+  tell(tables, lane.workspace, change)
+  if (row.message.mode === "test") {
+    lane.waitingTest.delete(row)
+    return
+  }
+  lane.waiting.delete(row)
+  if (lane.inDoubt === row) lane.inDoubt = null
+  if (sentAt !== null) {
+    const name = recipientName(row.message.to)
+    if (!lane.recipients.has(name)) lane.recipients.set(name, sentAt)
+    lane.sentTimes.splice(
+      turningPoint(lane.sentTimes, (time) => time <= sentAt),
+      0,
+      sentAt,
+    )
+  }
+  if (!countsInQuota(row.message, false)) {
+    lane.counting.delete(row)
+    lane.fullUntil = null
+  }
+  if (change.givesBack) giveBack(row)
+  turn(tables, lane, { _tag: "Ended", firstDueAt: firstDueAt(lane, change.event.createdAt) })
+  lane.limitedUntil = null
+}
+
+/** The plan gets the message back, if the message took from it and it counts. */
+const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): void => {
+  if (!tookAllowance) return
+  owner.workspace = { ...owner.workspace, plan: withMessages(owner.workspace.plan, 1) }
+}
+
+/**
+ * Removes the number: what waits and is not in flight is stranded, and attempts at linking it end.
+ */
+export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
+  lane.removed = true
+  lane.removedAt ??= now
+  lane.limitedUntil = null
+  lane.control = { ...lane.control, pauses: noPauses }
+  tables.linkings.delete(lane.number.id)
+  turn(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })
+  for (const row of [...lane.waiting, ...lane.waitingTest, ...lane.held]) {
+    withdraw(tables, row)
+    if (!isInFlight(row)) offer(tables, row)
+  }
+  lane.held.clear()
+}
+
+/** The planned times of what counts, later than `after`. */
+function* plannedAfter(lane: Lane, after: number): Generator<number> {
+  for (const { message } of lane.counting.from((row) => row.message.dueAt <= after)) {
+    yield message.dueAt
+  }
+}
+
+const count = (lane: Lane, planned: PlannedQuota): ExactQuota =>
+  countExactly(plannedAfter(lane, planned.plannedAt - planned.limit.windowMillis), planned)
+
+/** Counts, and remembers until when the number is full if the new messages find no room. */
+export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number): ExactQuota => {
+  const exact = count(lane, planned)
+  if (!fitsExactly(exact, planned)) {
+    const { windowMillis } = planned.limit
+    lane.fullUntil = fullUntil(plannedAfter(lane, now - windowMillis), now, planned.limit)
+  }
+  return exact
+}
+
+/** Whether the new messages find room, which they take then; counts only where the bound does not tell. */
+export const hasRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean => {
+  lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, planned.limit.windowMillis)
+  const facts = quotaFacts(lane, now, null)
+  const exact = fitsByBound(facts, planned) ? null : countAndRemember(lane, planned, now)
+  const fits = exact === null || quotaVerdict({ ...facts, exact }, planned)._tag === "Fits"
+  if (fits) lane.fullUntil = fullUntilAfter(lane.fullUntil, planned)
+  return fits
+}
+
+/** All that is planned within a window before `now` or later. */
+const boundAt = (lane: Lane, now: number): number =>
+  lane.counting.size -
+  lane.counting.count(({ message }) => !isInBound(message.dueAt, now, lane.quotaWindowMillis))
+
+/** What is known of a number's quota without counting against a limit. */
+export const quotaFacts = (lane: Lane, now: number, exact: ExactQuota | null): QuotaFacts => ({
+  bound: boundAt(lane, now),
+  fullUntil: lane.fullUntil,
+  exact,
+})
+
+// `LaneQueue` in memory: which lane has its turn, and who may settle it.
+
+/** What a lane has to give: a message; or nothing until a later moment, and what of that is its limits'. */
+type Offer =
+  | { readonly row: MessageRow }
+  | { readonly row: null; readonly until: number | null; readonly limited: number | null }
+
+const nothing: Offer = { row: null, until: null, limited: null }
+
+/** What a claim of this lane would hand out; changes nothing. */
+const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
+  const { now, sendCap } = query
+  const paused = heldUntil(lane, pausedUntil(lane.control.pauses.first, now))
+  if (paused !== null && paused > now) return { ...nothing, until: paused }
+  if (lane.inFlight !== null) return { row: lane.inFlight.row }
+  const row = firstToLeave(lane, now)
+  if (row === null || (row !== lane.inDoubt && row.message.dueAt > now)) return nothing
+  const limited = limitsOf(lane, row, now, sendCap)
+  return limited === null ? { row } : { row: null, until: limited, limited }
+}
+
+/** The lanes that may be claimed, the longest due first. */
+function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> {
+  for (const { at, lane } of tables.agenda) {
+    if (at > now) return
+    if (isOwned(lane.number.id, owned)) yield lane
+  }
+}
+
+const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
+  const lanes = takeShares(
+    dueLanes(tables, query),
+    (lane) => lane.number.workspaceId,
+    query,
+    query.limit,
+  )
+  const offers = lanes.map((lane) => [lane, offerOf(lane, query)] as const)
+
+  const claimed: Array<ClaimedMessage> = []
+  for (const [lane, offered] of offers) {
+    lane.limitedUntil = offered.row === null ? offered.limited : null
+    if (lane.limitedUntil !== null) lane.noRoomInARow = 0
+    if (offered.row === null) {
+      const { inFlight } = lane
+      if (inFlight !== null) {
+        // Its worker died under it, and the pause began before another could take it up.
+        interrupted(inFlight.row)
+        lane.inFlight = null
+        tables.inFlight.delete(lane.number.id)
+      }
+      const { until } = offered
+      turn(tables, lane, { _tag: "PassedOver", until, firstDueAt: firstDueAt(lane, query.now) })
+      continue
+    }
+    const { row } = offered
+    // Begun before, and never settled.
+    if (lane.inFlight !== null) interrupted(row)
+    take(tables, row, query.leaseUntil)
+    claimed.push({
+      message: messageOf(row),
+      number: lane.number,
+      removed: lane.removed,
+      lease: lane.lease,
+      interruptions: row.interruptions,
+      noRoomInARow: lane.noRoomInARow,
+      pacing: lane.control.pacing,
+      strikes: lane.control.strikes,
+    })
+  }
+  return claimed
+}
+
+/** The lane, if this lease is still the one under which it has a message in flight. */
+const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | undefined => {
+  const lane = tables.lanes.get(numberId)
+  if (lane === undefined) return undefined
+  const leaseUntil = lane.inFlight?.leaseUntil ?? null
+  return holdsLease({ lease: lane.lease, leaseUntil }, lease) ? lane : undefined
+}
+
+/** Settles one attempt; the message's id, or undefined when the lease is no longer the lane's. */
+const settleOne = (tables: Tables, settlement: Settlement, now: number): MessageId | undefined => {
+  const { numberId, lease } = settlement
+  const lane = heldLane(tables, numberId, lease)
+  const row = lane?.inFlight?.row
+  if (lane === undefined || row === undefined) return undefined
+  const { id } = row.message
+  const { breaker, noRoom, notBefore } = settlement
+  const settled = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
+  if (settled !== id) return undefined
+  if (settlement._tag === "Ended") finish(tables, row, settlement.change)
+  else if (settlement.interrupted) interrupted(row)
+  lane.restsUntil = notBefore
+  lane.limitedUntil = noRoom?.until ?? null
+  lane.noRoomInARow = noRoom?.inARow ?? 0
+  if (breaker !== null) {
+    const { pause, strikes } = breaker
+    const { control } = lane
+    lane.control = {
+      ...control,
+      strikes,
+      pauses: pause === null ? control.pauses : pausesAfter(control.pauses, pause),
+    }
+  }
+  release(tables, lane, now, settlement._tag === "Again")
+  return id
+}
+
+/** Changes what decides about the lane, which is looked at anew; false when there is none. */
+export const controlLane = (
+  tables: Tables,
+  numberId: NumberId,
+  now: number,
+  change: (control: LaneControl) => Partial<LaneControl>,
+): boolean => {
+  const lane = laneOf(tables, numberId)
+  if (lane === undefined) return false
+  lane.control = { ...lane.control, ...change(lane.control) }
+  turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
+  lane.limitedUntil = null
+  return true
+}
+
+/** The number has a new session. */
+export const endOwnPauses = (tables: Tables, lane: Lane, now: number): void => {
+  controlLane(tables, lane.number.id, now, ({ pauses }) => ({ pauses: pausesOnceLinked(pauses) }))
+}
+
+export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
+  claim: (query) => claimLanes(tables, query),
+
+  renew: (leases, leaseUntil) => {
+    const renewed = new Set<NumberId>()
+    for (const { numberId, lease } of leases) {
+      const lane = heldLane(tables, numberId, lease)
+      if (lane === undefined || lane.inFlight === null) continue
+      lane.inFlight = { row: lane.inFlight.row, leaseUntil }
+      turn(tables, lane, { _tag: "HandedOut", leaseUntil })
+      renewed.add(numberId)
+    }
+    return renewed
+  },
+
+  settle: (settlements, now) => {
+    const settled = new Set<MessageId>()
+    for (const settlement of settlements) {
+      const id = settleOne(tables, settlement, now)
+      if (id !== undefined) settled.add(id)
+    }
+    return { settled, heldUp: [] }
+  },
+
+  pause: (numberId, pause, now) =>
+    controlLane(tables, numberId, now, (control) => ({
+      pauses: pausesAfter(control.pauses, pause),
+    })),
+
+  resume: (numberId, now) => {
+    const lane = laneOf(tables, numberId)
+    const { at, reason } = lane?.changed ?? { at: now, reason: null }
+    const isGivenUp = lane?.number.status === "disconnected" && reason !== null
+    if (isGivenUp && givenUpReasons.includes(reason))
+      lane.changed = { at, reason: reasonOnceResumed }
+    return controlLane(tables, numberId, now, () => ({ pauses: noPauses }))
+  },
+})

@@ -1,0 +1,255 @@
+/** `MediaStore` in memory: the records; their content is kept by `MediaFiles`. */
+import {
+  fitsRoom,
+  Ids,
+  isFileEnded,
+  isFileThere,
+  isUnneeded,
+  MediaFiles,
+  MediaFilesError,
+  roomOf,
+  sweptTo,
+  unknownMimeType,
+  unusedSinceAfter,
+} from "@messaging-service/core"
+import type {
+  FileState,
+  MediaFile,
+  MediaId,
+  MediaStore,
+  Mode,
+  Reservation,
+  StoredContent,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex } from "@noble/hashes/utils.js"
+import { ByteSize, Effect, Layer, Stream } from "effect"
+import { collectInSteps, newestFirst, visitInSteps } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import { finishClaim, isLost, workspaceOf } from "./tables.ts"
+import type { MediaRow, Tables, WorkspaceRow } from "./tables.ts"
+
+const keptRow = (
+  tables: Tables,
+  workspaceId: WorkspaceId,
+  mode: Mode,
+  id: MediaId,
+): MediaRow | undefined => {
+  const row = tables.media.get(id)
+  const isTheirs = row?.file.workspaceId === workspaceId && row.file.mode === mode
+  return isTheirs && row.state === "kept" ? row : undefined
+}
+
+/** The file, if it is in that workspace's directory. */
+export const keptFile = (
+  tables: Tables,
+  workspaceId: WorkspaceId,
+  mode: Mode,
+  id: MediaId,
+): MediaFile | null => keptRow(tables, workspaceId, mode, id)?.file ?? null
+
+/** What a file takes of its workspace's room is counted there, or no more. */
+const count = (owner: WorkspaceRow | undefined, state: FileState, bytes: number): void => {
+  const room = roomOf(state)
+  if (owner !== undefined && room !== null) owner.takenBytes[room] += bytes
+}
+
+/** A file comes in, if its workspace has room for it. */
+const takeRoom = (
+  tables: Tables,
+  file: Omit<MediaFile, "id">,
+  limitBytes: number,
+  state: "reserved" | "attached",
+): Reservation | Effect.Effect<never> => {
+  const owner = tables.workspaces.get(file.workspaceId)
+  if (owner === undefined) return Effect.die(new Error("a media file needs a workspace"))
+  const used = owner.takenBytes[state === "attached" ? "attachments" : "directory"]
+  if (!fitsRoom(used, file.size, limitBytes)) return { _tag: "Full", used }
+  const row = tables.media.insert((id): MediaRow => ({
+    file: { ...file, id },
+    state,
+    unusedSince: null,
+    hasBytes: true,
+    forgotten: false,
+  }))
+  if (state === "reserved") owner.media.push(row)
+  count(owner, state, file.size)
+  return { _tag: "Reserved", id: row.file.id }
+}
+
+/** Ends a file's time; its room is free again, its bytes are left over. */
+const end = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
+  count(tables.workspaces.get(row.file.workspaceId), row.state, -row.file.size)
+  row.state = state
+}
+
+const endOld = (tables: Tables, row: MediaRow, reservedBefore: number) => {
+  const { createdAt, workspaceId } = row.file
+  const isOfDeleted = workspaceOf(tables, workspaceId) === undefined
+  const state = sweptTo({ state: row.state, createdAt, isOfDeleted }, reservedBefore)
+  if (state !== null) end(tables, row, state)
+}
+
+const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedBy: number) => {
+  const { id, workspaceId } = row.file
+  const messages = tables.messagesByAttachment.get(id) ?? []
+  const isUsed = messages.some(({ message }) => message.state === "waiting")
+  const isOfDeleted = workspaceOf(tables, workspaceId) === undefined
+  const standing = { unusedSince: row.unusedSince, isUsed, isOfDeleted }
+  row.unusedSince = unusedSinceAfter(standing, now)
+  if (isUnneeded(standing, unusedBy)) {
+    end(tables, row, "deleted")
+    tables.messagesByAttachment.delete(id)
+  }
+}
+
+export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => ({
+  reserve: (file, limitBytes) => takeRoom(tables, file, limitBytes, "reserved"),
+
+  commit: (id, idempotency) => {
+    if (isLost(tables, idempotency)) return "idempotency"
+    const row = tables.media.get(id)
+    if (row?.state !== "reserved") return "reservation"
+    row.state = "kept"
+    finishClaim(tables, idempotency, [id])
+    return null
+  },
+
+  discard: (id) => {
+    const row = tables.media.get(id)
+    if (row?.state === "reserved") end(tables, row, "discarded")
+  },
+
+  get: (workspaceId, mode, id) => keptFile(tables, workspaceId, mode, id),
+
+  list: (workspaceId, mode, type, page) =>
+    newestFirst(
+      tables.workspaces.get(workspaceId)?.media ?? [],
+      page,
+      (row) => row.file,
+      ({ file, state }) =>
+        state === "kept" && file.mode === mode && (type === null || file.type === type),
+    ),
+
+  find: (id) => {
+    const row = tables.media.get(id)
+    if (row === undefined || row.forgotten) return null
+    if (row.state === "reserved" || row.state === "discarded") return null
+    return { file: row.file, deleted: row.state === "deleted" }
+  },
+
+  missing: (ids) =>
+    new Set(
+      ids.filter((id) => {
+        const row = tables.media.get(id)
+        return row === undefined || !isFileThere(row.state)
+      }),
+    ),
+
+  delete: (workspaceId, mode, id) => {
+    const row = keptRow(tables, workspaceId, mode, id)
+    if (row === undefined) return null
+    end(tables, row, "deleted")
+    return row.file
+  },
+
+  attach: (file, limitBytes) => takeRoom(tables, file, limitBytes, "attached"),
+
+  detach: (id) => {
+    const row = tables.media.get(id)
+    if (row?.state !== "attached" || tables.messagesByAttachment.has(id)) return false
+    end(tables, row, "discarded")
+    return true
+  },
+
+  sweepAttachments: ({ now, unusedSince }) =>
+    visitInSteps(tables.media.rows, (row) => {
+      if (row.state === "attached") sweepAttachment(tables, row, now, unusedSince)
+    }),
+
+  leftovers: ({ limit, reservedBefore }) =>
+    Effect.map(
+      collectInSteps(tables.media.rows, (row) => {
+        endOld(tables, row, reservedBefore)
+        const { id, storageKey } = row.file
+        return isFileEnded(row.state) && row.hasBytes ? { id, storageKey } : null
+      }),
+      (found) => found.slice(0, limit),
+    ),
+
+  removed: (ids) => {
+    for (const id of ids) {
+      const row = tables.media.get(id)
+      if (row !== undefined && isFileEnded(row.state)) row.hasBytes = false
+    }
+  },
+
+  forget: (createdBefore) =>
+    visitInSteps(tables.media.rows, (row) => {
+      if (isFileEnded(row.state) && !row.hasBytes && row.file.createdAt < createdBefore) {
+        row.forgotten = true
+      }
+    }),
+})
+
+// Media files in memory, for tests and for embedders without a disk.
+
+/** First bytes in Latin-1, of what transports show as pictures, and PDF. */
+const signatures: ReadonlyArray<readonly [mimeType: string, form: RegExp]> = [
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/png", /^\x89PNG\r\n\x1a\n/],
+  ["image/gif", /^GIF8[79]a/],
+  ["image/webp", /^RIFF.{4}WEBP/s],
+  ["application/pdf", /^%PDF-/],
+]
+
+const sniffed = (bytes: Uint8Array): string => {
+  const first = String.fromCharCode(...bytes.subarray(0, 12))
+  return signatures.find(([, form]) => form.test(first))?.[0] ?? unknownMimeType
+}
+
+const stored = (bytes: Uint8Array): StoredContent => ({
+  size: bytes.length,
+  sha256: bytesToHex(sha256(bytes)),
+  mimeType: sniffed(bytes),
+  content: Stream.succeed(bytes),
+  part: (from, to) => Stream.succeed(bytes.subarray(from, to)),
+})
+
+const collect = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
+  content.pipe(
+    Stream.limitBytes<E | MediaFilesError, never>(ByteSize.bytes(maximumBytes), () =>
+      Stream.fail(new MediaFilesError({ reason: "too_large" })),
+    ),
+    Stream.mkUint8Array,
+  )
+
+/** Keeps every file in memory whole, and tells few formats: the pictures that transports show, and PDF. */
+export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect(
+  MediaFiles,
+  Effect.gen(function* () {
+    const ids = yield* Ids
+    const files = new Map<string, Uint8Array>()
+    return MediaFiles.of({
+      keeps: true,
+      open: (storageKey) =>
+        Effect.suspend(() => {
+          const bytes = files.get(storageKey)
+          return bytes === undefined
+            ? Effect.fail(new MediaFilesError({ reason: "not_found" }))
+            : Effect.succeed(stored(bytes))
+        }),
+      spool: (content, maximumBytes) =>
+        Effect.map(collect(content, maximumBytes), (bytes) => {
+          const storageKey = ids.hex(32)
+          const keep = Effect.sync(() => void files.set(storageKey, bytes))
+          return { ...stored(bytes), storageKey, keep }
+        }),
+      room: Effect.void,
+      remove: (storageKey) => Effect.sync(() => void files.delete(storageKey)),
+      ready: Effect.void,
+      removeAbandoned: Effect.void,
+    })
+  }),
+)

@@ -1,0 +1,340 @@
+/** `MessageStore` in memory. */
+import {
+  connectedShown,
+  coversMessages,
+  hasExpired,
+  isLimited,
+  isSeenBy,
+  movedByTick,
+  statusAt,
+  withMessages,
+} from "@messaging-service/core"
+import type {
+  Acceptance,
+  AcceptanceFacts,
+  AcceptanceOutcome,
+  AcceptanceQuery,
+  BrokenGuard,
+  CallerScope,
+  Contact,
+  ContactId,
+  Message,
+  MessageChange,
+  MessageFilter,
+  MessageId,
+  MessageStore,
+  NumberFacts,
+  OffsetPage,
+  OffsetQuery,
+  Phone,
+  Platform,
+  RefusedMessage,
+  Version1ListStore,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { collectInSteps, newestFirst } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import {
+  countAndRemember,
+  enqueue,
+  finish,
+  hasRoom,
+  isInFlight,
+  quotaFacts,
+  tell,
+} from "./lanes.ts"
+import { keptFile } from "./media.ts"
+import {
+  claim,
+  contactOf,
+  finishClaim,
+  isLost,
+  laneIn,
+  messageOf,
+  releaseClaim,
+  transportKey,
+} from "./tables.ts"
+import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
+
+// The two steps of an acceptance: its facts, and its commit behind the guards.
+
+const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
+  const asked = query.exactQuota
+  const exact =
+    asked !== null && (asked.numberId === null || asked.numberId === lane.number.id)
+      ? countAndRemember(lane, asked.planned, query.now)
+      : null
+  return { number: lane.number, quota: quotaFacts(lane, query.now, exact) }
+}
+
+const connected = (
+  owner: WorkspaceRow,
+  { exactQuota, mode }: AcceptanceQuery,
+): ReadonlyArray<Lane> => {
+  const most =
+    exactQuota !== null && exactQuota.numberId === null ? Number.POSITIVE_INFINITY : connectedShown
+  const shown: Record<Platform, number> = { whatsapp: 0, telegram: 0 }
+  return owner.lanes.filter(
+    ({ number, removed }) =>
+      !removed &&
+      isSeenBy(mode, number) &&
+      number.status === "connected" &&
+      ++shown[number.platform] <= most,
+  )
+}
+
+/** Reads everything that the rules of acceptance ask for, and claims the `Idempotency-Key`. */
+const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts => {
+  const owner = tables.workspaces.get(query.workspaceId)
+  const asked = query.from === null ? undefined : laneIn(tables, query.workspaceId, query.from)
+  const named = asked !== undefined && isSeenBy(query.mode, asked.number) ? asked : undefined
+
+  const contactIdByPhone = new Map<Phone, ContactId>()
+  for (const phone of query.phones) {
+    const [oldest] = owner?.contactsByPhone.get(phone) ?? []
+    if (oldest !== undefined) contactIdByPhone.set(phone, oldest)
+  }
+  const contacts = new Map<ContactId, Contact>()
+  for (const id of query.contactIds) {
+    const contact = owner === undefined ? undefined : contactOf(owner, id)
+    if (contact !== undefined) contacts.set(id, contact)
+  }
+
+  return {
+    claim: query.idempotency === null ? null : claim(tables, query.idempotency, query.now),
+    plan: owner?.workspace.plan ?? null,
+    named: named === undefined ? null : factsOf(named, query),
+    connected:
+      query.from === null && owner !== undefined
+        ? connected(owner, query).map((lane) => factsOf(lane, query))
+        : [],
+    contactIdByPhone,
+    contacts,
+    media:
+      query.mediaId === null
+        ? null
+        : keptFile(tables, query.workspaceId, query.mode, query.mediaId),
+  }
+}
+
+/** The first guard that does not hold, in the order in which they are to be named. */
+const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
+  const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
+  if (isLost(tables, idempotency)) return "idempotency"
+  const lane = laneIn(tables, workspaceId, numberId)
+  if (lane === undefined) return "number"
+  if (!coversMessages(lane.workspace.workspace.plan, allowance)) return "allowance"
+  if (quota !== null && !hasRoom(lane, quota, now)) return "quota"
+  return null
+}
+
+/** Takes from the allowance; false when the plan is unlimited and nothing was to take. */
+const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
+  const { plan } = owner.workspace
+  owner.workspace = { ...owner.workspace, plan: withMessages(plan, -allowance) }
+  return allowance > 0 && isLimited(plan)
+}
+
+/** Makes a new message known to those who look for it. */
+const enter = (tables: Tables, row: MessageRow): void => {
+  const { lane, message } = row
+  tables.messagesByTransportId.set(transportKey(lane.number.id, message.transportId), row)
+  lane.workspace.messages[message.mode].push(row)
+  const attachmentId = message.media?.attachmentId ?? null
+  if (attachmentId === null) return
+  const beside = tables.messagesByAttachment.get(attachmentId)
+  if (beside === undefined) tables.messagesByAttachment.set(attachmentId, [row])
+  else beside.push(row)
+}
+
+/** Writes the whole acceptance, or names the guard that forbids it. */
+export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcome => {
+  const guard = brokenGuard(tables, acceptance)
+  const lane = laneIn(tables, acceptance.workspaceId, acceptance.numberId)
+  if (guard !== null || lane === undefined) return { _tag: "Broken", guard: guard ?? "number" }
+
+  const tookAllowance = takeAllowance(lane.workspace, acceptance.allowance)
+  const ids: Array<MessageId> = []
+  for (const message of acceptance.messages) {
+    const row = tables.messages.insert((id): MessageRow => ({
+      message: { ...message, id, state: "waiting", sentAt: null, error: null },
+      lane,
+      tookAllowance,
+      interruptions: 0,
+      endedAt: null,
+    }))
+    const { id } = row.message
+    ids.push(id)
+    enter(tables, row)
+    enqueue(tables, row)
+  }
+  finishClaim(tables, acceptance.idempotency, ids)
+  return { _tag: "Accepted", ids }
+}
+
+/** Writes a refused message as it has ended: no lane ever held it, and nothing was taken for it. */
+const insertRefused = (tables: Tables, refused: RefusedMessage): MessageChange | null => {
+  const lane = laneIn(tables, refused.workspaceId, refused.numberId)
+  if (lane === undefined) return null
+  const change = refused.ended(tables.messages.nextId)
+  const row = tables.messages.insert((): MessageRow => ({
+    message: change.message,
+    lane,
+    tookAllowance: false,
+    interruptions: 0,
+    endedAt: change.event.createdAt,
+  }))
+  enter(tables, row)
+  tell(tables, lane.workspace, change)
+  return change
+}
+
+const isSeen = ({ workspaceId, mode, restriction }: CallerScope, message: Message): boolean =>
+  message.workspaceId === workspaceId &&
+  message.mode === mode &&
+  (restriction === null || restriction.includes(message.from.id))
+
+const passes = (filter: MessageFilter, message: Message, now: number): boolean =>
+  (filter.from === null || message.from.id === filter.from) &&
+  (filter.phone === null || ("phone" in message.to && message.to.phone === filter.phone)) &&
+  (filter.since === null || message.createdAt >= filter.since) &&
+  (filter.until === null || message.createdAt < filter.until) &&
+  (filter.statuses === null || filter.statuses.includes(statusAt(message, now)))
+
+/** The first messages of a collection, as far as they are due. */
+const firstOf = (
+  rows: Iterable<MessageRow>,
+  limit: number,
+  go: (message: Message) => "take" | "skip" | "stop",
+): ReadonlyArray<Message> => {
+  const found: Array<Message> = []
+  for (const row of rows) {
+    if (found.length >= limit) break
+    const step = go(row.message)
+    if (step === "stop") break
+    if (step === "take") found.push(messageOf(row))
+  }
+  return found
+}
+
+export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service> => ({
+  loadAcceptance: (query) => loadAcceptance(tables, query),
+
+  accept: (acceptance) => accept(tables, acceptance),
+
+  insertRefused: (refused) => insertRefused(tables, refused),
+
+  releaseClaim: (held) => releaseClaim(tables, held),
+
+  get: (scope, id) => {
+    const row = tables.messages.get(id)
+    if (row === undefined || !isSeen(scope, row.message)) return null
+    return {
+      message: messageOf(row),
+      inFlight: row.message.state === "waiting" && isInFlight(row),
+    }
+  },
+
+  byIds: (ids) =>
+    ids.flatMap((id) => {
+      const row = tables.messages.get(id)
+      return row === undefined ? [] : messageOf(row)
+    }),
+
+  list: (scope, filter, page, now) =>
+    newestFirst(
+      tables.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
+      page,
+      messageOf,
+      ({ message }) => isSeen(scope, message) && passes(filter, message, now),
+    ),
+
+  end: (changes) => {
+    const ended = new Set<MessageId>()
+    for (const change of changes) {
+      const row = tables.messages.get(change.message.id)
+      if (row === undefined || row.message.state !== "waiting" || isInFlight(row)) continue
+      finish(tables, row, change)
+      ended.add(row.message.id)
+    }
+    return ended
+  },
+
+  expired: (now, limit) =>
+    firstOf(tables.expiring, limit, (message) => (hasExpired(message, now) ? "take" : "stop")),
+
+  dueTest: (now, limit, perWorkspace) =>
+    [...tables.dueTestOf.values()]
+      .flatMap((own) =>
+        firstOf(own, Math.min(limit, perWorkspace), (message) => {
+          if (message.dueAt > now) return "stop"
+          return hasExpired(message, now) ? "skip" : "take"
+        }),
+      )
+      .toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
+      .slice(0, limit),
+
+  stranded: (limit) => firstOf(tables.stranded, limit, () => "take"),
+
+  tick: (numberId, transportId, state) => {
+    const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
+    if (row === undefined) return null
+    if (movedByTick[state].includes(row.message.state)) row.message = { ...row.message, state }
+    return messageOf(row)
+  },
+
+  byTransportId: (numberId, transportId) => {
+    const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
+    return row === undefined ? null : messageOf(row)
+  },
+})
+
+// `Version1ListStore` in memory.
+
+/** The newest first, of what is made of records that stand oldest first; null leaves one out. */
+const page = <Row, A>(
+  oldestFirst: ReadonlyArray<Row>,
+  make: (row: Row) => A | null,
+  { limit, offset }: OffsetQuery,
+): Effect.Effect<OffsetPage<A>> =>
+  Effect.map(collectInSteps(oldestFirst, make), (found) => {
+    const end = Math.max(0, found.length - offset)
+    return {
+      total: found.length,
+      items: found.slice(Math.max(0, end - limit), end).toReversed(),
+    }
+  })
+
+export const version1ListStore = (tables: Tables): Steps<typeof Version1ListStore.Service> => ({
+  messages: ({ mode, workspaceId }, { since, until }, query) =>
+    page(
+      tables.workspaces.get(workspaceId)?.messages[mode] ?? [],
+      (row) =>
+        row.message.createdAt >= since && row.message.createdAt < until ? messageOf(row) : null,
+      query,
+    ),
+
+  media: ({ mode, workspaceId }, type, query) =>
+    page(
+      tables.workspaces.get(workspaceId)?.media ?? [],
+      ({ file, state }) =>
+        state === "kept" && file.mode === mode && (type === null || file.type === type)
+          ? file
+          : null,
+      query,
+    ),
+
+  reminders: ({ mode, workspaceId }, query) =>
+    page(
+      tables.workspaces.get(workspaceId)?.reminders ?? [],
+      ({ reminder, removedAt }) => (removedAt === null && reminder.mode === mode ? reminder : null),
+      query,
+    ),
+
+  checkResults: (id, status, query) =>
+    page(
+      tables.checks.get(id)?.results ?? [],
+      (result) => (status === null || result.status === status ? result : null),
+      query,
+    ),
+})

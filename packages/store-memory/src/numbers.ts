@@ -1,0 +1,349 @@
+/** `NumberStore` in memory. */
+import {
+  canBeLinked,
+  changedPacing,
+  hasEnded,
+  hasPhone,
+  holdsAllNumbers,
+  holdsLease,
+  isCrowded,
+  isInWindow,
+  isOwned,
+  isSameNumber,
+  linksItself,
+  phoneWithoutLink,
+  phoneWithStatus,
+  takeShares,
+} from "@messaging-service/core"
+import type {
+  BrokenLinkingGuard,
+  ConnectionReason,
+  Crowded,
+  FirstShown,
+  IdempotencyClaim,
+  LinkingAttempt,
+  LinkingId,
+  LinkingOutcome,
+  LinkingStore,
+  NewAttempt,
+  NumberStore,
+  Owned,
+  SendingNumber,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { earliest, turningPoint } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import {
+  closeLane,
+  controlLane,
+  endOwnPauses,
+  firstToLeave,
+  isDisabled,
+  limitsOf,
+  openLane,
+  setStatus,
+  turnWithNumber,
+} from "./lanes.ts"
+import { finishClaim, isLost, laneIn, laneOf, workspaceOf } from "./tables.ts"
+import type { Lane, LinkingRow, Tables } from "./tables.ts"
+import { report } from "./webhooks.ts"
+
+// `LinkingStore` in memory. The few numbers that are being connected are looked through each time.
+
+const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
+
+/** The attempt begins; its number is connecting already. */
+const begin = (
+  tables: Tables,
+  lane: Lane,
+  { callbackUrl, pacing: _pacing, ...attempt }: NewAttempt,
+  replaced: LinkingAttempt["replaced"],
+  claim: IdempotencyClaim | null,
+  shown: FirstShown | null,
+): LinkingOutcome => {
+  const { number } = lane
+  lane.callbackUrl = callbackUrl
+  tables.linkings.set(number.id, {
+    attempt: { ...attempt, numberId: number.id, replaced },
+    lease: 0,
+    leaseUntil: null,
+  })
+  finishClaim(tables, claim, [number.id], shown)
+  return { _tag: "Begun", number }
+}
+
+const rowOf = (tables: Tables, id: LinkingId): LinkingRow | undefined =>
+  [...tables.linkings.values()].find(({ attempt }) => attempt.id === id)
+
+const heldRow = (tables: Tables, id: LinkingId, lease: number): LinkingRow | undefined => {
+  const row = rowOf(tables, id)
+  return row !== undefined && holdsLease(row, lease) ? row : undefined
+}
+
+const byEnd = (a: LinkingRow, b: LinkingRow): number =>
+  a.attempt.endsAt - b.attempt.endsAt || a.attempt.numberId - b.attempt.numberId
+
+/** Attempts with the earliest end first. */
+const rowsWhere = (
+  tables: Tables,
+  limit: number,
+  isWanted: (row: LinkingRow) => boolean,
+): ReadonlyArray<LinkingRow> =>
+  [...tables.linkings.values()].filter(isWanted).toSorted(byEnd).slice(0, limit)
+
+const attemptOf = (tables: Tables, { number }: Lane): LinkingAttempt | null =>
+  tables.linkings.get(number.id)?.attempt ?? null
+
+/** Whether another number of the workspace has that phone. */
+export const isAnothers = (tables: Tables, { number, workspace }: Lane, phone: string): boolean =>
+  workspace.lanes.some(
+    (other) => !other.removed && hasPhone(other.number, attemptOf(tables, other), number, phone),
+  )
+
+/** What the number is left with when its attempt comes to nothing. */
+const keptPhone = (tables: Tables, lane: Lane): string | null =>
+  phoneWithoutLink(lane.number, attemptOf(tables, lane))
+
+/** The attempt ends, and its number is as the link left it. */
+const end = (
+  tables: Tables,
+  lane: Lane,
+  change: Pick<SendingNumber, "phone" | "status">,
+  now: number,
+  reason: ConnectionReason | null = null,
+) => {
+  tables.linkings.delete(lane.number.id)
+  setStatus(lane, change, now, reason)
+  turnWithNumber(tables, lane, now)
+  return lane.number
+}
+
+export const workspaceOfAttempt = (
+  tables: Tables,
+  { attempt }: LinkingRow,
+): WorkspaceId | undefined => laneOf(tables, attempt.numberId)?.number.workspaceId
+
+/** When there is something to do about an attempt; with its crowded workspace it waits for its end. */
+const dueAt = (tables: Tables, crowded: Crowded, owned: Owned, row: LinkingRow): number => {
+  const { attempt, leaseUntil } = row
+  const { endsAt, linksAt, numberId, requestedAt } = attempt
+  if (attempt.mode === "test") return Math.min(endsAt, linksAt ?? endsAt)
+  if (!isOwned(numberId, owned)) return endsAt
+  if (leaseUntil !== null) return Math.min(endsAt, leaseUntil)
+  const workspaceId = workspaceOfAttempt(tables, row)
+  return workspaceId !== undefined && isCrowded(crowded, workspaceId) ? endsAt : requestedAt
+}
+
+export const nextLinkingDue = (tables: Tables, crowded: Crowded, owned: Owned): number | null =>
+  earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, owned, row)))
+
+export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service> => ({
+  add: (number, attempt, limit, claim) => {
+    if (isLost(tables, claim)) return broken("idempotency")
+    const owner = workspaceOf(tables, number.workspaceId)
+    if (owner === undefined) return broken("number")
+    if (holdsAllNumbers(owner.lanes, limit)) return broken("limit")
+    const connecting = { ...number, status: "connecting" } as const
+    const lane = openLane(tables, owner, connecting, attempt.pacing)
+    owner.lanes.push(lane)
+    return begin(tables, lane, attempt, null, claim, null)
+  },
+
+  reconnect: (workspaceId, numberId, attempt, claim) => {
+    if (isLost(tables, claim)) return broken("idempotency")
+    const lane = laneIn(tables, workspaceId, numberId)
+    if (lane?.number.status !== "disconnected") return broken("number")
+    const replaced = attempt.phone === null ? null : { phone: lane.number.phone }
+    lane.number = { ...lane.number, loginMethod: attempt.method }
+    const phone = attempt.phone ?? lane.number.phone
+    setStatus(lane, { status: "connecting", phone }, attempt.requestedAt)
+    const { control } = lane
+    lane.control = { ...control, pacing: control.pacing ?? attempt.pacing }
+    return begin(tables, lane, attempt, replaced, claim, { phone, label: lane.number.label })
+  },
+
+  get: (numberId) => tables.linkings.get(numberId)?.attempt ?? null,
+
+  claim: ({ leaseUntil, limit, now, owned, ...shares }) => {
+    const free = rowsWhere(tables, Infinity, ({ attempt, leaseUntil: until }) =>
+      canBeLinked(attempt, until, owned, now),
+    ).flatMap((row) => {
+      const workspaceId = workspaceOfAttempt(tables, row)
+      return workspaceId === undefined ? [] : { row, workspaceId }
+    })
+    return takeShares(free, (one) => one.workspaceId, shares, limit).map(({ row, workspaceId }) => {
+      row.lease++
+      row.leaseUntil = leaseUntil
+      return { attempt: row.attempt, workspaceId, lease: row.lease }
+    })
+  },
+
+  renew: (held, leaseUntil) => {
+    const still = new Set<LinkingId>()
+    for (const { id, lease } of held) {
+      const row = heldRow(tables, id, lease)
+      if (row === undefined) continue
+      row.leaseUntil = leaseUntil
+      still.add(id)
+    }
+    return still
+  },
+
+  show: (id, lease, view, callback = null) => {
+    const row = heldRow(tables, id, lease)
+    if (row === undefined) return false
+    const lane = laneOf(tables, row.attempt.numberId)
+    if (lane !== undefined && row.attempt.qrText !== view.qrText) report(tables, lane, callback)
+    row.attempt = { ...row.attempt, ...view }
+    return true
+  },
+
+  taken: (id, now) => {
+    const row = rowOf(tables, id)
+    if (row === undefined || hasEnded(row.attempt, now)) return false
+    row.attempt = { ...row.attempt, linking: true }
+    return true
+  },
+
+  linked: (id, phone, now, reports = null) => {
+    const row = rowOf(tables, id)
+    const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
+    if (row === undefined || lane === undefined || hasEnded(row.attempt, now)) return null
+    if (!isAnothers(tables, lane, phone)) {
+      report(tables, lane, reports?.connected ?? null)
+      const linked = end(tables, lane, { status: "connected", phone }, now)
+      endOwnPauses(tables, lane, now)
+      return linked
+    }
+    report(tables, lane, reports?.disconnected ?? null)
+    const before = keptPhone(tables, lane)
+    const kept = before === phone ? null : before
+    return end(tables, lane, { status: "disconnected", phone: kept }, now, "not_linked")
+  },
+
+  giveUp: (id, { at, reason }, callback = null) => {
+    const row = rowOf(tables, id)
+    const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
+    if (lane === undefined) return false
+    report(tables, lane, callback)
+    const phone = keptPhone(tables, lane)
+    end(tables, lane, { status: "disconnected", phone }, at, reason)
+    return true
+  },
+
+  lapsed: (now, limit) =>
+    rowsWhere(tables, limit, ({ attempt }) => hasEnded(attempt, now)).map((row) => row.attempt),
+
+  dueTest: (now, limit) =>
+    rowsWhere(tables, limit, ({ attempt }) => linksItself(attempt, now)).map((row) => row.attempt),
+})
+
+/** How many of ascending times are in the window that ends at `now`; those before it are not walked over. */
+const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: number): number => {
+  const start = turningPoint(times, (time) => !isInWindow(time, Math.max(time, now), windowMillis))
+  return times.slice(start).filter((time) => isInWindow(time, now, windowMillis)).length
+}
+
+export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> => ({
+  insert: (number, pacing = null) => {
+    const owner = tables.workspaces.get(number.workspaceId)
+    if (owner === undefined) return Effect.die(new Error("a number needs a workspace"))
+    const lane = openLane(tables, owner, number, pacing)
+    owner.lanes.push(lane)
+    return lane.number
+  },
+
+  insertNew: (number, pacing) => {
+    const owner = tables.workspaces.get(number.workspaceId)
+    if (owner === undefined) return Effect.die(new Error("a number needs a workspace"))
+    const same = owner.lanes.find((lane) => !lane.removed && isSameNumber(lane.number, number))
+    if (same !== undefined) return { _tag: "Exists", id: same.number.id }
+    const lane = openLane(tables, owner, number, pacing)
+    owner.lanes.push(lane)
+    return { _tag: "Inserted", number: lane.number }
+  },
+
+  get: (workspaceId, id) => laneIn(tables, workspaceId, id)?.number ?? null,
+
+  find: (id) => laneOf(tables, id)?.number ?? null,
+
+  callbackUrl: (id) => laneOf(tables, id)?.callbackUrl ?? null,
+
+  list: (workspaceId) =>
+    (tables.workspaces.get(workspaceId)?.lanes ?? [])
+      .filter((lane) => !lane.removed)
+      .map((lane) => lane.number),
+
+  settings: (ids) =>
+    new Map(
+      ids.flatMap((id) => {
+        const lane = laneOf(tables, id)
+        if (lane === undefined) return []
+        return [[id, { pacing: lane.control.pacing, proxy: lane.proxy }] as const]
+      }),
+    ),
+
+  change: (workspaceId, id, { label, pacing, proxy }, now) => {
+    const lane = laneIn(tables, workspaceId, id)
+    if (lane === undefined) return null
+    if (label !== undefined) lane.number = { ...lane.number, label }
+    if (proxy !== undefined) lane.proxy = proxy
+    if (pacing !== undefined) {
+      controlLane(tables, id, now, (control) => ({
+        pacing: changedPacing(control.pacing, pacing),
+      }))
+    }
+    return lane.number
+  },
+
+  setStatus: (id, status, phone, now, callback = null, reason = null) => {
+    const lane = laneOf(tables, id)
+    if (lane === undefined) return null
+    const given = phoneWithStatus(lane.number, attemptOf(tables, lane), status, phone ?? null)
+    if (status !== "connecting") tables.linkings.delete(id)
+    if (lane.number.status !== status) report(tables, lane, callback)
+    setStatus(lane, { status, phone: given }, now, reason)
+    turnWithNumber(tables, lane, now)
+    return lane.number
+  },
+
+  connection: (workspaceId, id, now, sendCap) => {
+    const lane = laneIn(tables, workspaceId, id)
+    if (lane === undefined) return null
+    const first = firstToLeave(lane, now)
+    const { changed, control, inFlight, number, report: reported, restsUntil, sentTimes } = lane
+    return {
+      number,
+      changed,
+      report: reported,
+      waiting:
+        lane.waiting.size -
+        (inFlight === null ? 0 : 1) +
+        [...lane.held].filter(({ message }) => message.mode === "live").length,
+      sent: countInWindow(sentTimes, now, sendCap.windowMillis),
+      lastSentAt: sentTimes.at(-1) ?? null,
+      pause: control.pauses.first,
+      isDisabled: isDisabled(lane),
+      isSending: inFlight !== null,
+      firstDueAt: first?.message.dueAt ?? null,
+      restsUntil,
+      limitedUntil: first === null ? null : limitsOf(lane, first, now, sendCap),
+      noRoomUntil: lane.noRoomInARow > 0 ? lane.limitedUntil : null,
+    }
+  },
+
+  reportConnections: (reports, now) => {
+    for (const one of reports) {
+      const lane = laneOf(tables, one.numberId)
+      if (lane !== undefined) lane.report = { ...one, reportedAt: now }
+    }
+  },
+
+  remove: (workspaceId, id, now) => {
+    const lane = laneIn(tables, workspaceId, id)
+    if (lane === undefined) return false
+    closeLane(tables, lane, now)
+    return true
+  },
+})

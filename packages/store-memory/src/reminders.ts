@@ -1,0 +1,149 @@
+/** `ReminderStore` in memory. */
+import { contentOf, isRunForgotten } from "@messaging-service/core"
+import type {
+  LoggedRun,
+  Reminder,
+  ReminderId,
+  ReminderRun,
+  ReminderScope,
+  ReminderStore,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { newestFirst, visitInSteps } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import { accept } from "./messages.ts"
+import { finishClaim, isLost } from "./tables.ts"
+import type { ReminderRow, Tables } from "./tables.ts"
+
+const isSeen = (scope: ReminderScope, { reminder, removedAt }: ReminderRow): boolean =>
+  removedAt === null &&
+  reminder.workspaceId === scope.workspaceId &&
+  (scope.mode === null || reminder.mode === scope.mode) &&
+  (scope.restriction === null ||
+    (reminder.from !== null && scope.restriction.includes(reminder.from)))
+
+const rowIn = (tables: Tables, scope: ReminderScope, id: ReminderId): ReminderRow | undefined => {
+  const row = tables.reminders.get(id)
+  return row !== undefined && isSeen(scope, row) ? row : undefined
+}
+
+/** The reminder, if it is there and has not been changed since that revision. */
+const rowAt = (tables: Tables, id: ReminderId, revision: number): ReminderRow | undefined => {
+  const row = tables.reminders.get(id)
+  return row?.removedAt === null && row.reminder.revision === revision ? row : undefined
+}
+
+/** Replaces a reminder by its next revision, where it then stands among those that are due. */
+const revise = (tables: Tables, row: ReminderRow, change: Partial<Reminder>): void => {
+  tables.dueReminders.delete(row)
+  row.reminder = { ...row.reminder, ...change, revision: row.reminder.revision + 1 }
+  if (row.reminder.nextRunAt !== null) tables.dueReminders.add(row)
+}
+
+const advance = (
+  tables: Tables,
+  row: ReminderRow,
+  { dueAt, nextRunAt, ranAt }: ReminderRun,
+  line: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
+): void => {
+  row.heldRunAt = null
+  revise(tables, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
+  if (line !== null) row.runs.push({ id: ++tables.lastRunId, dueAt, ranAt, ...line })
+}
+
+export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Service> => ({
+  insert: (given, idempotency) => {
+    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    const owner = tables.workspaces.get(given.workspaceId)
+    if (owner === undefined) return Effect.die(new Error("a reminder needs a workspace"))
+    const row = tables.reminders.insert((id): ReminderRow => ({
+      reminder: { ...given, id, revision: 1, lastRun: null },
+      previousNumberId: null,
+      original: contentOf(given),
+      removedAt: null,
+      heldRunAt: null,
+      forgotten: false,
+      runs: [],
+    }))
+    owner.reminders.push(row)
+    if (given.nextRunAt !== null) tables.dueReminders.add(row)
+    finishClaim(tables, idempotency, [row.reminder.id])
+    return { _tag: "Inserted", reminder: row.reminder }
+  },
+
+  get: (scope, id) => rowIn(tables, scope, id)?.reminder ?? null,
+
+  made: (id) => {
+    const row = tables.reminders.get(id)
+    return row === undefined || row.forgotten ? null : { ...row.reminder, ...row.original }
+  },
+
+  list: (scope, { active }, page) =>
+    newestFirst(
+      tables.workspaces.get(scope.workspaceId)?.reminders ?? [],
+      page,
+      ({ reminder }) => reminder,
+      (row) => isSeen(scope, row) && (active === null || row.reminder.active === active),
+    ),
+
+  update: (id, revision, content, nextRunAt) => {
+    const row = rowAt(tables, id, revision)
+    if (row === undefined) return false
+    revise(tables, row, { ...contentOf(content), nextRunAt })
+    if (!content.active || nextRunAt !== null) row.heldRunAt = null
+    return true
+  },
+
+  remove: (scope, id, now) => {
+    const row = rowIn(tables, scope, id)
+    if (row === undefined) return false
+    revise(tables, row, { nextRunAt: null })
+    row.removedAt = now
+    row.heldRunAt = null
+    return true
+  },
+
+  due: (now, limit) => {
+    const due = []
+    for (const { previousNumberId, reminder } of tables.dueReminders) {
+      const dueAt = reminder.nextRunAt
+      if (due.length >= limit || dueAt === null || dueAt > now) break
+      const owner = tables.workspaces.get(reminder.workspaceId)
+      if (owner === undefined) continue
+      due.push({ reminder, dueAt, previousNumberId, workspace: owner.workspace })
+    }
+    return due
+  },
+
+  run: (acceptance, run) => {
+    const row = rowAt(tables, run.id, run.revision)
+    if (row === undefined) return { _tag: "Broken", guard: "reminder" }
+    const outcome = accept(tables, acceptance)
+    if (outcome._tag === "Accepted") {
+      const messageId = outcome.ids[0] ?? null
+      row.previousNumberId = acceptance.numberId
+      advance(tables, row, run, { outcome: "accepted", messageId, code: null })
+    }
+    return outcome
+  },
+
+  pass: (run, outcome) => {
+    const row = rowAt(tables, run.id, run.revision)
+    if (row === undefined) return false
+    advance(tables, row, run, outcome === null ? null : { messageId: null, ...outcome })
+    return true
+  },
+
+  runs: (id, page) => newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => run),
+
+  forget: (before) =>
+    visitInSteps(tables.reminders.rows, (row) => {
+      const latest = row.runs.at(-1)
+      const removed = row.removedAt !== null
+      row.runs = row.runs.filter(
+        (run) =>
+          !isRunForgotten({ ranAt: run.ranAt, isLatest: run === latest }, { removed }, before),
+      )
+      if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
+    }),
+})

@@ -1,0 +1,236 @@
+/**
+ * `ServiceFigures` in memory: a walk over the lanes, one over what waits there, and one over what is to be
+ * delivered. They are counts of a moment that passes anyway, so each walk goes in steps.
+ */
+import {
+  crowdedOf,
+  heldBy,
+  isAskedBy,
+  isCrowded,
+  isLeased,
+  isOwned,
+  kindsOfWork,
+  statusAt,
+} from "@messaging-service/core"
+import type {
+  AttemptInHands,
+  Crowded,
+  Figures,
+  NumberCount,
+  Owned,
+  ServiceFigures,
+  SharedWork,
+  Work,
+  WorkspaceId,
+  WorkStatus,
+} from "@messaging-service/core"
+import { Effect, Record } from "effect"
+import { earliest, visitInSteps } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import { firstDueAt, standing } from "./lanes.ts"
+import { claimableAt } from "./numberChecks.ts"
+import { nextLinkingDue, workspaceOfAttempt } from "./numbers.ts"
+import type { Lane, MessageRow, Tables } from "./tables.ts"
+
+/** The rows of all these collections, one after the other, up to so many. */
+function* firstOfAll<Row>(
+  collections: Iterable<Iterable<Row>>,
+  most: number,
+): Generator<Row, void> {
+  let left = most
+  for (const rows of collections) {
+    for (const row of rows) {
+      if (left-- <= 0) return
+      yield row
+    }
+  }
+}
+
+function* onlyLive(rows: Iterable<MessageRow>): Generator<MessageRow> {
+  for (const row of rows) if (row.message.mode === "live") yield row
+}
+
+const countWaiting = (tables: Tables, now: number, countAtMost: number) =>
+  Effect.suspend(() => {
+    const counts = { queued: 0, scheduled: 0 }
+    const waiting = tables.lanes.rows.flatMap<Iterable<MessageRow>>(({ held, waiting: rows }) => [
+      rows,
+      onlyLive(held),
+    ])
+    return Effect.as(
+      visitInSteps(firstOfAll(waiting, countAtMost), ({ message }) => {
+        if (statusAt(message, now) === "queued") counts.queued++
+        else counts.scheduled++
+      }),
+      counts,
+    )
+  })
+
+const countDeliveries = (tables: Tables, countAtMost: number) =>
+  Effect.suspend(() => {
+    const counts = { deliveries: 0, retries: 0 }
+    const pending = tables.endpoints.rows.map((endpoint) => endpoint.pending)
+    return Effect.as(
+      visitInSteps(firstOfAll(pending, countAtMost), ({ attempts }) => {
+        counts.deliveries++
+        if (attempts > 0) counts.retries++
+      }),
+      counts,
+    )
+  })
+
+const firstDue = (lane: Lane, now: number): number | null =>
+  lane.removed ? null : firstDueAt(lane, now)
+
+const countNumber = (counts: Map<string, NumberCount>, { number, removed }: Lane): void => {
+  if (removed || number.mode !== "live") return
+  const { platform, status } = number
+  const key = `${platform} ${status}`
+  counts.set(key, { platform, status, count: (counts.get(key)?.count ?? 0) + 1 })
+}
+
+/** What the lanes themselves tell. */
+const lookAtLanes = (tables: Tables, now: number) =>
+  Effect.suspend(() => {
+    const numbers = new Map<string, NumberCount>()
+    const leases: Array<number> = []
+    const firstDueOf: { connected: number | null; notConnected: number | null } = {
+      connected: null,
+      notConnected: null,
+    }
+    const visit = (lane: Lane) => {
+      countNumber(numbers, lane)
+      if (lane.inFlight !== null) leases.push(lane.inFlight.leaseUntil)
+      const kind = lane.number.status === "connected" ? "connected" : "notConnected"
+      firstDueOf[kind] = earliest([firstDueOf[kind], firstDue(lane, now)])
+    }
+    return Effect.map(visitInSteps(tables.lanes.rows, visit), () => ({
+      firstDueAt: firstDueOf,
+      lanesInFlight: leases.length,
+      leasesRunOut: leases.filter((until) => !isLeased(until, now)).length,
+      numbers: [...numbers.values()],
+    }))
+  })
+
+export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Service> => ({
+  read: (now, countAtMost) =>
+    Effect.gen(function* () {
+      const lanes = yield* lookAtLanes(tables, now)
+      const waiting = yield* countWaiting(tables, now, countAtMost)
+      const deliveries = yield* countDeliveries(tables, countAtMost)
+      const figures: Figures = {
+        ...waiting,
+        ...lanes,
+        laneDueAt: tables.agenda.first?.at ?? null,
+        ...deliveries,
+        tables: [
+          { name: "messages", rows: tables.messages.size, bytes: 0 },
+          { name: "outbox", rows: tables.outbox.length, bytes: 0 },
+        ],
+      }
+      return figures
+    }),
+})
+
+// `WorkStatus` in memory: the heads of the collections that the loops work off.
+
+const nextDue: Readonly<
+  Record<Work, (tables: Tables, crowded: Crowded, owned: Owned) => number | null>
+> = {
+  lanes: (tables, crowded, owned) => {
+    for (const { at, lane } of tables.agenda) {
+      if (!isOwned(lane.number.id, owned)) continue
+      if (lane.inFlight !== null || !isCrowded(crowded, lane.number.workspaceId)) return at
+    }
+    return null
+  },
+  expiry: (tables) => tables.expiring.first?.message.expiresAt ?? null,
+  test_messages: (tables) => tables.dueTest.first?.message.dueAt ?? null,
+  // Due before any time that a clock shows, so they are always due.
+  stranded: (tables) => (tables.stranded.size > 0 ? 0 : null),
+  reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
+  deliveries: (tables, crowded) => {
+    for (const { at, lane } of tables.deliveryTurns) {
+      if (lane.kind === "webhook" || !isCrowded(crowded, lane.workspaceId)) return at
+    }
+    return null
+  },
+  number_checks: (tables, crowded, owned) =>
+    earliest(
+      Array.from(tables.openChecks, (row) =>
+        isAskedBy(row.check, standing(row.lane), owned) &&
+        (row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId))
+          ? claimableAt(row)
+          : null,
+      ),
+    ),
+  linking: nextLinkingDue,
+}
+
+/** The workspaces of the leases that are held, one for each lease. */
+const holders: Readonly<
+  Record<SharedWork, (tables: Tables, now: number) => ReadonlyArray<WorkspaceId>>
+> = {
+  lanes: (tables, now) =>
+    Array.from(tables.inFlight, (id) => tables.lanes.get(id)).flatMap((lane) =>
+      isLeased(lane?.inFlight?.leaseUntil ?? null, now) ? (lane?.number.workspaceId ?? []) : [],
+    ),
+  deliveries: (tables, now) =>
+    [...tables.callbackLanes.values()].flatMap(({ inFlight, workspaceId }) =>
+      [...inFlight.values()].flatMap(({ leaseUntil }) =>
+        isLeased(leaseUntil, now) ? workspaceId : [],
+      ),
+    ),
+  number_checks: (tables, now) =>
+    Array.from(tables.openChecks).flatMap(({ check, leaseUntil }) =>
+      isLeased(leaseUntil, now) ? check.workspaceId : [],
+    ),
+  linking: (tables, now) =>
+    [...tables.linkings.values()].flatMap((row) =>
+      isLeased(row.leaseUntil, now) ? (workspaceOfAttempt(tables, row) ?? []) : [],
+    ),
+}
+
+const isShared = (work: Work): work is SharedWork => work in holders
+
+/** The messages and checks under a lease, in the order of their names. */
+const inHands = (tables: Tables, now: number): ReadonlyArray<AttemptInHands> => {
+  const messages = [...tables.inFlight].flatMap((numberId) => {
+    const lane = tables.lanes.get(numberId)
+    if (lane === undefined || !isLeased(lane.inFlight?.leaseUntil ?? null, now)) return []
+    return { numberId, attempt: `message ${numberId} ${lane.lease}` }
+  })
+  const checks = [...tables.openChecks].flatMap(({ check, lease, leaseUntil }) =>
+    isLeased(leaseUntil, now)
+      ? { numberId: check.numberId, attempt: `check ${check.id} ${lease}` }
+      : [],
+  )
+  return [...messages, ...checks].toSorted((a, b) => (a.attempt < b.attempt ? -1 : 1))
+}
+
+const deliveringUntil = (tables: Tables): number | null => {
+  const until = [...tables.endpoints.rows, ...tables.callbackLanes.values()].flatMap(
+    ({ inFlight }) => Array.from(inFlight.values(), ({ leaseUntil }) => leaseUntil),
+  )
+  return until.length === 0 ? null : Math.max(...until)
+}
+
+export const workStatus = (tables: Tables): Steps<typeof WorkStatus.Service> => ({
+  nextDue: (work, passedOver = [], owned = "all") => nextDue[work](tables, passedOver, owned),
+  earliest: () => Record.map(nextDue, (due) => due(tables, [], "all")),
+  workload: (now, places) => ({
+    nextDue: earliest(
+      kindsOfWork.map((work) =>
+        nextDue[work](
+          tables,
+          places !== undefined && isShared(work)
+            ? crowdedOf(heldBy(holders[work](tables, now)), places[work])
+            : [],
+          "all",
+        ),
+      ),
+    ),
+    inHands: inHands(tables, now),
+    deliveringUntil: deliveringUntil(tables),
+  }),
+})

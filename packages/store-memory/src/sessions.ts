@@ -1,0 +1,204 @@
+/** `SessionStore` in memory. */
+import { reasonOnceResumed, shardOf } from "@messaging-service/core"
+import type {
+  Fence,
+  KeyChange,
+  LiveWorker,
+  SessionStore,
+  ShardLeases,
+  WorkerId,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import type { Steps } from "./collections.ts"
+import { endOwnPauses, setStatus } from "./lanes.ts"
+import { isAnothers } from "./numbers.ts"
+import { laneOf } from "./tables.ts"
+import type { SessionRow, Tables } from "./tables.ts"
+
+export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service> => {
+  const { sessions } = tables
+
+  const writeKeys = ({ keys }: SessionRow, changes: ReadonlyArray<KeyChange>) => {
+    for (const { id, type, value } of changes) {
+      const ofType = keys.get(type) ?? new Map<string, string>()
+      keys.set(type, ofType)
+      ofType.delete(id)
+      if (value !== null) ofType.set(id, value)
+    }
+  }
+
+  /** Writes, unless the shard was taken anew since; whether it did. */
+  const unlessTaken = (fence: Fence, write: () => unknown): boolean => {
+    if (fence !== null && tables.shards[fence.shard]?.term !== fence.term) return false
+    write()
+    return true
+  }
+
+  return {
+    list: Effect.sync(() =>
+      [...sessions]
+        .toSorted(([a], [b]) => a - b)
+        .flatMap(([numberId, { leavingSince }]) => {
+          const lane = tables.lanes.get(numberId)
+          if (lane === undefined) return []
+          const { platform, status } = lane.number
+          return {
+            numberId,
+            platform,
+            status,
+            removed: lane.removed,
+            leavingSince,
+            pauseReason: lane.control.pauses.first?.reason ?? null,
+            reason: lane.changed?.reason ?? null,
+            proxy: lane.proxy?.url ?? null,
+          }
+        }),
+    ),
+
+    credentials: (numberId) => sessions.get(numberId)?.credentials ?? null,
+
+    keys: (numberId, type, ids) => {
+      const ofType = sessions.get(numberId)?.keys.get(type)
+      return new Map(
+        ids.flatMap((id) => {
+          const value = ofType?.get(id)
+          return value === undefined ? [] : [[id, value]]
+        }),
+      )
+    },
+
+    write: (numberId, credentials, keys, _now, fence) =>
+      unlessTaken(fence, () => {
+        if (laneOf(tables, numberId) === undefined) return
+        const known = sessions.get(numberId)
+        // Keys without credentials are nothing that a device could come back with.
+        if (known === undefined && credentials === null) return
+        const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
+        if (credentials !== null) session.credentials = credentials
+        writeKeys(session, keys)
+        sessions.set(numberId, session)
+      }),
+
+    replace: (numberId, credentials, keys, _now, fence) =>
+      unlessTaken(fence, () => {
+        if (laneOf(tables, numberId) === undefined) return
+        const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
+        writeKeys(session, keys)
+        sessions.set(numberId, session)
+      }),
+
+    exchange: (numberId, before, credentials, keys, now, account = null) => {
+      if ((sessions.get(numberId)?.credentials ?? null) !== before) return false
+      if (credentials === null) {
+        sessions.delete(numberId)
+        return true
+      }
+      const lane = laneOf(tables, numberId)
+      if (lane === undefined) return false
+      if (account !== null) {
+        const phone = account.phone ?? lane.number.phone
+        if (account.phone !== null && isAnothers(tables, lane, account.phone)) {
+          return "phone_of_another_number"
+        }
+        const { status } = lane.number
+        setStatus(
+          lane,
+          { status, phone },
+          now,
+          status === "disconnected" ? reasonOnceResumed : null,
+        )
+        endOwnPauses(tables, lane, now)
+      }
+      const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
+      writeKeys(session, keys)
+      sessions.set(numberId, session)
+      return true
+    },
+
+    trim: (numberId, type, most, fence) =>
+      unlessTaken(fence, () => {
+        const ofType = sessions.get(numberId)?.keys.get(type)
+        if (ofType === undefined) return
+        for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
+          ofType.delete(id)
+        }
+      }),
+
+    leave: (numberId, now, fence) =>
+      unlessTaken(fence, () => {
+        const session = sessions.get(numberId)
+        if (session !== undefined) session.leavingSince ??= now
+      }),
+
+    wipe: (numberId, fence) => unlessTaken(fence, () => sessions.delete(numberId)),
+  }
+}
+
+// `ShardLeases` in memory: for the tests of several workers in one process.
+
+export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> => {
+  const workers = new Map<WorkerId, { worker: LiveWorker; readonly name: string }>()
+  const { shards } = tables
+  let lastId = 0
+
+  const remove = (id: WorkerId) => {
+    workers.delete(id)
+    for (const [shard, state] of shards.entries()) {
+      if (state.workerId === id) shards[shard] = { ...state, workerId: null }
+    }
+  }
+
+  return {
+    join: (name, most) => {
+      const id = ++lastId as WorkerId
+      workers.set(id, { worker: { id, most, beat: 0 }, name })
+      return id
+    },
+
+    beat: (id) => {
+      const known = workers.get(id)
+      if (known === undefined) return null
+      known.worker = { ...known.worker, beat: known.worker.beat + 1 }
+      const states = shards.map((state) => ({ ...state, linked: 0, linking: 0 }))
+      for (const numberId of tables.sessions.keys()) {
+        const state = states[shardOf(numberId)]
+        if (state !== undefined) state.linked++
+      }
+      for (const [numberId, { attempt }] of tables.linkings) {
+        const state = states[shardOf(numberId)]
+        if (state === undefined || attempt.mode !== "live") continue
+        if (!tables.sessions.has(numberId)) state.linking++
+      }
+      return { workers: Array.from(workers.values(), ({ worker }) => worker), shards: states }
+    },
+
+    end: (silent) => {
+      for (const { beat, id } of silent) {
+        if (workers.get(id)?.worker.beat === beat) remove(id)
+      }
+    },
+
+    take: (id, wanted) =>
+      wanted.flatMap((shard) => {
+        const state = shards[shard]
+        if (!workers.has(id) || state === undefined || state.workerId !== null) return []
+        const term = state.term + 1
+        shards[shard] = { workerId: id, term }
+        return { shard, term }
+      }),
+
+    give: (id, held) => {
+      for (const { shard, term } of held) {
+        const state = shards[shard]
+        if (state?.workerId === id && state.term === term) shards[shard] = { workerId: null, term }
+      }
+    },
+
+    leave: remove,
+
+    holderOf: (shard) => {
+      const holder = shards[shard]?.workerId ?? null
+      return holder === null ? null : (workers.get(holder)?.name ?? null)
+    },
+  }
+}

@@ -1,0 +1,495 @@
+/** `WebhookStore` in memory. */
+import {
+  canBeRedelivered,
+  deliveredSinceAfter,
+  givePlaces,
+  holdsAllEndpoints,
+  isLeased,
+  isReportedTo,
+  isRunning,
+  isSilent,
+  isToldOf,
+  takeInRounds,
+} from "@messaging-service/core"
+import type {
+  Callback,
+  CallbackAttempt,
+  CallbackSalts,
+  CallbackType,
+  ClaimedDelivery,
+  DeliveryAttempt,
+  DeliveryQuery,
+  DeliveryQueue,
+  DeliveryResult,
+  DisabledReason,
+  EventId,
+  MessageEvent,
+  NewWebhook,
+  OutboxEvent,
+  Queueing,
+  WebhookEndpoint,
+  WebhookEventType,
+  WebhookId,
+  WebhookScope,
+  WebhookStore,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { Effect, FiberSet } from "effect"
+import { newestFirst, Sorted, visitInSteps } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import {
+  byDueDelivery,
+  finishClaim,
+  isLost,
+  placeInAgenda,
+  tellQueued,
+  workspaceOf,
+} from "./tables.ts"
+import type {
+  CallbackLane,
+  DeliveryLane,
+  DeliveryRow,
+  EndpointRow,
+  FrozenEvent,
+  Lane,
+  LoggedAttempt,
+  Tables,
+  TargetLane,
+  WorkspaceRow,
+} from "./tables.ts"
+
+// `DeliveryQueue` and `CallbackSalts` in memory; before them what happens to deliveries whichever port
+// asks: to those of a target, a webhook endpoint or an origin of callbacks, and to an endpoint.
+
+/** A lane on which nothing is to be delivered yet. */
+const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
+  workspaceId,
+  pending: new Sorted(byDueDelivery),
+  inFlight: new Map(),
+  agendaAt: null,
+})
+
+/**
+ * When something could next be claimed: the earliest that is not in flight, or the end of a lease;
+ * only the latter while no more may be in flight.
+ */
+const reschedule = (tables: Tables, lane: DeliveryLane, full = false): void => {
+  let at = Number.POSITIVE_INFINITY
+  for (const { leaseUntil } of lane.inFlight.values()) at = Math.min(at, leaseUntil)
+  if (!full) at = Math.min(at, waiting(lane).next().value?.dueAt ?? Number.POSITIVE_INFINITY)
+  placeInAgenda(tables.deliveryTurns, lane, at === Number.POSITIVE_INFINITY ? null : at)
+}
+
+/** What is not in flight, in the order in which it falls due. */
+function* waiting(lane: DeliveryLane): Generator<DeliveryRow, undefined> {
+  for (const delivery of lane.pending) if (!lane.inFlight.has(delivery.id)) yield delivery
+  return undefined
+}
+
+/** Something more is to be delivered. */
+const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: number): void => {
+  lane.pending.add({
+    id: ++tables.lastDeliveryId,
+    lane,
+    event,
+    dueAt,
+    attempts: 0,
+    lastAttempt: null,
+  })
+  placeInAgenda(tables.deliveryTurns, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
+}
+
+/** Takes a delivery out; if it failed before, there is no next attempt after all. */
+const drop = (delivery: DeliveryRow): void => {
+  const { lane, lastAttempt } = delivery
+  lane.pending.delete(delivery)
+  lane.inFlight.delete(delivery.id)
+  if (lastAttempt !== null) lastAttempt.attempt = { ...lastAttempt.attempt, nextAttemptAt: null }
+}
+
+const dropAll = (tables: Tables, lane: DeliveryLane): void => {
+  for (const delivery of Array.from(lane.pending)) drop(delivery)
+  reschedule(tables, lane)
+}
+
+const openEndpoint = (tables: Tables, owner: WorkspaceRow, given: NewWebhook): EndpointRow => {
+  const row = tables.endpoints.insert((id: WebhookId): EndpointRow => ({
+    ...emptyLane(given.workspaceId),
+    kind: "webhook",
+    id,
+    endpoint: { ...given, id, firstSecretLast4: given.secretLast4, disabledReason: null },
+    removed: false,
+    removedAt: null,
+    deliveredSince: given.createdAt,
+    log: [],
+  }))
+  owner.endpoints.push(row)
+  return row
+}
+
+/** The endpoint as the port shows it. */
+const shown = ({ endpoint, log }: EndpointRow): WebhookEndpoint => ({
+  ...endpoint,
+  lastAttempt: (log.at(-1)?.attempt ?? null) as WebhookEndpoint["lastAttempt"],
+})
+
+/** The endpoint, unless it is unknown, removed or not to be seen in that scope. */
+const endpointIn = (
+  tables: Tables,
+  { workspaceId, mode }: WebhookScope,
+  id: WebhookId,
+): EndpointRow | undefined => {
+  const row = tables.endpoints.get(id)
+  if (row === undefined || row.removed || row.endpoint.workspaceId !== workspaceId) return undefined
+  return mode === null || row.endpoint.mode === mode ? row : undefined
+}
+
+/** Queues a message's event for every endpoint that is to hear of it. */
+export const fanOut = (tables: Tables, owner: WorkspaceRow, event: MessageEvent): void => {
+  const { id, type, body, createdAt } = event
+  for (const row of owner.endpoints) {
+    if (row.removed || !isToldOf(row.endpoint, event)) continue
+    queue(tables, row, { id, type, body, url: null }, createdAt)
+    tellQueued(tables)
+  }
+}
+
+/** Stops a running endpoint. */
+export const stop = (tables: Tables, row: EndpointRow, reason: DisabledReason): void => {
+  if (!isRunning(row)) return
+  row.endpoint = { ...row.endpoint, disabledReason: reason }
+  dropAll(tables, row)
+}
+
+export const removeEndpoint = (tables: Tables, row: EndpointRow, now: number): void => {
+  dropAll(tables, row)
+  row.removed = true
+  row.removedAt ??= now
+  row.log = []
+}
+
+const laneTo = (tables: Tables, owner: WorkspaceRow, origin: string): CallbackLane => {
+  const known = owner.callbackLanes.get(origin)
+  if (known !== undefined) return known
+  const made: CallbackLane = {
+    ...emptyLane(owner.workspace.id),
+    kind: "callback",
+    id: --tables.lastCallbackLaneId,
+    origin,
+  }
+  owner.callbackLanes.set(origin, made)
+  tables.callbackLanes.set(made.id, made)
+  return made
+}
+
+/** Queues a callback, unless its workspace is deleted. */
+export const call = (tables: Tables, callback: Callback | null): void => {
+  const owner = callback === null ? undefined : workspaceOf(tables, callback.workspaceId)
+  if (callback === null || owner === undefined) return
+  const { body, createdAt, eventId: id, target, type, url } = callback
+  queue(tables, laneTo(tables, owner, target), { id, type, body, url }, createdAt)
+  tellQueued(tables)
+}
+
+/** Queues the callback of a number's connection, if the number still reports there. */
+export const report = (tables: Tables, lane: Lane, callback: Callback | null): void => {
+  if (callback !== null && isReportedTo(lane, callback)) call(tables, callback)
+}
+
+/** The lane is forgotten, once nothing is to be delivered on it. */
+const forgetEmpty = (tables: Tables, lane: CallbackLane): void => {
+  if (lane.pending.size > 0) return
+  tables.callbackLanes.delete(lane.id)
+  tables.workspaces.get(lane.workspaceId)?.callbackLanes.delete(lane.origin)
+}
+
+/** Nothing more is sent for the workspace. */
+export const dropCallbacks = (tables: Tables, owner: WorkspaceRow): void => {
+  for (const lane of Array.from(owner.callbackLanes.values())) {
+    dropAll(tables, lane)
+    forgetEmpty(tables, lane)
+  }
+}
+
+/** Drops leases that ran out: they hold no place any more. */
+const forgetLapsed = ({ inFlight }: DeliveryLane, now: number): void => {
+  for (const [id, { leaseUntil }] of inFlight) if (!isLeased(leaseUntil, now)) inFlight.delete(id)
+}
+
+const candidates = (lane: DeliveryLane, { now, perTarget }: DeliveryQuery): Array<DeliveryRow> => {
+  const found: Array<DeliveryRow> = []
+  for (const delivery of waiting(lane)) {
+    if (delivery.dueAt > now || lane.inFlight.size + found.length >= perTarget) break
+    found.push(delivery)
+  }
+  return found
+}
+
+const claim = (tables: Tables, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
+  const lanes: Array<DeliveryLane> = []
+  const found: Array<ReadonlyArray<DeliveryRow>> = []
+  const give = givePlaces(query.callbacks, query.callbacks.limit)
+  for (const { at, lane } of tables.deliveryTurns) {
+    if (at > query.now || lanes.length >= query.limit) break
+    forgetLapsed(lane, query.now)
+    const due = candidates(lane, query)
+    const places = lane.kind === "webhook" ? due.length : give(lane.workspaceId, due.length)
+    if (places === 0 && due.length > 0) continue
+    found.push(due.slice(0, places))
+    lanes.push(lane)
+  }
+  const claimed = takeInRounds(found, byDueDelivery, query.limit).map((delivery) =>
+    hold(tables, delivery, query.leaseUntil),
+  )
+  for (const lane of lanes) reschedule(tables, lane, lane.inFlight.size >= query.perTarget)
+  return claimed
+}
+
+const hold = (tables: Tables, delivery: DeliveryRow, leaseUntil: number): ClaimedDelivery => {
+  const { attempts, event, id, lane } = delivery
+  const lease = ++tables.lastDeliveryLease
+  lane.inFlight.set(id, { delivery, lease, leaseUntil })
+  const isCallback = lane.kind === "callback"
+  return {
+    id,
+    kind: lane.kind,
+    targetId: lane.id,
+    workspaceId: lane.workspaceId,
+    lease,
+    eventId: event.id,
+    body: event.body,
+    attempt: attempts + 1,
+    url: isCallback ? (event.url ?? "") : lane.endpoint.url,
+    secretSalt: isCallback
+      ? (tables.workspaces.get(lane.workspaceId)?.callbackSalt ?? null)
+      : lane.endpoint.secretSalt,
+  }
+}
+
+const laneOf = (tables: Tables, { kind, targetId }: DeliveryResult): DeliveryLane | undefined =>
+  kind === "webhook"
+    ? tables.endpoints.get(targetId as WebhookId)
+    : tables.callbackLanes.get(targetId)
+
+const logOf = (tables: Tables, lane: DeliveryLane): Array<LoggedAttempt> | undefined =>
+  lane.kind === "webhook" ? lane.log : tables.workspaces.get(lane.workspaceId)?.callbackLog
+
+const settle = (tables: Tables, result: DeliveryResult): void => {
+  const lane = laneOf(tables, result)
+  const held = lane?.inFlight.get(result.id)
+  if (lane === undefined || held === undefined || held.lease !== result.lease) return
+  const { delivery } = held
+  const logged: LoggedAttempt = {
+    event: delivery.event,
+    attempt: {
+      id: ++tables.lastAttemptId,
+      eventId: delivery.event.id,
+      type: delivery.event.type,
+      attempt: delivery.attempts + 1,
+      attemptedAt: result.attemptedAt,
+      responseStatus: result.responseStatus,
+      error: result.error,
+      durationMillis: result.durationMillis,
+      nextAttemptAt: result.nextAttemptAt,
+    },
+  }
+  lane.pending.delete(delivery)
+  lane.inFlight.delete(delivery.id)
+  logOf(tables, lane)?.push(logged)
+  if (result.nextAttemptAt !== null) {
+    delivery.dueAt = result.nextAttemptAt
+    delivery.attempts++
+    delivery.lastAttempt = logged
+    lane.pending.add(delivery)
+  }
+  if (lane.kind === "webhook") {
+    lane.deliveredSince = deliveredSinceAfter(lane.deliveredSince, [result])
+  }
+  reschedule(tables, lane)
+  if (lane.kind === "callback") forgetEmpty(tables, lane)
+}
+
+/** Judged when all results are recorded: what was delivered together with a failure counts. */
+const stopSilent = (tables: Tables, result: DeliveryResult): void => {
+  const lane = laneOf(tables, result)
+  const since = result.stopUnlessDeliveredSince
+  if (lane?.kind === "webhook" && since !== null && isSilent(lane.deliveredSince, since)) {
+    stop(tables, lane, "delivery_failures")
+  }
+}
+
+const settleAll = (tables: Tables, results: ReadonlyArray<DeliveryResult>): void => {
+  for (const result of results) settle(tables, result)
+  for (const result of results) stopSilent(tables, result)
+}
+
+export const deliveryQueue = (tables: Tables): Steps<typeof DeliveryQueue.Service> => ({
+  claim: (query) => claim(tables, query),
+
+  settle: (results) => settleAll(tables, results),
+
+  settleAndClaim: (results, query) => {
+    settleAll(tables, results)
+    return claim(tables, query)
+  },
+
+  whenQueued: (tell) =>
+    Effect.gen(function* () {
+      const run = yield* FiberSet.makeRuntime<never, void>()
+      const listener = () => void run(tell)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => tables.queuedListeners.add(listener)),
+        () => Effect.sync(() => tables.queuedListeners.delete(listener)),
+      )
+    }),
+})
+
+export const callbackSalts = (tables: Tables): Steps<typeof CallbackSalts.Service> => ({
+  get: (workspaceId) => workspaceOf(tables, workspaceId)?.callbackSalt ?? null,
+
+  put: (workspaceId, salt) => {
+    const row = workspaceOf(tables, workspaceId)
+    if (row === undefined) return false
+    row.callbackSalt = salt
+    return true
+  },
+})
+
+/** The latest event with that id, found in steps: the outbox holds what happened in 30 days. */
+const findEvent = (tables: Tables, eventId: EventId): Effect.Effect<OutboxEvent | null> =>
+  Effect.suspend(() => {
+    let found: OutboxEvent | null = null
+    // Of a copy: events are dropped from the front meanwhile.
+    const visits = visitInSteps(tables.outbox.slice(), (event) => {
+      if (event?.eventId === eventId) found = event
+    })
+    return Effect.map(visits, () => found)
+  })
+
+/** An event that can be delivered to the endpoint once more; a ping when it was attempted there. */
+const redeliverable = (
+  { endpoint, log }: EndpointRow,
+  eventId: EventId,
+  event: OutboxEvent | null,
+): FrozenEvent | undefined => {
+  if (event === null) {
+    return log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")?.event
+  }
+  const { body, type } = event
+  return canBeRedelivered(event, endpoint) ? { id: eventId, type, body, url: null } : undefined
+}
+
+const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))
+
+export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service> => ({
+  insert: (given, limit, idempotency) => {
+    if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
+    if (given.keyId !== null && tables.keys.get(given.keyId)?.key.revokedAt !== null) {
+      return { _tag: "Broken", guard: "key" }
+    }
+    const owner = workspaceOf(tables, given.workspaceId)
+    if (owner === undefined || holdsAllEndpoints(owner.endpoints, limit)) {
+      return { _tag: "Broken", guard: "limit" }
+    }
+    const row = openEndpoint(tables, owner, given)
+    finishClaim(tables, idempotency, [row.endpoint.id])
+    return { _tag: "Inserted", endpoint: shown(row) }
+  },
+
+  get: (scope, id) => shownIfThere(endpointIn(tables, scope, id)),
+
+  made: (id) => shownIfThere(tables.endpoints.get(id)),
+
+  list: (scope, stopped) =>
+    (workspaceOf(tables, scope.workspaceId)?.endpoints ?? [])
+      .filter(
+        (row) =>
+          !row.removed &&
+          (stopped || isRunning(row)) &&
+          (scope.mode === null || row.endpoint.mode === scope.mode),
+      )
+      .map(shown),
+
+  rotate: (scope, id, secret) => {
+    const row = endpointIn(tables, scope, id)
+    if (row === undefined) return null
+    row.endpoint = { ...row.endpoint, ...secret }
+    return shown(row)
+  },
+
+  remove: (scope, id, now) => {
+    const row = endpointIn(tables, scope, id)
+    if (row === undefined) return false
+    removeEndpoint(tables, row, now)
+    return true
+  },
+
+  resume: (scope, id, limit, now) => {
+    const row = endpointIn(tables, scope, id)
+    const owner = workspaceOf(tables, scope.workspaceId)
+    if (row === undefined || owner === undefined) return null
+    if (isRunning(row)) return shown(row)
+    if (holdsAllEndpoints(owner.endpoints, limit)) return "limit"
+    row.endpoint = { ...row.endpoint, disabledReason: null }
+    row.deliveredSince = now
+    return shown(row)
+  },
+
+  ping: (scope, id, { id: eventId, body, createdAt }) =>
+    queueing(tables, scope, id, (row) => {
+      queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)
+      return "ping"
+    }),
+
+  redeliver: (scope, id, eventId, now) =>
+    Effect.map(findEvent(tables, eventId), (found) =>
+      queueing(tables, scope, id, (row) => {
+        const event = redeliverable(row, eventId, found)
+        if (event === undefined) return null
+        for (const delivery of Array.from(row.pending)) {
+          if (delivery.event.id === eventId) drop(delivery)
+        }
+        reschedule(tables, row)
+        queue(tables, row, event, now)
+        return event.type
+      }),
+    ),
+
+  attempts: (id, page) =>
+    newestFirst(
+      tables.endpoints.get(id)?.log ?? [],
+      page,
+      (logged) => logged.attempt as DeliveryAttempt,
+    ),
+
+  callbackAttempts: (workspaceId, page) =>
+    newestFirst(
+      workspaceOf(tables, workspaceId)?.callbackLog ?? [],
+      page,
+      ({ attempt, event }): CallbackAttempt => ({
+        ...attempt,
+        type: attempt.type as CallbackType,
+        url: event.url ?? "",
+      }),
+    ),
+
+  forgetAttempts: (before) => {
+    const isKept = ({ attempt }: LoggedAttempt) => attempt.attemptedAt >= before
+    for (const row of tables.endpoints.rows) row.log = row.log.filter(isKept)
+    for (const row of tables.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
+  },
+})
+
+/** Queues something for a running endpoint: the type of the event, null when there is none. */
+const queueing = (
+  tables: Tables,
+  scope: WebhookScope,
+  id: WebhookEndpoint["id"],
+  make: (row: EndpointRow) => FrozenEvent["type"] | null,
+): Queueing => {
+  const row = endpointIn(tables, scope, id)
+  if (row === undefined) return { _tag: "NoEndpoint" }
+  if (!isRunning(row)) return { _tag: "Stopped" }
+  const type = make(row)
+  return type === null ? { _tag: "NoEvent" } : { _tag: "Queued", type: type as WebhookEventType }
+}

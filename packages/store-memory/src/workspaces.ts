@@ -1,0 +1,518 @@
+/** `WorkspaceStore` in memory. */
+import {
+  countRequest,
+  dayMillis,
+  holdsAllKeys,
+  idsSkipped,
+  isCounted,
+  isFileEnded,
+  isSameNumber,
+  minuteMillis,
+} from "@messaging-service/core"
+import type {
+  AdmitQuery,
+  Admits,
+  AdmitV1Query,
+  ContactStore,
+  DeletedWorkspace,
+  EndedBefore,
+  ErasureStore,
+  HeldFilter,
+  HeldSelection,
+  KeyStore,
+  MessageId,
+  NewWorkspace,
+  RequestCount,
+  RestoreStore,
+  WorkspaceId,
+  WorkspaceStore,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { newestFirst } from "./collections.ts"
+import type { Steps } from "./collections.ts"
+import { closeLane, holdLane, openLane, resume, turnWithFirst, turnWithWorkspace } from "./lanes.ts"
+import { contactOf, forgetShown, messageOf, transportKey, workspaceOf } from "./tables.ts"
+import type {
+  EndpointRow,
+  KeyRow,
+  Lane,
+  MessageRow,
+  ReminderRow,
+  Tables,
+  WorkspaceRow,
+} from "./tables.ts"
+import { dropCallbacks, removeEndpoint, stop } from "./webhooks.ts"
+
+const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
+  tables.workspaces.insert((id) => ({
+    workspace: { ...given, id, deletedAt: null },
+    erased: false,
+    callbackSalt: null,
+    admits,
+    minuteV1: { start: Number.NaN, count: 0 },
+    keys: [],
+    lanes: [],
+    contacts: [],
+    contactsByPhone: new Map(),
+    messages: { live: [], test: [] },
+    endpoints: [],
+    callbackLanes: new Map(),
+    callbackLog: [],
+    media: [],
+    takenBytes: { directory: 0, attachments: 0 },
+    reminders: [],
+  }))
+
+export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Service> => ({
+  insert: (given, admits) => insert(tables, given, admits).workspace,
+
+  ensure: (given, admits, numbers) => {
+    const row =
+      [...tables.workspaces.rows].find(
+        ({ workspace }) => workspace.deletedAt === null && workspace.name === given.name,
+      ) ?? insert(tables, given, admits)
+    for (const { number, pacing } of numbers) {
+      const isThere = row.lanes.some((lane) => !lane.removed && isSameNumber(lane.number, number))
+      if (isThere) continue
+      row.lanes.push(openLane(tables, row, { ...number, workspaceId: row.workspace.id }, pacing))
+    }
+    return row.workspace
+  },
+
+  get: (id) => workspaceOf(tables, id)?.workspace ?? null,
+
+  list: (query) =>
+    newestFirst(
+      tables.workspaces.rows,
+      query,
+      ({ workspace }) => workspace,
+      ({ workspace }) => workspace.deletedAt === null,
+    ),
+
+  update: (id, decide, now) => {
+    const row = workspaceOf(tables, id)
+    if (row === undefined) return null
+    const { change, admits } = decide(row.workspace)
+    const wasDisabled = row.workspace.accountDisabled
+    row.workspace = { ...row.workspace, ...change }
+    row.admits = admits
+    if (row.workspace.accountDisabled !== wasDisabled) {
+      for (const lane of row.lanes) if (!lane.removed) turnWithWorkspace(tables, lane, now)
+    }
+    return row.workspace
+  },
+
+  delete: (id, now) => {
+    const row = workspaceOf(tables, id)
+    if (row === undefined) return false
+    row.workspace = { ...row.workspace, deletedAt: now }
+    row.admits = { v1: false, v2: false }
+    for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
+    for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint, now)
+    dropCallbacks(tables, row)
+    return true
+  },
+
+  isEmpty: Effect.sync(() => tables.workspaces.rows.length === 0),
+})
+
+// `KeyStore` in memory.
+
+const hashKey = (version: number, hash: string) => `${version} ${hash}`
+
+/** Counts the request in both windows and notes its time and address, if it is to be counted. */
+const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCount | null => {
+  const { key } = row
+  if (!isCounted(owner.admits.v2, key, null, query.now)) return null
+  row.minute = countRequest(row.minute, query.minuteStart, minuteMillis)
+  row.day = countRequest(row.day, query.dayStart, dayMillis)
+  row.key = { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
+  return { minute: row.minute.count, day: row.day.count }
+}
+
+/** As `count`, in the minute that the workspace's keys share. */
+const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number | null => {
+  if (!isCounted(owner.admits.v1, row.key, query.workspaceId, query.now)) return null
+  owner.minuteV1 = countRequest(owner.minuteV1, query.minuteStart, minuteMillis)
+  row.key = { ...row.key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
+  return owner.minuteV1.count
+}
+
+const admitted = <Query extends AdmitV1Query | AdmitQuery, Count>(
+  tables: Tables,
+  version: number,
+  query: Query,
+  countIn: (row: KeyRow, owner: WorkspaceRow, query: Query) => Count,
+) => {
+  const row = tables.keysByHash.get(hashKey(version, query.hash))
+  const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
+  if (row === undefined || owner === undefined) return null
+  // Counting notes the key's use, which the answer shows.
+  const requests = countIn(row, owner, query)
+  return { key: row.key, workspace: owner.workspace, count: requests }
+}
+
+export const keyStore = (tables: Tables): Steps<typeof KeyStore.Service> => ({
+  admit: (query) => admitted(tables, query.version, query, count),
+
+  admitV1: (query) => admitted(tables, 1, query, countV1),
+
+  insert: ({ hash, ...given }, limit) => {
+    const owner = tables.workspaces.get(given.workspaceId)
+    if (owner === undefined) return null
+    const keys = owner.keys.map(({ key }) => key)
+    if (holdsAllKeys(keys, given.version, limit)) return null
+    const row = tables.keys.insert((id): KeyRow => ({
+      key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
+      hash,
+      minute: { start: Number.NaN, count: 0 },
+      day: { start: Number.NaN, count: 0 },
+    }))
+    owner.keys.push(row)
+    tables.keysByHash.set(hashKey(given.version, hash), row)
+    return row.key
+  },
+
+  list: (workspaceId) => (tables.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key),
+
+  revoke: (workspaceId, id, now) => {
+    const row = tables.keys.get(id)
+    if (row === undefined || row.key.workspaceId !== workspaceId) return null
+    if (row.key.revokedAt === null) row.key = { ...row.key, revokedAt: now }
+    for (const endpoint of tables.workspaces.get(workspaceId)?.endpoints ?? []) {
+      if (endpoint.endpoint.keyId === id) stop(tables, endpoint, "key_revoked")
+    }
+    return row.key
+  },
+})
+
+// `ContactStore` in memory.
+
+export const contactStore = (tables: Tables): Steps<typeof ContactStore.Service> => ({
+  insert: (given) => {
+    const owner = tables.workspaces.get(given.workspaceId)
+    if (owner === undefined) return Effect.die(new Error("a contact needs a workspace"))
+    const contact = tables.contacts.insert((id) => ({ ...given, id }))
+    owner.contacts.push(contact)
+    if (contact.phone !== null) {
+      const sharing = owner.contactsByPhone.get(contact.phone) ?? []
+      owner.contactsByPhone.set(contact.phone, [...sharing, contact.id])
+    }
+    return contact
+  },
+
+  list: (workspaceId, query) =>
+    newestFirst(tables.workspaces.get(workspaceId)?.contacts ?? [], query, (contact) => contact),
+
+  delete: (workspaceId, id) => {
+    const owner = tables.workspaces.get(workspaceId)
+    const contact = owner === undefined ? undefined : contactOf(owner, id)
+    if (owner === undefined || contact === undefined) return false
+    owner.contacts.splice(owner.contacts.indexOf(contact), 1)
+    if (contact.phone !== null) {
+      const sharing = owner.contactsByPhone.get(contact.phone) ?? []
+      owner.contactsByPhone.set(
+        contact.phone,
+        sharing.filter((other) => other !== id),
+      )
+    }
+    return true
+  },
+})
+
+// `ErasureStore` in memory.
+
+const modes = ["live", "test"] as const
+
+/** Takes a message out of everything that knows it. */
+const eraseMessage = (tables: Tables, row: MessageRow): void => {
+  const { lane, message } = row
+  tables.messages.erase(message.id)
+  tables.messagesByTransportId.delete(transportKey(lane.number.id, message.transportId))
+  lane.counting.delete(row)
+  const attachmentId = message.media?.attachmentId ?? null
+  if (attachmentId === null) return
+  const left = (tables.messagesByAttachment.get(attachmentId) ?? []).filter((one) => one !== row)
+  if (left.length > 0) tables.messagesByAttachment.set(attachmentId, left)
+  else tables.messagesByAttachment.delete(attachmentId)
+}
+
+/** Erases the messages that `isErased`, and leaves the others in their order. */
+const eraseMessages = (
+  tables: Tables,
+  owner: WorkspaceRow,
+  isErased: (row: MessageRow) => boolean,
+): void => {
+  for (const mode of modes) {
+    const kept: Array<MessageRow> = []
+    for (const row of owner.messages[mode]) {
+      if (isErased(row)) eraseMessage(tables, row)
+      else kept.push(row)
+    }
+    owner.messages[mode] = kept
+  }
+}
+
+/**
+ * No row ends before it is made, and rows stand nearly in the order in which they were made: as far as
+ * that order is off, in milliseconds, a walk from the oldest goes on behind its moment.
+ */
+const slackMillis = 120_000
+
+/** From the oldest, those that may have ended before the moment. */
+function* madeBefore(rows: Iterable<MessageRow>, before: number): Generator<MessageRow> {
+  for (const row of rows) {
+    const earliestAt = row.message.createdAt - slackMillis
+    if (earliestAt >= before) return
+    yield row
+  }
+}
+
+const eraseEndedMessages = (tables: Tables, owner: WorkspaceRow, before: number): void => {
+  const gone = new Set<MessageRow>()
+  for (const mode of modes) {
+    for (const row of madeBefore(owner.messages[mode], before)) {
+      if (row.endedAt !== null && row.endedAt < before) gone.add(row)
+    }
+  }
+  if (gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))
+}
+
+/** Of several workspaces in one walk, since the outbox is that of all. */
+const eraseEvents = (tables: Tables, moments: ReadonlyMap<number, number>): void => {
+  const pending = new Set<string>()
+  for (const { workspaceId, pending: deliveries } of tables.endpoints.rows) {
+    if (moments.has(workspaceId)) for (const { event } of deliveries) pending.add(event.id)
+  }
+  for (const [index, event] of tables.outbox.entries()) {
+    if (event === null || pending.has(event.eventId)) continue
+    const before = moments.get(event.workspaceId) ?? -Infinity
+    if (event.createdAt < before) tables.outbox[index] = null
+  }
+}
+
+const eraseEnded = (tables: Tables, { endedBefore, workspaceId }: EndedBefore): void => {
+  const owner = tables.workspaces.get(workspaceId)
+  if (owner === undefined) return
+  eraseEndedMessages(tables, owner, endedBefore)
+  for (const { recipients } of owner.lanes) {
+    for (const [name, firstAt] of recipients) if (firstAt < endedBefore) recipients.delete(name)
+  }
+  for (const row of owner.endpoints) {
+    row.log = row.log.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
+  }
+  owner.callbackLog = owner.callbackLog.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
+}
+
+/** Nothing waits in it, and nothing is in a worker's hands. */
+const isIdle = ({ inDoubt, inFlight, waiting, waitingTest }: Lane): boolean =>
+  inDoubt === null && inFlight === null && waiting.size === 0 && waitingTest.size === 0
+
+const eraseNumber = (tables: Tables, lane: Lane): void => {
+  lane.number = { ...lane.number, label: "", phone: null }
+  lane.callbackUrl = null
+  lane.report = null
+  lane.recipients.clear()
+  // A session that is still to be logged out is logged out through the proxy.
+  if (!tables.sessions.has(lane.number.id)) lane.proxy = null
+}
+
+const eraseEndpoint = (row: EndpointRow): void => {
+  const nothing = { url: "", description: "", secretSalt: "", secretLast4: "" }
+  row.endpoint = { ...row.endpoint, ...nothing, firstSecretLast4: "" }
+}
+
+const eraseKey = (row: KeyRow): void => {
+  row.key = { ...row.key, name: "", lastUsedIp: null }
+}
+
+const eraseClaims = (tables: Tables, claimants: ReadonlySet<string>): void => {
+  for (const identity of tables.idempotency.keys()) {
+    if (claimants.has(identity.slice(0, identity.indexOf(" ")))) tables.idempotency.delete(identity)
+  }
+}
+
+const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void => {
+  const owner = tables.workspaces.get(id)
+  if (owner === undefined) return
+  eraseClaims(tables, new Set([...claimants, ...owner.keys.map(({ key }) => key.id)].map(String)))
+  owner.contacts.length = 0
+  owner.contactsByPhone.clear()
+  for (const row of owner.reminders) {
+    tables.dueReminders.delete(row)
+    row.forgotten = true
+  }
+  owner.reminders.length = 0
+  const checks = tables.checks.rows.filter(({ check }) => check.workspaceId === id)
+  for (const row of checks) {
+    if (row.check.completedAt === null) continue
+    row.forgotten = true
+    row.results = []
+    row.check = { ...row.check, name: null }
+  }
+  const files = tables.media.rows.filter(({ file }) => file.workspaceId === id)
+  for (const row of files) if (isFileEnded(row.state) && !row.hasBytes) row.forgotten = true
+  for (const row of owner.endpoints) eraseEndpoint(row)
+  for (const row of owner.keys) {
+    eraseKey(row)
+    row.key = { ...row.key, last4: "", scopes: [], numberIds: null }
+  }
+  owner.callbackSalt = null
+  owner.workspace = { ...owner.workspace, name: "", plan: null, retentionDays: null }
+  owner.erased =
+    owner.messages.live.length === 0 &&
+    owner.messages.test.length === 0 &&
+    checks.every(({ forgotten }) => forgotten) &&
+    files.every(({ forgotten }) => forgotten)
+}
+
+export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service> => ({
+  workspaces: (after, limit) =>
+    tables.workspaces.rows
+      .filter(({ erased, workspace }) => !erased && workspace.id > after)
+      .slice(0, limit)
+      .map(({ workspace: { deletedAt, id, retentionDays } }) => ({ deletedAt, id, retentionDays })),
+
+  eraseEnded: (workspaces) => {
+    for (const one of workspaces) eraseEnded(tables, one)
+    eraseEvents(
+      tables,
+      new Map(workspaces.map((one) => [one.workspaceId, one.endedBefore] as const)),
+    )
+  },
+
+  eraseTestMessages: (workspaces, most) => {
+    for (const id of workspaces) {
+      const owner = tables.workspaces.get(id)
+      if ((owner?.messages.test.length ?? 0) <= most) continue
+      const ended = (owner?.messages.test ?? []).filter(({ endedAt }) => endedAt !== null)
+      const gone = new Set(ended.slice(0, Math.max(0, ended.length - most)))
+      if (owner !== undefined && gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))
+    }
+  },
+
+  eraseRemoved: ({ endpointsBefore, sessionsBefore }) => {
+    const erased = new Set<number>()
+    for (const lane of tables.lanes.rows) {
+      const { number, removedAt } = lane
+      if (removedAt !== null && removedAt < sessionsBefore) tables.sessions.delete(number.id)
+      if (!lane.removed || !isIdle(lane)) continue
+      eraseNumber(tables, lane)
+      erased.add(number.id)
+    }
+    for (const row of tables.keys.rows) if (row.key.revokedAt !== null) eraseKey(row)
+    for (const row of tables.endpoints.rows) {
+      if (row.removedAt !== null && row.removedAt < endpointsBefore) eraseEndpoint(row)
+    }
+    return erased.size === 0 ? undefined : forgetShown(tables, erased)
+  },
+
+  eraseDeleted: (workspaces) => {
+    for (const one of workspaces) eraseDeleted(tables, one)
+  },
+})
+
+// `RestoreStore` in memory: for simulations, since what ends with its process is never restored.
+
+/** What a workspace holds, by id. */
+const heldOf = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<MessageRow> =>
+  (tables.workspaces.get(workspaceId)?.lanes ?? [])
+    .flatMap((lane) => [...lane.held])
+    .toSorted((a, b) => a.message.id - b.message.id)
+
+const heldReminders = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<ReminderRow> =>
+  (tables.workspaces.get(workspaceId)?.reminders ?? []).filter(
+    ({ heldRunAt }) => heldRunAt !== null,
+  )
+
+const passes = (
+  { from, since, until }: HeldFilter,
+  numberId: number | null,
+  createdAt: number,
+): boolean =>
+  (from === null || from === numberId) &&
+  (since === null || createdAt >= since) &&
+  (until === null || createdAt < until)
+
+const isSelected = (selection: HeldSelection, { message }: MessageRow): boolean =>
+  "ids" in selection
+    ? selection.ids.includes(message.id)
+    : passes(selection.filter, message.from.id, message.createdAt)
+
+const holdReminders = (tables: Tables, now: number): void => {
+  const dueFirst = [...tables.dueReminders]
+  for (const row of dueFirst) {
+    const { nextRunAt: dueAt, revision } = row.reminder
+    if (dueAt === null || dueAt > now) return
+    tables.dueReminders.delete(row)
+    row.reminder = { ...row.reminder, nextRunAt: null, revision: revision + 1 }
+    row.heldRunAt = dueAt
+  }
+}
+
+export const restoreStore = (tables: Tables): Steps<typeof RestoreStore.Service> => ({
+  epoch: Effect.sync(() => ({
+    epoch: tables.epoch,
+    hasAccepted: tables.messages.nextId > tables.firstMessageOfEpoch,
+  })),
+
+  begin: ({ above, epoch, now }) => {
+    if (epoch !== tables.epoch) return null
+    tables.moveIdsOn(idsSkipped, above)
+    for (const lane of tables.lanes.rows) {
+      lane.lease += idsSkipped
+      if (!lane.removed) holdLane(tables, lane, now)
+    }
+    holdReminders(tables, now)
+    tables.epoch++
+    tables.firstMessageOfEpoch = tables.messages.nextId
+    return tables.epoch
+  },
+
+  counts: Effect.sync(() =>
+    tables.workspaces.rows
+      .map(({ workspace: { id } }) => ({
+        workspaceId: id,
+        messages: heldOf(tables, id).length,
+        reminders: heldReminders(tables, id).length,
+      }))
+      .filter(({ messages, reminders }) => messages + reminders > 0),
+  ),
+
+  list: (workspaceId, page) => newestFirst(heldOf(tables, workspaceId), page, messageOf),
+
+  messages: (workspaceId, selection, limit) =>
+    heldOf(tables, workspaceId)
+      .filter((row) => isSelected(selection, row))
+      .slice(0, limit)
+      .map(messageOf),
+
+  reminders: (workspaceId, filter, limit) =>
+    heldReminders(tables, workspaceId)
+      .filter(({ reminder }) => passes(filter, reminder.from, reminder.createdAt))
+      .slice(0, limit)
+      .flatMap(({ heldRunAt, reminder }) =>
+        heldRunAt === null ? [] : { reminder, dueAt: heldRunAt },
+      ),
+
+  release: (messages, now) => {
+    const released = new Set<MessageId>()
+    const lanes = new Set<Lane>()
+    for (const { id } of messages) {
+      const row = tables.messages.get(id)
+      if (row === undefined || !row.lane.held.has(row)) continue
+      resume(tables, row)
+      released.add(id)
+      lanes.add(row.lane)
+    }
+    for (const lane of lanes) turnWithFirst(tables, lane, now)
+    return released
+  },
+
+  position: () => null,
+
+  isHeld: (id) => {
+    const row = tables.messages.get(id)
+    return row !== undefined && row.lane.held.has(row)
+  },
+})
