@@ -221,6 +221,8 @@ export type ProcessEntry =
   | { readonly _tag: "Died"; readonly process: string }
   | { readonly _tag: "Frozen"; readonly process: string }
   | { readonly _tag: "Thawed"; readonly process: string }
+  /** Its clock is so many milliseconds ahead of the store's from now on, below zero when behind. */
+  | { readonly _tag: "ClockSet"; readonly process: string; readonly skew: number }
 
 /** A message as the store holds it once everything has come to rest. */
 export interface FinalMessage {
@@ -342,6 +344,8 @@ export interface Setting {
   readonly isPunctual: boolean
   /** Whether no clock leaps. */
   readonly hasTrueClocks: boolean
+  /** No process stops for a while, and clocks are true but for those that an entry says are wrong. */
+  readonly isSteady: boolean
   /** Whether the run lasts until every delivery of a webhook has used up its attempts. */
   readonly isLong: boolean
 }

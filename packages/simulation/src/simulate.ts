@@ -322,6 +322,7 @@ class Simulation {
       isTimeTrue,
       isPunctual: isTimeTrue && !this.#faults.mayHappen("store.slow"),
       hasTrueClocks,
+      isSteady: this.#faults.isSteady,
       isLong: options.isLong === true,
     }
   }
@@ -589,6 +590,10 @@ class Simulation {
       case "pause":
         freeze(process, chance.below(chance.below(3) === 0 ? 2 * minute : 2 * second), this.#record)
         return
+      case "skew":
+        this.#skew(process, chance)
+        if (process.skew > 0) spawn(process, hit.leaps.release)
+        return
       case "leap": {
         const by = chance.below(20 * second) - 10 * second
         this.#record.note(`${process.name} leaps by ${by} ms`)
@@ -596,6 +601,23 @@ class Simulation {
         if (by > 0) spawn(process, hit.leaps.release)
       }
     }
+  }
+
+  /** The clock of a process is wrong for some minutes: by more than it may work with. */
+  #skew(process: Process, chance: Chance): void {
+    const world = this.#world
+    const set = (skew: number): void => {
+      process.skew = skew
+      this.#record.add(
+        { _tag: "ClockSet", process: process.name, skew },
+        `the clock of ${process.name} is ${skew} ms ahead`,
+      )
+    }
+    const by = 11 * second + chance.below(40 * second)
+    set(chance.below(2) === 0 ? by : -by)
+    world.at(world.outside, world.now + 2 * minute + chance.below(4 * minute), () => {
+      if (process.state !== "dead" && process.skew !== 0) set(0)
+    })
   }
 
   /** All is well again: processes run, clocks are true, numbers are connected, reminders end. */

@@ -13,6 +13,8 @@ export const strikeKinds = [
   "leap",
   /** It ends what is under way, and is gone. */
   "stop",
+  /** Its clock is wrong by more than a process may work with, for some minutes. */
+  "skew",
 ] as const
 
 /** What may go wrong at a call. */
@@ -83,7 +85,12 @@ const strikeCounts: Readonly<Record<StrikeKind, ReadonlyArray<number>>> = {
   pause: [0, 0, 3, 10],
   leap: [0, 0, 3, 10],
   stop: [0, 0, 2, 8],
+  skew: [0],
 }
+
+/** One of so many seeds has a store with a clock of its own, and processes whose clock is far from it. */
+const skewedOf = 8
+const skewCount = 2
 
 export class FaultPoints {
   /** Whether faults happen now. */
@@ -118,6 +125,8 @@ export class FaultPoints {
       const count = counts[mix.below(counts.length)] ?? 0
       this.#strikes.set(kind, isLeftOut(kind) ? 0 : count)
     }
+    const isSkewed = !isCalm && new Chance(`${seed}/mix/skew`).below(skewedOf) === 0
+    this.#strikes.set("skew", isSkewed ? skewCount : 0)
   }
 
   /** Whether such a fault can happen at all in this seed. */
@@ -127,12 +136,17 @@ export class FaultPoints {
 
   /** Whether clocks are true and no process stops for a while. */
   get isTimeTrue(): boolean {
+    return this.isSteady && !this.mayHappen("skew")
+  }
+
+  /** The same but for clocks that are far from the store's. */
+  get isSteady(): boolean {
     return !Array.from(untrue).some((kind) => this.mayHappen(kind))
   }
 
   /** Whether every clock shows the world's time. */
   get hasTrueClocks(): boolean {
-    return !this.mayHappen("leap") && !this.mayHappen("clock.set")
+    return !["leap", "clock.set", "skew"].some((kind) => this.mayHappen(kind as FaultKind))
   }
 
   /** How many strikes of a kind this seed has. */

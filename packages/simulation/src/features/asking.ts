@@ -8,10 +8,12 @@ import type { Stage } from "./Feature.ts"
 
 const second = 1000
 
-/** The refusal that a caller hears; null when no answer came. */
+/** The refusal that a caller hears; null when no answer came, or one that says to ask again. */
 export const refusalOf = (failure: Failure | Lost): Extract<Answer, { _tag: "Refused" }> | null => {
   if (failure._tag !== "Refusal") return null
   const { code, details } = failure
+  // A process whose clock is wrong accepts nothing; callers ask again elsewhere.
+  if (code === "service_unavailable") return null
   return {
     _tag: "Refused",
     code,

@@ -427,6 +427,39 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "a wrong clock stops nothing",
+    within: 250,
+    edits: [
+      edit(
+        "core/src/time/ClockSkew.ts",
+        'if (least > stopMillis) return "stop"',
+        'if (least > stopMillis) return "warn"',
+      ),
+    ],
+  },
+  {
+    name: "a closed gate lets work go on",
+    within: 250,
+    edits: [
+      edit(
+        "core/src/worker/WorkGate.ts",
+        "Effect.raceFirst(work, Effect.asVoid(whenClosed.await))",
+        "work",
+      ),
+    ],
+  },
+  {
+    name: "clocks are compared at the start alone",
+    within: 250,
+    edits: [
+      edit(
+        "core/src/time/ClockSkew.ts",
+        "if (isThere) yield* Effect.forkScoped(watch)",
+        "void [isThere, watch]",
+      ),
+    ],
+  },
+  {
     name: "what may have left is held in a new epoch",
     within: 60,
     edits: [

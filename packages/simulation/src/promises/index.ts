@@ -14,6 +14,7 @@ import { logged } from "./logged.ts"
 import { connected, keptAway } from "./connected.ts"
 import { flooded } from "./flooded.ts"
 import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
+import { inStep } from "./inStep.ts"
 import { neverLost } from "./neverLost.ts"
 import { neverTwice } from "./neverTwice.ts"
 import { controlled, paused } from "./controlled.ts"
@@ -31,6 +32,7 @@ const promises = [
   neverTwice,
   neverAfterEnd,
   inItsTime,
+  inStep,
   ordered,
   truthful,
   announced,

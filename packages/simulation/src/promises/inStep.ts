@@ -1,0 +1,70 @@
+/**
+ * A process whose clock is more than ten seconds from the store's sends and expires nothing. It compares them
+ * each minute; until it has, it works as its clock says.
+ */
+import { nameOf } from "../History.ts"
+import type { History } from "../History.ts"
+import { handedOf, sendsOf, toldMessages } from "./Promise.ts"
+import type { JudgedPromise } from "./Promise.ts"
+
+/** With more than this a process must not work. */
+const stopMillis = 10_000
+
+/** A minute until the clocks are compared, and what a store takes that answers slowly. */
+const untilNoticedMillis = 60_000 + 45_000
+
+/** A process with a wrong clock, and between which moments it has one. */
+interface Spell {
+  readonly process: string
+  readonly skew: number
+  readonly from: number
+  readonly to: number
+}
+
+const spellsOf = ({ entries }: History): ReadonlyArray<Spell> =>
+  entries.flatMap((entry, index) => {
+    if (entry._tag !== "ClockSet" || Math.abs(entry.skew) <= stopMillis) return []
+    const { at: from, process, skew } = entry
+    const next = entries.find(
+      (later, place) =>
+        place > index &&
+        (later._tag === "Calm" ||
+          ((later._tag === "ClockSet" || later._tag === "Died") && later.process === process)),
+    )
+    return [{ process, skew, from, to: next?.at ?? Infinity }]
+  })
+
+export const inStep: JudgedPromise = {
+  name: "wrong clock",
+  check: (history) => {
+    const { isSteady } = history.setting
+    const spells = spellsOf(history)
+    if (!isSteady || spells.length === 0) return []
+    const violations: Array<string> = []
+    for (const { at, name, process } of handedOf(history)) {
+      const spell = spells.find(
+        (each) => each.process === process && at > each.from + untilNoticedMillis && at < each.to,
+      )
+      if (spell !== undefined) {
+        violations.push(`${process} hands over ${name} with a clock wrong by ${spell.skew} ms`)
+      }
+    }
+    const expiries = new Map(
+      sendsOf(history).flatMap(({ ask }) =>
+        ask.phones.map((phone) => [nameOf(ask.text, phone), ask.expiresAt] as const),
+      ),
+    )
+    for (const { index, name, type } of toldMessages(history)) {
+      const expiresAt = expiries.get(name ?? "") ?? null
+      const at = history.entries[index]?.at ?? Infinity
+      if (type !== "message.expired" || expiresAt === null || expiresAt <= at + stopMillis) continue
+      // A clock that is ahead expires too early until the process has noticed.
+      const isUnnoticed = spells.some(
+        ({ from, skew, to }) =>
+          from <= at && expiresAt <= Math.min(to, from + untilNoticedMillis) + skew,
+      )
+      if (!isUnnoticed) violations.push(`${name} expired ${expiresAt - at} ms early`)
+    }
+    return violations
+  },
+}
