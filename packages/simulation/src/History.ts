@@ -26,8 +26,13 @@ export type Ask =
       readonly isProbe: boolean
       /** Where its end is reported, as a version 1 send asks for it. */
       readonly callback?: string
-      /** Not audited: its workspace is deleted in the storm, or its number is refused in calm. */
-      readonly fate?: "deleted" | "refused"
+      /**
+       * Not audited: its workspace is deleted in the storm, or it is sent in calm from a number that is
+       * refused, or that has no room for all that is asked of it.
+       */
+      readonly fate?: "deleted" | "refused" | "crowded"
+      /** The service is to choose the number. */
+      readonly leavesOutNumber?: true
       /** The contact that it is sent to, by name. */
       readonly contact?: string
     }
@@ -49,7 +54,13 @@ export type Ask =
   | Control
   | MakeEndpoint
   | ChangeEndpoint
-  | { readonly _tag: "MakeReminder"; readonly text: string; readonly isOther: boolean }
+  | {
+      readonly _tag: "MakeReminder"
+      readonly text: string
+      readonly isOther: boolean
+      /** It runs once, in a workspace that is not audited. */
+      readonly isProbe: boolean
+    }
   | { readonly _tag: "RotateCallbackSecret" | "ReadCallbackSecret" }
   | { readonly _tag: "MakeKey" | "RevokeKey" | "UseKey"; readonly key: string }
 

@@ -30,6 +30,7 @@ import type { Coverage } from "./Coverage.ts"
 import type { FaultPoints } from "./faults/FaultPoints.ts"
 import { layerDirectory } from "./faults/directory.ts"
 import { layerReceiver } from "./faults/receiver.ts"
+import type { Unwilling } from "./faults/receiver.ts"
 import { aroundStore, unavailable } from "./faults/store.ts"
 import type { Around } from "./faults/store.ts"
 import { makeLiveWire } from "./faults/liveWire.ts"
@@ -121,6 +122,10 @@ const tagOf = (operation: string, answer: unknown): string | null => {
 export class Cluster {
   /** Of those that run or are to start again. */
   readonly running: Array<Running> = []
+  /** Receivers that take nothing in for a while. */
+  readonly unwilling: Unwilling = new Map()
+  /** Operations of the store that are late in calm, with milliseconds. */
+  readonly late = new Map<string, number>()
   readonly #options: ClusterOptions
   readonly #restarts: Chance
   #named = 0
@@ -229,11 +234,12 @@ export class Cluster {
 
   #layer(running: Running) {
     const { process } = running
-    const { coverage, faults, isShared, record, seed, store } = this.#options
+    const { coverage, faults, isShared, record, remote, seed, store } = this.#options
+    const board = this.#keepsLines ? remote.board : null
     const parts = Layer.mergeAll(
-      layerDirectory(process, faults, record, coverage, seed),
+      layerDirectory(process, faults, record, coverage, seed, board),
       Layer.succeed(WakeUp, this.#wakeUp(running)),
-      layerReceiver(process, faults, record, coverage, seed),
+      layerReceiver(process, faults, record, coverage, seed, this.unwilling),
     )
     const ownership =
       isShared && this.#keepsLines
@@ -279,12 +285,16 @@ export class Cluster {
           record.note(`${process.name} ${operation}`)
           return effect
         })
-        if (!faults.isStormy) return asked
+        const turn = yields ? Effect.yieldNow : Effect.void
+        if (!faults.isStormy) {
+          const late = this.late.get(operation)
+          const wait = late === undefined ? turn : Effect.sleep(late)
+          return Effect.andThen(wait, asked)
+        }
         const slow = faults.hits(process.name, "store.slow")
         const before = faults.hits(process.name, "store.before")
         const delay =
           slow === null ? null : Effect.sleep(slow.below(slow.below(8) === 0 ? 40 * second : 300))
-        const turn = yields ? Effect.yieldNow : Effect.void
         // The question takes long, or the answer.
         const isAnswerLate = delay !== null && slow?.below(2) === 0
         const first = delay === null || isAnswerLate ? turn : delay

@@ -97,8 +97,13 @@ const processesWanted = (): number => {
   return Math.max(1, Math.min(availableParallelism(), Math.floor(seedCount() / minSeedsPerProcess)))
 }
 
+const plantedOptions = {
+  only: values.only,
+  seeds: values.seeds === undefined ? undefined : Number(values.seeds),
+}
+
 const run = async (): Promise<boolean> => {
-  if (values.planted) return runPlanted(values.only, availableParallelism())
+  if (values.planted) return runPlanted({ ...plantedOptions, processes: availableParallelism() })
   if (values.part !== undefined) {
     const [part = 0, parts = 1] = values.part.split("/").map(Number)
     const report = runSeeds(optionsOf(part, parts), say)
@@ -111,7 +116,7 @@ const run = async (): Promise<boolean> => {
     const args = ["--minutes", String(minutes ?? nightMinutes), "--prefix", prefix, "--shrink"]
     const processes = Number(values.processes ?? nightProcesses)
     const isKept = conclude(await runInProcesses(import.meta.filename, args, processes), true)
-    return (await runPlanted(values.only, processes)) && isKept
+    return (await runPlanted({ ...plantedOptions, processes })) && isKept
   }
   const processes = processesWanted()
   const report =

@@ -8,6 +8,7 @@ import {
   Admission,
   CallbackSecrets,
   Keys,
+  kindsOfWork,
   MessageStore,
   Messages,
   NumberCheckStore,
@@ -228,7 +229,7 @@ const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
 }
 
 const numbersOfWorld = 3
-const probePlatforms: ReadonlyArray<Platform> = Array.from({ length: 5 }, () => "whatsapp")
+const probePlatforms: ReadonlyArray<Platform> = Array.from({ length: 7 }, () => "whatsapp")
 
 /** Everything of one run. */
 class Simulation {
@@ -512,6 +513,8 @@ class Simulation {
       mended: (number) => record.add({ _tag: "Mended", number }, `${number} is mended`),
       reminders: this.#reminders,
       restrict: (number, until) => this.#remote.restrict(number, until),
+      refuseCalls: (url, until) => void this.#cluster.unwilling.set(url, until),
+      delay: (operation, millis) => void this.#cluster.late.set(operation, millis),
       keys: this.#keys,
       endpoints: this.#endpoints,
       seen: record.entries,
@@ -624,9 +627,11 @@ class Simulation {
   #calm(given: Given): number {
     const world = this.#world
     this.#record.add({ _tag: "Calm" }, "calm")
-    for (const { process } of this.#cluster.running) {
+    for (const { process, wakeUp } of this.#cluster.running) {
       thaw(process, this.#record)
       process.skew = 0
+      // A loop that sleeps since the storm would poll as often as it did then.
+      for (const work of kindsOfWork) spawn(process, wakeUp.wake(work))
     }
     world.runUntil(world.now + minute)
     while (this.#cluster.ready.length === 0) world.runUntil(world.now + second)
@@ -672,7 +677,8 @@ class Simulation {
       for (const part of ["a", "b", "c"]) {
         const text = `probe ${round}${part}`
         const at = world.now + chance.below(chance.below(2) === 0 ? 3 : 120)
-        const sendAt = chance.below(2) === 0 ? null : at + 1 + chance.below(300)
+        const ahead = 1 + chance.below(oneOf(chance, [300, 6 * second]))
+        const sendAt = chance.below(2) === 0 ? null : at + ahead
         last = Math.max(last, sendAt ?? at)
         world.at(world.outside, at, () => this.#fork(sendProbe(stage, { number: 0, text, sendAt })))
       }

@@ -7,6 +7,7 @@ import { Effect, Layer } from "effect"
 import type { Coverage } from "../Coverage.ts"
 import type { Recorder } from "../History.ts"
 import type { FaultPoints } from "./FaultPoints.ts"
+import type { Switchboard } from "./lines.ts"
 
 const second = 1000
 
@@ -18,6 +19,7 @@ export const layerDirectory = (
   record: Recorder,
   coverage: Coverage,
   seed: string,
+  board: Switchboard | null,
 ): Layer.Layer<PhoneDirectory> => {
   const latency = new Chance(`${seed}/directory/${process.name}`)
   // Streams of its own: look-ups change no draw of what is sent.
@@ -26,7 +28,12 @@ export const layerDirectory = (
     checkPhones: (numberId, phones) =>
       Effect.gen(function* () {
         const answer = Effect.sync((): PhonesOutcome => {
-          if (faults.hits(name, "wire.down") !== null) return { _tag: "NotConnected" }
+          // Where processes keep connections they know whether there is one.
+          const isDown =
+            board === null
+              ? faults.hits(name, "wire.down") !== null
+              : !board.isConnected(numberId, process)
+          if (isDown) return { _tag: "NotConnected" }
           const flood = faults.hits(name, "wire.flood")
           if (flood !== null) return { _tag: "Postponed", afterMillis: flood.below(20 * second) }
           const isLost = faults.hits(name, "wire.lost") !== null

@@ -84,6 +84,12 @@ export class Switchboard {
     return this.#accounts.get(numberId)?.phone ?? ""
   }
 
+  /** Whether that process has a connection of the number. */
+  isConnected(numberId: NumberId, process: Process): boolean {
+    const lines = this.#accounts.get(numberId)?.lines ?? []
+    return lines.some((line) => line.process === process)
+  }
+
   isShutOut(numberId: NumberId): boolean {
     const account = this.#accounts.get(numberId)
     return account !== undefined && (account.shutOut !== null || account.session === 0)

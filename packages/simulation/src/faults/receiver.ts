@@ -31,6 +31,9 @@ const isDownInStorm = (url: string, faults: FaultPoints, seed: string): boolean 
   faults.mayHappen("hook.fails") &&
   new Chance(`${seed}/receiver ${url}`).below(4) === 0
 
+/** Receivers that take nothing in for a while, by URL, with the time of the world at which they do again. */
+export type Unwilling = Map<string, number>
+
 /** The way out of a process. */
 export const layerReceiver = (
   process: Process,
@@ -38,6 +41,7 @@ export const layerReceiver = (
   record: Recorder,
   coverage: Coverage,
   seed: string,
+  unwilling: Unwilling,
 ): Layer.Layer<Egress> => {
   const latency = new Chance(`${seed}/receiver/${process.name}`)
   const pause = Effect.suspend(() => Effect.sleep(latency.below(40)))
@@ -57,7 +61,8 @@ export const layerReceiver = (
           )
         }
         yield* pause
-        const isDown = isDownInStorm(url, faults, seed)
+        const isDown =
+          isDownInStorm(url, faults, seed) || (unwilling.get(url) ?? 0) > process.world.now
         const fails = faults.hits(process.name, "hook.fails") !== null || isDown
         const unheard = faults.hits(process.name, "hook.unheard")
         if (unheard !== null && unheard.below(2) === 0) {

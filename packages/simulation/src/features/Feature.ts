@@ -41,6 +41,10 @@ export interface Stage {
   readonly ids: Map<string, number>
   /** The phones' side refuses what that number sends, because of the number, until then. */
   restrict(number: NumberId, until: number): void
+  /** The receiver with that URL takes nothing in until then. */
+  refuseCalls(url: string, until: number): void
+  /** From now on that operation of the store, of everybody, takes so long. */
+  delay(operation: string, millis: number): void
   /** Keys that a caller was given, by name, and ids of endpoints, by URL. */
   readonly keys: Map<string, { readonly id: number; readonly token: string }>
   readonly endpoints: Map<string, number>

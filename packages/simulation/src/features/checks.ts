@@ -35,18 +35,20 @@ const check = (wanted: Check) =>
     }
   })
 
-/** More than one call of the directory takes. */
-const mostPhones = 120
+/** One call of the directory takes fifty: most lists take several. */
+const longLists = { least: 51, most: 130 }
+const shortLists = { least: 1, most: 6 }
 
 export const checks: Feature = {
   name: "checks",
   plan: ({ chance, moment, numbers }) => {
-    if (chance.below(4) !== 0) return []
+    if (chance.below(2) !== 0) return []
     return Array.from({ length: 1 + chance.below(3) }, (_, index): Command => {
-      const total = 1 + chance.below(chance.below(2) === 0 ? 5 : mostPhones)
+      const { least, most } = chance.below(3) === 0 ? shortLists : longLists
+      const total = least + chance.below(most - least)
       const phones = Array.from(
         { length: total },
-        () => `+1555${chance.below(5) === 0 ? "9990000" : String(2_000_000 + chance.below(150))}`,
+        () => `+1555${chance.below(5) === 0 ? "9990000" : String(2_000_000 + chance.below(400))}`,
       )
       const key = `check ${index}`
       const mode = chance.below(4) === 0 ? "test" : "live"

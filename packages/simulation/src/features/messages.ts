@@ -5,6 +5,7 @@ import { Effect, Result } from "effect"
 import { oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"
 import type { Ask } from "../History.ts"
+import { quota } from "../SimulatedService.ts"
 import { refusalOf } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
@@ -23,14 +24,15 @@ const sendTries = 8
 const repeats = 4
 
 const sendOnce = (send: Send, { contacts, given }: Stage) => {
-  const { callback, expiresAt, idempotencyKey, mode, number, phones, sendAt, text } = send
+  const { callback, expiresAt, idempotencyKey, leavesOutNumber, mode, number, phones } = send
+  const { sendAt, text } = send
   const terms = {
     callbackUrl: (callback ?? null) as CallbackUrl | null,
     attachment: null,
     keepRefused: false,
   }
   const content = {
-    from: Number(given.numbers[number]),
+    from: leavesOutNumber === true ? null : Number(given.numbers[number]),
     text,
     send_at: sendAt === null ? null : iso(sendAt),
     expires_at: expiresAt === null ? null : iso(expiresAt),
@@ -91,12 +93,13 @@ export interface Probe {
   readonly sendAt?: number | null
   readonly phone?: string
   /** It need not leave, and is not judged for that. */
-  readonly fate?: "refused"
+  readonly fate?: "refused" | "crowded"
+  readonly mode?: "live" | "test"
 }
 
 /** Sends a message once all is well. */
 export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe) {
-  const { fate, number, phone = phoneOf(0), sendAt = null, text } = probe
+  const { fate, mode = "live", number, phone = phoneOf(0), sendAt = null, text } = probe
   const call = stage.asked({
     _tag: "Send",
     text,
@@ -105,7 +108,7 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     sendAt,
     expiresAt: null,
     idempotencyKey: text,
-    mode: "live",
+    mode,
     isProbe: fate === undefined,
     ...(fate === undefined ? {} : { fate }),
   })
@@ -115,10 +118,17 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     text,
     send_at: sendAt === null ? null : iso(sendAt),
   }
-  const sent = yield* stage.ask(
-    Messages.use((service) => service.send(stage.given.callers.live, command, null)),
+  const result = yield* Effect.result(
+    stage.ask(Messages.use((service) => service.send(stage.given.callers[mode], command, null))),
   )
-  stage.answered(call, { _tag: "Accepted", ids: sent.messages.map(({ id }) => Number(id)) })
+  if (Result.isSuccess(result)) {
+    const ids = result.success.messages.map(({ id }) => Number(id))
+    stage.ids.set(nameOf(text, phone), ids[0] ?? 0)
+    return stage.answered(call, { _tag: "Accepted", ids })
+  }
+  const refusal = refusalOf(result.failure)
+  if (refusal === null) return yield* Effect.fail(result.failure)
+  stage.answered(call, refusal)
 })
 
 /** Reads or cancels a message until an answer comes. */
@@ -188,6 +198,7 @@ const planMessage = (
     mode,
     isProbe: false,
     ...(callback === null ? {} : { callback }),
+    ...(chance.below(15) === 0 ? { leavesOutNumber: true } : {}),
   }
   const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
   const name = nameOf(text, phoneOf(chance.below(recipients)))
@@ -234,4 +245,20 @@ export const messages: Feature = {
     }
     return commands
   },
+  probe: (stage) => probeRoom(stage),
 }
+
+/** Index of the number of the probes that is filled. */
+const filledNumber = 5
+
+/** What a number has no room for is refused, and accepted once something else of it is cancelled. */
+const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
+  const sendAt = stage.now() + 20 * second
+  const part = (text: string) =>
+    sendProbe(stage, { number: filledNumber, text, sendAt, fate: "crowded" })
+  for (let index = 0; index < quota.messages; index++) yield* part(`fills ${index}`)
+  yield* part("is too much")
+  yield* look("Cancel", nameOf("fills 0", phoneOf(0)))(stage)
+  yield* part("fits again")
+  yield* part("is too much again")
+})

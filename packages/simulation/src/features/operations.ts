@@ -2,7 +2,7 @@
  * What operators do to numbers and workspaces: pauses, pacing, a workspace that is disabled for a while; and
  * numbers that the phones' side restricts. Each is drawn for a share of the seeds.
  */
-import { NumberOperations, Numbers, Workspaces } from "@messaging-service/core"
+import { NumberOperations, Numbers, Webhooks, Workspaces } from "@messaging-service/core"
 import type { Failure } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Chance } from "@messaging-service/emulator"
@@ -227,9 +227,24 @@ const probeOpening = Effect.fnUntraced(function* (target: Target) {
   })
   yield* whenOpened("paused", pause(target, null), resume(target))
   yield* whenOpened("disabled", disable(stage, true, true), disable(stage, false, true))
+  yield* probeTestMode(target)
   const until = stage.now() + 500 + stage.chance.below(2 * second)
   yield* whenOpened("paused a while", pause(target, until), Effect.void)
   yield* resume(target)
+})
+
+/** Test messages, which no transport takes, wait for a disabled workspace too. */
+const probeTestMode = Effect.fnUntraced(function* ({ number, stage }: Target) {
+  const { callers } = stage.given
+  const endpoint = { url: "https://receiver.example/Probes/test" }
+  yield* stage.ask(Webhooks.use((service) => service.create(callers.test, endpoint, null)))
+  const at = stage.now() + 500 + stage.chance.below(500)
+  yield* sendProbe(stage, { number, mode: "test", text: "test a", sendAt: at })
+  yield* disable(stage, true, true)
+  yield* sendProbe(stage, { number, mode: "test", text: "test b", sendAt: at + 200 })
+  yield* Effect.sleep(1500)
+  yield* disable(stage, false, true)
+  yield* Effect.sleep(3 * second)
 })
 
 const unlimited: Paced = { minIntervalMillis: null, perMinute: null, newRecipientsPerDay: null }

@@ -18,7 +18,7 @@ const make = (text: string, everyMinutes: number) =>
     for (let time = 0; time < times; time++) {
       const isOther = chance.below(6) === 0
       const answer = yield* askUntilAnswered(stage, {
-        ask: { _tag: "MakeReminder", text, isOther },
+        ask: { _tag: "MakeReminder", text, isOther, isProbe: false },
         effect: Reminders.use((service) =>
           service.create(
             given.callers.live,

@@ -1,9 +1,10 @@
 /** Stores of which an operator says that they went back in time, and what is decided of what is held then. */
-import { Restoration } from "@messaging-service/core"
+import { Numbers, Reminders, Restoration } from "@messaging-service/core"
+import type { ReminderId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Control } from "../History.ts"
 import type { Feature, Given, Stage } from "./Feature.ts"
-import { sendProbe } from "./messages.ts"
+import { phoneOf, sendProbe } from "./messages.ts"
 import { control } from "./operations.ts"
 
 const second = 1000
@@ -46,14 +47,17 @@ const decide = (
     ),
   )
 
-/** Index of the number of the probes. */
+/** Indexes of the numbers of the probes. */
 const probedNumber = 4
+const remindedNumber = 6
 
 export const restores: Feature = {
   name: "restores",
   plan: ({ chance, moment }) => {
     if (chance.below(5) !== 0) return []
-    const at = moment()
+    // Often at a full minute, when reminders are due.
+    const at =
+      chance.below(2) === 0 ? moment() : Math.floor(moment() / minute) * minute + chance.below(300)
     const back = at + chance.below(chance.below(2) === 0 ? 20 * second : 3 * minute)
     const what = chance.below(3) === 0 ? "cancel" : "release"
     return [
@@ -74,5 +78,44 @@ export const restores: Feature = {
     yield* Effect.sleep(3 * second)
     yield* decide(stage, "release", [stage.given, stage.audited], true)
     yield* Effect.sleep(3 * second)
+    yield* probeReminder(stage)
   }),
 }
+
+/**
+ * What a reminder sends at the moment at which an epoch begins is held, however far its run had come. Its
+ * number rests then, so that whatever is not held is seen to leave.
+ */
+const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
+  const { callers, numbers, workspace } = stage.given
+  const number = numbers[remindedNumber]
+  if (number === undefined) return
+  const text = "reminded in a new epoch"
+  const pace = (min_interval_ms: number | null) =>
+    Numbers.use((service) =>
+      service.update("owner", workspace, number, { pacing: { min_interval_ms } }),
+    )
+  yield* stage.ask(pace(2 * second))
+  const left = minute - (stage.now() % minute)
+  if (left < 2 * second) yield* Effect.sleep(left + second)
+  const schedule = { cron: "* * * * *" }
+  const reminder = { name: text, from: number, to: { phone: phoneOf(0) }, text, schedule }
+  const call = stage.asked({ _tag: "MakeReminder", text, isOther: false, isProbe: true })
+  const { answer } = yield* stage.ask(
+    Reminders.use((service) => service.create(callers.live, reminder, null)),
+  )
+  const id = Number(answer.id)
+  stage.answered(call, { _tag: "Made", id, secret: null, isReplayed: false })
+  const due = Math.ceil(stage.now() / minute) * minute
+  yield* Effect.sleep(due - stage.now() - second / 2)
+  yield* sendProbe(stage, { number: remindedNumber, text: "before a reminder" })
+  // The epoch begins between the look of a worker and its run.
+  stage.delay("ReminderStore.run", 100)
+  yield* Effect.sleep(due + 50 - stage.now())
+  yield* restored(stage, true)
+  yield* Effect.sleep(4 * second)
+  yield* stage.ask(Reminders.use((service) => service.remove(callers.live, id as ReminderId)))
+  stage.delay("ReminderStore.run", 0)
+  yield* stage.ask(pace(null))
+  yield* decide(stage, "release", [stage.given, stage.audited], true)
+})

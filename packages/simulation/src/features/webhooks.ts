@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import type { Answer, ChangeEndpoint, MakeEndpoint } from "../History.ts"
 import { askUntilAnswered, done } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
+import { sendProbe } from "./messages.ts"
 
 const second = 1000
 const minute = 60 * second
@@ -233,4 +234,22 @@ export const webhooks: Feature = {
     }
     return commands
   },
+  probe: (stage) => probeRetry(stage),
 }
+
+/** Index of the number of the probes whose messages are reported to a receiver that fails. */
+const reportedNumber = 6
+
+/** What failed is told again in its time, whether anything else happens before or not. */
+const probeRetry = Effect.fnUntraced(function* (stage: Stage) {
+  const url = "https://receiver.example/Probes"
+  const number = reportedNumber
+  stage.refuseCalls(url, stage.now() + 2 * second)
+  yield* sendProbe(stage, { number, text: "refused by its receiver" })
+  yield* Effect.sleep(10 * second)
+  stage.refuseCalls(url, stage.now() + 2 * second)
+  yield* sendProbe(stage, { number, text: "refused again" })
+  yield* Effect.sleep(3 * second)
+  yield* sendProbe(stage, { number, text: "taken in" })
+  yield* Effect.sleep(5 * second)
+})

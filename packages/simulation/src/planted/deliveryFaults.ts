@@ -297,6 +297,29 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "deliveries: a retry waits for the next event",
+    within: 20,
+    edits: [
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "  reschedule(tables, lane)\n  if (lane.kind",
+        "  if (result.nextAttemptAt === null) reschedule(tables, lane)\n  else placeInAgenda(tables.deliveryTurns, lane, null)\n  if (lane.kind",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: the next event puts a retry off",
+    within: 20,
+    edits: [
+      edit("store-memory/src/deliveryQueue.ts", "Math.min(lane.agendaAt ?? dueAt, dueAt)", "dueAt"),
+      edit(
+        "store-memory/src/deliveryQueue.ts",
+        "  lane.pending.add({\n    id",
+        "  for (const other of lane.pending) if (other.attempts > 0) other.dueAt += 3000\n  lane.pending.add({\n    id",
+      ),
+    ],
+  },
+  {
     name: "deliveries: given up after four failures",
     within: 15,
     edits: [

@@ -566,6 +566,17 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "a check's tries count for its next phones",
+    within: 100,
+    edits: [
+      edit(
+        "store-memory/src/numberCheckStore.ts",
+        "  row.nextDue = now\n  row.tries = 0",
+        "  row.nextDue = now",
+      ),
+    ],
+  },
+  {
     name: "a check that was postponed rests without an end",
     within: 60,
     edits: [

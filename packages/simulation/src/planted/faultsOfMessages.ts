@@ -41,6 +41,88 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "quota: one too few",
+    within: 50,
+    edits: [
+      edit(
+        "core/src/message/Quota.ts",
+        "exact.planned + count <= limit.messages",
+        "exact.planned + count < limit.messages",
+      ),
+      edit(
+        "core/src/message/Quota.ts",
+        "bound + count <= limit.messages",
+        "bound + count < limit.messages",
+      ),
+    ],
+  },
+  {
+    name: "quota: what is cancelled goes on filling it",
+    within: 50,
+    edits: [
+      edit(
+        lane,
+        "    lane.counting.delete(row)\n    lane.fullUntil = null",
+        "    lane.fullUntil = null",
+      ),
+    ],
+  },
+  {
+    name: "quota: a number that was full stays full",
+    within: 50,
+    edits: [
+      edit(
+        lane,
+        "    lane.counting.delete(row)\n    lane.fullUntil = null",
+        "    lane.counting.delete(row)",
+      ),
+    ],
+  },
+  {
+    name: "allowance: one too few",
+    within: 50,
+    edits: [
+      edit(
+        acceptance,
+        "!coversMessages(lane.workspace.workspace.plan, allowance)",
+        "!coversMessages(lane.workspace.workspace.plan, allowance + 1)",
+      ),
+    ],
+  },
+  {
+    name: "a disabled workspace's test messages leave",
+    within: 20,
+    edits: [
+      edit(
+        lane,
+        'row.message.mode === "test" && !isDisabled(row.lane)',
+        'row.message.mode === "test"',
+      ),
+    ],
+  },
+  {
+    name: "enabling a workspace wakes no test messages",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/workspace/Workspaces.ts",
+        'yield* wakeUp.wake("lanes")\n            yield* wakeUp.wake("test_messages")',
+        'yield* wakeUp.wake("lanes")',
+      ),
+    ],
+  },
+  {
+    name: "a reminder that is held between its look and its run runs",
+    within: 50,
+    edits: [
+      edit(
+        "store-memory/src/restoreStore.ts",
+        "nextRunAt: null, revision: revision + 1",
+        "nextRunAt: null, revision",
+      ),
+    ],
+  },
+  {
     name: "a batch is written in part",
     within: 20,
     edits: [

@@ -15,7 +15,7 @@ interface Found {
 const main = new URL("../main.ts", import.meta.url).pathname
 const plant = new URL("plant.ts", import.meta.url).pathname
 
-const find = (fault: PlantedFault): Promise<Found> =>
+const find = (fault: PlantedFault, seeds: number): Promise<Found> =>
   new Promise((resolve) => {
     const child = spawn(
       process.execPath,
@@ -24,7 +24,7 @@ const find = (fault: PlantedFault): Promise<Found> =>
         plant,
         main,
         "--seeds",
-        String(fault.within),
+        String(seeds),
         "--stop-at-first",
         ...(fault.isLong === true ? ["--long"] : []),
       ],
@@ -38,13 +38,24 @@ const find = (fault: PlantedFault): Promise<Found> =>
       const summary = /^(\d+) seeds, (\d+) failed/m.exec(out)
       const isFound = summary !== null && summary[2] !== "0"
       const said = /^ {2}(.+)$/m.exec(out)?.[1] ?? err.trim().split("\n").slice(0, 8).join(" ")
-      const seeds = isFound ? Number(summary[1]) : null
-      resolve({ fault, seeds, said: said.slice(0, 110) })
+      resolve({ fault, seeds: isFound ? Number(summary[1]) : null, said: said.slice(0, 110) })
     })
   })
 
-/** Whether each fault, or each whose name holds `only`, was found within its seeds. */
-export const runPlanted = async (only: string | undefined, processes: number): Promise<boolean> => {
+export interface PlantedOptions {
+  /** Part of the names of those that are planted; all when left out. */
+  readonly only: string | undefined
+  /** How many seeds each may take; when left out, those within which it must be found. */
+  readonly seeds: number | undefined
+  readonly processes: number
+}
+
+/** Whether each fault was found within its seeds. */
+export const runPlanted = async ({
+  only,
+  processes,
+  seeds: most,
+}: PlantedOptions): Promise<boolean> => {
   const waiting = plantedFaults.filter(({ name }) => only === undefined || name.includes(only))
   const missed: Array<string> = []
   for (const fault of waiting) {
@@ -55,12 +66,13 @@ export const runPlanted = async (only: string | undefined, processes: number): P
   }
   const work = async () => {
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
-      const { said, seeds } = await find(fault)
+      const limit = most ?? fault.within
+      const { said, seeds } = await find(fault, limit)
       if (seeds === null && fault.unfound === undefined && !missed.includes(fault.name))
         missed.push(fault.name)
       const verdict =
         seeds === null
-          ? `not within ${fault.within}${fault.unfound === undefined ? "" : `: ${fault.unfound}`}`
+          ? `not within ${limit}${fault.unfound === undefined ? "" : `: ${fault.unfound}`}`
           : `within ${seeds}`
       process.stdout.write(`${fault.name}: ${verdict} | ${said}\n`)
     }

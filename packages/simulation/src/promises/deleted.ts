@@ -9,7 +9,7 @@ type Sends = ReturnType<typeof sendsOf>
 const isOf = ({ control }: Held, { final }: History, { ask }: Sends[number]): boolean => {
   const [what, name] = control.key.split(" ")
   if (what === "deletion") return ask.fate === "deleted"
-  if (ask.isProbe || ask.fate !== undefined) return false
+  if (ask.isProbe || ask.fate !== undefined || ask.leavesOutNumber === true) return false
   if (what === "removal") return final.numbers[ask.number] === control.numbers[0]
   return what === "contact" && ask.contact === name
 }

@@ -4,7 +4,7 @@
  */
 import type { ChangeEndpoint, History } from "../History.ts"
 import { endpointsOf, isDone, latestEffectAt, skewOf, toldOf } from "./endpoints.ts"
-import type { EndpointHistory } from "./endpoints.ts"
+import type { EndpointHistory, Told } from "./endpoints.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
 /** From when on an endpoint certainly runs to the end; Infinity when it may not. */
@@ -90,22 +90,33 @@ export const delivered: JudgedPromise = {
 /** Idle loops look at the store every ten minutes once all is well: receivers hear at once what happens then. */
 const promptMillis = 2000
 
+/** The first two delays after a failed delivery, and how much longer chance may make each. */
+const retryMillis = [5000, 55_000]
+const longest = 1.05
+
+/** Deliveries of one event in calm, each in its time after the one before, until one is heard. */
+const lateRetries = (calls: ReadonlyArray<Told>): ReadonlyArray<string> =>
+  calls.flatMap(({ calledAt, eventId, heard }, index) => {
+    const delay = retryMillis[index]
+    if (heard || delay === undefined) return []
+    const waited = (calls[index + 1]?.calledAt ?? Infinity) - calledAt
+    const isInTime = waited >= delay && waited <= delay * longest + promptMillis
+    return isInTime ? [] : [`${eventId} was told again after ${waited} ms in place of ${delay}`]
+  })
+
 export const promptlyDelivered: JudgedPromise = {
   name: "late deliveries",
   check: (history) => {
+    const told = Map.groupBy(toldOf(history), ({ eventId }) => eventId)
     const own = new Set(history.final.messages.map(({ id }) => id))
     const calm = history.entries.find(({ _tag }) => _tag === "Calm")?.at ?? Infinity
-    const first = new Map(
-      toldOf(history)
-        .toReversed()
-        .map(({ calledAt, eventId }) => [eventId, calledAt]),
-    )
     return history.final.events.flatMap(({ createdAt, eventId, messageId }) => {
-      const late = (first.get(eventId) ?? createdAt) - createdAt
-      const isOfProbe = createdAt > calm && !own.has(messageId)
-      return isOfProbe && late > promptMillis
+      if (createdAt <= calm || own.has(messageId)) return []
+      const calls = told.get(eventId) ?? []
+      const late = (calls[0]?.calledAt ?? createdAt) - createdAt
+      return late > promptMillis
         ? [`${eventId} was told ${late} ms after it happened, all being well`]
-        : []
+        : lateRetries(calls)
     })
   },
 }

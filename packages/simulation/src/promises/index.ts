@@ -1,5 +1,6 @@
 /** Every promise that histories are judged by. */
 import type { History } from "../History.ts"
+import { accepted } from "./accepted.ts"
 import { announced } from "./announced.ts"
 import { calledBack } from "./calledBack.ts"
 import { checked } from "./checked.ts"
@@ -28,6 +29,7 @@ import { ticked } from "./ticked.ts"
 import { truthful } from "./truthful.ts"
 
 const promises = [
+  accepted,
   neverLost,
   neverTwice,
   neverAfterEnd,

@@ -1,6 +1,6 @@
 /** A message is never sent twice, and no test message is ever sent. */
 import { nameOf } from "../History.ts"
-import { messagesByName, sendsOf, shownByName, testNames } from "./Promise.ts"
+import { callsOf, messagesByName, sendsOf, shownByName, testNames, textOf } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 export const neverTwice: JudgedPromise = {
@@ -13,6 +13,11 @@ export const neverTwice: JudgedPromise = {
         .filter(({ ask }) => ask.isProbe || ask.fate !== undefined)
         .flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
     )
+    const reminders = new Set(
+      callsOf(history).flatMap(({ ask }) =>
+        ask._tag === "MakeReminder" && ask.isProbe ? [ask.text] : [],
+      ),
+    )
     const stored = messagesByName(history)
     for (const [name, copies] of shownByName(history)) {
       const byId = Map.groupBy(copies, ({ entry }) => entry.transportId)
@@ -20,7 +25,8 @@ export const neverTwice: JudgedPromise = {
         if (same.length > 1) violations.push(`${name} was shown ${same.length} times`)
       }
       // A reminder makes a message for each run.
-      const made = probes.has(name) ? 1 : (stored.get(name)?.length ?? 0)
+      const isProbe = probes.has(name) || reminders.has(textOf(name))
+      const made = isProbe ? 1 : (stored.get(name)?.length ?? 0)
       if (byId.size > made)
         violations.push(`${name} was shown ${byId.size} times for ${made} messages`)
       if (tests.has(name)) violations.push(`${name} is a test message and was shown`)

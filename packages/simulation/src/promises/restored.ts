@@ -1,10 +1,12 @@
 /** After a store went back in time: no id is given twice, and what is held waits for the operator. */
 import type { History } from "../History.ts"
-import { controlsOf, handedOf, heldOf, isTrueBehind, sendsOf, textOf } from "./Promise.ts"
+import { callsOf, controlsOf, handedOf, heldOf, isTrueBehind, sendsOf, textOf } from "./Promise.ts"
 import type { Held, JudgedPromise } from "./Promise.ts"
 
 /** By how much ids of every kind move on at least. */
 const idsSkipped = 1_048_576
+
+const minuteMillis = 60_000
 
 /** Ids that were given while calls were asked and answered on one side of an entry. */
 const idsOf = (history: History, isOf: (asked: number, answered: number) => boolean) =>
@@ -42,10 +44,21 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
       answer?._tag === "Accepted" && answered < begun.asked ? [ask.text] : [],
     ),
   )
+  // Its next run is due in the next minute.
+  const isDueBefore = (name: string, at: number) =>
+    reminders.has(textOf(name)) &&
+    Math.floor(at / minuteMillis) === Math.floor(begun.askedAt / minuteMillis)
+  const reminders = new Set(
+    callsOf(history).flatMap(({ ask, asked }) =>
+      ask._tag === "MakeReminder" && asked < begun.asked ? [ask.text] : [],
+    ),
+  )
   const answeredAt = history.entries[from]?.at ?? 0
   for (const { at, index, name } of handedOf(history)) {
-    if (index < from || index > to || at <= answeredAt || !accepted.has(textOf(name))) continue
-    violations.push(`${name} is held and was handed over`)
+    if (index < from || index > to || at <= answeredAt) continue
+    if (accepted.has(textOf(name)) || isDueBefore(name, at)) {
+      violations.push(`${name} is held and was handed over`)
+    }
   }
   return violations
 }
