@@ -3,20 +3,86 @@
  * the way, and gets its name only when all of it is safely on the disk; so a name stands for a whole
  * content or does not exist. The storage key is that name: 32 random digits, and the hash, which
  * makes a file describe itself without a second one beside it.
+ *
+ * Media leave a reserve of the disk to everything else (`DISK_RESERVE`), and below a small floor the
+ * service is not ready (`/health/ready`; contract: Configuration).
  */
-import { Ids, MediaFiles, MediaFilesError, unknownMimeType } from "@messaging-service/core"
+import { createHash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from "node:fs/promises"
+import type { FileHandle } from "node:fs/promises"
+import { join } from "node:path"
+import {
+  Ids,
+  MediaFiles,
+  MediaFilesError,
+  sharedResources,
+  unknownMimeType,
+} from "@messaging-service/core"
 import type { StoredContent } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { fileTypeFromBuffer } from "file-type"
-import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
-import type { FileHandle } from "node:fs/promises"
-import { join } from "node:path"
-import { lookAtDisk, requireReserve, tryWriting } from "./DiskSpace.ts"
-import type { LookAtDisk } from "./DiskSpace.ts"
 import { systemClock } from "./NodeServices.ts"
+
+/** Bytes. */
+interface DiskSpace {
+  readonly free: number
+  readonly whole: number
+}
+
+type LookAtDisk = (directory: string) => Promise<DiskSpace>
+
+const lookAtDisk: LookAtDisk = async (directory) => {
+  const { bavail, blocks, bsize } = await statfs(directory)
+  return { free: bavail * bsize, whole: blocks * bsize }
+}
+
+/** A disk with less than that is full: the database writes its log in pieces of 16 MiB. */
+const floorBytes = 32 * 1024 * 1024
+
+/** Part of a small disk that is left free unless the reserve is given. */
+const reserveShare = 0.05
+
+const full = (cause: string) => new MediaFilesError({ reason: "full", cause })
+
+/** What is kept free of a disk: what is given, else 1 GiB or 5 % of the disk, whichever is smaller. */
+const reserveOf = (given: number | null, { whole }: DiskSpace): number =>
+  given ?? Math.min(sharedResources.diskReserve.whole, whole * reserveShare)
+
+/** Some file systems do not tell what they hold; they say so by their own errors. */
+const hasLess = ({ free, whole }: DiskSpace, bytes: number): boolean => whole > 0 && free < bytes
+
+/** Fails with `full` when the disk has less free than the reserve. */
+const requireReserve = (look: LookAtDisk, directory: string, given: number | null) =>
+  Effect.tryPromise({
+    try: () => look(directory),
+    catch: (cause) => new MediaFilesError({ reason: "io", cause }),
+  }).pipe(
+    Effect.flatMap((space) =>
+      hasLess(space, reserveOf(given, space))
+        ? Effect.fail(full("the disk has less free than the reserve"))
+        : Effect.void,
+    ),
+  )
+
+/**
+ * Writes a small file into each directory and takes it away again; fails when one does not take it,
+ * or when its disk is full.
+ */
+const tryWriting = (look: LookAtDisk, directories: ReadonlyArray<string>, name: string) =>
+  Effect.tryPromise({
+    try: async () => {
+      for (const directory of directories) {
+        if (hasLess(await look(directory), floorBytes)) throw full("the disk is full")
+        const path = join(directory, name)
+        await writeFile(path, name, { mode: 0o600 })
+        await rm(path)
+      }
+    },
+    catch: (cause) =>
+      cause instanceof MediaFilesError ? cause : new MediaFilesError({ reason: "io", cause }),
+  })
 
 /** Files are made for the service's own user alone. */
 const filePermissions = 0o600
@@ -37,7 +103,7 @@ const sniffedBytes = 4100
 /** Nothing else names a file, so no key leads out of the directory. */
 const storageKeyForm = /^[0-9a-f]{32}-([0-9a-f]{64})$/
 
-export interface DiskMediaFilesOptions {
+interface DiskMediaFilesOptions {
   readonly directory: string
   /** Whether no other process uses the directory: then nothing unfinished outlives a start. */
   readonly alone?: boolean

@@ -9,9 +9,8 @@ export {
   wholeNumber,
 } from "./Environment.ts"
 export type { Environment, VariablesOf } from "./Environment.ts"
-export { layerFetchEgress } from "./FetchEgress.ts"
-export { layerEgress } from "./GuardedEgress.ts"
-export type { EgressOptions } from "./GuardedEgress.ts"
+export { layerFetchEgress, layerEgress } from "./Egress.ts"
+export type { EgressOptions } from "./Egress.ts"
 export { logEntry, logLevels } from "./Logging.ts"
 export type { LogEntry, LogSettings } from "./Logging.ts"
 export {
@@ -22,4 +21,4 @@ export {
   realTimeLayer,
   systemClock,
 } from "./NodeServices.ts"
-export type { Resolver } from "./GuardedConnection.ts"
+export type { Resolver } from "./Connections.ts"

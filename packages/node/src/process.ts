@@ -2,6 +2,5 @@
 export { addressOf, listen } from "./HttpListener.ts"
 export type { HttpListener, ListenOptions } from "./HttpListener.ts"
 export { announce, isTerminal, logged, saysStop, terminalWriter } from "./Logging.ts"
-export { runProcess } from "./runProcess.ts"
-export { runProgram } from "./runProgram.ts"
+export { runProcess, runProgram } from "./runProgram.ts"
 export type { Program } from "./runProgram.ts"

@@ -1,10 +1,13 @@
 /**
- * The command line of an app: without an argument it runs; `--version`, `--help` and the commands for
- * its database are answered, and the process ends.
+ * An app from its command line to its end (contract: Configuration). Without an argument it runs;
+ * `--version`, `--help` and the commands for its database are answered, and the process ends. SIGTERM
+ * and SIGINT interrupt the app, which finishes what is in flight; the process leaves work behind that
+ * still hangs then. One line on standard error says what went wrong.
  */
+import { runMain } from "@effect/platform-node/NodeRuntime"
 import { version } from "@messaging-service/core"
-import { Console, Effect } from "effect"
-import { CannotStart } from "./CannotStart.ts"
+import { Cause, Console, Effect, Exit } from "effect"
+import { briefly, CannotStart } from "./CannotStart.ts"
 
 /** An app as its command line needs it. */
 export interface Program {
@@ -79,4 +82,35 @@ export const runProgram = (
   const known = [...Object.keys(commands), "--version", "--help"]
   const message = `"${first}" is no command: there are ${known.join(", ")}`
   return Effect.fail(new CannotStart({ message }))
+}
+
+/** A stop takes 10 s at most; this leaves the process time to go. */
+const longestStopMillis = 9500
+
+/** Runs the app as the process's main program. The exit code is 0 after a stop or its end, else 1. */
+export const runProcess = (app: Effect.Effect<void, CannotStart>): void => {
+  // Every file that the process makes is for its own user alone.
+  process.umask(0o077)
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)
+  // The reader of a pipe may go away; the service does not stop for it.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
+  runMain(app, {
+    disableErrorReporting: true,
+    teardown: (exit, onExit) => {
+      if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return onExit(0)
+      process.stderr.write(`${complaint(exit.cause)}\n`)
+      onExit(1)
+    },
+  })
+}
+
+const leaveInTime = () => {
+  setTimeout(() => process.exit(0), longestStopMillis).unref()
+}
+
+const complaint = (cause: Cause.Cause<unknown>): string => {
+  const failure = Cause.squash(cause)
+  return failure instanceof CannotStart
+    ? briefly(failure)
+    : `Stopped by an unexpected fault: ${briefly(failure)}`
 }

@@ -6,7 +6,7 @@ import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { Duplex } from "node:stream"
-import { ClientConnection } from "../src/ClientConnection.ts"
+import { ClientConnection } from "../src/HttpListener.ts"
 
 const most = sharedResources.pipelinedRequests.whole
 

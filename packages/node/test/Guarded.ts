@@ -4,9 +4,9 @@ import type { FetchLimits, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
 import { connect, isIP } from "node:net"
 import type { TcpNetConnectOpts } from "node:net"
-import { layerEgress } from "../src/GuardedEgress.ts"
-import type { EgressOptions } from "../src/GuardedEgress.ts"
-import type { Resolver } from "../src/GuardedConnection.ts"
+import { layerEgress } from "../src/Egress.ts"
+import type { EgressOptions } from "../src/Egress.ts"
+import type { Resolver } from "../src/Connections.ts"
 import { realTimeLayer } from "../src/NodeServices.ts"
 
 export const workspaceId = 1 as WorkspaceId

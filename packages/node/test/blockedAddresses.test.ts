@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"
 import { Effect } from "effect"
-import type { Resolver } from "../src/GuardedConnection.ts"
+import type { Resolver } from "../src/Connections.ts"
 import { aServer, aTcpServer } from "./LoopbackServer.ts"
 import {
   workspaceId,
