@@ -6,10 +6,11 @@ export const addColumns: Migration = {
   id: 9_001,
   name: "add_columns",
   sql: `
-lock table lanes, messages, outbox in access exclusive mode;
+lock table lanes, messages, outbox, webhook_deliveries in access exclusive mode;
 alter table lanes add column region text not null default 'eu';
 alter table messages add column topic text;
-alter table outbox add column topic text;`,
+alter table outbox add column topic text;
+alter table webhook_deliveries add column topic text;`,
   oldest: null,
 }
 
@@ -34,6 +35,7 @@ const added = `
 alter table lanes add column region text not null default 'eu';
 alter table messages add column topic text, add constraint messages_topic check (topic <> '') not valid;
 alter table outbox add column topic text;
+alter table webhook_deliveries add column topic text;
 create index messages_by_topic on messages (topic, id) where topic is not null;`
 
 /** The tables with these migrations, as databases that exist come to them. */

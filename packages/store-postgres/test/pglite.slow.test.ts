@@ -9,9 +9,12 @@ import { join } from "node:path"
 import { Database } from "../src/database/Database.ts"
 import { transactionsOn } from "../src/PostgresService.ts"
 import { layerPglite } from "../src/index.ts"
+import { functions, schema } from "../src/migrations/index.ts"
+import { migrate } from "../src/migrations/migrate.ts"
 import { lockDirectory } from "../src/pglite/DirectoryLock.ts"
 import { layerPgliteDatabase } from "../src/pglite/layerPgliteDatabase.ts"
 import { anEmbeddedDatabase } from "./databases.ts"
+import { later } from "./laterVersion.ts"
 
 const aDirectory = Effect.map(processes.temporaryDirectory, (parent) => join(parent, "database"))
 
@@ -109,6 +112,21 @@ layer(oneDatabase, { excludeTestServices: true, timeout: "60 seconds" })(
           .join({ query: () => Promise.resolve({ rows: [] }) }, Effect.void)
           .pipe(Effect.catchDefect((cause) => Effect.succeed(String(cause))))
         assert.match(String(defect), /only a store on PostgreSQL/)
+      }),
+    )
+
+    it.effect("goes to a later version, an index that is made concurrently included", () =>
+      Effect.gen(function* () {
+        yield* migrate(schema, functions)
+        yield* migrate(later, functions)
+        const rows = yield* (yield* Database).query<{ readonly id: number }>(
+          "applied",
+          "select m.id from schema_migrations m order by m.id",
+        )
+        assert.deepStrictEqual(
+          rows.map(({ id }) => id),
+          [1, ...later.migrations.map(({ id }) => id)],
+        )
       }),
     )
 
