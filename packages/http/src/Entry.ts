@@ -13,7 +13,7 @@ import type {
   Upload,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import type { Handler, IncomingRequest, QueryRecord, Reply } from "./IncomingRequest.ts"
+import type { Handler, IncomingRequest, Reply } from "./IncomingRequest.ts"
 import { clientRequestId, commonHeaders, refusals } from "./openapi/Operation.ts"
 import type {
   Answer as DescribedAnswer,
@@ -29,28 +29,24 @@ import { routeFinder } from "./RouteTable.ts"
 import type { Route } from "./RouteTable.ts"
 import type { JsonValue } from "./StrictJson.ts"
 
-/** What an operation takes besides its path; `as` says what its handler's `request` is. */
-export type Takes<A> =
+/** What an operation takes besides its path. */
+export type Takes<Request> = {
+  /** What the handler's `request` is: for the types alone, never set. */
+  readonly command?: Request
+} & (
   | {
       readonly takes: "query"
       /** The parameters. */
       readonly schema: Schema.Top & { readonly fields: object }
-      readonly as: (given: QueryRecord) => A
     }
   | {
       /** `optional_json` that was left out is `{}`. */
       readonly takes: "json" | "optional_json"
       readonly schema: Schema.Top
       readonly example: unknown
-      readonly as: (given: JsonValue) => A
     }
-  | { readonly takes: "file"; readonly as: (given: Upload) => A }
-
-/** For a service that reads by itself what was given. */
-export const asGiven = <A>(given: A): A => given
-
-/** What was given as the command that it should be: the core checks that it is. */
-export const asCommand = <A extends object>(given: JsonValue | QueryRecord): A => given as A
+  | { readonly takes: "file" }
+)
 
 /** The names of all fields, within fields too. */
 type Names<A> = A extends string | number | boolean | Date | null | undefined
@@ -60,34 +56,44 @@ type Names<A> = A extends string | number | boolean | Date | null | undefined
     : { readonly [Name in keyof A]-?: Names<A[Name]> }
 
 /**
- * A schema with the fields of the command, neither more nor fewer; any schema where what was given is
- * taken as it is. Of JSON the fields hold what the command takes; in a query all of them hold text.
+ * A schema with the fields of the command, neither more nor fewer; any schema where the command is
+ * `JsonValue`. Of JSON the fields hold what the command takes; in a query all of them hold text.
  */
-type Tied<S extends Schema.Top, A, Given, Held = A> = [Given] extends [A]
+type Tied<S extends Schema.Top, Command, Held = Command> = [JsonValue] extends [Command]
   ? S
-  : [Names<S["Encoded"]>, Names<A>, Held] extends [Names<A>, Names<S["Encoded"]>, A]
+  : [Names<S["Encoded"]>, Names<Command>, Held] extends [
+        Names<Command>,
+        Names<S["Encoded"]>,
+        Command,
+      ]
     ? S
     : "the schema's fields are not those of the command"
 
-export const query = <S extends Schema.Top & { readonly fields: object }, A>(
-  schema: S & Tied<S, A, unknown>,
-  as: (given: QueryRecord) => A,
-): Takes<A> => ({ takes: "query", schema, as })
+/** Reads the parameters of the query as that command, which the core checks. */
+export const query =
+  <Command>() =>
+  <S extends Schema.Top & { readonly fields: object }>(
+    schema: S & Tied<S, Command>,
+  ): Takes<Command> => ({ takes: "query", schema })
 
-const jsonBody =
-  (takes: "json" | "optional_json") =>
-  <S extends Schema.Top, A>(
-    schema: S & Tied<S, A, JsonValue, S["Encoded"]>,
+/** Reads a JSON body as that command, which the core checks. */
+export const json =
+  <Command>() =>
+  <S extends Schema.Top>(
+    schema: S & Tied<S, Command, S["Encoded"]>,
     example: S["Encoded"],
-    as: (given: JsonValue) => A,
-  ): Takes<A> => ({ takes, schema, example, as })
+  ): Takes<Command> => ({ takes: "json", schema, example })
 
-export const json = jsonBody("json")
+/** As `json`, where the body may be left out. */
+export const optionalJson =
+  <Command>() =>
+  <S extends Schema.Top>(
+    schema: S & Tied<S, Command, S["Encoded"]>,
+    example: S["Encoded"],
+  ): Takes<Command> => ({ takes: "optional_json", schema, example })
 
-export const optionalJson = jsonBody("optional_json")
-
-/** It goes with the request, unless it is kept. */
-export const file: Takes<Upload> = { takes: "file", as: asGiven }
+/** Reads one uploaded file. It goes with the request, unless it is kept. */
+export const file: Takes<Upload> = { takes: "file" }
 
 /** The body of success, and an example of it for the document. */
 interface Body<S extends Schema.Top = Schema.Top> {
@@ -123,18 +129,17 @@ export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(t
 
 export const deleted = (id: number): typeof DeletedJson.Type => ({ id, deleted: true })
 
-/** A page of a list, each record as `show` shows it. */
-export const shownPage =
-  <A, B>(show: (record: A) => B) =>
-  ({ items, next }: CursorPage<A>): JsonPage<B> => ({
-    data: items.map((item) => show(item)),
-    next_cursor: next,
-  })
+/** A page of a list, each record by `toJson`. */
+export const pageJson = <A, B>(
+  { items, next }: CursorPage<A>,
+  toJson: (record: A) => B,
+): JsonPage<B> => ({ data: items.map((item) => toJson(item)), next_cursor: next })
 
-/** The answer of an idempotent operation, as `show` shows it. */
-export const shownAnswer =
-  <A, B>(show: (made: A) => B) =>
-  ({ answer, replayed }: Repeatable<A>): Repeatable<B> => ({ answer: show(answer), replayed })
+/** The answer of an idempotent operation, by `toJson`. */
+export const answerJson = <A, B>(
+  { answer, replayed }: Repeatable<A>,
+  toJson: (made: A) => B,
+): Repeatable<B> => ({ answer: toJson(answer), replayed })
 
 /** What is said of an operation beside its place: `routeV2` and `operatorRoute` give it that. */
 export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top> extends Omit<
@@ -165,9 +170,7 @@ export interface Input<Path extends string, Request> {
   readonly request: Request
 }
 
-// Paths that need no credentials: links, health, metrics and the pages about the API.
-
-interface OpenEntry extends Omit<Heading, keyof Route> {
+interface OpenEntry<R> extends Omit<Heading, keyof Route> {
   readonly tag: "Links" | "Service"
   /** Of requests. */
   readonly headers?: ReadonlyArray<Header>
@@ -176,25 +179,26 @@ interface OpenEntry extends Omit<Heading, keyof Route> {
   readonly handler: (
     incoming: IncomingRequest,
     parameter: (name: string) => string,
-  ) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+  ) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
 }
 
-export type OpenRoute = Route & OpenEntry
+/** A GET that needs no credentials: links, health, metrics and the pages about the API. */
+export type OpenRoute<R = never> = Route & OpenEntry<R>
 
 /** A GET of that path. */
-export const openRoute = (path: string, entry: OpenEntry): OpenRoute => ({
+export const openRoute = <R>(path: string, entry: OpenEntry<R>): OpenRoute<R> => ({
   method: "GET",
   path,
   ...entry,
 })
 
 /** Answers requests for the paths of that table. */
-export const openHandler = (routes: ReadonlyArray<OpenRoute>): Handler => {
+export const openHandler = <R>(routes: ReadonlyArray<OpenRoute<R>>): Handler<R> => {
   const find = routeFinder(routes)
-  return (incoming) =>
-    Effect.flatMap(Effect.fromResult(find(incoming)), ({ parameter, route }) =>
-      route.handler(incoming, parameter),
-    )
+  return Effect.fnUntraced(function* handleOpen(incoming) {
+    const { parameter, route } = yield* Effect.fromResult(find(incoming))
+    return yield* route.handler(incoming, parameter)
+  })
 }
 
 /** Success, with those headers beside the common ones. */
@@ -212,10 +216,10 @@ export const content = (contentType: string, schema: JsonObject): Content => ({
 const text = (description: string): JsonObject => ({ schema: { type: "string" }, description })
 
 /** Readiness has a 503 of its own. */
-const unavailable = ({ answers }: OpenRoute): ReadonlyArray<Refused> =>
+const unavailable = ({ answers }: OpenRoute<unknown>): ReadonlyArray<Refused> =>
   answers.some(({ status }) => status === 503) ? [] : ["service_unavailable"]
 
-const operation = (route: OpenRoute): Operation => ({
+const operation = (route: OpenRoute<unknown>): Operation => ({
   ...route,
   security: [],
   parameters: {
@@ -235,7 +239,7 @@ const tags = [
 ]
 
 /** The routes that are served, for the document. */
-export const documentOpen = (routes: ReadonlyArray<OpenRoute>): DescribedPart => ({
+export const documentOpen = (routes: ReadonlyArray<OpenRoute<unknown>>): DescribedPart => ({
   name: "Open to all",
   tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
   security: {},

@@ -17,6 +17,7 @@ import {
 } from "@messaging-service/core"
 import type { RefusingPlaces, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
 import { Cause, Context, Effect, Layer, Metric } from "effect"
+import type { Redacted } from "effect"
 import { toWebHandlerLayerWith, toWebHandlerWith } from "effect/http/HttpEffect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -27,10 +28,12 @@ import type { OpenRoute } from "./Entry.ts"
 import { docsUrlOf, HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
 import { clientAddressReader, none, receive, refusalReply, serviceBusy } from "./IncomingRequest.ts"
-import type { Handler, IncomingRequest, Reply } from "./IncomingRequest.ts"
+import type { ClientAddressOf, Handler, IncomingRequest, Reply } from "./IncomingRequest.ts"
 import { docsRoutes } from "./open/docs.ts"
 import { linkRoutes } from "./open/links.ts"
+import type { LinkServices } from "./open/links.ts"
 import { healthRoutes, metricsRoute } from "./open/monitoring.ts"
+import type { MonitoringServices } from "./open/monitoring.ts"
 import { apiDocument } from "./openapi/document.ts"
 import { deliveryRoutes as deliveryOperatorRoutes } from "./operator/deliveries.ts"
 import {
@@ -38,7 +41,7 @@ import {
   telegramLoginRoutes as telegramLoginOperatorRoutes,
 } from "./operator/numbers.ts"
 import { makeOperatorHandler } from "./operator/pipeline.ts"
-import type { EmulatorControls } from "./operator/pipeline.ts"
+import type { OperatorRoute, OperatorServices } from "./operator/pipeline.ts"
 import { restoreRoutes as restoreOperatorRoutes } from "./operator/restore.ts"
 import {
   contactRoutes as contactOperatorRoutes,
@@ -47,6 +50,7 @@ import {
 } from "./operator/workspaces.ts"
 import { refusalReplyV1 } from "./v1/failures.ts"
 import { makeHandlerV1 } from "./v1/pipeline.ts"
+import type { RouteV1, ServicesV1 } from "./v1/pipeline.ts"
 import { reminderRoutes as reminderRoutesV1 } from "./v1/reminders.ts"
 import {
   mediaRoutes as mediaRoutesV1,
@@ -62,6 +66,7 @@ import { messageRoutes as messageRoutesV2 } from "./v2/messages.ts"
 import { numberCheckRoutes as numberCheckRoutesV2 } from "./v2/numberChecks.ts"
 import { numberRoutes as numberRoutesV2 } from "./v2/numbers.ts"
 import { makeHandlerV2 } from "./v2/pipeline.ts"
+import type { ServicesV2 } from "./v2/pipeline.ts"
 import { reminderRoutes as reminderRoutesV2 } from "./v2/reminders.ts"
 import { webhookRoutes as webhookRoutesV2 } from "./v2/webhooks.ts"
 
@@ -132,50 +137,45 @@ const requestMeter = Effect.map(Effect.context<never>(), (context) => {
   }
 })
 
-/** The table, over the core's services (contract: Operations of version 2). */
-const routesV2 = Effect.gen(function* () {
-  return [
-    meRouteV2,
-    ...(yield* messageRoutesV2),
-    ...(yield* numberRoutesV2),
-    ...(yield* reminderRoutesV2),
-    ...(yield* mediaRoutesV2),
-    ...(yield* numberCheckRoutesV2),
-    ...(yield* webhookRoutesV2),
-  ]
-})
+/** Contract: Operations of version 2. */
+const routesV2 = [
+  meRouteV2,
+  ...messageRoutesV2,
+  ...numberRoutesV2,
+  ...reminderRoutesV2,
+  ...mediaRoutesV2,
+  ...numberCheckRoutesV2,
+  ...webhookRoutesV2,
+]
 
-/** The operations of version 1 (contract: Version 1). */
-const routesV1 = Effect.gen(function* () {
+/** Contract: Version 1. */
+const routesV1 = Effect.gen(function* routesV1() {
   return [
     ...(yield* sendRoutesV1),
-    ...(yield* messageRoutesV1),
-    yield* meRouteV1,
-    ...(yield* mediaRoutesV1),
+    ...messageRoutesV1,
+    meRouteV1,
+    ...mediaRoutesV1,
     ...(yield* reminderRoutesV1),
-    ...(yield* verificationRoutesV1),
-    ...(yield* numberRoutesV1),
+    ...verificationRoutesV1,
+    ...numberRoutesV1,
   ]
 })
 
-/** The table, over the core's services; `emulator`: its controls, if they are served. */
-const operatorRoutes = Effect.fnUntraced(function* (emulator: EmulatorControls | null) {
-  return [
-    ...(yield* workspaceOperatorRoutes),
-    ...(yield* keyOperatorRoutes),
-    ...(yield* numberOperatorRoutes),
-    ...(yield* telegramLoginOperatorRoutes),
-    ...(yield* contactOperatorRoutes),
-    ...(yield* deliveryOperatorRoutes),
-    ...(yield* restoreOperatorRoutes),
-    ...(emulator === null ? [] : yield* emulator),
-  ]
-})
+/** Contract: Operator API. */
+const operatorRoutes = [
+  ...workspaceOperatorRoutes,
+  ...keyOperatorRoutes,
+  ...numberOperatorRoutes,
+  ...telegramLoginOperatorRoutes,
+  ...contactOperatorRoutes,
+  ...deliveryOperatorRoutes,
+  ...restoreOperatorRoutes,
+]
 
 /** A part of the interface, and where requests to it find their places. */
-interface Part {
+interface Part<Services = never> {
   readonly prefix: string
-  readonly handler: Handler
+  readonly handler: Handler<Services>
   readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
   /** Refuses every request while this process must not work. */
   readonly mayWork?: Effect.Effect<void, Refusal>
@@ -191,7 +191,7 @@ const nowhere: Part = {
 }
 
 /** The first part under whose prefix the path lies. */
-const partOf = (parts: ReadonlyArray<Part>, path: string): Part => {
+const partOf = <Services>(parts: ReadonlyArray<Part<Services>>, path: string): Part<Services> => {
   for (const part of parts) {
     const { prefix } = part
     if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) {
@@ -236,150 +236,190 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
 }
 
 /** The parts for those routes: one for each first segment of their paths. */
-const openParts = (
-  routes: ReadonlyArray<OpenRoute>,
+const openParts = <Services>(
+  routes: ReadonlyArray<OpenRoute<Services>>,
   places: Part["places"],
-): ReadonlyArray<Part> => {
+): ReadonlyArray<Part<Services>> => {
   const handler = openHandler(routes)
   const prefixes = new Set(routes.map(({ path }) => path.split("/", 2).join("/")))
   return [...prefixes].map((prefix) => ({ prefix, handler, places }))
 }
 
 /** Health and metrics, which need no key. */
-const watchedRoutes = Effect.gen(function* () {
+const watchedRoutes = Effect.gen(function* watchedRoutes() {
   const { metrics = true } = yield* HttpOptions
-  return [...(yield* healthRoutes), ...(metrics ? [yield* metricsRoute] : [])]
+  return [...healthRoutes, ...(metrics ? [yield* metricsRoute] : [])]
 })
 
-const watchedParts = (routes: ReadonlyArray<OpenRoute>): ReadonlyArray<Part> =>
+const watchedParts = <Services>(
+  routes: ReadonlyArray<OpenRoute<Services>>,
+): ReadonlyArray<Part<Services>> =>
   openParts(routes, makeRefusingPlaces(sharedResources.watchingRequests))
 
-const allParts = Effect.gen(function* () {
+/** Both versions, for customers. */
+const customerParts = Effect.fnUntraced(function* customerParts(
+  v1Routes: ReadonlyArray<RouteV1>,
+  places: RefusingPlaces<WorkspaceId>,
+  addressOf: ClientAddressOf,
+) {
+  const { pass: mayWork } = yield* WorkGate
+  const v2 = yield* makeHandlerV2(routesV2, places, addressOf)
+  const v1 = yield* makeHandlerV1(v1Routes, places, addressOf)
+  const sayNo: typeof refusalReply = (incoming, refusal) => refusalReplyV1(incoming, refusal)
+  const parts: ReadonlyArray<Part<ServicesV1 | ServicesV2>> = [
+    { prefix: "/api/v2", handler: v2, places, mayWork },
+    { prefix: "/api/v1", handler: v1, places, mayWork, sayNo },
+  ]
+  return parts
+})
+
+const operatorPart = Effect.fnUntraced(function* operatorPart(
+  routes: ReadonlyArray<OperatorRoute>,
+  token: Redacted.Redacted,
+  addressOf: ClientAddressOf,
+) {
+  const part: Part<OperatorServices> = {
+    prefix: "/admin/v1",
+    handler: yield* makeOperatorHandler(routes, token, addressOf),
+    places: makeRefusingPlaces(sharedResources.operatorRequests),
+  }
+  return part
+})
+
+type AllServices = ServicesV1 | ServicesV2 | OperatorServices | LinkServices | MonitoringServices
+
+const allParts = Effect.gen(function* allParts() {
   const options = yield* HttpOptions
   const { customers = true, emulator, operatorToken } = options
   const addressOf = clientAddressReader(options)
-  const v2 = customers ? yield* routesV2 : []
-  const v1 = customers ? yield* routesV1 : []
-  const links = customers ? yield* linkRoutes : []
-  const operator = operatorToken === null ? [] : yield* operatorRoutes(emulator)
-  const watched = yield* watchedRoutes
-  const docs = yield* docsRoutes((pages, publicUrl) =>
-    apiDocument({ v2, v1, operator, open: [...links, ...watched, ...pages] }, publicUrl),
-  )
   const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
-  const { pass: mayWork } = yield* WorkGate
-  const parts: Array<Part> = []
-  if (customers) {
-    parts.push(
-      { prefix: "/api/v2", handler: yield* makeHandlerV2(v2, places, addressOf), places, mayWork },
+
+  const v1 = customers ? yield* routesV1 : []
+  const links = customers ? linkRoutes : []
+  const watched = yield* watchedRoutes
+  const operator =
+    operatorToken === null ? [] : [...operatorRoutes, ...(emulator === null ? [] : yield* emulator)]
+  const docs = yield* docsRoutes((pages, publicUrl) =>
+    apiDocument(
       {
-        prefix: "/api/v1",
-        handler: yield* makeHandlerV1(v1, places, addressOf),
-        places,
-        mayWork,
-        sayNo: (incoming, refusal) => refusalReplyV1(incoming, refusal),
+        v2: customers ? routesV2 : [],
+        v1,
+        operator,
+        open: [...links, ...watched, ...pages],
       },
-    )
-  }
-  parts.push(...openParts(links, places))
-  if (operatorToken !== null) {
-    parts.push({
-      prefix: "/admin/v1",
-      handler: yield* makeOperatorHandler(operator, operatorToken, addressOf),
-      places: makeRefusingPlaces(sharedResources.operatorRequests),
-    })
-  }
-  parts.push(...openParts(docs, places), ...watchedParts(watched))
+      publicUrl,
+    ),
+  )
+  const parts: ReadonlyArray<Part<AllServices>> = [
+    ...(customers ? yield* customerParts(v1, places, addressOf) : []),
+    ...openParts(links, places),
+    ...(operatorToken === null ? [] : [yield* operatorPart(operator, operatorToken, addressOf)]),
+    ...openParts(docs, places),
+    ...watchedParts(watched),
+  ]
   return parts
 })
 
 /** Does the work if there is a place for it; else it is refused before any work. */
-const placed = <A, E>(places: Part["places"], work: () => Effect.Effect<A, E>) =>
+const placed = <A, E, R>(
+  places: Part["places"],
+  work: Effect.Effect<A, E, R>,
+): Effect.Effect<A, E | Refusal, R> =>
   Effect.acquireUseRelease(
-    Effect.sync(() => places.take()),
-    (taken): Effect.Effect<A, E | Refusal> => (taken ? work() : Effect.fail(serviceBusy)),
-    (taken) => (taken ? Effect.sync(() => places.giveBack()) : Effect.void),
+    Effect.sync(function takePlace() {
+      return places.take()
+    }),
+    function inPlace(taken): Effect.Effect<A, E | Refusal, R> {
+      return taken ? work : Effect.fail(serviceBusy)
+    },
+    function givePlaceBack(taken) {
+      return Effect.sync(() => (taken ? places.giveBack() : undefined))
+    },
   )
 
-/** What answers one request by those parts, and never fails. */
-const answerer = Effect.fnUntraced(function* (parts: ReadonlyArray<Part>) {
-  const ids = yield* Ids
-  const meter = yield* requestMeter
-  const options = yield* HttpOptions
-  const { cameTooLate, cutOff } = options
-  // How far it came is not known, so that it is no refusal after which all may be repeated.
-  const ended =
-    cutOff === undefined ? null : Effect.andThen(cutOff, Effect.fail(refuse("internal_error")))
-  const docsUrl = docsUrlOf(options)
+/** A refusal for want of room is no fault: a log line for each would add to the load. */
+const isFault = ({ answerHeaders }: IncomingRequest, status: number): boolean =>
+  status >= 500 && !(status === 503 && answerHeaders["retry-after"] !== undefined)
 
-  const answer = (request: HttpServerRequest) => {
-    const started = performance.now()
-    const incoming = receive(request, ids)
+const logFault = rarely(
+  "request answered with a fault",
+  (heldBack) =>
+    Effect.annotateLogs(
+      Effect.logError("request answered with a fault"),
+      heldBack === 0 ? {} : { held_back: heldBack },
+    ),
+  Effect.logDebug("request answered with a fault"),
+)
 
-    const { handler, mayWork, places, prefix, sayNo = refusalReply } = partOf(parts, incoming.path)
+/** Answers one request by those parts, and never fails. */
+const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
+  Effect.gen(function* makeAnswer() {
+    const ids = yield* Ids
+    const meter = yield* requestMeter
+    const options = yield* HttpOptions
+    const { cameTooLate, cutOff } = options
+    const docsUrl = docsUrlOf(options)
+    // The request may have taken effect: answer 500, not a retryable 503.
+    const ended = cutOff && Effect.andThen(cutOff, Effect.fail(refuse("internal_error")))
 
-    const refused = (refusal: Refusal) =>
-      Effect.map(docsUrl, (url) => response(incoming, sayNo(incoming, refusal, url)))
+    return Effect.flatMap(HttpServerRequest, function answer(request) {
+      const started = performance.now()
+      const incoming = receive(request, ids)
+      const part = partOf(parts, incoming.path)
+      const { handler, mayWork, places, prefix, sayNo = refusalReply } = part
 
-    /** Counts the request; how long it took, in milliseconds. */
-    const measured = (status: number): number => {
-      const millis = performance.now() - started
-      meter(prefix, incoming, status, millis / 1000)
-      return millis
-    }
+      const work = Effect.suspend(function work() {
+        if (request.source instanceof Request && cameTooLate?.(request.source) === true) {
+          return Effect.fail(serviceBusy)
+        }
+        const handled =
+          mayWork === undefined ? handler(incoming) : Effect.andThen(mayWork, handler(incoming))
+        return ended === undefined ? handled : Effect.raceFirst(handled, ended)
+      })
 
-    const answered = ({ status }: HttpServerResponse) =>
-      // A refusal because there is no room is not a fault, and a log line for each would add to the
-      // load.
-      (status < 500 || (status === 503 && incoming.answerHeaders["retry-after"] !== undefined)
-        ? Effect.logDebug("request answered")
-        : rarely(
-            "request answered with a fault",
-            (heldBack) =>
-              Effect.annotateLogs(
-                Effect.logError("request answered with a fault"),
-                heldBack === 0 ? {} : { held_back: heldBack },
-              ),
-            Effect.logDebug("request answered with a fault"),
-          )
-      ).pipe(Effect.annotateLogs(annotations(incoming, status, measured(status))))
-
-    const fault = (cause: Cause.Cause<StoreUnavailable>) => {
-      if (Cause.hasInterruptsOnly(cause)) {
-        measured(noAnswer)
-        return Effect.failCause(interruptsOf(cause))
+      function accepted(reply: Reply): HttpServerResponse {
+        return response(incoming, reply)
       }
-      const refusal = faultRefusal(cause)
-      const { status } = refusal
-      return (
-        status === 503
-          ? logTrouble("request without room", cause)
-          : logTrouble("request failed", cause, Effect.logError)
-      ).pipe(
-        Effect.annotateLogs(annotations(incoming, status, measured(status))),
-        Effect.andThen(refused(refusal)),
+
+      function refused(refusal: Refusal): Effect.Effect<HttpServerResponse> {
+        return Effect.map(docsUrl, (url) => accepted(sayNo(incoming, refusal, url)))
+      }
+
+      /** Counts the request, and says of it what the log does. */
+      function measured(status: number) {
+        const millis = performance.now() - started
+        meter(prefix, incoming, status, millis / 1000)
+        return annotations(incoming, status, millis)
+      }
+
+      function answered({ status }: HttpServerResponse) {
+        const log = isFault(incoming, status) ? logFault : Effect.logDebug("request answered")
+        return Effect.annotateLogs(log, measured(status))
+      }
+
+      function failed(cause: Cause.Cause<StoreUnavailable>) {
+        if (Cause.hasInterruptsOnly(cause)) {
+          measured(noAnswer)
+          return Effect.failCause(interruptsOf(cause))
+        }
+        const refusal = faultRefusal(cause)
+        const log =
+          refusal.status === 503
+            ? logTrouble("request rejected: overloaded", cause)
+            : logTrouble("request failed", cause, Effect.logError)
+        return Effect.andThen(Effect.annotateLogs(log, measured(refusal.status)), refused(refusal))
+      }
+
+      return placed(places, work).pipe(
+        // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
+        Effect.interruptible,
+        Effect.map(accepted),
+        Effect.catchTag("Refusal", refused),
+        Effect.tap(answered),
+        Effect.catchCause(failed),
       )
-    }
-
-    const isLate = request.source instanceof Request && cameTooLate?.(request.source) === true
-    const work = () => {
-      if (isLate) return Effect.fail(serviceBusy)
-      const handled =
-        mayWork === undefined ? handler(incoming) : Effect.andThen(mayWork, handler(incoming))
-      return ended === null ? handled : Effect.raceFirst(handled, ended)
-    }
-
-    return placed(places, work).pipe(
-      // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
-      Effect.interruptible,
-      Effect.map((reply) => response(incoming, reply)),
-      Effect.catchTag("Refusal", refused),
-      Effect.tap(answered),
-      Effect.catchCause(fault),
-    )
-  }
-  return Effect.flatMap(HttpServerRequest, answer)
-})
+    })
+  })
 
 /**
  * Builds the interface over the core's services, which are looked up once, here. The effect that
@@ -397,7 +437,10 @@ export const layerHttp = Layer.unwrap(Effect.map(httpApp, (app) => serve(app)))
 // can mount it in its own process.
 
 /** What the interface needs of the core and its ports; with an emulator also its `Emulator`. */
-export type HttpServices = Exclude<Effect.Services<typeof httpApp>, HttpOptions>
+export type HttpServices = Exclude<
+  Effect.Services<typeof httpApp> | Effect.Services<Effect.Success<typeof httpApp>>,
+  HttpOptions | HttpServerRequest
+>
 
 export interface WebHandler {
   /** Answers every request; rejects only when the layer could not be built. */
@@ -413,7 +456,9 @@ export const webHandler = (
 ): Effect.Effect<WebHandler["handler"]> => {
   const context = Context.add(services, HttpOptions, options)
   return Effect.map(Effect.provideContext(httpApp, context), (app) => {
-    const handler = toWebHandlerWith<HttpServices | HttpOptions, HttpServerRequest>(context)(app)
+    const handler = toWebHandlerWith<HttpServices | HttpOptions, HttpServices | HttpServerRequest>(
+      context,
+    )(app)
     return (request) => handler(request)
   })
 }

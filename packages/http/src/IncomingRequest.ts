@@ -226,9 +226,9 @@ export const htmlReply = (
 }
 
 /** What answers the requests of one part of the interface: of everything under one prefix of paths. */
-export type Handler = (
+export type Handler<R = never> = (
   incoming: IncomingRequest,
-) => Effect.Effect<Reply, Refusal | StoreUnavailable>
+) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
 
 export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): IncomingRequest => {
   const { path, query } = parseTarget(request.url)
@@ -289,17 +289,16 @@ const shareUsedUp = refuse("service_unavailable", {
 export const takeWorkspaceShare = (
   places: RefusingPlaces<WorkspaceId>,
   workspace: WorkspaceId,
-): Effect.Effect<void, Refusal, Scope.Scope> =>
-  Effect.uninterruptible(
-    Effect.flatMap(Effect.scope, (scope) =>
-      places.takeShare(workspace)
-        ? Scope.addFinalizer(
-            scope,
-            Effect.sync(() => places.giveBackShare(workspace)),
-          )
-        : Effect.fail(shareUsedUp),
-    ),
-  )
+): Effect.Effect<void, Refusal, Scope.Scope> => {
+  const giveBack = Effect.sync(function giveBackShare() {
+    places.giveBackShare(workspace)
+  })
+  return Effect.flatMap(Effect.scope, function takeShare(scope) {
+    return places.takeShare(workspace)
+      ? Scope.addFinalizer(scope, giveBack)
+      : Effect.fail(shareUsedUp)
+  }).pipe(Effect.uninterruptible)
+}
 
 // Where a request comes from: the socket's address, or the last `X-Forwarded-For` entry behind a
 // proxy that is trusted (`TRUST_PROXY`; contract: Configuration). Wrong keys are counted by it, and

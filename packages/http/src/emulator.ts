@@ -21,7 +21,8 @@ import { Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
-import { asCommand, asGiven, bodyOf, json, optionalJson, pageOf, query } from "./Entry.ts"
+import { bodyOf, json, optionalJson, pageOf, query } from "./Entry.ts"
+import type { JsonValue } from "./StrictJson.ts"
 import { NumberJson, numberJson } from "./v2/numbers.ts"
 
 const route = operatorRoute("Emulator")
@@ -40,16 +41,15 @@ const sent = {
 
 const clock = { now: "2030-01-31T07:00:00Z" }
 
-const routes = (emulator: typeof Emulator.Service) => [
+const emulatorRoutes = [
   route(`PUT ${simulatorPath}/numbers/{number_id}/behaviour`, {
     id: "setBehaviour",
     summary: "Set how a phone behaves",
     about: "Replaces the phone's whole behaviour from now on: what is left out gets its default.",
-    request: json(
-      BehaviourBody,
-      { send: "fail", error_message: "The recipient has gone." },
-      asGiven,
-    ),
+    request: json<JsonValue>()(BehaviourBody, {
+      send: "fail",
+      error_message: "The recipient has gone.",
+    }),
     success: "The behaviour.",
     answer: bodyOf(BehaviourJson, {
       send: "succeed",
@@ -58,18 +58,24 @@ const routes = (emulator: typeof Emulator.Service) => [
       groups: ["Team"],
     }),
     refused: [missingNumber],
-    handler: ({ id, request }) => emulator.setBehaviour(id("number_id"), request),
+    handler: Effect.fnUntraced(function* setBehaviour({ id, request }) {
+      const emulator = yield* Emulator
+      return yield* emulator.setBehaviour(id("number_id"), request)
+    }),
   }),
   route(`POST ${simulatorPath}/numbers/{number_id}/scan`, {
     id: "scanCode",
     summary: "Scan the QR code or type the pairing code",
     about:
       "The number is connected before the answer. Of a Telegram account: the QR code of its login.",
-    request: optionalJson(ScanBody, { phone: "+15550001000" }, asGiven),
+    request: optionalJson<JsonValue>()(ScanBody, { phone: "+15550001000" }),
     success: "The number, connected.",
     answer: bodyOf(NumberJson, examples.number),
     refused: [missingNumber, "not_connecting", "invalid_phone"],
-    handler: ({ id, request }) => Effect.map(emulator.scan(id("number_id"), request), numberJson),
+    handler: Effect.fnUntraced(function* scanCode({ id, request }) {
+      const emulator = yield* Emulator
+      return numberJson(yield* emulator.scan(id("number_id"), request))
+    }),
   }),
   route(`POST ${simulatorPath}/numbers/{number_id}/logout`, {
     id: "logOut",
@@ -77,68 +83,94 @@ const routes = (emulator: typeof Emulator.Service) => [
     success: "The number, disconnected.",
     answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
     refused: [missingNumber],
-    handler: ({ id }) => Effect.map(emulator.logout(id("number_id")), numberJson),
+    handler: Effect.fnUntraced(function* logOut({ id }) {
+      const emulator = yield* Emulator
+      return numberJson(yield* emulator.logout(id("number_id")))
+    }),
   }),
   route(`PUT ${simulatorPath}/registered`, {
     id: "setRegistered",
     summary: "Set which phones exist",
     about: "For number checks and for sending: others fail with `recipient_not_found`.",
-    request: json(RegisteredBody, { phones: ["+15550001234"] }, asGiven),
+    request: json<JsonValue>()(RegisteredBody, { phones: ["+15550001234"] }),
     success: "The phones.",
     answer: bodyOf(RegisteredJson, { phones: ["+15550001234"] }),
     refused: ["invalid_phone"],
-    handler: ({ request }) => emulator.setRegistered(request),
+    handler: Effect.fnUntraced(function* setRegistered({ request }) {
+      const emulator = yield* Emulator
+      return yield* emulator.setRegistered(request)
+    }),
   }),
   route(`POST ${simulatorPath}/messages/{message_id}/ticks`, {
     id: "tick",
     summary: "Let a tick arrive",
-    request: json(TickBody, { status: "delivered" }, asGiven),
+    request: json<JsonValue>()(TickBody, { status: "delivered" }),
     success: "The message as it is now.",
     answer: bodyOf(MessageJson, { ...examples.sent, status: "delivered" }),
     refused: ["message_not_found"],
-    handler: ({ id, request }) => emulator.tick(id("message_id"), request),
+    handler: Effect.fnUntraced(function* tick({ id, request }) {
+      const emulator = yield* Emulator
+      return yield* emulator.tick(id("message_id"), request)
+    }),
   }),
   route(`GET ${simulatorPath}/sent`, {
     id: "listSent",
     summary: "List what left the phones",
     about: "Newest first: one entry for each copy that a recipient would really see.",
-    request: query(SentQuery, asCommand<ListSent>),
+    request: query<ListSent>()(SentQuery),
     success: "A page of copies.",
     answer: pageOf(SentJson, sent),
-    handler: ({ request }) => emulator.sent(request),
+    handler: Effect.fnUntraced(function* listSent({ request }) {
+      const emulator = yield* Emulator
+      return yield* emulator.sent(request)
+    }),
   }),
   route(`GET ${simulatorPath}/clock`, {
     id: "getClock",
     summary: "Read the clock",
     success: "The service's time.",
     answer: bodyOf(ClockJson, clock),
-    handler: () => emulator.clock,
+    handler: Effect.fnUntraced(function* getClock() {
+      const emulator = yield* Emulator
+      return yield* emulator.clock
+    }),
   }),
   route(`POST ${simulatorPath}/clock/advance`, {
     id: "advanceClock",
     summary: "Move the clock on",
     about:
       "From due moment to due moment; at each, what fell due is worked off first. Needs `CLOCK=adjustable`.",
-    request: json(AdvanceBody, { seconds: 3600 }, asGiven),
+    request: json<JsonValue>()(AdvanceBody, { seconds: 3600 }),
     success: "The service's time.",
     answer: bodyOf(ClockJson, clock),
     refused: ["clock_not_adjustable"],
-    handler: ({ request }) => emulator.advance(request),
+    handler: Effect.fnUntraced(function* advanceClock({ request }) {
+      const emulator = yield* Emulator
+      return yield* emulator.advance(request)
+    }),
   }),
   route(`POST ${simulatorPath}/settle`, {
     id: "settle",
     summary: "Wait until everything is done",
     success: "Nothing is due and nothing is in flight.",
     answer: bodyOf(Schema.Struct({}).annotate({ identifier: "Settled" }), {}),
-    handler: () => emulator.settle,
+    handler: Effect.fnUntraced(function* settle() {
+      const emulator = yield* Emulator
+      return yield* emulator.settle
+    }),
   }),
 ]
 
 /** The controls of the `Emulator` among the services, which must be there. */
-export const emulatorControls: EmulatorControls = Effect.flatMap(
-  Effect.serviceOption(Emulator),
-  (emulator) =>
-    Option.isSome(emulator)
-      ? Effect.succeed(routes(emulator.value))
-      : Effect.die(new Error("HttpOptions.emulator needs the Emulator among the services")),
-)
+export const emulatorControls: EmulatorControls = Effect.gen(function* emulatorControls() {
+  const emulator = yield* Effect.serviceOption(Emulator)
+  if (Option.isNone(emulator)) {
+    return yield* Effect.die(
+      new Error("HttpOptions.emulator needs the Emulator among the services"),
+    )
+  }
+  return emulatorRoutes.map((each) => ({
+    ...each,
+    handler: (input) => Effect.provideService(each.handler(input), Emulator, emulator.value),
+  }))
+})

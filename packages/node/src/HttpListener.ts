@@ -300,9 +300,9 @@ export interface HttpListener {
    * Answers requests until interrupted; then takes no more, lets the answers under way end, and
    * closes every connection. An app that is to be cut off in time must be interruptible.
    */
-  serve(
-    app: Effect.Effect<HttpServerResponse, never, HttpServerRequest | Scope.Scope>,
-  ): Effect.Effect<never>
+  serve<Services = never>(
+    app: Effect.Effect<HttpServerResponse, never, Services>,
+  ): Effect.Effect<never, never, Exclude<Services, HttpServerRequest | Scope.Scope>>
 }
 
 export interface ListenOptions {

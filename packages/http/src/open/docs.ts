@@ -160,18 +160,13 @@ const errorPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancest
  * Makes something from the public address the first time that it is asked for, and keeps it; those who
  * ask meanwhile wait. Nothing is kept of an attempt that was interrupted.
  */
-const remembered = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
+const memoize = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
   let last: { readonly publicUrl: string; readonly made: A } | undefined
   const alone = Semaphore.makeUnsafe(1)
-  return (publicUrl: string): Effect.Effect<A> =>
-    Effect.suspend(() =>
-      last?.publicUrl === publicUrl
-        ? Effect.succeed(last.made)
-        : Effect.map(make(publicUrl), (made) => {
-            last = { publicUrl, made }
-            return made
-          }),
-    ).pipe(alone.withPermits(1))
+  return Effect.fnUntraced(function* memoized(publicUrl: string) {
+    if (last?.publicUrl !== publicUrl) last = { publicUrl, made: yield* make(publicUrl) }
+    return last.made
+  }, alone.withPermits(1))
 }
 
 const thePage = cachedAnswers("The page.", content("text/html", { type: "string" }), [
@@ -181,27 +176,37 @@ const thePage = cachedAnswers("The page.", content("text/html", { type: "string"
 
 const anyDocument = { type: "object", required: ["openapi", "info", "paths"] }
 
+/** What is served at these addresses, each made the first time that it is asked for. */
+const makeDocuments = (documentOf: (publicUrl: string) => JsonObject) => {
+  const document = memoize(function makeDocument(url) {
+    return Effect.sync(() => documentOf(url))
+  })
+  return {
+    json: memoize(
+      Effect.fnUntraced(function* makeJson(url) {
+        return yield* cachedDocument("application/json", JSON.stringify(yield* document(url)))
+      }),
+    ),
+    page: memoize(
+      Effect.fnUntraced(function* makePage(url) {
+        // The module takes half a second to load, and many services are never asked for the page.
+        const { apiPage } = yield* Effect.promise(() => import("./apiPage.ts"))
+        const { html, policy } = yield* apiPage(yield* document(url))
+        return { html: yield* cachedDocument(htmlType, html), policy }
+      }),
+    ),
+    errors: memoize(function makeErrors() {
+      return cachedDocument(htmlType, errorPage)
+    }),
+  }
+}
+
 /** `documentOf` makes the document of these routes and of all others, given the public address. */
-export const docsRoutes = Effect.fnUntraced(function* (
+export const docsRoutes = Effect.fnUntraced(function* docsRoutes(
   documentOf: (docs: ReadonlyArray<OpenRoute>, publicUrl: string) => JsonObject,
 ) {
   const publicUrl = publicUrlOf(yield* HttpOptions)
-  const document = remembered((url) => Effect.sync(() => documentOf(routes, url)))
-  const json = remembered((url) =>
-    Effect.flatMap(document(url), (made) =>
-      cachedDocument("application/json", JSON.stringify(made)),
-    ),
-  )
-  const html = remembered((url) =>
-    // The module takes half a second to load, and many services are never asked for the page.
-    Effect.promise(() => import("./apiPage.ts")).pipe(
-      Effect.flatMap(({ apiPage }) => Effect.flatMap(document(url), apiPage)),
-      Effect.flatMap(({ html: page, policy }) =>
-        Effect.map(cachedDocument(htmlType, page), (cached) => ({ html: cached, policy })),
-      ),
-    ),
-  )
-  const errors = remembered(() => cachedDocument(htmlType, errorPage))
+  const documents = makeDocuments((url) => documentOf(routes, url))
 
   const routes: ReadonlyArray<OpenRoute> = [
     openRoute("/openapi.json", {
@@ -210,8 +215,9 @@ export const docsRoutes = Effect.fnUntraced(function* (
       summary: "Read this document",
       headers: [ifNoneMatch],
       answers: cachedAnswers("OpenAPI 3.1.", content("application/json", anyDocument)),
-      handler: (incoming) =>
-        Effect.map(Effect.flatMap(publicUrl, json), (made) => cachedReply(incoming, made)),
+      handler: Effect.fnUntraced(function* readDocument(incoming) {
+        return cachedReply(incoming, yield* documents.json(yield* publicUrl))
+      }),
     }),
     openRoute("/docs", {
       id: "readPage",
@@ -219,11 +225,11 @@ export const docsRoutes = Effect.fnUntraced(function* (
       summary: "Read this document as a page",
       headers: [ifNoneMatch],
       answers: thePage,
-      handler: (incoming) =>
-        Effect.map(Effect.flatMap(publicUrl, html), ({ html: page, policy }) => {
-          pageHeaders(incoming, policy)
-          return cachedReply(incoming, page)
-        }),
+      handler: Effect.fnUntraced(function* readPage(incoming) {
+        const { html, policy } = yield* documents.page(yield* publicUrl)
+        pageHeaders(incoming, policy)
+        return cachedReply(incoming, html)
+      }),
     }),
     openRoute("/docs/errors", {
       id: "readErrors",
@@ -232,11 +238,11 @@ export const docsRoutes = Effect.fnUntraced(function* (
       about: "Every code with its status and meaning.",
       headers: [ifNoneMatch],
       answers: thePage,
-      handler: (incoming) =>
-        Effect.map(Effect.flatMap(publicUrl, errors), (page) => {
-          pageHeaders(incoming, errorPolicy)
-          return cachedReply(incoming, page)
-        }),
+      handler: Effect.fnUntraced(function* readErrors(incoming) {
+        const page = yield* documents.errors(yield* publicUrl)
+        pageHeaders(incoming, errorPolicy)
+        return cachedReply(incoming, page)
+      }),
     }),
   ]
   return routes

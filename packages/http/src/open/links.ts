@@ -13,6 +13,7 @@ import type { Answer, Header } from "../openapi/Operation.ts"
 import { bytesReply } from "../IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
 import { content, openRoute, success } from "../Entry.ts"
+import type { OpenRoute } from "../Entry.ts"
 
 interface ByteRange {
   readonly start: number
@@ -114,45 +115,44 @@ const ofFile = (description: string, more: ReadonlyArray<Header> = []): Answer =
 
 const contentRange = [header("Content-Range", "The part, and the whole length.")]
 
-export const linkRoutes = Effect.gen(function* () {
-  const media = yield* MediaDirectory
-  const links = yield* QrLinks
-  const images = yield* QrImages
+/** What handlers call. */
+export type LinkServices = MediaDirectory | QrImages | QrLinks
 
-  return [
-    openRoute("/media/{token}/{name}", {
-      id: "readFile",
-      tag: "Links",
-      summary: "Read a stored file",
-      about: "The `url` of a file works for 26 hours, for all who have it.",
-      headers: [
-        header("Range", "One range of bytes, such as `bytes=0-1023`."),
-        header("If-Range", "The `ETag` of the content that the client has the rest of."),
-      ],
-      answers: [
-        ofFile("The whole file."),
-        { ...ofFile("The part that `Range` asked for.", contentRange), status: 206 },
-        { ...ofFile("There is no such part.", contentRange), status: 416, content: undefined },
-      ],
-      refused: ["not_found"],
-      handler: (incoming, parameter) =>
-        Effect.map(media.open(parameter("token"), parameter("name")), (file) =>
-          serve(incoming, file),
-        ),
+export const linkRoutes: ReadonlyArray<OpenRoute<LinkServices>> = [
+  openRoute("/media/{token}/{name}", {
+    id: "readFile",
+    tag: "Links",
+    summary: "Read a stored file",
+    about: "The `url` of a file works for 26 hours, for all who have it.",
+    headers: [
+      header("Range", "One range of bytes, such as `bytes=0-1023`."),
+      header("If-Range", "The `ETag` of the content that the client has the rest of."),
+    ],
+    answers: [
+      ofFile("The whole file."),
+      { ...ofFile("The part that `Range` asked for.", contentRange), status: 206 },
+      { ...ofFile("There is no such part.", contentRange), status: 416, content: undefined },
+    ],
+    refused: ["not_found"],
+    handler: Effect.fnUntraced(function* readFile(incoming, parameter) {
+      const media = yield* MediaDirectory
+      return serve(incoming, yield* media.open(parameter("token"), parameter("name")))
     }),
-    openRoute("/qr/{token}", {
-      id: "readQrCode",
-      tag: "Links",
-      summary: "Read a QR code",
-      about:
-        "The `qr_code_url` of a connecting number, whose last segment ends in `.png`, works for 10 minutes. Each look shows the newest code.",
-      answers: [success("The picture.", content("image/png", {}), [noSniff])],
-      refused: ["not_found"],
-      handler: Effect.fnUntraced(function* (incoming, parameter) {
-        const png = yield* images.png(yield* links.read(parameter("token")))
-        incoming.answerHeaders["x-content-type-options"] = "nosniff"
-        return bytesReply("image/png", png)
-      }),
+  }),
+  openRoute("/qr/{token}", {
+    id: "readQrCode",
+    tag: "Links",
+    summary: "Read a QR code",
+    about:
+      "The `qr_code_url` of a connecting number, whose last segment ends in `.png`, works for 10 minutes. Each look shows the newest code.",
+    answers: [success("The picture.", content("image/png", {}), [noSniff])],
+    refused: ["not_found"],
+    handler: Effect.fnUntraced(function* readQrCode(incoming, parameter) {
+      const links = yield* QrLinks
+      const images = yield* QrImages
+      const png = yield* images.png(yield* links.read(parameter("token")))
+      incoming.answerHeaders["x-content-type-options"] = "nosniff"
+      return bytesReply("image/png", png)
     }),
-  ]
-})
+  }),
+]

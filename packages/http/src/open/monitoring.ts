@@ -18,6 +18,7 @@ import type { Figures, NotReadyReason, StoreUnavailable } from "@messaging-servi
 import { Clock, Effect, Metric, Semaphore } from "effect"
 import { format } from "effect/observability/PrometheusMetrics"
 import { content, openRoute, success } from "../Entry.ts"
+import type { OpenRoute } from "../Entry.ts"
 import { bytesReply } from "../IncomingRequest.ts"
 import type { Reply } from "../IncomingRequest.ts"
 import type { Answer } from "../openapi/Operation.ts"
@@ -55,35 +56,35 @@ const answer = (statuses: readonly [string, ...Array<string>], description: stri
     },
   })
 
-export const healthRoutes = Effect.gen(function* () {
-  const readiness = yield* Readiness
-  const ownership = yield* NumberOwnership
+/** What handlers call. */
+export type MonitoringServices = NumberOwnership | Readiness
 
-  const ready = Effect.gen(function* () {
-    if ((yield* readiness.notReady).size > 0) return unavailable
-    return (yield* ownership.room) > 0 ? ok : full
-  })
-
-  return [
-    openRoute("/health/live", {
-      id: "isLive",
-      tag: "Service",
-      summary: "Does the process run?",
-      answers: [answer(["ok"], "It runs.")],
-      handler: () => Effect.succeed(ok),
+export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
+  openRoute("/health/live", {
+    id: "isLive",
+    tag: "Service",
+    summary: "Does the process run?",
+    answers: [answer(["ok"], "It runs.")],
+    handler: function isLive() {
+      return Effect.succeed(ok)
+    },
+  }),
+  openRoute("/health/ready", {
+    id: "isReady",
+    tag: "Service",
+    summary: "Is the process ready to work?",
+    answers: [
+      answer(["ok", "full"], "It is; `full`: this worker takes no more live numbers."),
+      { ...answer(["unavailable"], "It is not; its log and its metrics say why."), status: 503 },
+    ],
+    handler: Effect.fnUntraced(function* isReady() {
+      const readiness = yield* Readiness
+      if ((yield* readiness.notReady).size > 0) return unavailable
+      const ownership = yield* NumberOwnership
+      return (yield* ownership.room) > 0 ? ok : full
     }),
-    openRoute("/health/ready", {
-      id: "isReady",
-      tag: "Service",
-      summary: "Is the process ready to work?",
-      answers: [
-        answer(["ok", "full"], "It is; `full`: this worker takes no more live numbers."),
-        { ...answer(["unavailable"], "It is not; its log and its metrics say why."), status: 503 },
-      ],
-      handler: () => ready,
-    }),
-  ]
-})
+  }),
+]
 
 // `/metrics` in the text format of Prometheus (contract: Open paths): what this process has counted,
 // and how the whole service stands. The figures of the whole service are read from the store at most
@@ -99,11 +100,11 @@ interface KeptFigures {
 }
 
 /** Makes what reads the figures, or gives those that were just read. */
-const figuresReader = Effect.gen(function* () {
+const figuresReader = Effect.gen(function* figuresReader() {
   const store = yield* ServiceFigures
   const alone = yield* Semaphore.make(1)
   let kept: KeptFigures | undefined
-  const read: Effect.Effect<KeptFigures, StoreUnavailable> = Effect.gen(function* () {
+  const read: Effect.Effect<KeptFigures, StoreUnavailable> = Effect.gen(function* readFigures() {
     const now = yield* Clock.currentTimeMillis
     if (kept !== undefined && now - kept.at < freshMillis) return kept
     return (kept = { figures: yield* store.read(now, mostCounted), at: now })
@@ -236,7 +237,7 @@ const scrapedGauges = (
 
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-export const metricsRoute = Effect.gen(function* () {
+export const metricsRoute = Effect.gen(function* metricsRoute() {
   const read = yield* figuresReader
   const readiness = yield* Readiness
   const context = yield* Effect.context<never>()
@@ -247,7 +248,7 @@ export const metricsRoute = Effect.gen(function* () {
     summary: "Read the metrics",
     about: "What this process has counted, and how the whole service stands.",
     answers: [success("The text format of Prometheus.", content("text/plain", { type: "string" }))],
-    handler: Effect.fnUntraced(function* () {
+    handler: Effect.fnUntraced(function* readMetrics() {
       const [kept, reasons] = yield* Effect.all(
         [askStore<KeptFigures | null>(read, null), readiness.notReady],
         { concurrency: "unbounded" },

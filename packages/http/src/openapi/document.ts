@@ -666,7 +666,7 @@ interface Tables {
   readonly v2: ReadonlyArray<RouteV2>
   readonly v1: ReadonlyArray<RouteV1>
   readonly operator: ReadonlyArray<OperatorRoute>
-  readonly open: ReadonlyArray<OpenRoute>
+  readonly open: ReadonlyArray<OpenRoute<unknown>>
 }
 
 /** The document of what this service serves, given the origin it is reached at. */

@@ -18,7 +18,7 @@ import {
 import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../Entry.ts"
+import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import {
   DeliveryJson,
@@ -29,6 +29,7 @@ import {
   queuedJson,
 } from "../v2/webhooks.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
+import type { OperatorRoute } from "./pipeline.ts"
 
 /** A line of the delivery log of callbacks (contract: Webhook operations). */
 const CallbackDeliveryJson = Schema.Struct({
@@ -89,101 +90,114 @@ const run = {
   code: null,
 }
 
-export const deliveryRoutes = Effect.gen(function* () {
-  const webhooks = yield* WebhookOperations
-  const callbackSecrets = yield* CallbackSecrets
-  const reminders = yield* Reminders
-
-  return [
-    route(`GET ${workspacePath}/webhooks`, {
-      id: "listWorkspaceWebhooks",
-      summary: "List webhook endpoints",
-      about: "Of live and test keys, stopped ones included, oldest first.",
-      success: "The endpoints.",
-      answer: listOf(EndpointJson, examples.webhook),
-      handler: ({ id, role }) =>
-        Effect.map(webhooks.list(role, id("id")), (endpoints) => ({
-          data: endpoints.map(endpointJson),
-        })),
+export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
+  route(`GET ${workspacePath}/webhooks`, {
+    id: "listWorkspaceWebhooks",
+    summary: "List webhook endpoints",
+    about: "Of live and test keys, stopped ones included, oldest first.",
+    success: "The endpoints.",
+    answer: listOf(EndpointJson, examples.webhook),
+    handler: Effect.fnUntraced(function* listWorkspaceWebhooks({ id, role }) {
+      const webhooks = yield* WebhookOperations
+      const endpoints = yield* webhooks.list(role, id("id"))
+      return {
+        data: endpoints.map(endpointJson),
+      }
     }),
-    route(`GET ${webhookPath}/deliveries`, {
-      id: "listDeliveries",
-      summary: "Read the delivery log",
-      about: "Every attempt, newest first.",
-      request: query(PageInput, asCommand<ListPage>),
-      success: "A page of attempts.",
-      answer: pageOf(DeliveryJson, delivery),
-      refused: ["webhook_not_found"],
-      handler: ({ id, request, role }) =>
-        Effect.map(
-          webhooks.deliveries(role, id("id"), id("webhook_id"), request),
-          shownPage(deliveryJson),
-        ),
+  }),
+  route(`GET ${webhookPath}/deliveries`, {
+    id: "listDeliveries",
+    summary: "Read the delivery log",
+    about: "Every attempt, newest first.",
+    request: query<ListPage>()(PageInput),
+    success: "A page of attempts.",
+    answer: pageOf(DeliveryJson, delivery),
+    refused: ["webhook_not_found"],
+    handler: Effect.fnUntraced(function* listDeliveries({ id, request, role }) {
+      const webhooks = yield* WebhookOperations
+      return pageJson(
+        yield* webhooks.deliveries(role, id("id"), id("webhook_id"), request),
+        deliveryJson,
+      )
     }),
-    route(`POST ${webhookPath}/resume`, {
-      id: "resumeWebhook",
-      summary: "Resume a stopped endpoint",
-      success: "The endpoint, active again.",
-      answer: bodyOf(EndpointJson, examples.webhook),
-      refused: ["webhook_not_found", "webhook_limit_reached"],
-      handler: ({ id, role }) =>
-        Effect.map(webhooks.resume(role, id("id"), id("webhook_id")), endpointJson),
+  }),
+  route(`POST ${webhookPath}/resume`, {
+    id: "resumeWebhook",
+    summary: "Resume a stopped endpoint",
+    success: "The endpoint, active again.",
+    answer: bodyOf(EndpointJson, examples.webhook),
+    refused: ["webhook_not_found", "webhook_limit_reached"],
+    handler: Effect.fnUntraced(function* resumeWebhook({ id, role }) {
+      const webhooks = yield* WebhookOperations
+      return endpointJson(yield* webhooks.resume(role, id("id"), id("webhook_id")))
     }),
-    route(`POST ${webhookPath}/redeliver`, {
-      id: "redeliverEvent",
-      summary: "Deliver an event again",
-      about: "A new schedule with attempt 1 and the same event id.",
-      request: json(RedeliverBody, { event_id: delivery.event_id }, asCommand<RedeliverEvent>),
-      status: 202,
-      success: "The event is on its way.",
-      answer: bodyOf(QueuedEventJson, {
-        event_id: delivery.event_id,
-        type: "message.sent",
-        queued: true,
-      }),
-      refused: ["webhook_not_found", "event_not_found", "webhook_stopped"],
-      handler: ({ id, request, role }) =>
-        Effect.map(webhooks.redeliver(role, id("id"), id("webhook_id"), request), queuedJson),
+  }),
+  route(`POST ${webhookPath}/redeliver`, {
+    id: "redeliverEvent",
+    summary: "Deliver an event again",
+    about: "A new schedule with attempt 1 and the same event id.",
+    request: json<RedeliverEvent>()(RedeliverBody, { event_id: delivery.event_id }),
+    status: 202,
+    success: "The event is on its way.",
+    answer: bodyOf(QueuedEventJson, {
+      event_id: delivery.event_id,
+      type: "message.sent",
+      queued: true,
     }),
-    route(`GET ${workspacePath}/callbacks/deliveries`, {
-      id: "listCallbackDeliveries",
-      summary: "Read the delivery log of version 1 callbacks",
-      about: "Every attempt, newest first.",
-      request: query(PageInput, asCommand<ListPage>),
-      success: "A page of attempts.",
-      answer: pageOf(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
-      handler: ({ id, request, role }) =>
-        Effect.map(
-          webhooks.callbackDeliveries(role, id("id"), request),
-          shownPage(callbackDeliveryJson),
-        ),
+    refused: ["webhook_not_found", "event_not_found", "webhook_stopped"],
+    handler: Effect.fnUntraced(function* redeliverEvent({ id, request, role }) {
+      const webhooks = yield* WebhookOperations
+      return queuedJson(yield* webhooks.redeliver(role, id("id"), id("webhook_id"), request))
     }),
-    route(`GET ${workspacePath}/callback-secret`, {
-      id: "getCallbackSecret",
-      summary: "Read the secret of version 1 callbacks",
-      about: "Every workspace has one from the start.",
-      success: "The secret.",
-      answer: bodyOf(CallbackSecretJson, callbackSecret),
-      handler: ({ id, role }) => callbackSecrets.get(role, id("id")),
+  }),
+  route(`GET ${workspacePath}/callbacks/deliveries`, {
+    id: "listCallbackDeliveries",
+    summary: "Read the delivery log of version 1 callbacks",
+    about: "Every attempt, newest first.",
+    request: query<ListPage>()(PageInput),
+    success: "A page of attempts.",
+    answer: pageOf(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
+    handler: Effect.fnUntraced(function* listCallbackDeliveries({ id, request, role }) {
+      const webhooks = yield* WebhookOperations
+      return pageJson(
+        yield* webhooks.callbackDeliveries(role, id("id"), request),
+        callbackDeliveryJson,
+      )
     }),
-    route(`POST ${workspacePath}/callback-secret/rotate`, {
-      id: "rotateCallbackSecret",
-      summary: "Change the secret of version 1 callbacks",
-      about: "The old secret stops working at once; attempts that are under way still end with it.",
-      success: "The new secret.",
-      answer: bodyOf(CallbackSecretJson, callbackSecret),
-      handler: ({ id, role }) => callbackSecrets.rotate(role, id("id")),
+  }),
+  route(`GET ${workspacePath}/callback-secret`, {
+    id: "getCallbackSecret",
+    summary: "Read the secret of version 1 callbacks",
+    about: "Every workspace has one from the start.",
+    success: "The secret.",
+    answer: bodyOf(CallbackSecretJson, callbackSecret),
+    handler: Effect.fnUntraced(function* getCallbackSecret({ id, role }) {
+      const callbackSecrets = yield* CallbackSecrets
+      return yield* callbackSecrets.get(role, id("id"))
     }),
-    operatorRoute("Reminder runs")(`GET ${workspacePath}/reminders/{reminder_id}/runs`, {
-      id: "listReminderRuns",
-      summary: "Read a reminder's log",
-      about: "Every run, newest first: what it sent, or why it sent nothing.",
-      request: query(PageInput, asCommand<ListPage>),
-      success: "A page of runs.",
-      answer: pageOf(RunJson, run),
-      refused: ["reminder_not_found"],
-      handler: ({ id, request, role }) =>
-        Effect.map(reminders.runs(role, id("id"), id("reminder_id"), request), shownPage(runJson)),
+  }),
+  route(`POST ${workspacePath}/callback-secret/rotate`, {
+    id: "rotateCallbackSecret",
+    summary: "Change the secret of version 1 callbacks",
+    about: "The old secret stops working at once; attempts that are under way still end with it.",
+    success: "The new secret.",
+    answer: bodyOf(CallbackSecretJson, callbackSecret),
+    handler: Effect.fnUntraced(function* rotateCallbackSecret({ id, role }) {
+      const callbackSecrets = yield* CallbackSecrets
+      return yield* callbackSecrets.rotate(role, id("id"))
     }),
-  ]
-})
+  }),
+  operatorRoute("Reminder runs")(`GET ${workspacePath}/reminders/{reminder_id}/runs`, {
+    id: "listReminderRuns",
+    summary: "Read a reminder's log",
+    about: "Every run, newest first: what it sent, or why it sent nothing.",
+    request: query<ListPage>()(PageInput),
+    success: "A page of runs.",
+    answer: pageOf(RunJson, run),
+    refused: ["reminder_not_found"],
+    handler: Effect.fnUntraced(function* listReminderRuns({ id, request, role }) {
+      const reminders = yield* Reminders
+      return pageJson(yield* reminders.runs(role, id("id"), id("reminder_id"), request), runJson)
+    }),
+  }),
+]

@@ -30,11 +30,12 @@ import type {
   TelegramLoginView,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { asCommand, bodyOf, deleted, DeletedJson, json, listOf, optionalJson } from "../Entry.ts"
+import { bodyOf, deleted, DeletedJson, json, listOf, optionalJson } from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import { numberJson, NumberJson } from "../v2/numbers.ts"
 import { missingNumber, numberPath, operatorRoute, workspacePath } from "./pipeline.ts"
+import type { OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Workspace numbers")
 
@@ -134,102 +135,106 @@ const connected = {
 
 const paused = { ...connected, reason: "paused", paused_until: "2030-01-31T09:00:00Z" }
 
-export const numberRoutes = Effect.gen(function* () {
-  const numbers = yield* Numbers
-  const operations = yield* NumberOperations
-
-  return [
-    route(`POST ${workspacePath}/numbers`, {
-      id: "createNumber",
-      summary: "Add a number",
-      request: json(
-        NumberBody,
-        { platform: "whatsapp", phone: "+15550001000" },
-        asCommand<CreateNumber>,
-      ),
-      status: 201,
-      success: "The number.",
-      answer: bodyOf(NumberJson, examples.number),
-      refused: ["invalid_phone", "number_exists"],
-      handler: ({ id, request, role }) =>
-        Effect.map(numbers.create(role, id("id"), request), numberJson),
+export const numberRoutes: ReadonlyArray<OperatorRoute> = [
+  route(`POST ${workspacePath}/numbers`, {
+    id: "createNumber",
+    summary: "Add a number",
+    request: json<CreateNumber>()(NumberBody, { platform: "whatsapp", phone: "+15550001000" }),
+    status: 201,
+    success: "The number.",
+    answer: bodyOf(NumberJson, examples.number),
+    refused: ["invalid_phone", "number_exists"],
+    handler: Effect.fnUntraced(function* createNumber({ id, request, role }) {
+      const numbers = yield* Numbers
+      return numberJson(yield* numbers.create(role, id("id"), request))
     }),
-    route(`GET ${workspacePath}/numbers`, {
-      id: "listWorkspaceNumbers",
-      summary: "List numbers",
-      success: "The numbers, oldest first.",
-      answer: listOf(NumberJson, examples.number),
-      handler: ({ id, role }) =>
-        Effect.map(numbers.list(role, id("id")), (all) => ({ data: all.map(numberJson) })),
+  }),
+  route(`GET ${workspacePath}/numbers`, {
+    id: "listWorkspaceNumbers",
+    summary: "List numbers",
+    success: "The numbers, oldest first.",
+    answer: listOf(NumberJson, examples.number),
+    handler: Effect.fnUntraced(function* listWorkspaceNumbers({ id, role }) {
+      const numbers = yield* Numbers
+      const all = yield* numbers.list(role, id("id"))
+      return { data: all.map(numberJson) }
     }),
-    route(`PATCH ${numberPath}`, {
-      id: "updateNumber",
-      summary: "Change a number's label, pacing and proxy",
-      request: json(
-        NumberPatch,
-        { label: "Front desk", pacing: { per_minute: 10 } },
-        asCommand<ChangeNumber>,
-      ),
-      success: "The number as it is now.",
-      answer: bodyOf(OperatedNumberJson, operated),
-      refused: [missingNumber],
-      handler: ({ id, request, role }) =>
-        Effect.map(numbers.update(role, id("id"), id("number_id"), request), operatedJson),
+  }),
+  route(`PATCH ${numberPath}`, {
+    id: "updateNumber",
+    summary: "Change a number's label, pacing and proxy",
+    request: json<ChangeNumber>()(NumberPatch, { label: "Front desk", pacing: { per_minute: 10 } }),
+    success: "The number as it is now.",
+    answer: bodyOf(OperatedNumberJson, operated),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* updateNumber({ id, request, role }) {
+      const numbers = yield* Numbers
+      return operatedJson(yield* numbers.update(role, id("id"), id("number_id"), request))
     }),
-    route(`DELETE ${numberPath}`, {
-      id: "deleteNumber",
-      summary: "Remove a number",
-      about: "Its waiting messages are cancelled, each with its event.",
-      success: "It is gone.",
-      answer: bodyOf(DeletedJson, deleted(12)),
-      refused: [missingNumber],
-      handler: ({ id, role }) =>
-        Effect.map(numbers.remove(role, id("id"), id("number_id")), deleted),
+  }),
+  route(`DELETE ${numberPath}`, {
+    id: "deleteNumber",
+    summary: "Remove a number",
+    about: "Its waiting messages are cancelled, each with its event.",
+    success: "It is gone.",
+    answer: bodyOf(DeletedJson, deleted(12)),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* deleteNumber({ id, role }) {
+      const numbers = yield* Numbers
+      return deleted(yield* numbers.remove(role, id("id"), id("number_id")))
     }),
-    route(`GET ${numberPath}/connection`, {
-      id: "getConnection",
-      summary: "Look at a number's connection",
-      about: "Why a message of the number waits is always in one of these fields.",
-      success: "The connection.",
-      answer: bodyOf(ConnectionJson, connected),
-      refused: [missingNumber],
-      handler: ({ id, role }) =>
-        Effect.map(operations.connection(role, id("id"), id("number_id")), connectionJson),
+  }),
+  route(`GET ${numberPath}/connection`, {
+    id: "getConnection",
+    summary: "Look at a number's connection",
+    about: "Why a message of the number waits is always in one of these fields.",
+    success: "The connection.",
+    answer: bodyOf(ConnectionJson, connected),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* getConnection({ id, role }) {
+      const operations = yield* NumberOperations
+      return connectionJson(yield* operations.connection(role, id("id"), id("number_id")))
     }),
-    route(`POST ${numberPath}/pause`, {
-      id: "pauseNumber",
-      summary: "Pause a number",
-      about: "Nothing is sent while it is paused; its messages wait, and may expire.",
-      request: optionalJson(PauseBody, { until: "2030-01-31T09:00:00Z" }, asCommand<PauseNumber>),
-      success: "The connection.",
-      answer: bodyOf(ConnectionJson, paused),
-      refused: [missingNumber, "invalid_datetime", "time_in_past"],
-      handler: ({ id, request, role }) =>
-        Effect.map(operations.pause(role, id("id"), id("number_id"), request), connectionJson),
+  }),
+  route(`POST ${numberPath}/pause`, {
+    id: "pauseNumber",
+    summary: "Pause a number",
+    about: "Nothing is sent while it is paused; its messages wait, and may expire.",
+    request: optionalJson<PauseNumber>()(PauseBody, { until: "2030-01-31T09:00:00Z" }),
+    success: "The connection.",
+    answer: bodyOf(ConnectionJson, paused),
+    refused: [missingNumber, "invalid_datetime", "time_in_past"],
+    handler: Effect.fnUntraced(function* pauseNumber({ id, request, role }) {
+      const operations = yield* NumberOperations
+      return connectionJson(yield* operations.pause(role, id("id"), id("number_id"), request))
     }),
-    route(`POST ${numberPath}/resume`, {
-      id: "resumeNumber",
-      summary: "Resume a number",
-      about: "Ends every pause: an operator's, and those for what the far side refused or said.",
-      success: "The connection.",
-      answer: bodyOf(ConnectionJson, connected),
-      refused: [missingNumber],
-      handler: ({ id, role }) =>
-        Effect.map(operations.resume(role, id("id"), id("number_id")), connectionJson),
+  }),
+  route(`POST ${numberPath}/resume`, {
+    id: "resumeNumber",
+    summary: "Resume a number",
+    about: "Ends every pause: an operator's, and those for what the far side refused or said.",
+    success: "The connection.",
+    answer: bodyOf(ConnectionJson, connected),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* resumeNumber({ id, role }) {
+      const operations = yield* NumberOperations
+      return connectionJson(yield* operations.resume(role, id("id"), id("number_id")))
     }),
-    route(`POST ${numberPath}/logout`, {
-      id: "logOutNumber",
-      summary: "Log a number out",
-      about:
-        "Its device is logged out at the far side and its credentials are wiped. Waiting messages wait for it to be linked again.",
-      success: "The number, disconnected.",
-      answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
-      refused: [missingNumber],
-      handler: ({ id, role }) =>
-        Effect.map(operations.logOut(role, id("id"), id("number_id")), numberJson),
+  }),
+  route(`POST ${numberPath}/logout`, {
+    id: "logOutNumber",
+    summary: "Log a number out",
+    about:
+      "Its device is logged out at the far side and its credentials are wiped. Waiting messages wait for it to be linked again.",
+    success: "The number, disconnected.",
+    answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* logOutNumber({ id, role }) {
+      const operations = yield* NumberOperations
+      return numberJson(yield* operations.logOut(role, id("id"), id("number_id")))
     }),
-  ]
-})
+  }),
+]
 
 // Logging Telegram accounts in (contract: Telegram login).
 
@@ -272,74 +277,79 @@ const noLogin: Refused = { code: "login_not_found", inPath: true }
 
 const loginPath = `${numberPath}/telegram-login` as const
 
-export const telegramLoginRoutes = Effect.gen(function* () {
-  const logins = yield* TelegramLogins
-
-  return [
-    loginRoute(`POST ${loginPath}`, {
-      id: "beginTelegramLogin",
-      summary: "Log a Telegram account in",
-      about: "By a code that Telegram sends, or by a QR code; it takes ten minutes at most.",
-      request: json(
-        TelegramLoginBody,
-        { method: "code", phone: "+15550001000" },
-        asCommand<BeginTelegramLogin>,
-      ),
-      status: 202,
-      success: "The login.",
-      answer: bodyOf(LoginJson, codeSent),
-      refused: [
-        missingNumber,
-        "invalid_phone",
-        "already_connected",
-        "connect_in_progress",
-        "telegram_not_configured",
-      ],
-      handler: ({ id, request, role }) =>
-        Effect.map(logins.begin(role, id("id"), id("number_id"), request), loginJson),
+export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
+  loginRoute(`POST ${loginPath}`, {
+    id: "beginTelegramLogin",
+    summary: "Log a Telegram account in",
+    about: "By a code that Telegram sends, or by a QR code; it takes ten minutes at most.",
+    request: json<BeginTelegramLogin>()(TelegramLoginBody, {
+      method: "code",
+      phone: "+15550001000",
     }),
-    loginRoute(`GET ${loginPath}`, {
-      id: "getTelegramLogin",
-      summary: "Look at a Telegram login",
-      success: "The login.",
-      answer: bodyOf(LoginJson, codeSent),
-      refused: [missingNumber, noLogin],
-      handler: ({ id, role }) => Effect.map(logins.get(role, id("id"), id("number_id")), loginJson),
+    status: 202,
+    success: "The login.",
+    answer: bodyOf(LoginJson, codeSent),
+    refused: [
+      missingNumber,
+      "invalid_phone",
+      "already_connected",
+      "connect_in_progress",
+      "telegram_not_configured",
+    ],
+    handler: Effect.fnUntraced(function* beginTelegramLogin({ id, request, role }) {
+      const logins = yield* TelegramLogins
+      return loginJson(yield* logins.begin(role, id("id"), id("number_id"), request))
     }),
-    loginRoute(`DELETE ${loginPath}`, {
-      id: "cancelTelegramLogin",
-      summary: "Give a Telegram login up",
-      success: "It is given up.",
-      answer: bodyOf(Schema.Struct({ cancelled: Schema.Literal(true) }), { cancelled: true }),
-      refused: [missingNumber, noLogin],
-      handler: ({ id, role }) =>
-        Effect.as(logins.cancel(role, id("id"), id("number_id")), { cancelled: true } as const),
+  }),
+  loginRoute(`GET ${loginPath}`, {
+    id: "getTelegramLogin",
+    summary: "Look at a Telegram login",
+    success: "The login.",
+    answer: bodyOf(LoginJson, codeSent),
+    refused: [missingNumber, noLogin],
+    handler: Effect.fnUntraced(function* getTelegramLogin({ id, role }) {
+      const logins = yield* TelegramLogins
+      return loginJson(yield* logins.get(role, id("id"), id("number_id")))
     }),
-    loginRoute(`POST ${loginPath}/code`, {
-      id: "giveTelegramCode",
-      summary: "Give the code that Telegram sent",
-      about: "A wrong one may be given again. It is kept nowhere.",
-      request: json(TelegramCodeBody, { code: "12345" }, asCommand<GiveTelegramCode>),
-      success: "The login: `connected`, or `password_needed`.",
-      answer: bodyOf(LoginJson, loggedIn),
-      refused: [missingNumber, noLogin, "invalid_code"],
-      handler: ({ id, request, role }) =>
-        Effect.map(logins.giveCode(role, id("id"), id("number_id"), request), loginJson),
+  }),
+  loginRoute(`DELETE ${loginPath}`, {
+    id: "cancelTelegramLogin",
+    summary: "Give a Telegram login up",
+    success: "It is given up.",
+    answer: bodyOf(Schema.Struct({ cancelled: Schema.Literal(true) }), { cancelled: true }),
+    refused: [missingNumber, noLogin],
+    handler: Effect.fnUntraced(function* cancelTelegramLogin({ id, role }) {
+      const logins = yield* TelegramLogins
+      yield* logins.cancel(role, id("id"), id("number_id"))
+      return { cancelled: true } as const
     }),
-    loginRoute(`POST ${loginPath}/password`, {
-      id: "giveTelegramPassword",
-      summary: "Give the account's password",
-      about: "A wrong one may be given again. It is kept nowhere.",
-      request: json(
-        TelegramPasswordBody,
-        { password: "correct horse battery staple" },
-        asCommand<GiveTelegramPassword>,
-      ),
-      success: "The login.",
-      answer: bodyOf(LoginJson, loggedIn),
-      refused: [missingNumber, noLogin, "invalid_password"],
-      handler: ({ id, request, role }) =>
-        Effect.map(logins.givePassword(role, id("id"), id("number_id"), request), loginJson),
+  }),
+  loginRoute(`POST ${loginPath}/code`, {
+    id: "giveTelegramCode",
+    summary: "Give the code that Telegram sent",
+    about: "A wrong one may be given again. It is kept nowhere.",
+    request: json<GiveTelegramCode>()(TelegramCodeBody, { code: "12345" }),
+    success: "The login: `connected`, or `password_needed`.",
+    answer: bodyOf(LoginJson, loggedIn),
+    refused: [missingNumber, noLogin, "invalid_code"],
+    handler: Effect.fnUntraced(function* giveTelegramCode({ id, request, role }) {
+      const logins = yield* TelegramLogins
+      return loginJson(yield* logins.giveCode(role, id("id"), id("number_id"), request))
     }),
-  ]
-})
+  }),
+  loginRoute(`POST ${loginPath}/password`, {
+    id: "giveTelegramPassword",
+    summary: "Give the account's password",
+    about: "A wrong one may be given again. It is kept nowhere.",
+    request: json<GiveTelegramPassword>()(TelegramPasswordBody, {
+      password: "correct horse battery staple",
+    }),
+    success: "The login.",
+    answer: bodyOf(LoginJson, loggedIn),
+    refused: [missingNumber, noLogin, "invalid_password"],
+    handler: Effect.fnUntraced(function* giveTelegramPassword({ id, request, role }) {
+      const logins = yield* TelegramLogins
+      return loginJson(yield* logins.givePassword(role, id("id"), id("number_id"), request))
+    }),
+  }),
+]

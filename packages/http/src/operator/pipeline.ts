@@ -1,6 +1,25 @@
-/** An entry of the operator's tables, and what its handler is given. */
-import { Admission, parseId, refuse, roles } from "@messaging-service/core"
-import type { Refusal, Role, StoreUnavailable } from "@messaging-service/core"
+/**
+ * The operator API: an entry of its table of routes, and the steps that every request under `/admin/v1`
+ * goes through.
+ */
+import { Admission, MediaFiles, parseId, refuse, roles } from "@messaging-service/core"
+import type {
+  CallbackSecrets,
+  Contacts,
+  Keys,
+  MediaLinks,
+  MessageOperations,
+  NumberOperations,
+  Numbers,
+  Refusal,
+  Reminders,
+  Restoration,
+  Role,
+  StoreUnavailable,
+  TelegramLogins,
+  WebhookOperations,
+  Workspaces,
+} from "@messaging-service/core"
 import { Effect, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -12,6 +31,21 @@ import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
 
+/** What handlers call. */
+export type OperatorServices =
+  | CallbackSecrets
+  | Contacts
+  | Keys
+  | MediaLinks
+  | MessageOperations
+  | NumberOperations
+  | Numbers
+  | Reminders
+  | Restoration
+  | TelegramLogins
+  | WebhookOperations
+  | Workspaces
+
 interface OperatorInput<Path extends string, Request> extends Input<Path, Request> {
   /** The role that the operator acts in. */
   readonly role: Role
@@ -21,13 +55,15 @@ interface OperatorEntry<
   Path extends string = string,
   Request = unknown,
   Answer extends Schema.Top = Schema.Top,
+  Services = OperatorServices,
 > extends Entry<Request, Answer> {
   handler(
     input: OperatorInput<Path, Request>,
-  ): Effect.Effect<Answer["Type"], Refusal | StoreUnavailable>
+  ): Effect.Effect<Answer["Type"], Refusal | StoreUnavailable, Services>
 }
 
-export type OperatorRoute = Heading & OperatorEntry
+export type OperatorRoute<Services = OperatorServices> = Heading &
+  OperatorEntry<string, unknown, Schema.Top, Services>
 
 /**
  * Makes routes that the document shows under that heading. It binds the handler to the path, to what
@@ -35,10 +71,15 @@ export type OperatorRoute = Heading & OperatorEntry
  */
 export const operatorRoute =
   (tag: string) =>
-  <const At extends MethodAndPath, Answer extends Schema.Top, Request = undefined>(
+  <
+    const At extends MethodAndPath,
+    Answer extends Schema.Top,
+    Request = undefined,
+    Services = OperatorServices,
+  >(
     at: At,
-    entry: OperatorEntry<At, Request, Answer>,
-  ): OperatorRoute => ({ ...routeAt(at), tag, ...entry })
+    entry: OperatorEntry<At, Request, Answer, Services>,
+  ): OperatorRoute<Services> => ({ ...routeAt(at), tag, ...entry })
 
 /** Made from the services that the interface stands on, once each time that they are built. */
 export type EmulatorControls = Effect.Effect<ReadonlyArray<OperatorRoute>>
@@ -49,8 +90,6 @@ export const numberPath = `${workspacePath}/numbers/{number_id}` as const
 
 /** The path names no number of the workspace. */
 export const missingNumber: Refused = { code: "number_not_found", inPath: true }
-
-// The operator API: the steps that every request under `/admin/v1` goes through.
 
 const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)
 
@@ -67,18 +106,17 @@ const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> =>
       )
 }
 
-const noUploads = new Error("No operation of the operator takes a file")
-
-/** Answers requests of operators, who show that token, over the core's services. */
-export const makeOperatorHandler = Effect.fnUntraced(function* (
+/** Answers requests of operators, who show that token. */
+export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandler(
   routes: ReadonlyArray<OperatorRoute>,
   token: Redacted.Redacted,
   addressOf: ClientAddressOf,
 ) {
   const admission = yield* Admission
+  const files = yield* MediaFiles
   const find = routeFinder(routes)
 
-  const handler: Handler = Effect.fnUntraced(function* (incoming) {
+  const handler: Handler<OperatorServices> = Effect.fnUntraced(function* handleOperator(incoming) {
     const { request } = incoming
 
     // Route
@@ -93,12 +131,12 @@ export const makeOperatorHandler = Effect.fnUntraced(function* (
     const role = yield* Effect.fromResult(actingRole(request))
 
     // Content type, size, JSON; query
-    const read = yield* readRequest(route.request, incoming, () => Effect.die(noUploads))
+    const read = yield* readRequest(route.request, incoming, files)
 
     // Roles, fields, and whatever depends on stored state
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
     const body = yield* route.handler({ role, id, request: read.request })
     return { status: route.status ?? 200, body }
-  })
+  }, Effect.scoped)
   return handler
 })

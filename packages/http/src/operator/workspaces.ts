@@ -26,20 +26,11 @@ import type {
   Workspace,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import {
-  asCommand,
-  bodyOf,
-  deleted,
-  DeletedJson,
-  json,
-  listOf,
-  pageOf,
-  query,
-  shownPage,
-} from "../Entry.ts"
+import { bodyOf, deleted, DeletedJson, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
 import { keyFields, keyFieldsOf } from "../v2/me.ts"
 import { operatorRoute, workspacePath, workspacesPath } from "./pipeline.ts"
+import type { OperatorRoute } from "./pipeline.ts"
 
 const PlanJson = Schema.Struct({
   name: Schema.String,
@@ -86,58 +77,68 @@ const workspaceJson = (workspace: Workspace): typeof WorkspaceJson.Type => ({
 
 const route = operatorRoute("Workspaces")
 
-export const workspaceRoutes = Effect.gen(function* () {
-  const workspaces = yield* Workspaces
-
-  return [
-    route(`POST ${workspacesPath}`, {
-      id: "createWorkspace",
-      summary: "Create a workspace",
-      request: json(WorkspaceBody, { name: "Example" }, asCommand<CreateWorkspace>),
-      status: 201,
-      success: "The workspace.",
-      answer: bodyOf(WorkspaceJson, examples.workspace),
-      refused: ["role_required"],
-      handler: ({ request, role }) => Effect.map(workspaces.create(role, request), workspaceJson),
+export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
+  route(`POST ${workspacesPath}`, {
+    id: "createWorkspace",
+    summary: "Create a workspace",
+    request: json<CreateWorkspace>()(WorkspaceBody, { name: "Example" }),
+    status: 201,
+    success: "The workspace.",
+    answer: bodyOf(WorkspaceJson, examples.workspace),
+    refused: ["role_required"],
+    handler: Effect.fnUntraced(function* createWorkspace({ request, role }) {
+      const workspaces = yield* Workspaces
+      return workspaceJson(yield* workspaces.create(role, request))
     }),
-    route(`GET ${workspacesPath}`, {
-      id: "listWorkspaces",
-      summary: "List workspaces",
-      about: "Newest first.",
-      request: query(PageInput, asCommand<ListPage>),
-      success: "A page of workspaces.",
-      answer: pageOf(WorkspaceJson, examples.workspace),
-      handler: ({ request }) => Effect.map(workspaces.list(request), shownPage(workspaceJson)),
+  }),
+  route(`GET ${workspacesPath}`, {
+    id: "listWorkspaces",
+    summary: "List workspaces",
+    about: "Newest first.",
+    request: query<ListPage>()(PageInput),
+    success: "A page of workspaces.",
+    answer: pageOf(WorkspaceJson, examples.workspace),
+    handler: Effect.fnUntraced(function* listWorkspaces({ request }) {
+      const workspaces = yield* Workspaces
+      return pageJson(yield* workspaces.list(request), workspaceJson)
     }),
-    route(`GET ${workspacePath}`, {
-      id: "getWorkspace",
-      summary: "Read a workspace",
-      success: "The workspace.",
-      answer: bodyOf(WorkspaceJson, examples.workspace),
-      refused: ["workspace_not_found"],
-      handler: ({ id }) => Effect.map(workspaces.get(id("id")), workspaceJson),
+  }),
+  route(`GET ${workspacePath}`, {
+    id: "getWorkspace",
+    summary: "Read a workspace",
+    success: "The workspace.",
+    answer: bodyOf(WorkspaceJson, examples.workspace),
+    refused: ["workspace_not_found"],
+    handler: Effect.fnUntraced(function* getWorkspace({ id }) {
+      const workspaces = yield* Workspaces
+      return workspaceJson(yield* workspaces.get(id("id")))
     }),
-    route(`PATCH ${workspacePath}`, {
-      id: "updateWorkspace",
-      summary: "Change a workspace",
-      request: json(WorkspacePatch, { account_disabled: true }, asCommand<ChangeWorkspace>),
-      success: "The workspace as it is now.",
-      answer: bodyOf(WorkspaceJson, { ...examples.workspace, account_disabled: true }),
-      refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, request, role }) =>
-        Effect.map(workspaces.update(role, id("id"), request), workspaceJson),
+  }),
+  route(`PATCH ${workspacePath}`, {
+    id: "updateWorkspace",
+    summary: "Change a workspace",
+    request: json<ChangeWorkspace>()(WorkspacePatch, { account_disabled: true }),
+    success: "The workspace as it is now.",
+    answer: bodyOf(WorkspaceJson, { ...examples.workspace, account_disabled: true }),
+    refused: ["workspace_not_found", "role_required"],
+    handler: Effect.fnUntraced(function* updateWorkspace({ id, request, role }) {
+      const workspaces = yield* Workspaces
+      return workspaceJson(yield* workspaces.update(role, id("id"), request))
     }),
-    route(`DELETE ${workspacePath}`, {
-      id: "deleteWorkspace",
-      summary: "Delete a workspace",
-      about: "Its keys stop, its waiting messages are cancelled, its webhook endpoints go.",
-      success: "It is gone.",
-      answer: bodyOf(DeletedJson, deleted(1)),
-      refused: ["workspace_not_found", "role_required"],
-      handler: ({ id, role }) => Effect.map(workspaces.delete(role, id("id")), deleted),
+  }),
+  route(`DELETE ${workspacePath}`, {
+    id: "deleteWorkspace",
+    summary: "Delete a workspace",
+    about: "Its keys stop, its waiting messages are cancelled, its webhook endpoints go.",
+    success: "It is gone.",
+    answer: bodyOf(DeletedJson, deleted(1)),
+    refused: ["workspace_not_found", "role_required"],
+    handler: Effect.fnUntraced(function* deleteWorkspace({ id, role }) {
+      const workspaces = yield* Workspaces
+      return deleted(yield* workspaces.delete(role, id("id")))
     }),
-  ]
-})
+  }),
+]
 
 // Keys of a workspace (contract: Keys).
 
@@ -197,46 +198,51 @@ const example = {
   revoked_at: null,
 }
 
-export const keyRoutes = Effect.gen(function* () {
-  const keys = yield* Keys
-
-  return [
-    keyRoute(`POST ${workspacePath}/keys`, {
-      id: "createKey",
-      summary: "Create a key",
-      about: "At most 10 keys of a version that are not revoked.",
-      request: json(KeyBody, { version: 2, name: "Shop", scopes: "all" }, asCommand<CreateKey>),
-      status: 201,
-      success: "The key, whole; it is shown only now.",
-      answer: bodyOf(NewKeyJson, { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` }),
-      refused: ["key_limit_reached", "number_not_found"],
-      handler: ({ id, request, role }) =>
-        Effect.map(keys.create(role, id("id"), request), ({ key, record }) => ({
-          ...keyJson(record),
-          key,
-        })),
+export const keyRoutes: ReadonlyArray<OperatorRoute> = [
+  keyRoute(`POST ${workspacePath}/keys`, {
+    id: "createKey",
+    summary: "Create a key",
+    about: "At most 10 keys of a version that are not revoked.",
+    request: json<CreateKey>()(KeyBody, { version: 2, name: "Shop", scopes: "all" }),
+    status: 201,
+    success: "The key, whole; it is shown only now.",
+    answer: bodyOf(NewKeyJson, { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` }),
+    refused: ["key_limit_reached", "number_not_found"],
+    handler: Effect.fnUntraced(function* createKey({ id, request, role }) {
+      const keys = yield* Keys
+      const { key, record } = yield* keys.create(role, id("id"), request)
+      return {
+        ...keyJson(record),
+        key,
+      }
     }),
-    keyRoute(`GET ${workspacePath}/keys`, {
-      id: "listKeys",
-      summary: "List keys",
-      about: "Oldest first, revoked ones included; those that the acting role may see.",
-      success: "The keys.",
-      answer: listOf(KeyJson, example),
-      handler: ({ id, role }) =>
-        Effect.map(keys.list(role, id("id")), (all) => ({ data: all.map(keyJson) })),
+  }),
+  keyRoute(`GET ${workspacePath}/keys`, {
+    id: "listKeys",
+    summary: "List keys",
+    about: "Oldest first, revoked ones included; those that the acting role may see.",
+    success: "The keys.",
+    answer: listOf(KeyJson, example),
+    handler: Effect.fnUntraced(function* listKeys({ id, role }) {
+      const keys = yield* Keys
+      const all = yield* keys.list(role, id("id"))
+      return { data: all.map(keyJson) }
     }),
-    keyRoute(`DELETE ${workspacePath}/keys/{key_id}`, {
-      id: "revokeKey",
-      summary: "Revoke a key",
-      about:
-        "A version 2 key is revoked, with the webhook endpoints it made; a version 1 key is deleted.",
-      success: "The key works no more.",
-      answer: bodyOf(RevokedKeyJson, { id: 9, revoked: true }),
-      refused: ["key_not_found"],
-      handler: ({ id, role }) => Effect.map(keys.revoke(role, id("id"), id("key_id")), revokedJson),
+  }),
+  keyRoute(`DELETE ${workspacePath}/keys/{key_id}`, {
+    id: "revokeKey",
+    summary: "Revoke a key",
+    about:
+      "A version 2 key is revoked, with the webhook endpoints it made; a version 1 key is deleted.",
+    success: "The key works no more.",
+    answer: bodyOf(RevokedKeyJson, { id: 9, revoked: true }),
+    refused: ["key_not_found"],
+    handler: Effect.fnUntraced(function* revokeKey({ id, role }) {
+      const keys = yield* Keys
+      return revokedJson(yield* keys.revoke(role, id("id"), id("key_id")))
     }),
-  ]
-})
+  }),
+]
 
 // Contacts of a workspace (contract: Contacts).
 
@@ -258,39 +264,41 @@ const contactJson = ({ createdAt, id, name, phone, username }: Contact) => ({
 
 const contactRoute = operatorRoute("Contacts")
 
-export const contactRoutes = Effect.gen(function* () {
-  const contacts = yield* Contacts
-
-  return [
-    contactRoute(`POST ${workspacePath}/contacts`, {
-      id: "createContact",
-      summary: "Save a contact",
-      request: json(ContactBody, { name: "Ada", phone: "+15550001234" }, asCommand<CreateContact>),
-      status: 201,
-      success: "The contact.",
-      answer: bodyOf(ContactJson, examples.contact),
-      refused: ["invalid_phone", "invalid_username"],
-      handler: ({ id, request, role }) =>
-        Effect.map(contacts.create(role, id("id"), request), contactJson),
+export const contactRoutes: ReadonlyArray<OperatorRoute> = [
+  contactRoute(`POST ${workspacePath}/contacts`, {
+    id: "createContact",
+    summary: "Save a contact",
+    request: json<CreateContact>()(ContactBody, { name: "Ada", phone: "+15550001234" }),
+    status: 201,
+    success: "The contact.",
+    answer: bodyOf(ContactJson, examples.contact),
+    refused: ["invalid_phone", "invalid_username"],
+    handler: Effect.fnUntraced(function* createContact({ id, request, role }) {
+      const contacts = yield* Contacts
+      return contactJson(yield* contacts.create(role, id("id"), request))
     }),
-    contactRoute(`GET ${workspacePath}/contacts`, {
-      id: "listContacts",
-      summary: "List contacts",
-      about: "Newest first.",
-      request: query(PageInput, asCommand<ListPage>),
-      success: "A page of contacts.",
-      answer: pageOf(ContactJson, examples.contact),
-      handler: ({ id, request, role }) =>
-        Effect.map(contacts.list(role, id("id"), request), shownPage(contactJson)),
+  }),
+  contactRoute(`GET ${workspacePath}/contacts`, {
+    id: "listContacts",
+    summary: "List contacts",
+    about: "Newest first.",
+    request: query<ListPage>()(PageInput),
+    success: "A page of contacts.",
+    answer: pageOf(ContactJson, examples.contact),
+    handler: Effect.fnUntraced(function* listContacts({ id, request, role }) {
+      const contacts = yield* Contacts
+      return pageJson(yield* contacts.list(role, id("id"), request), contactJson)
     }),
-    contactRoute(`DELETE ${workspacePath}/contacts/{contact_id}`, {
-      id: "deleteContact",
-      summary: "Delete a contact",
-      success: "It is gone.",
-      answer: bodyOf(DeletedJson, deleted(6)),
-      refused: [{ code: "contact_not_found", inPath: true }],
-      handler: ({ id, role }) =>
-        Effect.map(contacts.delete(role, id("id"), id("contact_id")), deleted),
+  }),
+  contactRoute(`DELETE ${workspacePath}/contacts/{contact_id}`, {
+    id: "deleteContact",
+    summary: "Delete a contact",
+    success: "It is gone.",
+    answer: bodyOf(DeletedJson, deleted(6)),
+    refused: [{ code: "contact_not_found", inPath: true }],
+    handler: Effect.fnUntraced(function* deleteContact({ id, role }) {
+      const contacts = yield* Contacts
+      return deleted(yield* contacts.delete(role, id("id"), id("contact_id")))
     }),
-  ]
-})
+  }),
+]

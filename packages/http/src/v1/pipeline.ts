@@ -1,4 +1,7 @@
-/** What the table of version 1 says about an operation, and what its handler is given. */
+/**
+ * Version 1: an entry of its table of routes, how bodies are read, and the steps that every request
+ * under `/api/v1` goes through.
+ */
 import {
   Admission,
   bearerToken,
@@ -9,11 +12,20 @@ import {
   sharedResources,
 } from "@messaging-service/core"
 import type {
+  Attachments,
+  CallbackUrls,
   Caller,
+  Connections,
   CredentialsV1,
+  MediaDirectory,
+  MediaLinks,
+  Messages,
+  NumberChecks,
   Refusal,
   RefusingPlaces,
+  Reminders,
   StoreUnavailable,
+  Version1Lists,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Result, Schema, Scope } from "effect"
@@ -49,6 +61,18 @@ interface EntryV1<Fields extends FieldsV1, Answer extends Schema.Top> {
   readonly answer: Answer
 }
 
+/** What handlers call. */
+export type ServicesV1 =
+  | Attachments
+  | CallbackUrls
+  | Connections
+  | MediaDirectory
+  | MediaLinks
+  | Messages
+  | NumberChecks
+  | Reminders
+  | Version1Lists
+
 interface InputV1 {
   readonly caller: Caller
   readonly body: BodyV1
@@ -61,7 +85,7 @@ interface InputV1 {
 type OutcomeV1<Body> = Effect.Effect<
   Body,
   FailureV1 | ErrorPageV1 | Refusal | StoreUnavailable,
-  Scope.Scope
+  ServicesV1 | Scope.Scope
 >
 
 export interface RouteV1 extends Route, EntryV1<FieldsV1, Schema.Top> {
@@ -296,7 +320,7 @@ const makeUnknownCallers = () => {
   return { open }
 }
 
-// Version 1: the steps that every request under `/api/v1` goes through.
+type Credentials = Omit<CredentialsV1, "clientAddress">
 
 /**
  * Who a request says it is: a `client_id` with an `api_key`, which may come as a bearer token instead.
@@ -306,7 +330,7 @@ const credentialsOf = (
   { bearerOnly }: RouteV1,
   body: BodyV1,
   request: HttpServerRequest,
-): Result.Result<Omit<CredentialsV1, "clientAddress">, FailureV1> => {
+): Result.Result<Credentials, FailureV1> => {
   const bearer = bearerToken(authorizationOf(request)) ?? null
   const apiKey = bearerOnly === true ? bearer : (textOf(body.one("api_key")) ?? bearer)
   if (apiKey === null) return Result.fail(failV1("missing_key"))
@@ -317,8 +341,8 @@ const credentialsOf = (
   return Result.succeed({ clientId, apiKey })
 }
 
-/** Answers requests of version 1, over the core's services (contract: Version 1: requests). */
-export const makeHandlerV1 = Effect.fnUntraced(function* (
+/** Answers requests of version 1 (contract: Version 1: requests). */
+export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
   routes: ReadonlyArray<RouteV1>,
   places: RefusingPlaces<WorkspaceId>,
   addressOf: ClientAddressOf,
@@ -328,17 +352,14 @@ export const makeHandlerV1 = Effect.fnUntraced(function* (
   const find = routeFinder(routes)
   const unknownCallers = makeUnknownCallers()
 
-  const succeed = Effect.fnUntraced(function* (
-    { query, request }: IncomingRequest,
-    { parameter, route }: FoundRoute<RouteV1>,
+  /** Admits the caller of a request, once, as soon as its credentials are there. */
+  const makeAdmit = Effect.fnUntraced(function* makeAdmit(
+    { request }: IncomingRequest,
+    known: UnknownCaller["known"],
   ) {
     const scope = yield* Effect.scope
-    const { known, take } = yield* unknownCallers.open
     let admitted: { readonly caller: Caller; readonly as: string } | undefined
-
-    /** Admits the caller of the request, once, as soon as its credentials are there. */
-    const admit = Effect.fnUntraced(function* (body: BodyV1) {
-      const credentials = yield* Effect.fromResult(credentialsOf(route, body, request))
+    return Effect.fnUntraced(function* admit(credentials: Credentials) {
       const as = `${credentials.clientId} ${credentials.apiKey}`
       // A field behind the file may name another caller: the last one counts.
       if (admitted?.as === as) return admitted.caller
@@ -348,10 +369,21 @@ export const makeHandlerV1 = Effect.fnUntraced(function* (
       admitted = { caller, as }
       return caller
     })
+  })
+
+  const succeed = Effect.fnUntraced(function* succeed(
+    incoming: IncomingRequest,
+    { parameter, route }: FoundRoute<RouteV1>,
+  ) {
+    const { query, request } = incoming
+    const { known, take } = yield* unknownCallers.open
+    const admit = yield* makeAdmit(incoming, known)
 
     /** What is still missing may stand behind the file. */
-    const beforeFile = (body: BodyV1) =>
-      Result.isFailure(credentialsOf(route, body, request)) ? Effect.void : admit(body)
+    const beforeFile = (body: BodyV1) => {
+      const credentials = credentialsOf(route, body, request)
+      return Result.isFailure(credentials) ? Effect.void : admit(credentials.success)
+    }
 
     // Body, and in front of a file the credentials
     const { body, file } =
@@ -360,13 +392,13 @@ export const makeHandlerV1 = Effect.fnUntraced(function* (
         : yield* readBodyV1(request, filePartsOf(route), files, { take, beforeFile })
 
     // Credentials, account, rate limit, share of the requests under way
-    const caller = yield* admit(body)
+    const caller = yield* admit(yield* Effect.fromResult(credentialsOf(route, body, request)))
 
     // Fields, number, allowance, quota
     return { status: 200, body: yield* route.handler({ caller, body, file, parameter }) }
   }, Effect.scoped)
 
-  const handler: Handler = (incoming) => {
+  const handler: Handler<ServicesV1> = function handleV1(incoming) {
     // Method
     const found = find(incoming)
     if (Result.isFailure(found)) return Effect.fail(found.failure)

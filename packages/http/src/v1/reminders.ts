@@ -89,48 +89,72 @@ const isRefused = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean
   Exit.isFailure(exit) &&
   exit.cause.reasons.every((reason) => reason._tag === "Fail" && reason.error._tag === "Refusal")
 
-const remindV1 = Effect.gen(function* () {
-  const reminders = yield* Reminders
-  const directory = yield* MediaDirectory
-  const connections = yield* Connections
-  const parser = reminderRequestParser(yield* OutboundRule).unlimited
-
-  const create = (caller: Caller, command: CreateReminder) =>
-    reminders.create(caller, command, null)
-
-  /** A file of a reminder that is not made leaves the directory again. */
-  const createWithFile = (
+/** A file of a reminder that is not made leaves the directory again. */
+const createWithFile = Effect.fnUntraced(
+  function* createWithFile(
     caller: Caller,
     command: CreateReminder,
     type: MediaType,
-    source: Uploaded,
-  ) =>
-    Effect.gen(function* () {
-      const { fileName, upload } = source
-      const kept = yield* directory.upload(caller, { fileName, content: upload.content }, null)
-      const media = { media_id: kept.answer.id, type }
-      return yield* create(caller, { ...command, media }).pipe(
+    { fileName, upload }: Uploaded,
+  ) {
+    const reminders = yield* Reminders
+    const directory = yield* MediaDirectory
+    const kept = yield* directory.upload(caller, { fileName, content: upload.content }, null)
+    const media = { media_id: kept.answer.id, type }
+    return yield* reminders
+      .create(caller, { ...command, media }, null)
+      .pipe(
         Effect.onExit((exit) =>
           isRefused(exit) ? Effect.ignore(directory.delete(caller, kept.answer.id)) : Effect.void,
         ),
       )
-    }).pipe(
-      // A client that hangs up now must not leave a file behind without its reminder.
-      Effect.uninterruptible,
-    )
+  },
+  // A client that hangs up now must not leave a file behind without its reminder.
+  Effect.uninterruptible,
+)
 
-  /** Version 1 tells a number that is not connected from one that the workspace has not. */
-  const ofAbsentNumber = (caller: Caller, id: number | null, refusal: Refusal) =>
-    connections.get(caller, (id ?? undefined) as NumberId | undefined).pipe(
-      Effect.as(refusal),
-      Effect.catchTag("Refusal", () =>
-        Effect.succeed(refuse("number_not_found", { field: "from" })),
-      ),
-    )
+/** Makes the reminder, with the file or the link that it was asked with. */
+const create = Effect.fnUntraced(function* create(
+  caller: Caller,
+  command: CreateReminder,
+  kind: MediaType | null,
+  source: SourceV1 | null,
+) {
+  const reminders = yield* Reminders
+  if (kind === null || source === null) return yield* reminders.create(caller, command, null)
+  if (source._tag === "Upload") return yield* createWithFile(caller, command, kind, source)
+  return yield* reminders.create(caller, { ...command, media: linkedMedia(kind, source) }, null)
+})
 
+/** Version 1 tells a number that is not connected from one that the workspace has not. */
+const ofAbsentNumber = Effect.fnUntraced(function* ofAbsentNumber(
+  caller: Caller,
+  id: number | null,
+  refusal: Refusal,
+) {
+  const connections = yield* Connections
+  return yield* connections.get(caller, (id ?? undefined) as NumberId | undefined).pipe(
+    Effect.as(refusal),
+    Effect.catchTag("Refusal", () => Effect.succeed(refuse("number_not_found", { field: "from" }))),
+  )
+})
+
+/** Version 1's text for what the core refuses. */
+const refused = Effect.fnUntraced(function* refused(
+  caller: Caller,
+  from: number | null,
+  refusal: Refusal,
+) {
+  const told =
+    refusal.code === "number_not_connected" ? yield* ofAbsentNumber(caller, from, refusal) : refusal
+  return yield* ofNumber(from, told)
+})
+
+const remindV1 = Effect.map(OutboundRule, (rule) => {
+  const parser = reminderRequestParser(rule).unlimited
   return Effect.fnUntraced(
-    function* ({ caller, fields, file }: AskedReminder) {
-      const { cron_expression, reminder_name, timezone, whatsapp_client } = fields
+    function* remind({ caller, fields, file }: AskedReminder) {
+      const { cron_expression, reminder_name, timezone, whatsapp_client: from } = fields
       if (reminder_name === null || isBlank(reminder_name)) return yield* failV1("no_reminder_name")
       const to = yield* Effect.fromResult(recipientOf(fields))
       const kind = yield* Effect.fromResult(kindOf(fields))
@@ -146,23 +170,9 @@ const remindV1 = Effect.gen(function* () {
       // Before anything is stored for it: whether the core can read the rest.
       yield* Effect.fromResult(parser.creation(content))
       const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
-      if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
-      const command = { ...content, from: whatsapp_client }
-      const created =
-        kind === null || source === null
-          ? create(caller, command)
-          : source._tag === "Link"
-            ? create(caller, { ...command, media: linkedMedia(kind, source) })
-            : createWithFile(caller, command, kind, source)
-      return yield* created.pipe(
-        Effect.catchTag("Refusal", (refusal) =>
-          Effect.flatMap(
-            refusal.code === "number_not_connected"
-              ? ofAbsentNumber(caller, whatsapp_client, refusal)
-              : Effect.succeed(refusal),
-            (told) => Effect.fail(ofNumber(whatsapp_client, told)),
-          ),
-        ),
+      if (from === unreadable) return yield* failV1("invalid_number")
+      return yield* create(caller, { ...content, from }, kind, source).pipe(
+        Effect.catchTag("Refusal", (refusal) => refused(caller, from, refusal)),
       )
     },
     Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))),

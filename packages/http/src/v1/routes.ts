@@ -57,6 +57,7 @@ import {
   unreadable,
 } from "./fields.ts"
 import { DateTime, done, DoneAnswer, routeV1, succeeded, successV1 } from "./pipeline.ts"
+import type { RouteV1 } from "./pipeline.ts"
 
 const StatusV1 = Schema.Literals([0, 1, 2, 3, 4])
 
@@ -136,96 +137,98 @@ const historyItem = (message: Message, now: number): typeof HistoryItem.Type => 
   sent_at: instantOrNull(message.sentAt),
 })
 
-export const messageRoutes = Effect.gen(function* () {
+const readStatus = Effect.fnUntraced(function* readStatus(
+  caller: Caller,
+  id: MessageId | undefined,
+) {
   const messages = yield* Messages
-  const lists = yield* Version1Lists
-
-  const status = (caller: Caller, id: MessageId | undefined) =>
-    Effect.gen(function* () {
-      const message = yield* messages.get(caller, id)
-      return statusOf(message, yield* Clock.currentTimeMillis)
-    })
-
-  return [
-    routeV1("POST /api/v1/cancel_msg", {
-      summary: "Cancel a message that is still waiting",
-      fields: { msg_id: msgId },
-      example: { msg_id: 4711 },
-      answer: DoneAnswer,
-      handler: ({ caller, fields }) =>
-        Effect.as(
-          messages.cancel(caller, idOf<MessageId>(fields.msg_id)),
-          done("Message cancelled"),
-        ),
-    }),
-    routeV1("POST /api/v1/message/status", {
-      summary: "What became of a message",
-      fields: { msg_id: msgId },
-      example: { msg_id: 4711 },
-      answer: StatusAnswer,
-      handler: ({ caller, fields }) => status(caller, idOf<MessageId>(fields.msg_id)),
-    }),
-    routeV1("GET /api/v1/message/status/{msg_id}", {
-      summary: "What became of a message",
-      fields: {},
-      answer: StatusAnswer,
-      handler: ({ caller, parameter }) => status(caller, parseId<MessageId>(parameter("msg_id"))),
-    }),
-    routeV1("POST /api/v1/report", {
-      summary: "Messages made on given days",
-      fields: {
-        start_date: string("First day, `dd-mm-yyyy` in UTC.", { required: true }),
-        end_date: string("Last day, `dd-mm-yyyy` in UTC.", { required: true }),
-        page: pageField,
-      },
-      example: { start_date: "01-01-2030", end_date: "31-01-2030" },
-      answer: successV1({
-        total: described(Schema.Int, "Of all pages."),
-        page: Schema.Int,
-        history: described(Schema.Array(HistoryItem), "Newest first."),
-      }),
-      handler: Effect.fnUntraced(function* ({ caller, fields }) {
-        const first = startOfDay(fields.start_date ?? "")
-        const last = startOfDay(fields.end_date ?? "")
-        if (first === undefined || last === undefined) return yield* failV1("invalid_date")
-        const page = yield* Effect.fromResult(pageOf(fields.page))
-        const { items, total } = yield* lists.messages(
-          caller,
-          { first, last },
-          offsetOfPage(page, reportPageSize),
-        )
-        const now = yield* Clock.currentTimeMillis
-        const history = items.map((message) => historyItem(message, now))
-        return { status: succeeded, total, page, history }
-      }),
-    }),
-  ]
+  const message = yield* messages.get(caller, id)
+  return statusOf(message, yield* Clock.currentTimeMillis)
 })
+
+export const messageRoutes: ReadonlyArray<RouteV1> = [
+  routeV1("POST /api/v1/cancel_msg", {
+    summary: "Cancel a message that is still waiting",
+    fields: { msg_id: msgId },
+    example: { msg_id: 4711 },
+    answer: DoneAnswer,
+    handler: Effect.fnUntraced(function* v1CancelMsg({ caller, fields }) {
+      const messages = yield* Messages
+      yield* messages.cancel(caller, idOf<MessageId>(fields.msg_id))
+      return done("Message cancelled")
+    }),
+  }),
+  routeV1("POST /api/v1/message/status", {
+    summary: "What became of a message",
+    fields: { msg_id: msgId },
+    example: { msg_id: 4711 },
+    answer: StatusAnswer,
+    handler: Effect.fnUntraced(function* v1MessageStatus({ caller, fields }) {
+      return yield* readStatus(caller, idOf<MessageId>(fields.msg_id))
+    }),
+  }),
+  routeV1("GET /api/v1/message/status/{msg_id}", {
+    summary: "What became of a message",
+    fields: {},
+    answer: StatusAnswer,
+    handler: Effect.fnUntraced(function* v1GetMessageStatus({ caller, parameter }) {
+      return yield* readStatus(caller, parseId<MessageId>(parameter("msg_id")))
+    }),
+  }),
+  routeV1("POST /api/v1/report", {
+    summary: "Messages made on given days",
+    fields: {
+      start_date: string("First day, `dd-mm-yyyy` in UTC.", { required: true }),
+      end_date: string("Last day, `dd-mm-yyyy` in UTC.", { required: true }),
+      page: pageField,
+    },
+    example: { start_date: "01-01-2030", end_date: "31-01-2030" },
+    answer: successV1({
+      total: described(Schema.Int, "Of all pages."),
+      page: Schema.Int,
+      history: described(Schema.Array(HistoryItem), "Newest first."),
+    }),
+    handler: Effect.fnUntraced(function* v1Report({ caller, fields }) {
+      const lists = yield* Version1Lists
+      const first = startOfDay(fields.start_date ?? "")
+      const last = startOfDay(fields.end_date ?? "")
+      if (first === undefined || last === undefined) return yield* failV1("invalid_date")
+      const page = yield* Effect.fromResult(pageOf(fields.page))
+      const { items, total } = yield* lists.messages(
+        caller,
+        { first, last },
+        offsetOfPage(page, reportPageSize),
+      )
+      const now = yield* Clock.currentTimeMillis
+      const history = items.map((message) => historyItem(message, now))
+      return { status: succeeded, total, page, history }
+    }),
+  }),
+]
 
 // The account of version 1 (contract: Version 1).
 
 /** Whether credentials work together, without sending or using up anything. */
-export const meRoute = Effect.map(Connections, (connections) =>
-  routeV1("POST /api/v1/me", {
-    summary: "Check credentials",
-    fields: { whatsapp_client: integer("A number that must be the workspace's.") },
-    texts: textsOfMe,
-    answer: successV1({
-      message: Schema.String,
-      name: described(Schema.String, "Of the workspace."),
-    }),
-    handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
-      if (whatsapp_client !== null) {
-        yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
-      }
-      return {
-        status: succeeded,
-        message: "The credentials are valid",
-        name: caller.workspace.name,
-      }
-    }),
+export const meRoute: RouteV1 = routeV1("POST /api/v1/me", {
+  summary: "Check credentials",
+  fields: { whatsapp_client: integer("A number that must be the workspace's.") },
+  texts: textsOfMe,
+  answer: successV1({
+    message: Schema.String,
+    name: described(Schema.String, "Of the workspace."),
   }),
-)
+  handler: Effect.fnUntraced(function* v1Me({ caller, fields: { whatsapp_client } }) {
+    if (whatsapp_client !== null) {
+      const connections = yield* Connections
+      yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+    }
+    return {
+      status: succeeded,
+      message: "The credentials are valid",
+      name: caller.workspace.name,
+    }
+  }),
+})
 
 // The operations of version 1 on the media directory (contract: Version 1: media).
 
@@ -244,80 +247,82 @@ const FileV1 = Schema.Struct({
 
 const mediaPageLimits = { otherwise: 20, most: 100 }
 
-export const mediaRoutes = Effect.gen(function* () {
-  const directory = yield* MediaDirectory
-  const lists = yield* Version1Lists
+/** How files are shown now, with fresh links. */
+const jsonNow = Effect.gen(function* jsonNow() {
   const { link } = yield* MediaLinks
-
-  const shown = Effect.map(
-    Clock.currentTimeMillis,
-    (now) =>
-      (record: MediaFile): typeof FileV1.Type => ({
-        id: record.id,
-        file_name: record.fileName,
-        file_url: link(record.id, record.fileName, now),
-        file_type: record.type,
-        file_size: record.size,
-        mime_type: record.mimeType,
-        created_at: formatInstant(record.createdAt),
-      }),
-  )
-
-  return [
-    routeV1("POST /api/v1/media/upload", {
-      summary: "Put a file into the media directory",
-      fields: {
-        file: file("The file, in a multipart form; at most 64 MiB."),
-        media_file: file("Another name of `file`."),
-      },
-      answer: successV1({ message: Schema.String, data: FileV1 }),
-      handler: Effect.fnUntraced(function* ({ caller, file: uploaded }) {
-        if (uploaded === null) return yield* failV1("no_upload")
-        const { content, fileName } = uploaded
-        if (fileName === null) return yield* failV1("invalid_file_name")
-        const { answer } = yield* directory.upload(caller, { content, fileName }, null)
-        return { status: succeeded, message: "Media uploaded", data: (yield* shown)(answer) }
-      }),
-    }),
-    routeV1("POST /api/v1/media/list", {
-      summary: "Files of the media directory",
-      fields: {
-        page: pageField,
-        limit: limitField(mediaPageLimits),
-        file_type: string("`image` or `file`; both when left out."),
-      },
-      example: { limit: 50, file_type: "image" },
-      answer: successV1({
-        data: Schema.Struct({
-          total_count: described(Schema.Int, "Of all pages."),
-          page: Schema.Int,
-          limit: Schema.Int,
-          media_files: described(Schema.Array(FileV1), "Newest first."),
-        }),
-      }),
-      handler: Effect.fnUntraced(function* ({ caller, fields }) {
-        const page = yield* Effect.fromResult(pageOf(fields.page))
-        const limit = yield* Effect.fromResult(limitOf(fields.limit, mediaPageLimits))
-        const type = yield* Effect.fromResult(
-          oneOf(fields.file_type, mediaTypes, "invalid_file_type"),
-        )
-        const { items, total } = yield* lists.media(caller, type, offsetOfPage(page, limit))
-        return {
-          status: succeeded,
-          data: { total_count: total, page, limit, media_files: items.map(yield* shown) },
-        }
-      }),
-    }),
-    routeV1("POST /api/v1/media/delete", {
-      summary: "Delete a file of the media directory",
-      fields: { media_id: integer("The file's id.", { required: true }) },
-      example: { media_id: 8 },
-      answer: DoneAnswer,
-      handler: ({ caller, fields }) =>
-        Effect.as(directory.delete(caller, idOf<MediaId>(fields.media_id)), done("Media deleted")),
-    }),
-  ]
+  const now = yield* Clock.currentTimeMillis
+  return function fileJson(record: MediaFile): typeof FileV1.Type {
+    return {
+      id: record.id,
+      file_name: record.fileName,
+      file_url: link(record.id, record.fileName, now),
+      file_type: record.type,
+      file_size: record.size,
+      mime_type: record.mimeType,
+      created_at: formatInstant(record.createdAt),
+    }
+  }
 })
+
+export const mediaRoutes: ReadonlyArray<RouteV1> = [
+  routeV1("POST /api/v1/media/upload", {
+    summary: "Put a file into the media directory",
+    fields: {
+      file: file("The file, in a multipart form; at most 64 MiB."),
+      media_file: file("Another name of `file`."),
+    },
+    answer: successV1({ message: Schema.String, data: FileV1 }),
+    handler: Effect.fnUntraced(function* v1MediaUpload({ caller, file: uploaded }) {
+      const directory = yield* MediaDirectory
+      if (uploaded === null) return yield* failV1("no_upload")
+      const { content, fileName } = uploaded
+      if (fileName === null) return yield* failV1("invalid_file_name")
+      const { answer } = yield* directory.upload(caller, { content, fileName }, null)
+      return { status: succeeded, message: "Media uploaded", data: (yield* jsonNow)(answer) }
+    }),
+  }),
+  routeV1("POST /api/v1/media/list", {
+    summary: "Files of the media directory",
+    fields: {
+      page: pageField,
+      limit: limitField(mediaPageLimits),
+      file_type: string("`image` or `file`; both when left out."),
+    },
+    example: { limit: 50, file_type: "image" },
+    answer: successV1({
+      data: Schema.Struct({
+        total_count: described(Schema.Int, "Of all pages."),
+        page: Schema.Int,
+        limit: Schema.Int,
+        media_files: described(Schema.Array(FileV1), "Newest first."),
+      }),
+    }),
+    handler: Effect.fnUntraced(function* v1MediaList({ caller, fields }) {
+      const lists = yield* Version1Lists
+      const page = yield* Effect.fromResult(pageOf(fields.page))
+      const limit = yield* Effect.fromResult(limitOf(fields.limit, mediaPageLimits))
+      const type = yield* Effect.fromResult(
+        oneOf(fields.file_type, mediaTypes, "invalid_file_type"),
+      )
+      const { items, total } = yield* lists.media(caller, type, offsetOfPage(page, limit))
+      return {
+        status: succeeded,
+        data: { total_count: total, page, limit, media_files: items.map(yield* jsonNow) },
+      }
+    }),
+  }),
+  routeV1("POST /api/v1/media/delete", {
+    summary: "Delete a file of the media directory",
+    fields: { media_id: integer("The file's id.", { required: true }) },
+    example: { media_id: 8 },
+    answer: DoneAnswer,
+    handler: Effect.fnUntraced(function* v1MediaDelete({ caller, fields }) {
+      const directory = yield* MediaDirectory
+      yield* directory.delete(caller, idOf<MediaId>(fields.media_id))
+      return done("Media deleted")
+    }),
+  }),
+]
 
 // Number checks as version 1 knows them: verification campaigns (contract: Version 1:
 // verification).
@@ -338,105 +343,103 @@ const phonesOf = (
 const ofName = (refusal: Refusal): Refusal | FailureV1 =>
   refusal.field === "name" ? failV1("campaign_name_too_long") : refusal
 
-export const verificationRoutes = Effect.gen(function* () {
-  const checks = yield* NumberChecks
-  const lists = yield* Version1Lists
-
-  return [
-    routeV1("POST /api/v1/verification/create", {
-      summary: "Find out which phones are registered",
-      bearerOnly: true,
-      fields: {
-        numbers: strings(maximumPhones, "1 to 1,000 phones with their country codes."),
-        campaign_name: string("A note, up to 100 characters."),
-      },
-      example: { numbers: ["+15550001234", "+15550001235"], campaign_name: "January's guests" },
-      texts: textsOfLists,
-      answer: successV1({
-        message: Schema.String,
-        campaign_id: described(Schema.Int, "Id of the number check."),
-        numbers_count: Schema.Int,
-      }),
-      handler: Effect.fnUntraced(function* ({ caller, fields }) {
-        const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
-        const { campaign_name: campaign } = fields
-        // Version 1 is lenient: a blank note is none.
-        const name = campaign === null || isBlank(campaign) ? null : campaign
-        const command = { phones, name }
-        const { answer } = yield* checks
-          .create(caller, command, null)
-          .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))))
-        return {
-          status: succeeded,
-          message: "Verification started",
-          campaign_id: answer.id,
-          numbers_count: answer.total,
-        }
-      }),
+export const verificationRoutes: ReadonlyArray<RouteV1> = [
+  routeV1("POST /api/v1/verification/create", {
+    summary: "Find out which phones are registered",
+    bearerOnly: true,
+    fields: {
+      numbers: strings(maximumPhones, "1 to 1,000 phones with their country codes."),
+      campaign_name: string("A note, up to 100 characters."),
+    },
+    example: { numbers: ["+15550001234", "+15550001235"], campaign_name: "January's guests" },
+    texts: textsOfLists,
+    answer: successV1({
+      message: Schema.String,
+      campaign_id: described(Schema.Int, "Id of the number check."),
+      numbers_count: Schema.Int,
     }),
-    routeV1("GET /api/v1/verification/status", {
-      summary: "How far a verification has come",
-      bearerOnly: true,
-      fields: { campaign_id: campaignId },
-      answer: successV1({
-        overall_status: Schema.Literals(numberCheckStatuses),
-        total: Schema.Int,
-        checked: Schema.Int,
-        registered: Schema.Int,
-        not_registered: Schema.Int,
-      }),
-      handler: Effect.fnUntraced(function* ({ caller, fields }) {
-        const check = yield* checks.get(caller, idOf<NumberCheckId>(fields.campaign_id))
-        return {
-          status: succeeded,
-          overall_status: check.status,
-          total: check.total,
-          checked: check.checked,
-          registered: check.registered,
-          not_registered: check.notRegistered,
-        }
-      }),
+    handler: Effect.fnUntraced(function* v1VerificationCreate({ caller, fields }) {
+      const checks = yield* NumberChecks
+      const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
+      const { campaign_name: campaign } = fields
+      // Version 1 is lenient: a blank note is none.
+      const name = campaign === null || isBlank(campaign) ? null : campaign
+      const command = { phones, name }
+      const { answer } = yield* checks
+        .create(caller, command, null)
+        .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofName(refusal))))
+      return {
+        status: succeeded,
+        message: "Verification started",
+        campaign_id: answer.id,
+        numbers_count: answer.total,
+      }
     }),
-    routeV1("GET /api/v1/verification/results", {
-      summary: "What a verification has found out",
-      bearerOnly: true,
-      fields: {
-        campaign_id: campaignId,
-        status: string("`pending`, `registered`, `not_registered` or `failed`; all when left out."),
-        limit: limitField(resultPageLimits),
-        offset: offsetField,
-      },
-      answer: successV1({
-        total: described(Schema.Int, "Of all pages."),
-        results: Schema.Array(
-          Schema.Struct({
-            phone: Schema.String,
-            status: Schema.Literals(checkResultStatuses),
-            checked_at: Schema.NullOr(DateTime),
-          }),
-        ),
-      }),
-      handler: Effect.fnUntraced(function* ({ caller, fields }) {
-        const id = idOf<NumberCheckId>(fields.campaign_id)
-        const status = yield* Effect.fromResult(
-          oneOf(fields.status, checkResultStatuses, "invalid_status"),
-        )
-        const limit = yield* Effect.fromResult(limitOf(fields.limit, resultPageLimits))
-        const offset = yield* Effect.fromResult(offsetOf(fields.offset))
-        const { items, total } = yield* lists.checkResults(caller, id, status, { offset, limit })
-        return {
-          status: succeeded,
-          total,
-          results: items.map((result) => ({
-            phone: result.phone,
-            status: result.status,
-            checked_at: instantOrNull(result.checkedAt),
-          })),
-        }
-      }),
+  }),
+  routeV1("GET /api/v1/verification/status", {
+    summary: "How far a verification has come",
+    bearerOnly: true,
+    fields: { campaign_id: campaignId },
+    answer: successV1({
+      overall_status: Schema.Literals(numberCheckStatuses),
+      total: Schema.Int,
+      checked: Schema.Int,
+      registered: Schema.Int,
+      not_registered: Schema.Int,
     }),
-  ]
-})
+    handler: Effect.fnUntraced(function* v1GetVerificationStatus({ caller, fields }) {
+      const checks = yield* NumberChecks
+      const check = yield* checks.get(caller, idOf<NumberCheckId>(fields.campaign_id))
+      return {
+        status: succeeded,
+        overall_status: check.status,
+        total: check.total,
+        checked: check.checked,
+        registered: check.registered,
+        not_registered: check.notRegistered,
+      }
+    }),
+  }),
+  routeV1("GET /api/v1/verification/results", {
+    summary: "What a verification has found out",
+    bearerOnly: true,
+    fields: {
+      campaign_id: campaignId,
+      status: string("`pending`, `registered`, `not_registered` or `failed`; all when left out."),
+      limit: limitField(resultPageLimits),
+      offset: offsetField,
+    },
+    answer: successV1({
+      total: described(Schema.Int, "Of all pages."),
+      results: Schema.Array(
+        Schema.Struct({
+          phone: Schema.String,
+          status: Schema.Literals(checkResultStatuses),
+          checked_at: Schema.NullOr(DateTime),
+        }),
+      ),
+    }),
+    handler: Effect.fnUntraced(function* v1GetVerificationResults({ caller, fields }) {
+      const lists = yield* Version1Lists
+      const id = idOf<NumberCheckId>(fields.campaign_id)
+      const status = yield* Effect.fromResult(
+        oneOf(fields.status, checkResultStatuses, "invalid_status"),
+      )
+      const limit = yield* Effect.fromResult(limitOf(fields.limit, resultPageLimits))
+      const offset = yield* Effect.fromResult(offsetOf(fields.offset))
+      const { items, total } = yield* lists.checkResults(caller, id, status, { offset, limit })
+      return {
+        status: succeeded,
+        total,
+        results: items.map((result) => ({
+          phone: result.phone,
+          status: result.status,
+          checked_at: instantOrNull(result.checkedAt),
+        })),
+      }
+    }),
+  }),
+]
 
 // Numbers as version 1 connects and shows them (contract: Version 1: numbers).
 
@@ -466,79 +469,80 @@ const ofNumber = (refusal: Refusal): Refusal =>
     ? refuse("number_not_found", { field: "number_id" })
     : refusal
 
-export const numberRoutes = Effect.gen(function* () {
-  const connections = yield* Connections
-
-  return [
-    routeV1("POST /api/v1/whatsapp/connect", {
-      summary: "Connect a WhatsApp number, or connect one again",
-      fields: {
-        whatsapp_client: integer("Connects this number again instead of adding one."),
-        whatsapp_number: string("Connects with a pairing code that is typed on this phone."),
-        webhook_url: string("Where QR codes, the connection and its end are reported."),
-      },
-      example: { webhook_url: "https://shop.example.com/numbers" },
-      answer: successV1({
-        message: Schema.String,
-        whatsapp_client: numberFields.whatsapp_client,
-      }),
-      handler: Effect.fnUntraced(function* ({ caller, fields }) {
-        const { webhook_url, whatsapp_client, whatsapp_number } = fields
-        if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
-        const phone =
-          whatsapp_number === null ? null : yield* Effect.fromResult(phoneOf(whatsapp_number))
-        const command: ConnectNumber = {
-          ...(phone === null ? {} : { login_method: "phone_code", phone }),
-          ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
-        }
-        const { answer } = yield* connections
-          .connect(caller, command, null, webhook_url)
-          .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofNumber(refusal))))
-        return { status: succeeded, message: "Connection started", whatsapp_client: answer.id }
+export const numberRoutes: ReadonlyArray<RouteV1> = [
+  routeV1("POST /api/v1/whatsapp/connect", {
+    summary: "Connect a WhatsApp number, or connect one again",
+    fields: {
+      whatsapp_client: integer("Connects this number again instead of adding one."),
+      whatsapp_number: string("Connects with a pairing code that is typed on this phone."),
+      webhook_url: string("Where QR codes, the connection and its end are reported."),
+    },
+    example: { webhook_url: "https://shop.example.com/numbers" },
+    answer: successV1({
+      message: Schema.String,
+      whatsapp_client: numberFields.whatsapp_client,
+    }),
+    handler: Effect.fnUntraced(function* v1WhatsappConnect({ caller, fields }) {
+      const connections = yield* Connections
+      const { webhook_url, whatsapp_client, whatsapp_number } = fields
+      if (whatsapp_client === unreadable) return yield* failV1("invalid_number")
+      const phone =
+        whatsapp_number === null ? null : yield* Effect.fromResult(phoneOf(whatsapp_number))
+      const command: ConnectNumber = {
+        ...(phone === null ? {} : { login_method: "phone_code", phone }),
+        ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
+      }
+      const { answer } = yield* connections
+        .connect(caller, command, null, webhook_url)
+        .pipe(Effect.catchTag("Refusal", (refusal) => Effect.fail(ofNumber(refusal))))
+      return { status: succeeded, message: "Connection started", whatsapp_client: answer.id }
+    }),
+  }),
+  routeV1("POST /api/v1/whatsapp/list", {
+    summary: "The workspace's WhatsApp numbers",
+    fields: {},
+    answer: successV1({
+      data: described(Schema.Array(Schema.Struct(numberFields)), "Oldest first."),
+    }),
+    handler: Effect.fnUntraced(function* v1WhatsappList({ caller }) {
+      const connections = yield* Connections
+      const all = yield* connections.list(caller)
+      return {
+        status: succeeded,
+        data: all.filter(isShown).map(shown),
+      }
+    }),
+  }),
+  routeV1("POST /api/v1/whatsapp/status", {
+    summary: "A number, and what there is to scan or to type",
+    fields: { whatsapp_client: integer("The number's id.", { required: true }) },
+    example: { whatsapp_client: 12 },
+    answer: successV1({
+      data: Schema.Struct({
+        ...numberFields,
+        qr_code_url: described(
+          Schema.NullOr(Schema.String),
+          "Of the image to scan, while connecting; valid 10 minutes.",
+        ),
+        pairing_code: described(
+          Schema.NullOr(Schema.String),
+          "To type on the phone, while connecting.",
+        ),
       }),
     }),
-    routeV1("POST /api/v1/whatsapp/list", {
-      summary: "The workspace's WhatsApp numbers",
-      fields: {},
-      answer: successV1({
-        data: described(Schema.Array(Schema.Struct(numberFields)), "Oldest first."),
-      }),
-      handler: ({ caller }) =>
-        Effect.map(connections.list(caller), (all) => ({
-          status: succeeded,
-          data: all.filter(isShown).map(shown),
-        })),
+    handler: Effect.fnUntraced(function* v1WhatsappStatus({ caller, fields: { whatsapp_client } }) {
+      const connections = yield* Connections
+      if (whatsapp_client === null) return yield* failV1("no_number")
+      const number = yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+      if (!isShown(number)) return yield* failV1("invalid_number")
+      return {
+        status: succeeded,
+        data: {
+          ...shown(number),
+          qr_code_url: number.connect?.qrCodeUrl ?? null,
+          pairing_code: number.connect?.pairingCode?.code ?? null,
+        },
+      }
     }),
-    routeV1("POST /api/v1/whatsapp/status", {
-      summary: "A number, and what there is to scan or to type",
-      fields: { whatsapp_client: integer("The number's id.", { required: true }) },
-      example: { whatsapp_client: 12 },
-      answer: successV1({
-        data: Schema.Struct({
-          ...numberFields,
-          qr_code_url: described(
-            Schema.NullOr(Schema.String),
-            "Of the image to scan, while connecting; valid 10 minutes.",
-          ),
-          pairing_code: described(
-            Schema.NullOr(Schema.String),
-            "To type on the phone, while connecting.",
-          ),
-        }),
-      }),
-      handler: Effect.fnUntraced(function* ({ caller, fields: { whatsapp_client } }) {
-        if (whatsapp_client === null) return yield* failV1("no_number")
-        const number = yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
-        if (!isShown(number)) return yield* failV1("invalid_number")
-        return {
-          status: succeeded,
-          data: {
-            ...shown(number),
-            qr_code_url: number.connect?.qrCodeUrl ?? null,
-            pairing_code: number.connect?.pairingCode?.code ?? null,
-          },
-        }
-      }),
-    }),
-  ]
-})
+  }),
+]

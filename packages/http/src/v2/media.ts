@@ -14,17 +14,17 @@ import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import {
-  asCommand,
   bodyOf,
   deleted,
   DeletedJson,
   file,
   pageOf,
   query,
-  shownAnswer,
-  shownPage,
+  answerJson,
+  pageJson,
 } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
+import type { RouteV2 } from "./pipeline.ts"
 
 const MediaFileJson = Schema.Struct({
   id: described(IdJson, "The `media_id` of a message."),
@@ -46,73 +46,76 @@ const route = routeV2("Media")
 
 const missing: Refused = { code: "media_not_found", inPath: true }
 
-export const mediaRoutes = Effect.gen(function* () {
-  const media = yield* MediaDirectory
+/** How files are shown now, with fresh links. */
+const jsonNow = Effect.gen(function* jsonNow() {
   const { link } = yield* MediaLinks
-
-  /** How files are shown now, with fresh links. */
-  const shown = Effect.map(
-    Clock.currentTimeMillis,
-    (now) =>
-      (record: MediaFile): typeof MediaFileJson.Type => ({
-        id: record.id,
-        file_name: record.fileName,
-        type: record.type,
-        mime_type: record.mimeType,
-        size: record.size,
-        url: link(record.id, record.fileName, now),
-        created_at: formatInstant(record.createdAt),
-      }),
-  )
-
-  return [
-    route("POST /api/v2/media", {
-      idempotent: true,
-      id: "uploadMedia",
-      summary: "Upload a file",
-      about:
-        "One part alone, the file in the field `file`. Its id is then the `media_id` of messages.",
-      request: file,
-      status: 201,
-      success: "The file.",
-      answer: bodyOf(MediaFileJson, examples.mediaFile),
-      refused: ["storage_full"],
-      handler: Effect.fnUntraced(function* ({ caller, idempotency, request }) {
-        const kept = yield* media.upload(caller, request, idempotency)
-        return shownAnswer(yield* shown)(kept)
-      }),
-    }),
-    route("GET /api/v2/media", {
-      id: "listMedia",
-      summary: "List files",
-      about: "Newest first.",
-      request: query(MediaQuery, asCommand<ListMedia>),
-      success: "A page of files.",
-      answer: pageOf(MediaFileJson, examples.mediaFile),
-      handler: Effect.fnUntraced(function* ({ caller, request }) {
-        const page = yield* media.list(caller, request)
-        return shownPage(yield* shown)(page)
-      }),
-    }),
-    route("GET /api/v2/media/{id}", {
-      id: "getMedia",
-      summary: "Read a file's record",
-      success: "The record, with a fresh link.",
-      answer: bodyOf(MediaFileJson, examples.mediaFile),
-      refused: [missing],
-      handler: Effect.fnUntraced(function* ({ caller, id }) {
-        const found = yield* media.get(caller, id("id"))
-        return (yield* shown)(found)
-      }),
-    }),
-    route("DELETE /api/v2/media/{id}", {
-      id: "deleteMedia",
-      summary: "Delete a file",
-      about: "A waiting message with this file then fails with `media_unavailable`.",
-      success: "It is gone.",
-      answer: bodyOf(DeletedJson, deleted(8)),
-      refused: [missing],
-      handler: ({ caller, id }) => Effect.map(media.delete(caller, id("id")), deleted),
-    }),
-  ]
+  const now = yield* Clock.currentTimeMillis
+  return function mediaFileJson(record: MediaFile): typeof MediaFileJson.Type {
+    return {
+      id: record.id,
+      file_name: record.fileName,
+      type: record.type,
+      mime_type: record.mimeType,
+      size: record.size,
+      url: link(record.id, record.fileName, now),
+      created_at: formatInstant(record.createdAt),
+    }
+  }
 })
+
+export const mediaRoutes: ReadonlyArray<RouteV2> = [
+  route("POST /api/v2/media", {
+    idempotent: true,
+    id: "uploadMedia",
+    summary: "Upload a file",
+    about:
+      "One part alone, the file in the field `file`. Its id is then the `media_id` of messages.",
+    request: file,
+    status: 201,
+    success: "The file.",
+    answer: bodyOf(MediaFileJson, examples.mediaFile),
+    refused: ["storage_full"],
+    handler: Effect.fnUntraced(function* uploadMedia({ caller, idempotency, request }) {
+      const media = yield* MediaDirectory
+      const kept = yield* media.upload(caller, request, idempotency)
+      return answerJson(kept, yield* jsonNow)
+    }),
+  }),
+  route("GET /api/v2/media", {
+    id: "listMedia",
+    summary: "List files",
+    about: "Newest first.",
+    request: query<ListMedia>()(MediaQuery),
+    success: "A page of files.",
+    answer: pageOf(MediaFileJson, examples.mediaFile),
+    handler: Effect.fnUntraced(function* listMedia({ caller, request }) {
+      const media = yield* MediaDirectory
+      const page = yield* media.list(caller, request)
+      return pageJson(page, yield* jsonNow)
+    }),
+  }),
+  route("GET /api/v2/media/{id}", {
+    id: "getMedia",
+    summary: "Read a file's record",
+    success: "The record, with a fresh link.",
+    answer: bodyOf(MediaFileJson, examples.mediaFile),
+    refused: [missing],
+    handler: Effect.fnUntraced(function* getMedia({ caller, id }) {
+      const media = yield* MediaDirectory
+      const found = yield* media.get(caller, id("id"))
+      return (yield* jsonNow)(found)
+    }),
+  }),
+  route("DELETE /api/v2/media/{id}", {
+    id: "deleteMedia",
+    summary: "Delete a file",
+    about: "A waiting message with this file then fails with `media_unavailable`.",
+    success: "It is gone.",
+    answer: bodyOf(DeletedJson, deleted(8)),
+    refused: [missing],
+    handler: Effect.fnUntraced(function* deleteMedia({ caller, id }) {
+      const media = yield* MediaDirectory
+      return deleted(yield* media.delete(caller, id("id")))
+    }),
+  }),
+]

@@ -12,8 +12,9 @@ import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-s
 import { Clock, Effect } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
-import { asCommand, bodyOf, json, listOf, pageOf, query, shownPage } from "../Entry.ts"
+import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
+import type { RouteV2 } from "./pipeline.ts"
 
 /** What is wrong with a recipient or with what it is sent. */
 export const refusedContent: ReadonlyArray<Refused> = [
@@ -43,93 +44,99 @@ const aRecipient = { phone: "+15550001234" }
 
 const route = routeV2("Messages")
 
-export const messageRoutes = Effect.gen(function* () {
-  const messages = yield* Messages
+/** The message as it stands now. */
+const shownNow = Effect.fnUntraced(function* shownNow(message: Message) {
   const { link } = yield* MediaLinks
-
-  /** As it stands now. */
-  const shown = (message: Message) =>
-    Effect.map(Clock.currentTimeMillis, (now) => messageJson(message, now, link))
-
-  return [
-    route("GET /api/v2/messages", {
-      id: "listMessages",
-      summary: "List messages",
-      about: "Newest first. A key limited to some numbers sees only their messages.",
-      request: query(ListQuery, asCommand<ListMessages>),
-      success: "A page of messages.",
-      answer: pageOf(MessageJson, examples.sent),
-      refused: ["invalid_datetime", "invalid_phone"],
-      handler: Effect.fnUntraced(function* ({ caller, request }) {
-        const page = yield* messages.list(caller, request)
-        const now = yield* Clock.currentTimeMillis
-        return shownPage((message: Message) => messageJson(message, now, link))(page)
-      }),
-    }),
-    route("POST /api/v2/messages", {
-      idempotent: true,
-      id: "sendMessage",
-      summary: "Send a message",
-      about:
-        "Queues one message. It is sent later: read its status, or let a webhook tell. A refused send stores nothing.",
-      request: json(
-        SendBody,
-        { to: aRecipient, text: "Your table is ready." },
-        asCommand<SendMessage>,
-      ),
-      status: 202,
-      success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
-      answer: bodyOf(MessageJson, examples.message),
-      refused: refusedSend,
-      handler: Effect.fnUntraced(function* ({ caller, idempotency, request }) {
-        const { messages: sent, replayed } = yield* messages.send(caller, request, idempotency)
-        const [only] = sent
-        if (only === undefined) {
-          return yield* Effect.die(new Error("A single send made no message"))
-        }
-        return { answer: messageJson(only, only.createdAt, link), replayed }
-      }),
-    }),
-    route("POST /api/v2/messages/batch", {
-      idempotent: true,
-      id: "sendBatch",
-      summary: "Send to many recipients",
-      about:
-        "All or nothing: one bad recipient queues nothing, and `field` of the error names it. A recipient that appears twice receives two messages.",
-      request: json(
-        BatchBody,
-        { to: [aRecipient, { group: "Team" }], text: "We open at ten today." },
-        asCommand<SendBatch>,
-      ),
-      status: 202,
-      success: "One message for each recipient, in their order.",
-      answer: listOf(MessageJson, examples.message),
-      refused: [...refusedSend, "too_many_recipients"],
-      handler: ({ caller, idempotency, request }) =>
-        Effect.map(messages.sendBatch(caller, request, idempotency), (sent) => ({
-          answer: {
-            data: sent.messages.map((message) => messageJson(message, message.createdAt, link)),
-          },
-          replayed: sent.replayed,
-        })),
-    }),
-    route("GET /api/v2/messages/{id}", {
-      id: "getMessage",
-      summary: "Read a message",
-      success: "The message as it is now.",
-      answer: bodyOf(MessageJson, examples.sent),
-      refused: ["message_not_found"],
-      handler: ({ caller, id }) => Effect.flatMap(messages.get(caller, id("id")), shown),
-    }),
-    route("DELETE /api/v2/messages/{id}", {
-      id: "cancelMessage",
-      summary: "Cancel a waiting message",
-      about:
-        "A message that is being sent at this moment is waited for, at most 5 seconds, and answered by what became of it.",
-      success: "The cancelled message.",
-      answer: bodyOf(MessageJson, examples.cancelled),
-      refused: ["message_not_found", "not_cancellable"],
-      handler: ({ caller, id }) => Effect.flatMap(messages.cancel(caller, id("id")), shown),
-    }),
-  ]
+  return messageJson(message, yield* Clock.currentTimeMillis, link)
 })
+
+export const messageRoutes: ReadonlyArray<RouteV2> = [
+  route("GET /api/v2/messages", {
+    id: "listMessages",
+    summary: "List messages",
+    about: "Newest first. A key limited to some numbers sees only their messages.",
+    request: query<ListMessages>()(ListQuery),
+    success: "A page of messages.",
+    answer: pageOf(MessageJson, examples.sent),
+    refused: ["invalid_datetime", "invalid_phone"],
+    handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
+      const messages = yield* Messages
+      const { link } = yield* MediaLinks
+      const page = yield* messages.list(caller, request)
+      const now = yield* Clock.currentTimeMillis
+      return pageJson(page, (message) => messageJson(message, now, link))
+    }),
+  }),
+  route("POST /api/v2/messages", {
+    idempotent: true,
+    id: "sendMessage",
+    summary: "Send a message",
+    about:
+      "Queues one message. It is sent later: read its status, or let a webhook tell. A refused send stores nothing.",
+    request: json<SendMessage>()(SendBody, { to: aRecipient, text: "Your table is ready." }),
+    status: 202,
+    success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
+    answer: bodyOf(MessageJson, examples.message),
+    refused: refusedSend,
+    handler: Effect.fnUntraced(function* sendMessage({ caller, idempotency, request }) {
+      const messages = yield* Messages
+      const { link } = yield* MediaLinks
+      const { messages: sent, replayed } = yield* messages.send(caller, request, idempotency)
+      const [only] = sent
+      if (only === undefined) {
+        return yield* Effect.die(new Error("A single send made no message"))
+      }
+      return { answer: messageJson(only, only.createdAt, link), replayed }
+    }),
+  }),
+  route("POST /api/v2/messages/batch", {
+    idempotent: true,
+    id: "sendBatch",
+    summary: "Send to many recipients",
+    about:
+      "All or nothing: one bad recipient queues nothing, and `field` of the error names it. A recipient that appears twice receives two messages.",
+    request: json<SendBatch>()(BatchBody, {
+      to: [aRecipient, { group: "Team" }],
+      text: "We open at ten today.",
+    }),
+    status: 202,
+    success: "One message for each recipient, in their order.",
+    answer: listOf(MessageJson, examples.message),
+    refused: [...refusedSend, "too_many_recipients"],
+    handler: Effect.fnUntraced(function* sendBatch({ caller, idempotency, request }) {
+      const messages = yield* Messages
+      const { link } = yield* MediaLinks
+      const sent = yield* messages.sendBatch(caller, request, idempotency)
+      return {
+        answer: {
+          data: sent.messages.map((message) => messageJson(message, message.createdAt, link)),
+        },
+        replayed: sent.replayed,
+      }
+    }),
+  }),
+  route("GET /api/v2/messages/{id}", {
+    id: "getMessage",
+    summary: "Read a message",
+    success: "The message as it is now.",
+    answer: bodyOf(MessageJson, examples.sent),
+    refused: ["message_not_found"],
+    handler: Effect.fnUntraced(function* getMessage({ caller, id }) {
+      const messages = yield* Messages
+      return yield* shownNow(yield* messages.get(caller, id("id")))
+    }),
+  }),
+  route("DELETE /api/v2/messages/{id}", {
+    id: "cancelMessage",
+    summary: "Cancel a waiting message",
+    about:
+      "A message that is being sent at this moment is waited for, at most 5 seconds, and answered by what became of it.",
+    success: "The cancelled message.",
+    answer: bodyOf(MessageJson, examples.cancelled),
+    refused: ["message_not_found", "not_cancellable"],
+    handler: Effect.fnUntraced(function* cancelMessage({ caller, id }) {
+      const messages = yield* Messages
+      return yield* shownNow(yield* messages.cancel(caller, id("id")))
+    }),
+  }),
+]

@@ -21,8 +21,9 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { asCommand, bodyOf, json, pageOf, query, shownAnswer, shownPage } from "../Entry.ts"
+import { bodyOf, json, pageOf, query, answerJson, pageJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
+import type { RouteV2 } from "./pipeline.ts"
 
 const NumberCheckJson = Schema.Struct({
   id: IdJson,
@@ -64,64 +65,69 @@ const shownResult = (result: NumberCheckResult): typeof CheckResultJson.Type => 
 
 const route = routeV2("Number checks")
 
-export const numberCheckRoutes = Effect.gen(function* () {
-  const checks = yield* NumberChecks
-
-  return [
-    route("POST /api/v2/number-checks", {
-      idempotent: true,
-      id: "createNumberCheck",
-      summary: "Check which phones are registered",
-      request: json(
-        NumberCheckBody,
-        { phones: ["+15550001234", "+15550001235"], name: "January's guests" },
-        asCommand<CheckNumbers>,
-      ),
-      status: 202,
-      success: "The check, whose results come in later.",
-      answer: bodyOf(NumberCheckJson, {
-        ...examples.numberCheck,
-        status: "pending",
-        checked: 0,
-        registered: 0,
-      }),
-      refused: [
-        "invalid_phone",
-        "number_not_found",
-        "number_not_allowed",
-        "number_not_connected",
-        "from_required",
-      ],
-      handler: ({ caller, idempotency, request }) =>
-        Effect.map(checks.create(caller, request, idempotency), shownAnswer(shown)),
+export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
+  route("POST /api/v2/number-checks", {
+    idempotent: true,
+    id: "createNumberCheck",
+    summary: "Check which phones are registered",
+    request: json<CheckNumbers>()(NumberCheckBody, {
+      phones: ["+15550001234", "+15550001235"],
+      name: "January's guests",
     }),
-    route("GET /api/v2/number-checks", {
-      id: "listNumberChecks",
-      summary: "List number checks",
-      about: "Newest first.",
-      request: query(PageInput, asCommand<ListPage>),
-      success: "A page of checks.",
-      answer: pageOf(NumberCheckJson, examples.numberCheck),
-      handler: ({ caller, request }) => Effect.map(checks.list(caller, request), shownPage(shown)),
+    status: 202,
+    success: "The check, whose results come in later.",
+    answer: bodyOf(NumberCheckJson, {
+      ...examples.numberCheck,
+      status: "pending",
+      checked: 0,
+      registered: 0,
     }),
-    route("GET /api/v2/number-checks/{id}", {
-      id: "getNumberCheck",
-      summary: "Read a number check",
-      success: "The check.",
-      answer: bodyOf(NumberCheckJson, examples.numberCheck),
-      refused: ["number_check_not_found"],
-      handler: ({ caller, id }) => Effect.map(checks.get(caller, id("id")), shown),
+    refused: [
+      "invalid_phone",
+      "number_not_found",
+      "number_not_allowed",
+      "number_not_connected",
+      "from_required",
+    ],
+    handler: Effect.fnUntraced(function* createNumberCheck({ caller, idempotency, request }) {
+      const checks = yield* NumberChecks
+      return answerJson(yield* checks.create(caller, request, idempotency), shown)
     }),
-    route("GET /api/v2/number-checks/{id}/results", {
-      id: "listNumberCheckResults",
-      summary: "List the results of a check",
-      about: "By descending id.",
-      request: query(ResultsQuery, asCommand<ListCheckResults>),
-      success: "A page of results.",
-      answer: pageOf(CheckResultJson, examples.checkResult),
-      refused: ["number_check_not_found"],
-      handler: ({ caller, id, request }) =>
-        Effect.map(checks.results(caller, id("id"), request), shownPage(shownResult)),
+  }),
+  route("GET /api/v2/number-checks", {
+    id: "listNumberChecks",
+    summary: "List number checks",
+    about: "Newest first.",
+    request: query<ListPage>()(PageInput),
+    success: "A page of checks.",
+    answer: pageOf(NumberCheckJson, examples.numberCheck),
+    handler: Effect.fnUntraced(function* listNumberChecks({ caller, request }) {
+      const checks = yield* NumberChecks
+      return pageJson(yield* checks.list(caller, request), shown)
     }),
-  ]
-})
+  }),
+  route("GET /api/v2/number-checks/{id}", {
+    id: "getNumberCheck",
+    summary: "Read a number check",
+    success: "The check.",
+    answer: bodyOf(NumberCheckJson, examples.numberCheck),
+    refused: ["number_check_not_found"],
+    handler: Effect.fnUntraced(function* getNumberCheck({ caller, id }) {
+      const checks = yield* NumberChecks
+      return shown(yield* checks.get(caller, id("id")))
+    }),
+  }),
+  route("GET /api/v2/number-checks/{id}/results", {
+    id: "listNumberCheckResults",
+    summary: "List the results of a check",
+    about: "By descending id.",
+    request: query<ListCheckResults>()(ResultsQuery),
+    success: "A page of results.",
+    answer: pageOf(CheckResultJson, examples.checkResult),
+    refused: ["number_check_not_found"],
+    handler: Effect.fnUntraced(function* listNumberCheckResults({ caller, id, request }) {
+      const checks = yield* NumberChecks
+      return pageJson(yield* checks.results(caller, id("id"), request), shownResult)
+    }),
+  }),
+]

@@ -13,8 +13,9 @@ import {
 import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { asCommand, bodyOf, json, listOf, shownAnswer } from "../Entry.ts"
+import { bodyOf, json, listOf, answerJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
+import type { RouteV2 } from "./pipeline.ts"
 
 const ConnectJson = Schema.Struct({
   qr_code_url: described(
@@ -68,50 +69,54 @@ export const numberJson = ({
 
 const route = routeV2("Numbers")
 
-export const numberRoutes = Effect.gen(function* () {
-  const connections = yield* Connections
-
-  return [
-    route("GET /api/v2/numbers", {
-      id: "listNumbers",
-      summary: "List numbers",
-      about: "Every number that the key may use, oldest first, with `connect` null.",
-      success: "The numbers.",
-      answer: listOf(NumberJson, examples.number),
-      handler: ({ caller }) =>
-        Effect.map(connections.list(caller), (all) => ({ data: all.map(numberJson) })),
+export const numberRoutes: ReadonlyArray<RouteV2> = [
+  route("GET /api/v2/numbers", {
+    id: "listNumbers",
+    summary: "List numbers",
+    about: "Every number that the key may use, oldest first, with `connect` null.",
+    success: "The numbers.",
+    answer: listOf(NumberJson, examples.number),
+    handler: Effect.fnUntraced(function* listNumbers({ caller }) {
+      const connections = yield* Connections
+      const all = yield* connections.list(caller)
+      return { data: all.map(numberJson) }
     }),
-    route("GET /api/v2/numbers/{id}", {
-      id: "getNumber",
-      summary: "Read a number",
-      about:
-        "While it is `connecting`, read it every 2 to 5 seconds: `connect` shows the newest QR link or pairing code.",
-      success: "The number.",
-      answer: bodyOf(NumberJson, examples.connecting),
-      refused: [{ code: "number_not_found", inPath: true }],
-      handler: ({ caller, id }) => Effect.map(connections.get(caller, id("id")), numberJson),
+  }),
+  route("GET /api/v2/numbers/{id}", {
+    id: "getNumber",
+    summary: "Read a number",
+    about:
+      "While it is `connecting`, read it every 2 to 5 seconds: `connect` shows the newest QR link or pairing code.",
+    success: "The number.",
+    answer: bodyOf(NumberJson, examples.connecting),
+    refused: [{ code: "number_not_found", inPath: true }],
+    handler: Effect.fnUntraced(function* getNumber({ caller, id }) {
+      const connections = yield* Connections
+      return numberJson(yield* connections.get(caller, id("id")))
     }),
-    route("POST /api/v2/numbers", {
-      idempotent: true,
-      id: "connectNumber",
-      summary: "Connect a WhatsApp number",
-      about:
-        "Starts linking a phone by QR code or pairing code. It ends after 10 minutes. Needs a plan with the QR code API.",
-      request: json(ConnectBody, { login_method: "qr" }, asCommand<ConnectNumber>),
-      status: 202,
-      success: "The number, `connecting`.",
-      answer: bodyOf(NumberJson, { ...examples.connecting, connect: null }),
-      refused: [
-        "plan_required",
-        "number_limit_reached",
-        "number_not_allowed",
-        "already_connected",
-        "connect_in_progress",
-        "invalid_phone",
-        "number_not_found",
-      ],
-      handler: ({ caller, idempotency, request }) =>
-        Effect.map(connections.connect(caller, request, idempotency), shownAnswer(numberJson)),
+  }),
+  route("POST /api/v2/numbers", {
+    idempotent: true,
+    id: "connectNumber",
+    summary: "Connect a WhatsApp number",
+    about:
+      "Starts linking a phone by QR code or pairing code. It ends after 10 minutes. Needs a plan with the QR code API.",
+    request: json<ConnectNumber>()(ConnectBody, { login_method: "qr" }),
+    status: 202,
+    success: "The number, `connecting`.",
+    answer: bodyOf(NumberJson, { ...examples.connecting, connect: null }),
+    refused: [
+      "plan_required",
+      "number_limit_reached",
+      "number_not_allowed",
+      "already_connected",
+      "connect_in_progress",
+      "invalid_phone",
+      "number_not_found",
+    ],
+    handler: Effect.fnUntraced(function* connectNumber({ caller, idempotency, request }) {
+      const connections = yield* Connections
+      return answerJson(yield* connections.connect(caller, request, idempotency), numberJson)
     }),
-  ]
-})
+  }),
+]

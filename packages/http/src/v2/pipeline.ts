@@ -1,4 +1,7 @@
-/** An entry of version 2's table, and what its handler is given. */
+/**
+ * Version 2: an entry of its table of routes, and the steps that every request under `/api/v2` goes
+ * through (contract: Order of checks).
+ */
 import {
   Admission,
   canonicalJson,
@@ -10,14 +13,21 @@ import {
   ratePolicy,
 } from "@messaging-service/core"
 import type {
+  Connections,
   IdempotencyKey,
   KeyCaller,
+  MediaDirectory,
+  MediaLinks,
+  Messages,
+  NumberChecks,
   OperationName,
   RateState,
   Refusal,
   RefusingPlaces,
+  Reminders,
   Repeatable,
   StoreUnavailable,
+  Webhooks,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Result } from "effect"
@@ -26,9 +36,19 @@ import type { Entry, Input } from "../Entry.ts"
 import { authorizationOf, headerValues, takeWorkspaceShare } from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
 import type { Heading } from "../openapi/Operation.ts"
-import { readRequest, readUpload } from "../readRequest.ts"
+import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
+
+/** What handlers call. */
+export type ServicesV2 =
+  | Connections
+  | MediaDirectory
+  | MediaLinks
+  | Messages
+  | NumberChecks
+  | Reminders
+  | Webhooks
 
 interface InputV2<Path extends string, Request> extends Input<Path, Request> {
   readonly caller: KeyCaller
@@ -44,7 +64,9 @@ interface OperationV2<
 > extends Entry<Request, Answer> {
   /** The core's operation, whose gate says what a key needs. */
   readonly id: OperationName
-  handler(input: InputV2<Path, Request>): Effect.Effect<Outcome, Refusal | StoreUnavailable>
+  handler(
+    input: InputV2<Path, Request>,
+  ): Effect.Effect<Outcome, Refusal | StoreUnavailable, ServicesV2>
 }
 
 /** `idempotent`: honours `Idempotency-Key`; other operations ignore the header. */
@@ -65,8 +87,6 @@ export const routeV2 =
     entry: EntryV2<At, Request, Answer>,
   ): RouteV2 => ({ ...routeAt(at), tag, ...entry })
 
-// Version 2: the steps that every request under `/api/v2` goes through.
-
 const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState): void => {
   headers["ratelimit-limit"] = String(rate.limit)
   headers["ratelimit-remaining"] = String(rate.remaining)
@@ -74,8 +94,17 @@ const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState):
   headers["ratelimit-policy"] = ratePolicy
 }
 
-/** Answers requests of version 2, over the core's services (contract: Order of checks). */
-export const makeHandlerV2 = Effect.fnUntraced(function* (
+/** Null when the operation is not idempotent or the header was not sent. */
+const idempotencyKeyOf = (
+  { idempotent }: RouteV2,
+  { request }: IncomingRequest,
+): Result.Result<string | null, Refusal> =>
+  idempotent === true
+    ? parseIdempotencyKey(headerValues(request, "idempotency-key"))
+    : Result.succeed(null)
+
+/** Answers requests of version 2. */
+export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   routes: ReadonlyArray<RouteV2>,
   places: RefusingPlaces<WorkspaceId>,
   addressOf: ClientAddressOf,
@@ -85,21 +114,25 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
   const find = routeFinder(routes)
 
   /** Counts a request that is answered 404 or 405; that answer stands even when the counting fails. */
-  const note = (incoming: IncomingRequest) =>
-    admission.noteV2(authorizationOf(incoming.request), addressOf(incoming.request)).pipe(
-      Effect.map((rate) => (rate === null ? undefined : showRate(incoming, rate))),
-      Effect.catchTag("StoreUnavailable", (error) =>
-        Effect.annotateLogs(Effect.logWarning(error), { request_id: incoming.id }),
+  const countUnrouted = Effect.fnUntraced(
+    function* countUnrouted(incoming: IncomingRequest) {
+      const { request } = incoming
+      const rate = yield* admission.noteV2(authorizationOf(request), addressOf(request))
+      if (rate !== null) showRate(incoming, rate)
+    },
+    (counted, { id }) =>
+      Effect.catchTag(counted, "StoreUnavailable", (error) =>
+        Effect.annotateLogs(Effect.logWarning(error), { request_id: id }),
       ),
-    )
+  )
 
-  const handler: Handler = Effect.fnUntraced(function* (incoming) {
-    const { request, path } = incoming
+  const handler: Handler<ServicesV2> = Effect.fnUntraced(function* handleV2(incoming) {
+    const { path, request } = incoming
 
     // Route
     const found = find(incoming)
     if (Result.isFailure(found)) {
-      yield* note(incoming)
+      yield* countUnrouted(incoming)
       return yield* found.failure
     }
     const { parameter, route } = found.success
@@ -108,7 +141,9 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
     const { caller } = yield* admission.admitV2(
       authorizationOf(request),
       addressOf(request),
-      (rate) => showRate(incoming, rate),
+      function admitted(rate) {
+        showRate(incoming, rate)
+      },
     )
 
     // Share of the requests under way
@@ -117,28 +152,17 @@ export const makeHandlerV2 = Effect.fnUntraced(function* (
     // Scope, limited keys: the services ask the same gate, but only once the body was read
     yield* permit(caller, route.id)
 
-    // Idempotency-Key
-    const idempotencyKey =
-      route.idempotent === true
-        ? yield* Effect.fromResult(parseIdempotencyKey(headerValues(request, "idempotency-key")))
-        : null
+    const key = yield* Effect.fromResult(idempotencyKeyOf(route, incoming))
 
     // Content type, size, JSON or the form with a file; query
-    const read = yield* readRequest(route.request, incoming, () => readUpload(request, files))
+    const read = yield* readRequest(route.request, incoming, files)
 
     // Fields, idempotency, and whatever depends on the clock or on stored state
-    const input = {
-      caller,
-      id: <Id extends number>(name: string) => parseId<Id>(parameter(name)),
-      request: read.request,
-      idempotency:
-        idempotencyKey === null
-          ? null
-          : {
-              key: idempotencyKey,
-              fingerprint: fingerprint(route.method, path, canonicalJson(read.fingerprinted)),
-            },
-    }
+    const body = canonicalJson(read.fingerprinted)
+    const idempotency =
+      key === null ? null : { key, fingerprint: fingerprint(route.method, path, body) }
+    const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
+    const input = { caller, id, request: read.request, idempotency }
     const { status = 200 } = route
     if (route.idempotent !== true) return { status, body: yield* route.handler(input) }
     const { answer, replayed } = yield* route.handler(input)

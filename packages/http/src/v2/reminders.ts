@@ -25,18 +25,18 @@ import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import {
-  asCommand,
   bodyOf,
   deleted,
   DeletedJson,
   json,
   pageOf,
   query,
-  shownAnswer,
-  shownPage,
+  answerJson,
+  pageJson,
 } from "../Entry.ts"
 import { refusedContent } from "./messages.ts"
 import { routeV2 } from "./pipeline.ts"
+import type { RouteV2 } from "./pipeline.ts"
 
 export const RunOutcomeJson = described(
   Schema.Literals(["accepted", "refused", "missed"]),
@@ -117,69 +117,73 @@ const refusedReminder: ReadonlyArray<Refused> = [
 
 const route = routeV2("Reminders")
 
-export const reminderRoutes = Effect.gen(function* () {
-  const reminders = yield* Reminders
-
-  return [
-    route("POST /api/v2/reminders", {
-      idempotent: true,
-      id: "createReminder",
-      summary: "Create a reminder",
-      about: "Each run sends one ordinary message. Needs a plan that includes reminders.",
-      request: json(
-        ReminderBody,
-        {
-          name: "Stand-up",
-          to: { group: "Team" },
-          text: "Stand-up in ten minutes",
-          schedule: { cron: "50 9 * * 1-5", timezone: "Europe/Berlin" },
-        },
-        asCommand<CreateReminder>,
-      ),
-      status: 201,
-      success: "The reminder.",
-      answer: bodyOf(ReminderJson, { ...examples.reminder, last_run: null }),
-      refused: refusedReminder,
-      handler: ({ caller, idempotency, request }) =>
-        Effect.map(reminders.create(caller, request, idempotency), shownAnswer(shown)),
+export const reminderRoutes: ReadonlyArray<RouteV2> = [
+  route("POST /api/v2/reminders", {
+    idempotent: true,
+    id: "createReminder",
+    summary: "Create a reminder",
+    about: "Each run sends one ordinary message. Needs a plan that includes reminders.",
+    request: json<CreateReminder>()(ReminderBody, {
+      name: "Stand-up",
+      to: { group: "Team" },
+      text: "Stand-up in ten minutes",
+      schedule: { cron: "50 9 * * 1-5", timezone: "Europe/Berlin" },
     }),
-    route("GET /api/v2/reminders", {
-      id: "listReminders",
-      summary: "List reminders",
-      about: "Newest first, paused ones included.",
-      request: query(ReminderQuery, asCommand<ListReminders>),
-      success: "A page of reminders.",
-      answer: pageOf(ReminderJson, examples.reminder),
-      handler: ({ caller, request }) =>
-        Effect.map(reminders.list(caller, request), shownPage(shown)),
+    status: 201,
+    success: "The reminder.",
+    answer: bodyOf(ReminderJson, { ...examples.reminder, last_run: null }),
+    refused: refusedReminder,
+    handler: Effect.fnUntraced(function* createReminder({ caller, idempotency, request }) {
+      const reminders = yield* Reminders
+      return answerJson(yield* reminders.create(caller, request, idempotency), shown)
     }),
-    route("GET /api/v2/reminders/{id}", {
-      id: "getReminder",
-      summary: "Read a reminder",
-      success: "The reminder.",
-      answer: bodyOf(ReminderJson, examples.reminder),
-      refused: ["reminder_not_found"],
-      handler: ({ caller, id }) => Effect.map(reminders.get(caller, id("id")), shown),
+  }),
+  route("GET /api/v2/reminders", {
+    id: "listReminders",
+    summary: "List reminders",
+    about: "Newest first, paused ones included.",
+    request: query<ListReminders>()(ReminderQuery),
+    success: "A page of reminders.",
+    answer: pageOf(ReminderJson, examples.reminder),
+    handler: Effect.fnUntraced(function* listReminders({ caller, request }) {
+      const reminders = yield* Reminders
+      return pageJson(yield* reminders.list(caller, request), shown)
     }),
-    route("PATCH /api/v2/reminders/{id}", {
-      id: "updateReminder",
-      summary: "Change, pause or resume a reminder",
-      about:
-        "`schedule` is replaced as a whole, but without `timezone` the current zone is kept. Pausing works in any plan.",
-      request: json(ReminderChangeBody, { active: false }, asCommand<ChangeReminder>),
-      success: "The reminder as it is now.",
-      answer: bodyOf(ReminderJson, { ...examples.reminder, active: false, next_run_at: null }),
-      refused: [...refusedReminder, "reminder_not_found"],
-      handler: ({ caller, id, request }) =>
-        Effect.map(reminders.update(caller, id("id"), request), shown),
+  }),
+  route("GET /api/v2/reminders/{id}", {
+    id: "getReminder",
+    summary: "Read a reminder",
+    success: "The reminder.",
+    answer: bodyOf(ReminderJson, examples.reminder),
+    refused: ["reminder_not_found"],
+    handler: Effect.fnUntraced(function* getReminder({ caller, id }) {
+      const reminders = yield* Reminders
+      return shown(yield* reminders.get(caller, id("id")))
     }),
-    route("DELETE /api/v2/reminders/{id}", {
-      id: "deleteReminder",
-      summary: "Delete a reminder",
-      success: "It runs no more.",
-      answer: bodyOf(DeletedJson, deleted(5)),
-      refused: ["reminder_not_found"],
-      handler: ({ caller, id }) => Effect.map(reminders.remove(caller, id("id")), deleted),
+  }),
+  route("PATCH /api/v2/reminders/{id}", {
+    id: "updateReminder",
+    summary: "Change, pause or resume a reminder",
+    about:
+      "`schedule` is replaced as a whole, but without `timezone` the current zone is kept. Pausing works in any plan.",
+    request: json<ChangeReminder>()(ReminderChangeBody, { active: false }),
+    success: "The reminder as it is now.",
+    answer: bodyOf(ReminderJson, { ...examples.reminder, active: false, next_run_at: null }),
+    refused: [...refusedReminder, "reminder_not_found"],
+    handler: Effect.fnUntraced(function* updateReminder({ caller, id, request }) {
+      const reminders = yield* Reminders
+      return shown(yield* reminders.update(caller, id("id"), request))
     }),
-  ]
-})
+  }),
+  route("DELETE /api/v2/reminders/{id}", {
+    id: "deleteReminder",
+    summary: "Delete a reminder",
+    success: "It runs no more.",
+    answer: bodyOf(DeletedJson, deleted(5)),
+    refused: ["reminder_not_found"],
+    handler: Effect.fnUntraced(function* deleteReminder({ caller, id }) {
+      const reminders = yield* Reminders
+      return deleted(yield* reminders.remove(caller, id("id")))
+    }),
+  }),
+]

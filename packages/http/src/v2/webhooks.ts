@@ -20,8 +20,9 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { asCommand, bodyOf, deleted, DeletedJson, json, listOf, shownAnswer } from "../Entry.ts"
+import { bodyOf, deleted, DeletedJson, json, listOf, answerJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
+import type { RouteV2 } from "./pipeline.ts"
 
 const deliveryStatus = ({ error, nextAttemptAt }: DeliveryAttempt) => {
   if (error === null) return "delivered"
@@ -132,76 +133,84 @@ export const queuedJson = ({ id, type }: QueuedEvent): typeof QueuedEventJson.Ty
 
 const route = routeV2("Webhooks")
 
-export const webhookRoutes = Effect.gen(function* () {
-  const webhooks = yield* Webhooks
-
-  return [
-    route("POST /api/v2/webhooks", {
-      idempotent: true,
-      id: "createWebhook",
-      summary: "Create a webhook endpoint",
-      about: "At most 5 run in a workspace. The secret is shown only now.",
-      request: json(
-        EndpointBody,
-        { url: "https://shop.example.com/events" },
-        asCommand<CreateWebhook>,
-      ),
-      status: 201,
-      success: "The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it.",
-      answer: bodyOf(Schema.Union([EndpointWithSecretJson, EndpointJson]), examples.newWebhook),
-      refused: ["webhook_limit_reached", "invalid_webhook_url"],
-      handler: ({ caller, idempotency, request }) =>
-        Effect.map(
-          webhooks.create(caller, request, idempotency),
-          shownAnswer((made) => ("secret" in made ? withSecret(made) : endpointJson(made))),
-        ),
+export const webhookRoutes: ReadonlyArray<RouteV2> = [
+  route("POST /api/v2/webhooks", {
+    idempotent: true,
+    id: "createWebhook",
+    summary: "Create a webhook endpoint",
+    about: "At most 5 run in a workspace. The secret is shown only now.",
+    request: json<CreateWebhook>()(EndpointBody, { url: "https://shop.example.com/events" }),
+    status: 201,
+    success: "The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it.",
+    answer: bodyOf(Schema.Union([EndpointWithSecretJson, EndpointJson]), examples.newWebhook),
+    refused: ["webhook_limit_reached", "invalid_webhook_url"],
+    handler: Effect.fnUntraced(function* createWebhook({ caller, idempotency, request }) {
+      const webhooks = yield* Webhooks
+      return answerJson(yield* webhooks.create(caller, request, idempotency), (made) =>
+        "secret" in made ? withSecret(made) : endpointJson(made),
+      )
     }),
-    route("GET /api/v2/webhooks", {
-      id: "listWebhooks",
-      summary: "List webhook endpoints",
-      about: "Those that run, oldest first.",
-      success: "The endpoints.",
-      answer: listOf(EndpointJson, examples.webhook),
-      handler: ({ caller }) =>
-        Effect.map(webhooks.list(caller), (endpoints) => ({ data: endpoints.map(endpointJson) })),
+  }),
+  route("GET /api/v2/webhooks", {
+    id: "listWebhooks",
+    summary: "List webhook endpoints",
+    about: "Those that run, oldest first.",
+    success: "The endpoints.",
+    answer: listOf(EndpointJson, examples.webhook),
+    handler: Effect.fnUntraced(function* listWebhooks({ caller }) {
+      const webhooks = yield* Webhooks
+      const endpoints = yield* webhooks.list(caller)
+      return { data: endpoints.map(endpointJson) }
     }),
-    route("GET /api/v2/webhooks/{id}", {
-      id: "getWebhook",
-      summary: "Read a webhook endpoint",
-      success: "The endpoint; a stopped one too.",
-      answer: bodyOf(EndpointJson, examples.webhook),
-      refused: ["webhook_not_found"],
-      handler: ({ caller, id }) => Effect.map(webhooks.get(caller, id("id")), endpointJson),
+  }),
+  route("GET /api/v2/webhooks/{id}", {
+    id: "getWebhook",
+    summary: "Read a webhook endpoint",
+    success: "The endpoint; a stopped one too.",
+    answer: bodyOf(EndpointJson, examples.webhook),
+    refused: ["webhook_not_found"],
+    handler: Effect.fnUntraced(function* getWebhook({ caller, id }) {
+      const webhooks = yield* Webhooks
+      return endpointJson(yield* webhooks.get(caller, id("id")))
     }),
-    route("DELETE /api/v2/webhooks/{id}", {
-      id: "deleteWebhook",
-      summary: "Delete a webhook endpoint",
-      success: "Nothing more is sent to it, repeats included.",
-      answer: bodyOf(DeletedJson, deleted(3)),
-      refused: ["webhook_not_found"],
-      handler: ({ caller, id }) => Effect.map(webhooks.remove(caller, id("id")), deleted),
+  }),
+  route("DELETE /api/v2/webhooks/{id}", {
+    id: "deleteWebhook",
+    summary: "Delete a webhook endpoint",
+    success: "Nothing more is sent to it, repeats included.",
+    answer: bodyOf(DeletedJson, deleted(3)),
+    refused: ["webhook_not_found"],
+    handler: Effect.fnUntraced(function* deleteWebhook({ caller, id }) {
+      const webhooks = yield* Webhooks
+      return deleted(yield* webhooks.remove(caller, id("id")))
     }),
-    route("POST /api/v2/webhooks/{id}/rotate-secret", {
-      id: "rotateWebhookSecret",
-      summary: "Replace the signing secret",
-      about: "The old secret stops working at once, for repeats of earlier events too.",
-      success: "The endpoint with its new secret.",
-      answer: bodyOf(EndpointWithSecretJson, examples.newWebhook),
-      refused: ["webhook_not_found"],
-      handler: ({ caller, id }) => Effect.map(webhooks.rotateSecret(caller, id("id")), withSecret),
+  }),
+  route("POST /api/v2/webhooks/{id}/rotate-secret", {
+    id: "rotateWebhookSecret",
+    summary: "Replace the signing secret",
+    about: "The old secret stops working at once, for repeats of earlier events too.",
+    success: "The endpoint with its new secret.",
+    answer: bodyOf(EndpointWithSecretJson, examples.newWebhook),
+    refused: ["webhook_not_found"],
+    handler: Effect.fnUntraced(function* rotateWebhookSecret({ caller, id }) {
+      const webhooks = yield* Webhooks
+      return withSecret(yield* webhooks.rotateSecret(caller, id("id")))
     }),
-    route("POST /api/v2/webhooks/{id}/test", {
-      id: "testWebhook",
-      summary: "Send a ping",
-      status: 202,
-      success: "A `ping` is on its way.",
-      answer: bodyOf(QueuedEventJson, {
-        event_id: "evt_0123456789abcdefghijABCD",
-        type: "ping",
-        queued: true,
-      }),
-      refused: ["webhook_not_found", "webhook_stopped"],
-      handler: ({ caller, id }) => Effect.map(webhooks.test(caller, id("id")), queuedJson),
+  }),
+  route("POST /api/v2/webhooks/{id}/test", {
+    id: "testWebhook",
+    summary: "Send a ping",
+    status: 202,
+    success: "A `ping` is on its way.",
+    answer: bodyOf(QueuedEventJson, {
+      event_id: "evt_0123456789abcdefghijABCD",
+      type: "ping",
+      queued: true,
     }),
-  ]
-})
+    refused: ["webhook_not_found", "webhook_stopped"],
+    handler: Effect.fnUntraced(function* testWebhook({ caller, id }) {
+      const webhooks = yield* Webhooks
+      return queuedJson(yield* webhooks.test(caller, id("id")))
+    }),
+  }),
+]
