@@ -78,19 +78,39 @@ const scan = ({ key, phone }: Wanted) =>
     }
   })
 
+/** Whether a phone took the number's code, as far as it was heard. */
+const mayBeLinked = ({ seen }: Stage, id: NumberId): boolean =>
+  seen.some((entry) => {
+    if (entry._tag !== "Asked" || entry.ask._tag !== "Scan" || entry.ask.number !== id) return false
+    const answered = seen.find((other) => other._tag === "Answered" && other.call === entry.call)
+    if (answered?._tag !== "Answered" || answered.answer._tag !== "Scanned") return true
+    return answered.answer.status === "connected"
+  })
+
+/** Whether a transport said that it could not reach the number: its service disconnects it then, and rightly. */
+const wasOutOfReach = ({ seen }: Stage, id: NumberId): boolean =>
+  seen.some(
+    (entry) =>
+      entry._tag === "Said" &&
+      entry.number === id &&
+      (entry.outcome === "NotConnected" || entry.outcome === "Unknown"),
+  )
+
 /**
- * Once all is well linked numbers are connected again, as those that were there from the start. A device
- * whose process died between the link and its session writes the session now.
+ * Once all is well linked numbers that were out of reach are connected again, as those that were there from
+ * the start. A device whose process died between the link and its session writes the session now.
  */
-const connectAll = Effect.fnUntraced(function* ({ board, given, links: made }: Stage) {
+const connectAll = Effect.fnUntraced(function* (stage: Stage) {
+  const { board, given, links: made } = stage
   const all = yield* NumberStore.use((store) => store.list(given.workspace))
   const known = new Set(made.values())
   for (const { id, phone, status } of all) {
-    if (!known.has(id) || phone === null) continue
+    if (!known.has(id) || phone === null || !mayBeLinked(stage, id)) continue
     const isFree = !all.some((other) => other.phone === phone && other.status === "connected")
     if (status !== "connected" && !(status === "disconnected" && isFree)) continue
     if (board !== null) yield* keepSession(board, id, phone)
-    else yield* Numbers.use((service) => service.connectionChanged(id, "connected", null))
+    else if (wasOutOfReach(stage, id))
+      yield* Numbers.use((service) => service.connectionChanged(id, "connected", null))
   }
 })
 

@@ -301,7 +301,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "  reschedule(tables, lane)\n  if (lane.kind",
         "  if (result.nextAttemptAt === null) reschedule(tables, lane)\n  else placeInAgenda(tables.deliveryTurns, lane, null)\n  if (lane.kind",
       ),
@@ -311,9 +311,9 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     name: "deliveries: the next event puts a retry off",
     within: 20,
     edits: [
-      edit("store-memory/src/deliveryQueue.ts", "Math.min(lane.agendaAt ?? dueAt, dueAt)", "dueAt"),
+      edit("store-memory/src/webhooks.ts", "Math.min(lane.agendaAt ?? dueAt, dueAt)", "dueAt"),
       edit(
-        "store-memory/src/deliveryQueue.ts",
+        "store-memory/src/webhooks.ts",
         "  lane.pending.add({\n    id",
         "  for (const other of lane.pending) if (other.attempts > 0) other.dueAt += 3000\n  lane.pending.add({\n    id",
       ),

@@ -537,6 +537,17 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "a link that was made still runs out",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/numbers.ts",
+        "  tables.linkings.delete(lane.number.id)\n  setStatus(lane, change",
+        '  if (change.status === "disconnected") tables.linkings.delete(lane.number.id)\n  setStatus(lane, change',
+      ),
+    ],
+  },
+  {
     name: "a phone is had by two numbers",
     within: 270,
     edits: [
@@ -570,7 +581,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "store-memory/src/numberCheckStore.ts",
+        "store-memory/src/numberChecks.ts",
         "  row.nextDue = now\n  row.tries = 0",
         "  row.nextDue = now",
       ),

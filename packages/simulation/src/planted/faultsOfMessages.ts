@@ -116,7 +116,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 50,
     edits: [
       edit(
-        "store-memory/src/restoreStore.ts",
+        "store-memory/src/workspaces.ts",
         "nextRunAt: null, revision: revision + 1",
         "nextRunAt: null, revision",
       ),
