@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Admission, RealTime, parseId } from "@messaging-service/core"
 import { assert, it } from "vitest"
-import { numbersApi } from "../src/door/numbers.ts"
+import { numbersApi } from "../src/facade/CallerApi.ts"
 import { openTest } from "../src/testing/index.ts"
 import { aShop, all, failure, opened, openedWithPhones, phone } from "./Opened.ts"
 

@@ -8,8 +8,8 @@ import { catalogue } from "@messaging-service/core"
 import type pg from "pg"
 import { assert, it } from "vitest"
 import type * as Door from "../src/index.ts"
-import { bodyOf, camelised, shownField } from "../src/names.ts"
-import type { Camel } from "../src/names.ts"
+import { bodyOf, camelised, shownField } from "../src/facade/names.ts"
+import type { Camel } from "../src/facade/names.ts"
 
 /** Both types are one; else the names of what differs. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : ["missing", A, B]) : ["other", A, B]

@@ -2,7 +2,7 @@
 import { catalogue, refuse } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
 import { assert, it } from "vitest"
-import { errorOfRefusal } from "../src/door/failure.ts"
+import { errorOfRefusal } from "../src/facade/Calls.ts"
 import { MessagingError } from "../src/index.ts"
 import { aShop, failure, opened, phone } from "./Opened.ts"
 

@@ -1,7 +1,6 @@
 /** The opened service: what `open` gives, and what each caller can do with it. */
 import type { HasId, Mode, Scope } from "./common.ts"
-import type { MediaApi } from "./media.ts"
-import type { Message, MessagesApi } from "./messages.ts"
+import type { MediaApi, Message, MessagesApi } from "./messages.ts"
 import type { NumberChecksApi, NumbersApi } from "./numbers.ts"
 import type { Epoch, HeldCount, Operator, Role, StoreRestored, WorkspacesApi } from "./operator.ts"
 import type { RemindersApi } from "./reminders.ts"

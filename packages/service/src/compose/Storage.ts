@@ -11,8 +11,8 @@ import type { CannotStart } from "@messaging-service/node"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
-import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
-import { embeddedDatabase, optionalPackage } from "./optionalPackage.ts"
+import type { ComposedSettings, StoreChoice } from "./Settings.ts"
+import { embeddedDatabase, optionalPackage } from "./cannotStart.ts"
 
 /** The modules of each kind of store, where what they keep is `Kept`. */
 interface StoreModules<Kept> {
@@ -67,19 +67,6 @@ const postgres = <Kept>(
     }
     return Layer.merge(layer(options), layerWakeUp(options))
   })
-
-/** What the name of the schema must be, where the one that is given is wrong; else null. */
-export const wrongSchemaName = (store: StoreChoice): Effect.Effect<string | null> =>
-  "schema" in store && store.schema !== null
-    ? schemaNameProblem(store.schema)
-    : Effect.succeed(null)
-
-/** The rule is the store's, and loaded only where a schema is named. */
-const schemaNameProblem = (name: string) =>
-  Effect.map(
-    Effect.promise(() => import("@messaging-service/store-postgres")),
-    ({ isSchemaName, schemaNameRule }) => (isSchemaName(name) ? null : schemaNameRule),
-  )
 
 /** Whether other processes may use the same store. */
 export const isShared = (store: StoreChoice): boolean =>

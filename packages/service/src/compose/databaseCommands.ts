@@ -7,8 +7,8 @@ import { Console, Effect, Redacted, Result } from "effect"
 import { access } from "node:fs/promises"
 import { join } from "node:path"
 import { storeCannotStart } from "./cannotStart.ts"
-import type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
-import { checkStore, dataDirectoryOf, serviceVariables, storeChoice } from "./ServiceSettings.ts"
+import { checkStore, dataDirectoryOf, serviceVariables, storeChoice } from "./Settings.ts"
+import type { ComposedSettings, StoreChoice } from "./Settings.ts"
 import { layerStorage, storageAlone } from "./Storage.ts"
 
 type Postgres = Extract<StoreChoice, { readonly kind: "postgres" }>

@@ -3,14 +3,19 @@
  * repository are made from it, and so is the front door.
  */
 export { storeCannotStart } from "./cannotStart.ts"
-export type { ComposedSettings, StoreChoice } from "./ComposedSettings.ts"
+export type { ComposedSettings, StoreChoice, ServiceSettings } from "./Settings.ts"
 export { databaseCommandSummaries, runDatabaseCommand } from "./databaseCommands.ts"
-export { keepSecret, keptSecret } from "./keptSecret.ts"
-export type { SecretKind } from "./keptSecret.ts"
+export { keepSecret, keptSecret } from "./DataDirectory.ts"
+export type { SecretKind } from "./DataDirectory.ts"
 export { openService } from "./openService.ts"
 export type { ComposedService } from "./openService.ts"
-export { isOperatorToken, operatorTokenRule } from "./rules.ts"
-export { portNumber, serviceSettings, serviceVariables } from "./ServiceSettings.ts"
-export type { ServiceSettings } from "./ServiceSettings.ts"
+export {
+  isOperatorToken,
+  operatorTokenRule,
+  portNumber,
+  serviceSettings,
+  serviceVariables,
+} from "./Settings.ts"
+
 export { isShared } from "./Storage.ts"
 export type { LiveTelegram, LiveWhatsApp, TransportChoice } from "./transports.ts"

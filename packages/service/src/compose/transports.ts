@@ -5,6 +5,7 @@
  */
 import {
   ConnectedFromTheStart,
+  liveWhatsAppPacing,
   NumberLinking,
   NumberOwnership,
   NumberProxies,
@@ -14,19 +15,49 @@ import {
   SessionVault,
   StartingPacing,
   TelegramTransport,
-  liveWhatsAppPacing,
 } from "@messaging-service/core"
 import type {
+  LinkingEvent,
+  NumberId,
   NumberStore,
   PhoneDirectory,
   StoreUnavailable,
   WhatsAppTransport,
 } from "@messaging-service/core"
-import { CannotStart } from "@messaging-service/node"
-import { Effect, Layer } from "effect"
+import { CannotStart, qrCodeForTerminal } from "@messaging-service/node"
+import { Effect, Layer, Stream } from "effect"
 import type { Redacted } from "effect"
-import { optionalPackage } from "./optionalPackage.ts"
-import { layerTerminalCodes, writeCode } from "./terminalCodes.ts"
+import { optionalPackage } from "./cannotStart.ts"
+
+/** Where codes that link a phone are written as text. */
+type Write = (text: string) => void
+
+/** Writes what a phone is to scan for that number. */
+const writeCode =
+  (write: Write) =>
+  (numberId: NumberId, text: string): Effect.Effect<void> =>
+    Effect.map(qrCodeForTerminal(text), (code) =>
+      write(`Scan this to link number ${numberId}:\n${code}`),
+    )
+
+/**
+ * Linking as it was, with each QR code also written as text, where a person reads what the process
+ * prints: the link to the picture needs a browser.
+ */
+export const layerTerminalCodes = (
+  write: Write,
+): Layer.Layer<NumberLinking, never, NumberLinking> =>
+  Layer.effect(
+    NumberLinking,
+    Effect.gen(function* () {
+      const { link } = yield* NumberLinking
+      const show = (numberId: NumberId, event: LinkingEvent) =>
+        event._tag === "QrShown" ? writeCode(write)(numberId, event.text) : Effect.void
+      return NumberLinking.of({
+        link: (request) => Stream.tap(link(request), (event) => show(request.numberId, event)),
+      })
+    }),
+  )
 
 /**
  * What a live transport can be told. It repeats the transport's own settings, which check it below:

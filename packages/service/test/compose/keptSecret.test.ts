@@ -5,8 +5,8 @@ import { processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { readFile, readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { keepSecret, keptSecret } from "../../src/compose/keptSecret.ts"
-import type { SecretKind } from "../../src/compose/keptSecret.ts"
+import { keepSecret, keptSecret } from "../../src/compose/DataDirectory.ts"
+import type { SecretKind } from "../../src/compose/DataDirectory.ts"
 
 const kind: SecretKind = {
   name: "a-secret",

@@ -1,8 +1,8 @@
 /** A package that is chosen and not installed is missed in one line; any other fault stays what it is. */
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
-import { embeddedDatabase, optionalPackage } from "../../src/compose/optionalPackage.ts"
-import { errorOf } from "../../src/door/failure.ts"
+import { embeddedDatabase, optionalPackage } from "../../src/compose/cannotStart.ts"
+import { errorOf } from "../../src/facade/Calls.ts"
 
 const load = (fault: Error) =>
   optionalPackage("@scope/birds", "transport=birds", () => Promise.reject(fault))

@@ -6,7 +6,7 @@ import {
   parseApiId,
   parsePublicKey,
   parseServerAddress,
-} from "../../src/compose/rules.ts"
+} from "../../src/compose/Settings.ts"
 
 it("an application has a positive number and 32 hexadecimal characters", () => {
   assert.strictEqual(parseApiId("12345"), 12_345)

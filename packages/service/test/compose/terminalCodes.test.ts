@@ -4,7 +4,7 @@ import { NumberLinking } from "@messaging-service/core"
 import type { LinkingEvent, NumberId } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
 import jsQR from "jsqr"
-import { layerTerminalCodes } from "../../src/compose/terminalCodes.ts"
+import { layerTerminalCodes } from "../../src/compose/transports.ts"
 
 /** Pixels across a module. */
 const scale = 4

@@ -1,7 +1,11 @@
 /** What the settings of WhatsApp must be. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { parseClientVersion, parseDeviceName, parseWhatsAppUrl } from "../../src/compose/rules.ts"
+import {
+  parseClientVersion,
+  parseDeviceName,
+  parseWhatsAppUrl,
+} from "../../src/compose/Settings.ts"
 
 it.effect.each([
   "wss://web.whatsapp.com/ws/chat",

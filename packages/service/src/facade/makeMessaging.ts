@@ -1,22 +1,85 @@
-/** The front door over a service that is already composed. */
-import { Admission, Caller, Workspaces, roles, scopes } from "@messaging-service/core"
+/** The facade over a service that is already composed, and the HTTP interface below a path of its. */
+import { Admission, Caller, roles, scopes, Workspaces } from "@messaging-service/core"
 import type { NumberId, Refusal, WorkspaceId } from "@messaging-service/core"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Effect, Exit, Fiber, Redacted, Scope } from "effect"
 import type { Context } from "effect"
 import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"
-import type { OpenOptions } from "../api/options.ts"
-import { requireNoLinkedNumbers } from "../compose/transports.ts"
+import type { HandlerOptions, OpenOptions } from "../api/options.ts"
 import type { ComposedService } from "../compose/index.ts"
-import { makeApi } from "./Api.ts"
-import { idOf } from "./asking.ts"
-import { makeCalls } from "./Calls.ts"
-import { makeListening } from "./events.ts"
-import { closed, errorOfRefusal } from "./failure.ts"
-import { closedAnswer, makeHandler } from "./handler.ts"
+import { requireNoLinkedNumbers } from "../compose/transports.ts"
+import { makeApi } from "./CallerApi.ts"
+import { closed, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
+import { makeListening } from "./Listening.ts"
+import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
+import { basePathOf, startsWorker } from "./options.ts"
 import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
-import { startsWorker } from "./settings.ts"
-import { cutOffMillis, exitWithin, startWork } from "./work.ts"
-import { operatorApi, storeApi, workspacesApi } from "./workspaces.ts"
+import { cutOffMillis, exitWithin, startWork } from "./Work.ts"
+
+const unmounted = (): Response =>
+  Response.json(
+    { error: { code: "not_found", message: "There is nothing at this address." } },
+    { status: 404 },
+  )
+
+/** The answer to a request that was under way when the service closed, and cannot be ended: it may be done. */
+const closedAnswer = (): Response =>
+  Response.json(
+    {
+      error: {
+        code: "internal_error",
+        message: "The messaging service is closed. Retry later with the same Idempotency-Key.",
+      },
+    },
+    { status: 500, headers: { "cache-control": "no-store" } },
+  )
+
+/** What a handler is told of the service behind it. */
+interface Served {
+  readonly publicUrl: string
+  readonly isClosed: () => boolean
+  /** Returns once requests that are under way are to be ended. */
+  readonly cutOff: Effect.Effect<void>
+}
+
+/** Loads the interface with the first request, so that a program without one never does. */
+const makeHandler = (
+  context: Context.Context<ComposedService>,
+  options: HandlerOptions,
+  { cutOff, isClosed, publicUrl }: Served,
+): ((request: Request) => Promise<Response>) => {
+  const base = basePathOf(options)
+  const addressOf = options.clientAddress
+  /** The request as the service's own server would get it, and where it came from. */
+  const addresses = new WeakMap<Request, string>()
+  const late = new WeakSet<Request>()
+  let loaded: Promise<(request: Request) => Promise<Response>> | undefined
+
+  const load = async () => {
+    const { webHandler } = await import("@messaging-service/http")
+    return Effect.runPromise(
+      webHandler(context, {
+        operatorToken:
+          options.operatorToken === undefined ? null : Redacted.make(options.operatorToken),
+        emulator: null,
+        publicUrl,
+        cameTooLate: (request) => late.has(request),
+        cutOff,
+        trustProxy: options.trustProxy ?? false,
+        clientAddress: (request) => addresses.get(request) ?? "",
+      }),
+    )
+  }
+
+  return async (request) => {
+    const url = new URL(request.url)
+    if (url.pathname !== base && !url.pathname.startsWith(`${base}/`)) return unmounted()
+    url.pathname = url.pathname.slice(base.length)
+    const inner = base === "" ? request : new Request(url, request)
+    if (isClosed()) late.add(inner)
+    if (addressOf !== undefined) addresses.set(inner, addressOf(request))
+    return (await (loaded ??= load()))(inner)
+  }
+}
 
 /** How long a shared store may take to let go: one that is frozen never answers. */
 const letGoMillis = 2000

@@ -16,7 +16,7 @@ export interface Wrong {
 export type Rule = (value: unknown, field: string) => ReadonlyArray<Wrong>
 
 /** A rule for every name that something can have: one that is missing does not compile. */
-export type RulesOf<A> = { readonly [Name in keyof A]-?: Rule }
+type RulesOf<A> = { readonly [Name in keyof A]-?: Rule }
 
 /** A rule that a value must keep; `rule` are the words that follow "must be". */
 export const must =

@@ -1,9 +1,9 @@
 /** The worker of a process that embeds the service: running from the start, or for a drain alone. */
-import { RealTime, Settled, Worker, counted, sleepInRealTime } from "@messaging-service/core"
+import { counted, RealTime, Settled, sleepInRealTime, Worker } from "@messaging-service/core"
 import type { Failure, StoreUnavailable } from "@messaging-service/core"
-import { Effect, Fiber, Latch } from "effect"
-import type { DrainOptions, Drained } from "../api/Messaging.ts"
 import type { CannotStart } from "@messaging-service/node"
+import { Effect, Fiber, Latch } from "effect"
+import type { Drained, DrainOptions } from "../api/Messaging.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { fields, millis, refusalOf } from "./rules.ts"
 
@@ -24,7 +24,7 @@ export const exitWithin = <A, E, R>(atMost: number, effect: Effect.Effect<A, E, 
     Effect.raceFirst(Fiber.await(fiber), Effect.as(sleepInRealTime(atMost), null)),
   )
 
-export interface Work {
+interface Work {
   readonly drain: (
     options?: DrainOptions,
   ) => Effect.Effect<Drained, Failure | CannotStart, ComposedService>

@@ -2,8 +2,7 @@
 import { messageJson, requestedRecipientJson, runRefusalMessage } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core"
-import type { MediaFile } from "../api/media.ts"
-import type { Message } from "../api/messages.ts"
+import type { MediaFile, Message } from "../api/messages.ts"
 import type { NumberCheck, NumberCheckResult, NumberView, SendingNumber } from "../api/numbers.ts"
 import type {
   CallbackDelivery,
@@ -12,12 +11,12 @@ import type {
   LoggedReminderRun,
   NumberConnection,
   OperatedNumber,
+  TelegramLogin,
   Workspace,
 } from "../api/operator.ts"
 import type { LastReminderRun, Reminder } from "../api/reminders.ts"
-import type { TelegramLogin } from "../api/telegramLogins.ts"
 import type { Webhook } from "../api/webhooks.ts"
-import { camelised } from "../names.ts"
+import { camelised } from "./names.ts"
 
 const date = (millis: number): Date => new Date(millis)
 

@@ -9,10 +9,12 @@ import {
   Numbers,
   Reminders,
   Restoration,
+  TelegramLogins,
   WebhookOperations,
   Workspaces,
 } from "@messaging-service/core"
 import type {
+  BeginTelegramLogin,
   ChangeNumber,
   ChangeWorkspace,
   ContactId,
@@ -22,6 +24,9 @@ import type {
   CreateWorkspace,
   DeliveryAttempt,
   EnsureWorkspace,
+  Failure,
+  GiveTelegramCode,
+  GiveTelegramPassword,
   KeyId,
   MessageId,
   NumberId,
@@ -30,16 +35,18 @@ import type {
   ReminderId,
   SelectHeld,
   StoreRestored,
+  TelegramLoginView,
   WebhookId,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { HasId } from "../api/common.ts"
 import type { Messaging } from "../api/Messaging.ts"
-import type { Operator, Role, WorkspacesApi } from "../api/operator.ts"
-import { bodyOf } from "../names.ts"
+import type { Operator, Role, TelegramLoginsApi, WorkspacesApi } from "../api/operator.ts"
+import type { ComposedService } from "../compose/index.ts"
+import { idOf, listing, showingNow } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
-import { idOf, listing, showingNow } from "./asking.ts"
+import { bodyOf } from "./names.ts"
 import {
   callbackShown,
   connectionShown,
@@ -50,11 +57,38 @@ import {
   numberShown,
   operatedShown,
   runShown,
+  telegramLoginShown,
   webhookShown,
   workspaceShown,
 } from "./records.ts"
 import { isObject, must, refusalOf } from "./rules.ts"
-import { telegramLoginsApi } from "./telegramLogins.ts"
+
+const telegramLoginsApi = (
+  run: Run,
+  workspace: WorkspaceId | undefined,
+  role: Role,
+): TelegramLoginsApi => {
+  const addressed = (number: number) => [role, workspace, idOf<NumberId>(number)] as const
+  const shown = (
+    asked: (logins: typeof TelegramLogins.Service) => Effect.Effect<TelegramLoginView, Failure>,
+  ) => {
+    const login: Effect.Effect<TelegramLoginView, Failure, ComposedService> =
+      TelegramLogins.use(asked)
+    return run(Effect.map(login, telegramLoginShown))
+  }
+  return {
+    begin: (number, command) =>
+      shown((logins) => logins.begin(...addressed(number), bodyOf<BeginTelegramLogin>(command))),
+    get: (number) => shown((logins) => logins.get(...addressed(number))),
+    giveCode: (number, code) =>
+      shown((logins) => logins.giveCode(...addressed(number), bodyOf<GiveTelegramCode>({ code }))),
+    givePassword: (number, password) =>
+      shown((logins) =>
+        logins.givePassword(...addressed(number), bodyOf<GiveTelegramPassword>({ password })),
+      ),
+    cancel: (number) => run(TelegramLogins.use((logins) => logins.cancel(...addressed(number)))),
+  }
+}
 
 export const workspacesApi = (run: Run): WorkspacesApi => ({
   ensure: (name, wanted = {}) =>

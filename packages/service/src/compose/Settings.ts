@@ -1,0 +1,395 @@
+/**
+ * The settings that a service is composed of: what each must be, whether a variable or an option says
+ * it, and how the server and the worker read them from the environment (contract: Configuration).
+ * Variables of the HTTP interface alone are the server's.
+ */
+import { createPublicKey } from "node:crypto"
+import { readFileSync, statSync } from "node:fs"
+import { BlockList, isIP } from "node:net"
+import { totalmem } from "node:os"
+import { resolve } from "node:path"
+import { getHeapStatistics } from "node:v8"
+import {
+  parseSecretsKeys,
+  retentionDaysMost,
+  secretsKeyRule,
+  sharedResources,
+} from "@messaging-service/core"
+import type { SecretsKeys } from "@messaging-service/core"
+import {
+  byteSize,
+  CannotStart,
+  oneOf,
+  trueOrFalse,
+  variable,
+  wholeNumber,
+} from "@messaging-service/node"
+import type { LogSettings, VariablesOf } from "@messaging-service/node"
+import type { DatabaseOptions } from "@messaging-service/store-postgres"
+import { Effect, Redacted } from "effect"
+import type { LiveTelegram, TransportChoice } from "./transports.ts"
+
+// What each setting must be, in the words that follow "must be".
+
+/** Live numbers that one process may be told to take. */
+export const mostNumbers = 100_000
+
+/** Shorter ones could be guessed; one that is generated at random has as many in hexadecimal. */
+const shortestToken = 32
+
+export const operatorTokenRule = `at least ${shortestToken} printable ASCII characters`
+
+/** Whether it is long enough, and a header can carry it as it stands. */
+export const isOperatorToken = (text: string): boolean =>
+  text.length >= shortestToken && /^[!-~](?:[ -~]*[!-~])$/.test(text)
+
+export const originRule = "an origin such as https://messages.example.com"
+
+/** An origin, with or without the slash behind it. Undefined for any other text. */
+export const parseOrigin = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return undefined
+  const { href, origin, protocol } = new URL(text)
+  return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
+}
+
+const loopbackAddresses = (): BlockList => {
+  const loopback = new BlockList()
+  loopback.addSubnet("127.0.0.0", 8, "ipv4")
+  loopback.addAddress("::1", "ipv6")
+  return loopback
+}
+
+const isLoopback = (hostname: string): boolean => {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1")
+  const family = isIP(host)
+  if (family === 0) return host === "localhost"
+  return loopbackAddresses().check(host, family === 6 ? "ipv6" : "ipv4")
+}
+
+/** What a URL of WhatsApp must be, behind "must be". */
+export const whatsAppUrlRule = "a wss:// URL, or a ws:// one of this machine (127.0.0.1)"
+
+/**
+ * The library verifies no certificates of WhatsApp's own, so trust in the remote server rests on TLS:
+ * only this machine may be reached without it. Undefined for any other text.
+ */
+export const parseWhatsAppUrl = (text: string): URL | undefined => {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  if (url.username !== "" || url.password !== "" || url.hash !== "") return undefined
+  if (url.protocol === "wss:") return url
+  return url.protocol === "ws:" && isLoopback(url.hostname) ? url : undefined
+}
+
+/** What a client version must be, behind "must be". */
+export const clientVersionRule = "three whole numbers with dots, such as 2.3000.1043857760"
+
+export const parseClientVersion = (text: string): readonly [number, number, number] | undefined => {
+  const [, first, second, third] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,12})$/.exec(text) ?? []
+  return third === undefined ? undefined : [Number(first), Number(second), Number(third)]
+}
+
+/** What a device name must be, behind "must be". */
+export const deviceNameRule = "1 to 50 characters"
+
+export const parseDeviceName = (text: string): string | undefined =>
+  text.trim() !== "" && [...text].length <= 50 && !/[\p{Cc}]/u.test(text) ? text : undefined
+
+/** What the id of an application must be, behind "must be". */
+export const apiIdRule = "the whole number that Telegram gave the application"
+
+export const parseApiId = (text: string): number | undefined =>
+  /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined
+
+/** What the hash of an application must be, behind "must be". */
+export const apiHashRule = "the 32 hexadecimal characters that Telegram gave the application"
+
+export const parseApiHash = (text: string): Redacted.Redacted | undefined =>
+  /^[\da-f]{32}$/i.test(text) ? Redacted.make(text) : undefined
+
+/** What the address of another server must be, behind "must be". */
+export const serverAddressRule = "host:port of another Telegram server"
+
+export const parseServerAddress = (text: string): LiveTelegram["server"] => {
+  const [, host, port] = /^([\w.-]+):(\d{1,5})$/.exec(text) ?? []
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined
+  return { host, port: Number(port) }
+}
+
+/** What the key of another server must be, behind "must be". */
+export const publicKeyRule = "an RSA public key in PEM"
+
+const pem =
+  /^-----BEGIN (RSA )?PUBLIC KEY-----\s[A-Za-z\d+/=\s]+-----END (?:RSA )?PUBLIC KEY-----\s*$/
+
+/** In the form that the library reads (PKCS#1). */
+export const parsePublicKey = (text: string): string | undefined => {
+  const [whole, rsa] = pem.exec(text) ?? []
+  if (whole === undefined) return undefined
+  try {
+    const key = createPublicKey(text)
+    if (key.asymmetricKeyType !== "rsa") return undefined
+    // What came in that form cannot be written in it again.
+    return rsa === undefined ? key.export({ format: "pem", type: "pkcs1" }).toString() : whole
+  } catch {
+    return undefined
+  }
+}
+
+/** Where everything is kept. */
+export type StoreChoice =
+  /** In this process, and gone with it. */
+  | { readonly kind: "memory" }
+  /** PostgreSQL inside this process, in the data directory. */
+  | { readonly kind: "embedded" }
+  /** A PostgreSQL that other processes may share; null for the schema that is used by default. */
+  | {
+      readonly kind: "postgres"
+      readonly url: Redacted.Redacted
+      readonly schema: string | null
+    }
+  /** The same, over a pool of the host's. */
+  | {
+      readonly kind: "pool"
+      readonly pool: NonNullable<DatabaseOptions["pool"]>
+      readonly schema: string | null
+    }
+
+export interface ComposedSettings {
+  /** What links begin with; null for the address that the server listens on. */
+  readonly publicUrl: string | null
+  readonly store: StoreChoice
+  /**
+   * Absolute. Null beside a store in memory: then files and a secrets key are kept in memory too, and
+   * nothing is written to a disk. Null beside a PostgreSQL where there is no disk: then no file can be
+   * uploaded, and the secrets key must be given.
+   */
+  readonly dataDirectory: string | null
+  /** Null for the one that is kept in the data directory. */
+  readonly secretsKeys: SecretsKeys | null
+  readonly transport: TransportChoice
+  /** Without a worker from the start nothing is sent: what is drained later is looked at then. */
+  readonly startsNoWorker?: boolean
+  /**
+   * Live numbers that this process takes at most, where it shares them with others; null for as many
+   * as its memory has room for.
+   */
+  readonly maxNumbers: number | null
+  readonly clock: "system" | "adjustable"
+  readonly allowPrivateTargets: boolean
+  /** Calls go by the host's own `fetch`, where a program opens no connections for them itself. */
+  readonly callsByFetch?: boolean
+  /** Bytes that the attachments of one workspace's version 1 sends may take together. */
+  readonly attachmentBytes: number
+  /** Bytes that media leave free on the disk; null for 1 GiB or 5 % of it, the smaller of both. */
+  readonly diskReserve: number | null
+  /** Days after their end that messages are erased, in every workspace; null to keep them. */
+  readonly retentionDays: number | null
+  /**
+   * How long a stopping worker waits for what transports and receivers have in their hands, in real
+   * milliseconds; the core's own bound when left out.
+   */
+  readonly stopMillis?: number
+}
+
+/** What the session of a busy live number takes, measured and rounded up. */
+const bytesOfNumber = 6 * 1024 * 1024
+
+/** As many live numbers as half of the memory that the process may use has room for. */
+export const numbersInMemory = (): number => {
+  const constrained = process.constrainedMemory()
+  const memory = Math.min(
+    totalmem(),
+    constrained > 0 ? constrained : Infinity,
+    getHeapStatistics().heap_size_limit,
+  )
+  return Math.max(1, Math.floor(memory / 2 / bytesOfNumber))
+}
+
+export interface ServiceSettings extends ComposedSettings {
+  /** Where the server listens. */
+  readonly host: string
+  /** 0 for any that is free. */
+  readonly port: number
+  /** Absolute. */
+  readonly dataDirectory: string
+  readonly log: LogSettings
+}
+
+const parseStore = (text: string): StoreChoice | undefined => {
+  if (text === "memory:") return { kind: "memory" }
+  // Several hosts are no URL; the store says so.
+  const isPostgres = /^postgres(ql)?:\/\//.test(text)
+  return isPostgres && (URL.canParse(text) || text.includes(","))
+    ? { kind: "postgres", url: Redacted.make(text), schema: null }
+    : undefined
+}
+
+/** Undefined where there is no such file. */
+const fileText = (path: string): string | undefined =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() === true
+    ? readFileSync(path, "utf8")
+    : undefined
+
+/** A port to listen on; 0 for any that is free. */
+export const portNumber = wholeNumber(0, 65_535)
+
+/** The variables that both apps read; the worker makes links to the server. */
+export const serviceVariables = {
+  PORT: portNumber,
+  HOST: variable("a host name or an address", (text) =>
+    /^[\w.:%-]+$/.test(text) ? text : undefined,
+  ),
+  PUBLIC_URL: variable(originRule, parseOrigin),
+  DATABASE_URL: variable(
+    "a postgres:// URL, or memory:, or unset for the embedded database",
+    parseStore,
+  ),
+  DATABASE_SCHEMA: variable("the name of a schema", (text) => text),
+  DATA_DIR: variable("a path", (text) => resolve(text)),
+  TRANSPORT: oneOf("simulated", "live"),
+  WHATSAPP_URL: variable(whatsAppUrlRule, parseWhatsAppUrl),
+  WHATSAPP_VERSION: variable(clientVersionRule, parseClientVersion),
+  TELEGRAM_API_ID: variable(apiIdRule, parseApiId),
+  TELEGRAM_API_HASH: variable(apiHashRule, parseApiHash),
+  TELEGRAM_DC: variable(serverAddressRule, parseServerAddress),
+  TELEGRAM_PUBLIC_KEY: variable(`a file of ${publicKeyRule}`, (path) => {
+    const text = fileText(path)
+    return text === undefined ? undefined : parsePublicKey(text)
+  }),
+  LINKED_DEVICE_NAME: variable(deviceNameRule, parseDeviceName),
+  MAX_NUMBERS: wholeNumber(1, mostNumbers),
+  SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
+  CLOCK: oneOf("system", "adjustable"),
+  ALLOW_PRIVATE_TARGETS: trueOrFalse,
+  ATTACHMENT_BYTES: byteSize,
+  DISK_RESERVE: byteSize,
+  RETENTION_DAYS: wholeNumber(1, retentionDaysMost),
+  LOG_LEVEL: oneOf("debug", "info", "warn", "error"),
+  LOG_FORMAT: oneOf("pretty", "json"),
+}
+
+/** The variables that say where everything is kept. */
+export const storeChoice = ({
+  DATABASE_SCHEMA: schema,
+  DATABASE_URL: store = { kind: "embedded" },
+}: Pick<VariablesOf<typeof serviceVariables>, "DATABASE_SCHEMA" | "DATABASE_URL">): StoreChoice =>
+  store.kind === "postgres" && schema !== undefined ? { ...store, schema } : store
+
+export const dataDirectoryOf = ({
+  DATA_DIR: given,
+}: Pick<VariablesOf<typeof serviceVariables>, "DATA_DIR">): string => given ?? resolve("data")
+
+const transportChoice = ({
+  LINKED_DEVICE_NAME: deviceName,
+  TELEGRAM_API_HASH: hash,
+  TELEGRAM_API_ID: id,
+  TELEGRAM_DC: server,
+  TELEGRAM_PUBLIC_KEY: publicKey,
+  TRANSPORT: kind,
+  WHATSAPP_URL: url,
+  WHATSAPP_VERSION: version,
+}: VariablesOf<typeof serviceVariables>): TransportChoice => {
+  const application = id === undefined || hash === undefined ? null : { id, hash }
+  if (kind !== "live") {
+    return { kind: "simulated", ...(application === null ? {} : { hasApplication: true }) }
+  }
+  const named = deviceName === undefined ? {} : { deviceName }
+  return {
+    kind,
+    whatsApp: {
+      ...(url === undefined ? {} : { url }),
+      ...(version === undefined ? {} : { version }),
+      ...named,
+    },
+    ...(application === null
+      ? {}
+      : {
+          telegram: {
+            application,
+            ...(server === undefined ? {} : { server }),
+            ...(publicKey === undefined ? {} : { publicKey }),
+            ...named,
+          },
+        }),
+  }
+}
+
+/** What is wrong with variables that do not fit together. */
+const misfits = (given: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {
+  const {
+    CLOCK: clock,
+    TELEGRAM_API_HASH: hash,
+    TELEGRAM_API_ID: id,
+    TELEGRAM_DC: telegram,
+    TRANSPORT: transport,
+    WHATSAPP_URL: whatsApp,
+  } = given
+  const found: Array<string> = []
+  // Processes on other machines could not read one that is kept here.
+  if (store.kind === "postgres" && given.SECRETS_KEY === undefined) {
+    found.push(
+      `SECRETS_KEY must be set where DATABASE_URL names a PostgreSQL: ${secretsKeyRule}, ` +
+        "the same for all processes on it",
+    )
+  }
+  if (id !== undefined && hash === undefined) {
+    found.push("TELEGRAM_API_HASH must be set where TELEGRAM_API_ID is")
+  }
+  if (id === undefined && hash !== undefined) {
+    found.push("TELEGRAM_API_ID must be set where TELEGRAM_API_HASH is")
+  }
+  // Tests move the time of live numbers, against servers of their own for each platform.
+  const reachesPeople = whatsApp === undefined || (id !== undefined && telegram === undefined)
+  if (transport === "live" && clock === "adjustable" && reachesPeople) {
+    found.push("CLOCK must be system where TRANSPORT is live")
+  }
+  return found
+}
+
+/** What the name of the schema must be, where the one that is given is wrong; else null. */
+export const wrongSchemaName = (store: StoreChoice): Effect.Effect<string | null> =>
+  "schema" in store && store.schema !== null
+    ? schemaNameProblem(store.schema)
+    : Effect.succeed(null)
+
+/** The rule is the store's, and loaded only where a schema is named. */
+const schemaNameProblem = (name: string) =>
+  Effect.map(
+    Effect.promise(() => import("@messaging-service/store-postgres")),
+    ({ isSchemaName, schemaNameRule }) => (isSchemaName(name) ? null : schemaNameRule),
+  )
+
+/** What is wrong with the variables that say where everything is kept. */
+export const checkStore = (store: StoreChoice): Effect.Effect<void, CannotStart> =>
+  Effect.flatMap(wrongSchemaName(store), (rule) =>
+    rule === null
+      ? Effect.void
+      : Effect.fail(new CannotStart({ message: `DATABASE_SCHEMA must be ${rule}` })),
+  )
+
+/** Puts the defaults where a variable is unset. Fails with one line when one is missing. */
+export const serviceSettings = Effect.fnUntraced(function* (
+  given: VariablesOf<typeof serviceVariables>,
+): Effect.fn.Return<ServiceSettings, CannotStart> {
+  const store = storeChoice(given)
+  const wrong = misfits(given, store)
+  if (wrong.length > 0) return yield* new CannotStart({ message: wrong.join("; ") })
+  yield* checkStore(store)
+  return {
+    host: given.HOST ?? "127.0.0.1",
+    port: given.PORT ?? 8080,
+    publicUrl: given.PUBLIC_URL ?? null,
+    store,
+    dataDirectory: dataDirectoryOf(given),
+    secretsKeys: given.SECRETS_KEY ?? null,
+    transport: transportChoice(given),
+    maxNumbers: given.MAX_NUMBERS ?? null,
+    clock: given.CLOCK ?? "system",
+    allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
+    attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,
+    diskReserve: given.DISK_RESERVE ?? null,
+    retentionDays: given.RETENTION_DAYS ?? null,
+    log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },
+  }
+})

@@ -1,0 +1,556 @@
+/** What one caller can do in one workspace: messages, reminders, numbers, files and webhooks. */
+import {
+  CallersTransactions,
+  CannotJoin,
+  Connections,
+  dailyQuota,
+  filesUnavailable,
+  maximumFileBytes,
+  MediaDirectory,
+  MediaFiles,
+  MediaLinks,
+  Messages,
+  messagesRemaining,
+  noRoomForFile,
+  NumberChecks,
+  permit,
+  QrImages,
+  QrLinks,
+  refuse,
+  refuseUnkept,
+  Reminders,
+  requestsPerDay,
+  requestsPerMinute,
+  sleepInRealTime,
+  uploadedFileName,
+  Webhooks,
+} from "@messaging-service/core"
+import type {
+  Caller,
+  ChangeReminder,
+  CheckNumbers,
+  ConnectNumber,
+  CreateReminder,
+  CreateWebhook,
+  EndpointWithSecret,
+  Failure,
+  ListCheckResults,
+  ListMedia,
+  ListMessages,
+  ListReminders,
+  MediaFilesError,
+  MediaId,
+  Message,
+  MessageId,
+  NumberCheckId,
+  NumberId,
+  ReminderId,
+  SendBatch,
+  SendMessage,
+  Upload,
+  WebhookEndpoint,
+  WebhookId,
+} from "@messaging-service/core"
+import { Data, Effect, Stream } from "effect"
+import type { Scope } from "effect"
+import type { SendOptions, Transaction } from "../api/common.ts"
+import type { MediaApi, MessagesApi, UploadFile } from "../api/messages.ts"
+import type { Account, Api } from "../api/Messaging.ts"
+import type { NumberChecksApi, NumbersApi, NumberView } from "../api/numbers.ts"
+import type { RemindersApi } from "../api/reminders.ts"
+import type { WebhooksApi, WebhookWithSecret } from "../api/webhooks.ts"
+import type { ComposedService } from "../compose/index.ts"
+import { idOf, listingOf, made, repeatable, showingNow } from "./Calls.ts"
+import type { CallerApi, Calling } from "./Calls.ts"
+import { bodyOf } from "./names.ts"
+import {
+  checkShown,
+  mediaShown,
+  messageShown,
+  numberShown,
+  numberViewShown,
+  reminderShown,
+  resultShown,
+  webhookShown,
+} from "./records.ts"
+import { anything, fields, refusalOf, text } from "./rules.ts"
+
+const messageShownNow = showingNow(messageShown)
+
+/** A message as it was accepted, which a repeat shows again. */
+const shownAsAccepted = Effect.map(
+  MediaLinks,
+  ({ link }) =>
+    (message: Message) =>
+      messageShown(message, message.createdAt, link),
+)
+
+/** What a caller does, as part of the program's own transaction if one is given. */
+const acting =
+  ({ caller, isTrusted, joins }: Calling, transaction: Transaction | undefined) =>
+  <A>(
+    act: (who: Caller) => Effect.Effect<A, Failure, ComposedService>,
+  ): Effect.Effect<A, Failure, ComposedService> => {
+    if (transaction === undefined) return Effect.flatMap(caller, act)
+    if (!joins) return Effect.fail(noTransactions)
+    if (typeof transaction?.query !== "function") return Effect.fail(noQuery)
+    const joined = <B>(effect: Effect.Effect<B, Failure, ComposedService>) =>
+      CallersTransactions.use(({ join }) => join(transaction, effect)).pipe(
+        Effect.catchTag("CannotJoin", ({ message }: CannotJoin) =>
+          Effect.fail(refuse("validation_failed", { field: "transaction", message })),
+        ),
+      )
+    // A pool may have no second client to look the workspace up on. That a request of a key was
+    // counted is no part of the transaction.
+    return isTrusted
+      ? joined(Effect.flatMap(caller, act))
+      : Effect.flatMap(caller, (who) => joined(act(who)))
+  }
+
+const noTransactions = refuse("validation_failed", {
+  field: "transaction",
+  message: "A transaction needs a store on PostgreSQL, which this service does not have.",
+})
+
+const noQuery = refuse("validation_failed", {
+  field: "transaction",
+  message:
+    "A transaction has a function query: a client of pg is one, and for other libraries the guide to embedding shows one.",
+})
+
+const sendOptions = fields<SendOptions>({ idempotencyKey: anything, transaction: anything })
+
+const messagesApi: CallerApi<MessagesApi> = (calling) => {
+  const { caller, run } = calling
+  return {
+    send: (command, options) =>
+      run(
+        Effect.gen(function* () {
+          const body = bodyOf<SendMessage>(command)
+          const repeat = repeatable(options, "/api/v2/messages", body, sendOptions)
+          const { messages, replayed } = yield* acting(
+            calling,
+            options?.transaction,
+          )((who) =>
+            Effect.flatMap(repeat, (key) => Messages.use((all) => all.send(who, body, key))),
+          )
+          const shown = messages.map(yield* shownAsAccepted)
+          const [only] = shown
+          return only === undefined
+            ? yield* Effect.die(new Error("A single send made no message"))
+            : made(only, replayed)
+        }),
+      ),
+    sendBatch: (command, options) =>
+      run(
+        Effect.gen(function* () {
+          const body = bodyOf<SendBatch>(command)
+          const repeat = repeatable(options, "/api/v2/messages/batch", body, sendOptions)
+          const { messages, replayed } = yield* acting(
+            calling,
+            options?.transaction,
+          )((who) =>
+            Effect.flatMap(repeat, (key) => Messages.use((all) => all.sendBatch(who, body, key))),
+          )
+          return { messages: messages.map(yield* shownAsAccepted), replayed }
+        }),
+      ),
+    get: (id) =>
+      run(
+        Effect.gen(function* () {
+          const message = yield* (yield* Messages).get(yield* caller, idOf<MessageId>(id))
+          return (yield* messageShownNow)(message)
+        }),
+      ),
+    list: (query) =>
+      listingOf(
+        calling,
+        query,
+        (who, asked) => Messages.use((messages) => messages.list(who, bodyOf<ListMessages>(asked))),
+        messageShownNow,
+      ),
+    cancel: (id) =>
+      run(
+        Effect.gen(function* () {
+          const message = yield* (yield* Messages).cancel(yield* caller, idOf<MessageId>(id))
+          return (yield* messageShownNow)(message)
+        }),
+      ),
+  }
+}
+
+const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
+  create: (command, options) =>
+    run(
+      Effect.gen(function* () {
+        const body = bodyOf<CreateReminder>(command)
+        const who = yield* caller
+        const repeat = yield* repeatable(options, "/api/v2/reminders", body)
+        const { answer, replayed } = yield* (yield* Reminders).create(who, body, repeat)
+        return made(reminderShown(answer), replayed)
+      }),
+    ),
+  get: (id) =>
+    run(
+      Effect.gen(function* () {
+        const who = yield* caller
+        return reminderShown(yield* (yield* Reminders).get(who, idOf<ReminderId>(id)))
+      }),
+    ),
+  list: (query) =>
+    listingOf(
+      { caller, run },
+      query,
+      (who, asked) =>
+        Reminders.use((reminders) => reminders.list(who, bodyOf<ListReminders>(asked))),
+      Effect.succeed(reminderShown),
+    ),
+  update: (id, change) =>
+    run(
+      Effect.gen(function* () {
+        const who = yield* caller
+        const body = bodyOf<ChangeReminder>(change)
+        return reminderShown(yield* (yield* Reminders).update(who, idOf<ReminderId>(id), body))
+      }),
+    ),
+  remove: (id) =>
+    run(
+      Effect.gen(function* () {
+        const who = yield* caller
+        yield* (yield* Reminders).remove(who, idOf<ReminderId>(id))
+      }),
+    ),
+})
+
+/** How often a linking is looked at, in real time. */
+const lookMillis = 250
+
+/**
+ * How many looks one admission is good for, which is 10 seconds: a linking of ten minutes takes few of
+ * the requests that a key may make, and a key that is revoked meanwhile soon sees no more of it.
+ */
+const looksOfAdmission = 40
+
+/** What the QR code behind a link says now; null when its attempt has just ended. */
+const textBehind = (url: string | null) =>
+  url === null
+    ? Effect.succeed(null)
+    : QrLinks.use(({ read }) => read(url.slice(url.lastIndexOf("/") + 1))).pipe(
+        Effect.catchTag("Refusal", () => Effect.succeed(null)),
+      )
+
+const view = Effect.fnUntraced(function* (caller: Caller, id: number) {
+  const number = yield* (yield* Connections).get(caller, idOf<NumberId>(id))
+  return numberViewShown(number, yield* textBehind(number.connect?.qrCodeUrl ?? null))
+})
+
+/** What a person sees of it: links are fresh with each look. */
+const seen = ({ connect, ...number }: NumberView): string =>
+  JSON.stringify([number, connect === null ? null : { ...connect, qrCodeUrl: null }])
+
+export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
+  /** Admitted anew; a caller that used up the rate with other calls goes on as before. */
+  const admittedAgain = (before: Caller) =>
+    Effect.catchTag(caller, "Refusal", (refusal) =>
+      refusal.code === "rate_limited" ? Effect.succeed(before) : Effect.fail(refusal),
+    )
+
+  const get = (id: number) => run(Effect.flatMap(caller, (who) => view(who, id)))
+
+  const connect: NumbersApi["connect"] = (command, options) =>
+    run(
+      Effect.gen(function* () {
+        const body = bodyOf<ConnectNumber>(command ?? {})
+        const who = yield* caller
+        const repeat = yield* repeatable(options, "/api/v2/numbers", body)
+        const { answer, replayed } = yield* (yield* Connections).connect(who, body, repeat)
+        return made(numberShown(answer), replayed)
+      }),
+    )
+
+  return {
+    get,
+    connect,
+    list: () =>
+      run(
+        Effect.gen(function* () {
+          return (yield* (yield* Connections).list(yield* caller)).map(numberShown)
+        }),
+      ),
+    async *link(command) {
+      const { id } = await connect(command)
+      let who = await run(caller)
+      for (let last = "", looks = 1; ; looks++) {
+        if (looks % looksOfAdmission === 0) who = await run(admittedAgain(who))
+        const now = await run(view(who, id))
+        if (seen(now) !== last) {
+          last = seen(now)
+          yield now
+        }
+        if (now.status !== "connecting") return
+        await run(sleepInRealTime(lookMillis))
+      }
+    },
+    qrCode: (id) =>
+      run(
+        Effect.gen(function* () {
+          const { connect: shown } = yield* view(yield* caller, id)
+          const qrText = shown?.qrText ?? null
+          return qrText === null ? null : yield* (yield* QrImages).png(qrText)
+        }),
+      ),
+  }
+}
+
+const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => ({
+  create: (command, options) =>
+    run(
+      Effect.gen(function* () {
+        const body = bodyOf<CheckNumbers>(command)
+        const who = yield* caller
+        const repeat = yield* repeatable(options, "/api/v2/number-checks", body)
+        const { answer, replayed } = yield* (yield* NumberChecks).create(who, body, repeat)
+        return made(checkShown(answer), replayed)
+      }),
+    ),
+  get: (id) =>
+    run(
+      Effect.gen(function* () {
+        const who = yield* caller
+        return checkShown(yield* (yield* NumberChecks).get(who, idOf<NumberCheckId>(id)))
+      }),
+    ),
+  list: (query) =>
+    listingOf(
+      { caller, run },
+      query,
+      (who, asked) => NumberChecks.use((checks) => checks.list(who, asked)),
+      Effect.succeed(checkShown),
+    ),
+  results: (id, query) =>
+    listingOf(
+      { caller, run },
+      query,
+      (who, asked) =>
+        NumberChecks.use((checks) =>
+          checks.results(who, idOf<NumberCheckId>(id), bodyOf<ListCheckResults>(asked)),
+        ),
+      Effect.succeed(resultShown),
+    ),
+})
+
+/** What the caller's own stream broke off with. */
+class ContentFailed extends Data.TaggedError("ContentFailed")<{ readonly cause: unknown }> {}
+
+const invalid = (field: string, message: string) => refuse("validation_failed", { field, message })
+
+/** What they must be is said where they are read. */
+const uploadFile = fields<UploadFile>({ fileName: text, content: anything })
+
+const tooLarge = refuse("request_too_large", {
+  field: "content",
+  message: `The file is larger than ${maximumFileBytes} bytes.`,
+})
+
+const bytesOf = (
+  content: UploadFile["content"] | undefined,
+): Stream.Stream<Uint8Array, ContentFailed> | undefined => {
+  if (content instanceof Uint8Array) return Stream.succeed(content)
+  const source = content instanceof Blob ? content.stream() : content
+  // Its iterator waits for what was asked for last, and would keep a silent stream from being cancelled.
+  if (source instanceof ReadableStream) {
+    return Stream.fromReadableStream({
+      evaluate: () => source as ReadableStream<Uint8Array>,
+      onError: (cause) => new ContentFailed({ cause }),
+    })
+  }
+  return typeof source === "object" && source !== null && Symbol.asyncIterator in source
+    ? Stream.ensuring(
+        Stream.fromAsyncIterable(
+          source as AsyncIterable<Uint8Array>,
+          (cause) => new ContentFailed({ cause }),
+        ),
+        Effect.ignore(Effect.try(() => destroy(source))),
+      )
+    : undefined
+}
+
+/** Ends a stream of Node that says nothing: its iterator ends only after what it was asked for last. */
+const destroy = (source: object): void => {
+  if ("destroy" in source && typeof source.destroy === "function") source.destroy()
+}
+
+const spoolFailure = (error: MediaFilesError): Failure => {
+  switch (error.reason) {
+    case "too_large":
+      return tooLarge
+    case "full":
+      return noRoomForFile
+    default:
+      return filesUnavailable("media.spool")(error)
+  }
+}
+
+/** Reads the file to its end, as an upload over HTTP is read. */
+const spooled = (
+  file: UploadFile | undefined,
+): Effect.Effect<Upload, Failure, ComposedService | Scope.Scope> =>
+  Effect.gen(function* () {
+    const wrong = refusalOf(uploadFile, file ?? {})
+    if (wrong !== undefined) return yield* wrong
+    const bytes = bytesOf(file?.content)
+    if (bytes === undefined) {
+      return yield* invalid("content", "The content is a Uint8Array, a Blob, or an async iterable.")
+    }
+    const content = yield* (yield* MediaFiles).spool(bytes, maximumFileBytes).pipe(
+      Effect.catchTags({
+        MediaFilesError: (error) => Effect.fail(spoolFailure(error)),
+        ContentFailed: ({ cause }) => Effect.die(cause),
+      }),
+    )
+    if (content.size === 0) return yield* invalid("content", "The file is empty.")
+    const fileName = uploadedFileName(String(file?.fileName ?? ""))
+    return fileName === undefined
+      ? yield* invalid("fileName", "The file has no name, or one of more than 255 characters.")
+      : { fileName, content }
+  })
+
+const mediaShownNow = showingNow(mediaShown)
+
+const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
+  upload: (file, options) =>
+    run(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const who = yield* caller
+          yield* permit(who, "uploadMedia")
+          const unkept = refuseUnkept(yield* MediaFiles, "content")
+          if (unkept !== undefined) return yield* unkept
+          const upload = yield* spooled(file)
+          const repeat = yield* repeatable(options, "/api/v2/media", {
+            file_name: upload.fileName,
+            sha256: upload.content.sha256,
+          })
+          const { answer, replayed } = yield* (yield* MediaDirectory).upload(who, upload, repeat)
+          return made((yield* mediaShownNow)(answer), replayed)
+        }),
+      ),
+    ),
+  get: (id) =>
+    run(
+      Effect.gen(function* () {
+        const file = yield* (yield* MediaDirectory).get(yield* caller, idOf<MediaId>(id))
+        return (yield* mediaShownNow)(file)
+      }),
+    ),
+  list: (query) =>
+    listingOf(
+      { caller, run },
+      query,
+      (who, asked) => MediaDirectory.use((media) => media.list(who, bodyOf<ListMedia>(asked))),
+      mediaShownNow,
+    ),
+  content: (id) =>
+    run(
+      Effect.gen(function* () {
+        const file = yield* (yield* MediaDirectory).get(yield* caller, idOf<MediaId>(id))
+        const stored = yield* (yield* MediaFiles).open(file.storageKey).pipe(
+          Effect.mapError((error) =>
+            // Deleted between the two looks.
+            error.reason === "not_found"
+              ? refuse("media_not_found", { inPath: true })
+              : filesUnavailable("media.open")(error),
+          ),
+        )
+        return yield* Stream.mkUint8Array(stored.content).pipe(
+          Effect.mapError(filesUnavailable("media.read")),
+        )
+      }),
+    ),
+  remove: (id) =>
+    run(
+      Effect.gen(function* () {
+        yield* (yield* MediaDirectory).delete(yield* caller, idOf<MediaId>(id))
+      }),
+    ),
+})
+
+const withSecret = (endpoint: WebhookEndpoint | EndpointWithSecret): WebhookWithSecret => {
+  const { secret, ...record } = { secret: null, ...endpoint }
+  return { ...webhookShown(record), secret }
+}
+
+const webhooksApi: CallerApi<WebhooksApi> = ({ caller, run }) => ({
+  create: (command, options) =>
+    run(
+      Effect.gen(function* () {
+        const body = bodyOf<CreateWebhook>(command)
+        const who = yield* caller
+        const repeat = yield* repeatable(options, "/api/v2/webhooks", body)
+        const { answer, replayed } = yield* (yield* Webhooks).create(who, body, repeat)
+        return made(withSecret(answer), replayed)
+      }),
+    ),
+  list: () =>
+    run(
+      Effect.gen(function* () {
+        return (yield* (yield* Webhooks).list(yield* caller)).map(webhookShown)
+      }),
+    ),
+  get: (id) =>
+    run(
+      Effect.gen(function* () {
+        return webhookShown(yield* (yield* Webhooks).get(yield* caller, idOf<WebhookId>(id)))
+      }),
+    ),
+  remove: (id) =>
+    run(
+      Effect.gen(function* () {
+        yield* (yield* Webhooks).remove(yield* caller, idOf<WebhookId>(id))
+      }),
+    ),
+  rotateSecret: (id) =>
+    run(
+      Effect.gen(function* () {
+        return withSecret(yield* (yield* Webhooks).rotateSecret(yield* caller, idOf<WebhookId>(id)))
+      }),
+    ),
+  test: (id) =>
+    run(
+      Effect.gen(function* () {
+        return yield* (yield* Webhooks).test(yield* caller, idOf<WebhookId>(id))
+      }),
+    ),
+})
+
+const accountOf = ({ key, mode, numberIds, scopes, workspace }: Caller): Account => ({
+  workspace: { id: workspace.id, name: workspace.name },
+  key:
+    key === null
+      ? null
+      : {
+          id: key.id,
+          name: key.name,
+          expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt),
+        },
+  mode,
+  scopes,
+  numberIds,
+  plan: workspace.plan?.name ?? null,
+  limits: {
+    requestsPerMinute,
+    requestsPerDay,
+    messagesPerNumberPerDay: dailyQuota.messages,
+    messagesRemaining: messagesRemaining(workspace.plan),
+  },
+})
+
+export const makeApi: CallerApi<Api> = (calling) => ({
+  account: () => calling.run(Effect.map(calling.caller, accountOf)),
+  messages: messagesApi(calling),
+  reminders: remindersApi(calling),
+  numbers: numbersApi(calling),
+  numberChecks: numberChecksApi(calling),
+  media: mediaApi(calling),
+  webhooks: webhooksApi(calling),
+})

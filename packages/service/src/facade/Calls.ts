@@ -1,0 +1,368 @@
+/**
+ * How the facade calls the core: effects over the opened service run as promises that fail with one
+ * error, and what operations share: ids, idempotency keys and lists.
+ */
+import {
+  bodyRule,
+  canonicalJson,
+  catalogue,
+  fingerprint,
+  MediaLinks,
+  parseId,
+  parseIdempotencyKey,
+  Refusal,
+  refusalOfStore,
+  refuse,
+  StoreUnavailable,
+} from "@messaging-service/core"
+import type {
+  Caller,
+  Code,
+  CursorPage,
+  Failure,
+  IdempotencyKey,
+  ListPage,
+  MediaLink,
+} from "@messaging-service/core"
+import { CannotStart } from "@messaging-service/node"
+import { Cause, Clock, Effect, Exit, Latch } from "effect"
+import type { Context, Fiber } from "effect"
+import type { HasId, Listing, Made, Page, PageOptions, RepeatOptions } from "../api/common.ts"
+import { embeddedDatabase } from "../compose/cannotStart.ts"
+import type { ComposedService } from "../compose/index.ts"
+import { MessagingError } from "../MessagingError.ts"
+import { shownField, shownText } from "./names.ts"
+import { anything, fields, isObject, isText, must, refusalOf, WrongOptions } from "./rules.ts"
+import type { Rule, Wrong } from "./rules.ts"
+
+/** A message that names its field. */
+const naming = (field: string | null, message: string): string => {
+  const text = shownText(message)
+  return field === null || text.startsWith(`${field}:`) || text.startsWith(`${field} `)
+    ? text
+    : `${field}: ${text}`
+}
+
+interface OfCall {
+  readonly message: string
+  /** The option that is meant. */
+  readonly field?: string
+}
+
+/** What the catalogue says of requests, said of calls: a program sends no headers, and has no body. */
+const ofCalls: Readonly<Partial<Record<Code, OfCall>>> = {
+  validation_failed: { message: "The command is not valid." },
+  idempotency_key_reused: {
+    field: "idempotencyKey",
+    message: "was used within 24 hours for another command",
+  },
+  idempotency_in_progress: {
+    field: "idempotencyKey",
+    message: "is that of a call that is still running",
+  },
+  internal_error: {
+    message:
+      "The service failed, and `cause` says how. Whether the call took effect is not known: make it again later, with the same idempotencyKey if it takes one.",
+  },
+  service_unavailable: {
+    message:
+      "There is no room for this call at the moment, or another transaction holds what it needs. Make it again after `retryAfterMillis`.",
+  },
+  rate_limited: { message: "Too many calls with this key." },
+  too_many_auth_failures: { message: "Too many calls with a wrong key. Wait a minute." },
+  missing_api_key: { message: "`withKey` takes the text of a key of version 2." },
+  number_not_allowed: { message: "This caller is limited to other numbers." },
+  telegram_not_configured: {
+    message:
+      "Telegram accounts are logged in where `open` was given `transport: { live: { telegram: { apiId, apiHash } } }`.",
+  },
+}
+
+const notAnObject = "The command must be an object."
+
+/** A problem in words for a program; a message of its own stays as it is. */
+const inCalls = (problem: Refusal["errors"][number]): Refusal["errors"][number] => {
+  const { code, field, message } = problem
+  if (message === bodyRule) return { ...problem, message: notAnObject }
+  const told = message === catalogue[code].message ? ofCalls[code] : undefined
+  return told === undefined ? problem : { field, ...told, code }
+}
+
+const problemOf = (problem: Refusal["errors"][number]) => {
+  const { code, field, message } = inCalls(problem)
+  const shown = field === null ? null : shownField(field)
+  return { code, field: shown, message: naming(shown, message) }
+}
+
+/** A trusted caller has no key. */
+const lacking = ({ details, message }: Refusal): string =>
+  "required_scope" in details
+    ? `This caller lacks the scope ${details["required_scope"]}.`
+    : message
+
+export const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingError =>
+  new MessagingError(
+    {
+      ...problemOf({
+        code: refusal.code,
+        field: refusal.field,
+        message: lacking(refusal),
+      }),
+      status: refusal.status,
+      errors: refusal.errors.map(problemOf),
+      details: Object.fromEntries(
+        Object.entries(refusal.details).map(([name, value]) => [shownField(name), value]),
+      ),
+      retryAfterMillis: refusal.retryAfter === null ? null : refusal.retryAfter * 1000,
+    },
+    cause === undefined ? undefined : { cause },
+  )
+
+/** The service is closed, or closing. */
+export const closed = (): MessagingError =>
+  new MessagingError({ code: "closed", status: 503, message: "The messaging service is closed." })
+
+const errorOfOptions = ({ first, others }: WrongOptions): MessagingError => {
+  const told = ({ field, rule }: Wrong) => ({
+    code: "cannot_start" as const,
+    field,
+    message: `${field} ${rule}`,
+  })
+  return new MessagingError({ ...told(first), status: 500, errors: others.map(told) })
+}
+
+const errorOfFailure = (failure: Failure | CannotStart | WrongOptions): MessagingError => {
+  if (failure instanceof Refusal) return errorOfRefusal(failure)
+  if (failure instanceof WrongOptions) return errorOfOptions(failure)
+  if (failure instanceof StoreUnavailable) return errorOfRefusal(refusalOfStore(failure), failure)
+  const message = inOptions(failure.message)
+  const [field = null] = optionFirst.exec(message) ?? []
+  return new MessagingError({ code: "cannot_start", status: 500, field, message })
+}
+
+/** What a line of the configuration calls the options of the front door. */
+const optionNames: Readonly<Record<string, string>> = {
+  DATABASE_URL: "store.postgres",
+  DATA_DIR: "dataDirectory",
+  SECRETS_KEY: "secretsKey",
+  [embeddedDatabase]: "store.embedded",
+  "TRANSPORT=live": 'transport: "live"',
+  "TRANSPORT=simulated": 'transport: "simulated"',
+}
+
+const named = new RegExp(String.raw`\b(?:${Object.keys(optionNames).join("|")})\b`, "g")
+
+const inOptions = (line: string): string =>
+  line.replaceAll(named, (name) => optionNames[name] ?? name)
+
+/** The option that a line begins with is the one to change. */
+const optionFirst = /^(?:store|transport|dataDirectory|secretsKey)\b(?:\.\w+)*/
+
+/** What a promise rejects with. */
+export const errorOf = (
+  cause: Cause.Cause<Failure | CannotStart | WrongOptions>,
+): MessagingError => {
+  const failure = cause.reasons.find(Cause.isFailReason)
+  if (failure !== undefined) return errorOfFailure(failure.error)
+  if (Cause.hasInterruptsOnly(cause)) return closed()
+  return errorOfRefusal(refuse("internal_error"), Cause.squash(cause))
+}
+
+/** Runs an effect over the service. */
+export type Run = <A>(
+  effect: Effect.Effect<A, Failure | CannotStart, ComposedService>,
+) => Promise<A>
+
+/** Who calls, and how. */
+export interface Calling {
+  readonly run: Run
+  /** Made anew for every call: what it holds of the workspace is of that moment. */
+  readonly caller: Effect.Effect<Caller, Failure, ComposedService>
+  /** Whether the caller is the program itself, not a key that is admitted. */
+  readonly isTrusted: boolean
+  /** Whether the store can take part in a transaction of the program's. */
+  readonly joins: boolean
+}
+
+/** Makes a part of the interface for a caller. */
+export type CallerApi<Part> = (calling: Calling) => Part
+
+/** A promise of how it ends, which is never rejected. */
+const exitOf = <A, E>(fiber: Fiber.Fiber<A, E>): Promise<Exit.Exit<A, E>> =>
+  new Promise((resolve) => void fiber.addObserver(resolve))
+
+/** `after` runs after each call, and its answer waits for it. */
+export const makeCalls = (
+  context: Context.Context<ComposedService>,
+  after: () => Promise<void> = () => Promise.resolve(),
+) => {
+  const runFork = Effect.runForkWith(context)
+  const idle = Latch.makeUnsafe(true)
+  const cutOff = Latch.makeUnsafe(false)
+  const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
+  /** For each call that is under way: what settles its promise without waiting for it. */
+  const underWay = new Set<() => void>()
+  /** What later calls wait for, such as a listener that is to hear of them. */
+  let before: Promise<unknown> | null = null
+  let isClosed = false
+
+  const counted = <A>(call: () => Promise<A>, abandoned: () => A): Promise<A> =>
+    new Promise((resolve, reject) => {
+      const abandon = () => resolve(abandoned())
+      underWay.add(abandon)
+      idle.closeUnsafe()
+      const ended = call().finally(() => {
+        underWay.delete(abandon)
+        if (underWay.size === 0) idle.openUnsafe()
+      })
+      ended.then(resolve, reject)
+    })
+
+  const run: Run = async (effect) => {
+    if (isClosed) throw closed()
+    const earlier = before
+    const fiber = runFork(
+      earlier === null
+        ? effect
+        : Effect.andThen(
+            Effect.promise(() => earlier),
+            effect,
+          ),
+    )
+    fibers.add(fiber)
+    fiber.addObserver(() => fibers.delete(fiber))
+    const exit = await counted(() => exitOf(fiber), Exit.interrupt)
+    await after()
+    if (Exit.isSuccess(exit)) return exit.value
+    // What releases its resources may fail beside that.
+    if (cutOff.isOpen() && exit.cause.reasons.some(Cause.isInterruptReason)) throw closed()
+    throw errorOf(exit.cause)
+  }
+
+  return {
+    run,
+    /**
+     * Counts a call that is made in another way as one that is under way. It may end by itself once
+     * `cutOff` returns; after that `abandoned` answers in its place.
+     */
+    counted,
+    /** Lets later calls wait for it, however it ends. */
+    holdUp: (until: Promise<unknown>) => {
+      before = Promise.allSettled([before, until])
+    },
+    /** Refuses every later call, from this moment on. */
+    refuseLater: () => {
+      isClosed = true
+    },
+    isClosed: () => isClosed,
+    /** Returns once no call is under way. */
+    ended: idle.await,
+    /** Ends what is under way: promises fail with `closed`, unless what they are of is done by now. */
+    interrupt: Effect.sync(() => {
+      cutOff.openUnsafe()
+      for (const fiber of fibers) fiber.interruptUnsafe()
+    }),
+    /** Returns once what is under way has been interrupted. */
+    cutOff: cutOff.await,
+    /** Settles the promises of calls that do not end although they were interrupted. */
+    abandon: Effect.sync(() => {
+      for (const abandon of underWay) abandon()
+    }),
+  }
+}
+
+/** The id of something that is named by it or has it; undefined when it cannot be one. */
+export const idOf = <Id extends number>(given: HasId): Id | undefined =>
+  parseId<Id>(String(typeof given === "object" && given !== null ? given.id : given))
+
+/** Options of an operation that can be repeated. The key itself is looked at below. */
+const repeatOptions = fields<RepeatOptions>({ idempotencyKey: anything })
+
+/**
+ * The key of a repeatable call. A call over HTTP with the same key, by the same API key, is a repeat of
+ * it: both are told by the same path and body.
+ */
+export const repeatable = (
+  options: RepeatOptions | undefined,
+  path: string,
+  body: unknown,
+  rule: Rule = repeatOptions,
+): Effect.Effect<IdempotencyKey | null, Failure> => {
+  const wrong = refusalOf(rule, options)
+  if (wrong !== undefined) return Effect.fail(wrong)
+  const given: unknown = options?.idempotencyKey
+  if (given === undefined) return Effect.succeed(null)
+  // Not made a text first: all objects would become one key, and so would null.
+  return Effect.fromResult(parseIdempotencyKey([isText(given) ? given : ""])).pipe(
+    Effect.mapError((refusal) =>
+      refuse(refusal.code, { field: "idempotencyKey", message: keyRule }),
+    ),
+    Effect.map((key) =>
+      key === null ? null : { key, fingerprint: fingerprint("POST", path, canonicalJson(body)) },
+    ),
+  )
+}
+
+const keyRule = "must be 1 to 255 printable ASCII characters"
+
+/** What an idempotent operation answered. */
+export const made = <A extends object>(record: A, replayed: boolean): Made<A> => ({
+  ...record,
+  replayed,
+})
+
+/** How many records a page has when a caller loops over a list and names no `limit`. */
+const loopLimit = 100
+
+/** Makes a list of what `load` finds. */
+export const listing = <A, B, Query extends PageOptions>(
+  run: Run,
+  query: Query | undefined,
+  load: (query: Query & ListPage) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
+  show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
+): Listing<B> => {
+  // Looked at before it is spread, since what is no object would then count as one without fields.
+  const wrong = refusalOf(must("an object", isObject), query ?? undefined, "query")
+  const page = (asked: Query & ListPage): Promise<Page<B>> =>
+    run(
+      Effect.gen(function* () {
+        if (wrong !== undefined) return yield* wrong
+        const { items, next } = yield* load(asked)
+        const shown = yield* show
+        return { items: items.map(shown), nextCursor: next }
+      }),
+    )
+  const given = { ...query } as Query & ListPage
+  return {
+    page: () => page(given),
+    async *[Symbol.asyncIterator]() {
+      let asked: Query & ListPage = { limit: loopLimit, ...given }
+      for (;;) {
+        const { items, nextCursor } = await page(asked)
+        yield* items
+        if (nextCursor === null) return
+        asked = { ...asked, cursor: nextCursor }
+      }
+    },
+  }
+}
+
+/** The same of what it finds for the caller. */
+export const listingOf = <A, B, Query extends PageOptions>(
+  { caller, run }: Pick<Calling, "caller" | "run">,
+  query: Query | undefined,
+  load: (
+    who: Caller,
+    query: Query & ListPage,
+  ) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
+  show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
+): Listing<B> =>
+  listing(run, query, (asked) => Effect.flatMap(caller, (who) => load(who, asked)), show)
+
+/** Shows records as they stand now, with fresh links. */
+export const showingNow = <A, B>(show: (record: A, now: number, link: MediaLink) => B) =>
+  Effect.gen(function* () {
+    const { link } = yield* MediaLinks
+    const now = yield* Clock.currentTimeMillis
+    return (record: A) => show(record, now, link)
+  })

@@ -1,0 +1,404 @@
+/**
+ * The options of `open`: what they must be, what an edge host cannot have of them, and the settings
+ * that they say. Everything is checked before anything is made.
+ */
+import { resolve } from "node:path"
+import {
+  parseSecretsKeys,
+  retentionDaysMost,
+  secretsKeyRule,
+  sharedResources,
+} from "@messaging-service/core"
+import { CannotStart } from "@messaging-service/node"
+import { Effect, Redacted } from "effect"
+import type {
+  HandlerOptions,
+  LiveSettings,
+  MessagingLogger,
+  OpenOptions,
+  Store,
+  TelegramApplication,
+  TelemetryOptions,
+} from "../api/options.ts"
+import { optionalPackage } from "../compose/cannotStart.ts"
+import * as rules from "../compose/Settings.ts"
+import {
+  isOperatorToken,
+  mostNumbers,
+  operatorTokenRule,
+  originRule,
+  parseOrigin,
+  wrongSchemaName,
+} from "../compose/Settings.ts"
+import type { ComposedSettings, StoreChoice } from "../compose/Settings.ts"
+import type { LiveTelegram, TransportChoice } from "../compose/transports.ts"
+import {
+  fields,
+  isFunction,
+  isObject,
+  isText,
+  millis,
+  must,
+  oneOf,
+  someText,
+  text,
+  textFor,
+  trueOrFalse,
+  wholeNumber,
+  wrongOptions,
+  WrongOptions,
+} from "./rules.ts"
+import type { Rule, Wrong } from "./rules.ts"
+
+/**
+ * How workerd names itself, the runtime of edge hosts. There a program runs for a request, with no
+ * process that stays and no disk.
+ */
+const runtimeName = "Cloudflare-Workers"
+
+/** Whether this program is a worker of an edge host. */
+const isEdgeWorker = (): boolean => globalThis.navigator?.userAgent === runtimeName
+
+const noDisk = "needs a disk, which a worker of an edge host does not have"
+const noProcess = "needs a process that stays, which a worker of an edge host is not"
+
+const problemsOf = ({
+  dataDirectory,
+  secretsKey,
+  store = "memory",
+  transport = "simulated",
+  worker,
+}: OpenOptions): ReadonlyArray<Wrong> => {
+  const isEmbedded = store !== "memory" && "embedded" in store && store.embedded !== undefined
+  const needsKey = store !== "memory" && !isEmbedded && secretsKey === undefined
+  const problems: ReadonlyArray<Wrong & { readonly holds: boolean }> = [
+    {
+      holds: isEmbedded,
+      field: "store.embedded",
+      rule: `${noDisk}: use store.pool or store.postgres`,
+    },
+    {
+      holds: transport !== "simulated",
+      field: "transport",
+      rule: `"live" ${noProcess}: connect numbers in one that does`,
+    },
+    {
+      holds: dataDirectory !== undefined,
+      field: "dataDirectory",
+      rule: `${noDisk}: leave it out`,
+    },
+    {
+      holds: worker === true,
+      field: "worker",
+      rule: `true ${noProcess}: leave it out, and call drain`,
+    },
+    {
+      holds: needsKey,
+      field: "secretsKey",
+      rule: "must be given in a worker of an edge host: no disk keeps one",
+    },
+  ]
+  return problems.filter(({ holds }) => holds).map(({ field, rule }) => ({ field, rule }))
+}
+
+/**
+ * Fails where a module of such a worker is loaded: only a request that is handled may wait, and be given
+ * random numbers.
+ */
+const inHandler: Effect.Effect<void, CannotStart> = Effect.try({
+  try: () => {
+    crypto.getRandomValues(new Uint8Array(1))
+  },
+  catch: () =>
+    new CannotStart({
+      message: "open can only be called while a worker of an edge host handles a request",
+    }),
+})
+
+/** What of the options cannot be had in such a worker; undefined when all of it can. */
+const wrongOnEdge = (options: OpenOptions): WrongOptions | undefined => {
+  const [first, ...others] = problemsOf(options)
+  return first === undefined ? undefined : new WrongOptions({ first, others })
+}
+
+const hasProtocol =
+  (...protocols: ReadonlyArray<string>) =>
+  (value: unknown): boolean =>
+    isText(value) && URL.canParse(value) && protocols.includes(new URL(value).protocol)
+
+const directory = must("the path of a directory", (value) => isText(value) && value.trim() !== "")
+
+const places = ["embedded", "postgres", "pool"] as const
+
+/** The names of every kind of store; which of them go together is said below. */
+const storeFields = fields<Record<(typeof places)[number] | "schema", unknown>>({
+  embedded: directory,
+  postgres: must("a postgres:// URL", hasProtocol("postgres:", "postgresql:")),
+  pool: must("a Pool of pg", (value) => isObject(value) && isFunction(value["connect"])),
+  schema: someText,
+})
+
+const storeRule: Rule = (value, field) => {
+  if (value === "memory") return []
+  if (!isObject(value)) return must('"memory" or an object', () => false)(value, field)
+  const wrong = storeFields(value, field)
+  if (wrong.length > 0) return wrong
+  const named = places.filter((place) => value[place] !== undefined)
+  if (named.length !== 1) {
+    return [{ field, rule: `must have exactly one of ${places.join(", ")}` }]
+  }
+  return named[0] === "embedded" && value["schema"] !== undefined
+    ? [{ field: `${field}.schema`, rule: "goes with postgres or pool" }]
+    : []
+}
+
+/** What each must be beyond that is said by the transports, which need not be installed. */
+const telegramRule = fields<TelegramApplication>(
+  {
+    apiId: must("a number", (value) => typeof value === "number"),
+    apiHash: text,
+    server: text,
+    publicKey: text,
+  },
+  ["apiId", "apiHash"],
+)
+
+const liveRule = fields<LiveSettings>({
+  telegram: telegramRule,
+  url: text,
+  version: text,
+  deviceName: text,
+})
+
+const transportRule: Rule = (value, field) =>
+  isObject(value)
+    ? fields<{ readonly live: LiveSettings }>({ live: liveRule }, ["live"])(value, field)
+    : must(
+        '"simulated", "live" or { live: settings }',
+        (given) => given === "simulated" || given === "live",
+      )(value, field)
+
+/** The path in one spelling, such as `/messaging`; empty for the root. */
+export const basePathOf = ({ basePath = "" }: HandlerOptions): string =>
+  basePath.replace(/^\/*(.*?)\/*$/, (_, inner: string) => (inner === "" ? "" : `/${inner}`))
+
+const isBasePath = (given: unknown): boolean => {
+  if (!isText(given)) return false
+  const path = basePathOf({ basePath: given }) || "/"
+  const url = `http://host${path}`
+  return URL.canParse(url) && new URL(url).pathname === path
+}
+
+const httpRule = fields<HandlerOptions>({
+  basePath: must("a path such as /messaging", isBasePath),
+  publicUrl: textFor(originRule, parseOrigin),
+  operatorToken: must(operatorTokenRule, (value) => isText(value) && isOperatorToken(value)),
+  trustProxy: trueOrFalse,
+  clientAddress: must("a function", isFunction),
+})
+
+const telemetryRule = fields<TelemetryOptions>(
+  {
+    otlp: must("the http:// or https:// URL of a collector", hasProtocol("http:", "https:")),
+    serviceName: someText,
+    headers: must(
+      "an object of texts",
+      (value) => isObject(value) && Object.values(value).every(isText),
+    ),
+  },
+  ["otlp"],
+)
+
+const logMethods = ["debug", "info", "warn", "error"] as const satisfies ReadonlyArray<
+  keyof MessagingLogger
+>
+
+export const loggerRule = must(
+  `an object with the functions ${logMethods.join(", ")}`,
+  (value) =>
+    value !== null &&
+    (typeof value === "object" || typeof value === "function") &&
+    logMethods.every((name) => isFunction((value as Readonly<Record<string, unknown>>)[name])),
+)
+
+const openRules: Rule = fields<OpenOptions>({
+  store: storeRule,
+  transport: transportRule,
+  dataDirectory: directory,
+  secretsKey: textFor(secretsKeyRule, parseSecretsKeys),
+  egress: oneOf("guarded", "open"),
+  logger: loggerRule,
+  logLevel: oneOf(...logMethods),
+  telemetry: telemetryRule,
+  worker: trueOrFalse,
+  shutdownMillis: millis,
+  maxNumbers: wholeNumber(1, mostNumbers),
+  retentionDays: wholeNumber(1, retentionDaysMost),
+  http: httpRule,
+})
+
+const shutdownMillis = 5000
+
+const wrong = (field: string, rule: string) =>
+  new WrongOptions({ first: { field, rule: `must be ${rule}` }, others: [] })
+
+type HostPool = Extract<StoreChoice, { readonly kind: "pool" }>["pool"]
+
+type OnPool = Extract<Store, { readonly pool: unknown }>
+
+type OnServer = Extract<Store, { readonly postgres: unknown }>
+
+interface Kept {
+  readonly store: StoreChoice
+  readonly dataDirectory: string | null
+}
+
+const storeOf = (
+  { dataDirectory, store = "memory" }: OpenOptions,
+  isWithoutDisk: boolean,
+): Kept => {
+  if (store === "memory") return { store: { kind: "memory" }, dataDirectory: null }
+  if ("embedded" in store && store.embedded !== undefined) {
+    return { store: { kind: "embedded" }, dataDirectory: resolve(store.embedded) }
+  }
+  const { pool, postgres = "", schema = null } = store as Partial<OnPool & OnServer>
+  return {
+    store:
+      pool === undefined
+        ? { kind: "postgres", url: Redacted.make(postgres), schema }
+        : { kind: "pool", pool: pool as HostPool, schema },
+    dataDirectory: isWithoutDisk ? null : resolve(dataDirectory ?? "data"),
+  }
+}
+
+const checkedSchema = Effect.fnUntraced(function* (store: StoreChoice) {
+  const rule = yield* wrongSchemaName(store)
+  if (rule !== null) return yield* wrong("store.schema", rule)
+})
+
+/** One setting of live numbers, as its parser reads it. */
+const required = <A>(
+  name: string,
+  given: string,
+  parse: (text: string) => A | undefined,
+  rule: string,
+): Effect.Effect<A, WrongOptions> => {
+  const value = parse(given)
+  return value === undefined
+    ? Effect.fail(wrong(`transport.live.${name}`, rule))
+    : Effect.succeed(value)
+}
+
+/** The same for a setting that may be left out. */
+const parsed = <A>(
+  name: string,
+  given: string | undefined,
+  parse: (text: string) => A | undefined,
+  rule: string,
+): Effect.Effect<A | undefined, WrongOptions> =>
+  given === undefined ? Effect.succeed(undefined) : required(name, given, parse, rule)
+
+const telegramOf = Effect.fnUntraced(function* (
+  { apiHash, apiId, publicKey: pem, server: address }: TelegramApplication,
+  deviceName: string | undefined,
+): Effect.fn.Return<LiveTelegram, CannotStart | WrongOptions> {
+  yield* optionalPackage(
+    "@messaging-service/transport-telegram",
+    "transport.live.telegram",
+    () => import("@messaging-service/transport-telegram"),
+  )
+  const { apiHashRule, apiIdRule, publicKeyRule, serverAddressRule } = rules
+  const id = yield* required("telegram.apiId", String(apiId), rules.parseApiId, apiIdRule)
+  const hash = yield* required("telegram.apiHash", apiHash, rules.parseApiHash, apiHashRule)
+  const server = yield* parsed(
+    "telegram.server",
+    address,
+    rules.parseServerAddress,
+    serverAddressRule,
+  )
+  const publicKey = yield* parsed("telegram.publicKey", pem, rules.parsePublicKey, publicKeyRule)
+  return {
+    application: { id, hash },
+    ...(server === undefined ? {} : { server }),
+    ...(publicKey === undefined ? {} : { publicKey }),
+    ...(deviceName === undefined ? {} : { deviceName }),
+  }
+})
+
+const liveTransport = Effect.fnUntraced(function* ({
+  telegram,
+  ...given
+}: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | WrongOptions> {
+  yield* optionalPackage(
+    "@messaging-service/transport-whatsapp",
+    'transport: "live"',
+    () => import("@messaging-service/transport-whatsapp"),
+  )
+  const url = yield* parsed("url", given.url, rules.parseWhatsAppUrl, rules.whatsAppUrlRule)
+  const version = yield* parsed(
+    "version",
+    given.version,
+    rules.parseClientVersion,
+    rules.clientVersionRule,
+  )
+  const deviceName = yield* parsed(
+    "deviceName",
+    given.deviceName,
+    rules.parseDeviceName,
+    rules.deviceNameRule,
+  )
+  return {
+    kind: "live",
+    whatsApp: {
+      ...(url === undefined ? {} : { url }),
+      ...(version === undefined ? {} : { version }),
+      ...(deviceName === undefined ? {} : { deviceName }),
+    },
+    ...(telegram === undefined ? {} : { telegram: yield* telegramOf(telegram, deviceName) }),
+  }
+})
+
+const transportOf = ({
+  transport = "simulated",
+}: OpenOptions): Effect.Effect<TransportChoice, CannotStart | WrongOptions> => {
+  if (transport === "simulated") return Effect.succeed({ kind: "simulated" })
+  return liveTransport(transport === "live" ? {} : transport.live)
+}
+
+/** The origin of links, with the path that the handler is mounted at. */
+export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
+  `${rules.parseOrigin(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
+
+/** Whether a worker runs from the start. */
+export const startsWorker = ({ worker }: OpenOptions): boolean => worker ?? !isEdgeWorker()
+
+export const settingsOf = Effect.fnUntraced(function* (
+  options: OpenOptions,
+): Effect.fn.Return<ComposedSettings, CannotStart | WrongOptions> {
+  const refused = wrongOptions(openRules, options)
+  if (refused !== undefined) return yield* refused
+  const isOnEdge = isEdgeWorker()
+  if (isOnEdge) {
+    const unfit = wrongOnEdge(options)
+    if (unfit !== undefined) return yield* unfit
+    yield* inHandler
+  }
+  const { egress, maxNumbers = null, retentionDays = null, secretsKey } = options
+  const kept = storeOf(options, isOnEdge)
+  yield* checkedSchema(kept.store)
+  return {
+    ...kept,
+    transport: yield* transportOf(options),
+    startsNoWorker: !startsWorker(options),
+    secretsKeys: secretsKey === undefined ? null : (parseSecretsKeys(secretsKey) ?? null),
+    publicUrl: publicUrlOf(options),
+    maxNumbers,
+    clock: "system",
+    allowPrivateTargets: egress === "open",
+    callsByFetch: isOnEdge,
+    attachmentBytes: sharedResources.attachmentBytes.share.most,
+    diskReserve: null,
+    retentionDays,
+    stopMillis: options.shutdownMillis ?? shutdownMillis,
+  }
+})
