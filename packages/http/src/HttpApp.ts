@@ -1,7 +1,6 @@
 /**
- * The whole HTTP interface as one effect from a request to its answer. Which part a request
- * belongs to follows from its path alone; what every answer has in common (request id, error object,
- * log line, what becomes of a fault) is settled here, once.
+ * The whole HTTP interface as one effect from a request to its answer. The path alone decides which part
+ * answers it. What all answers share is settled here, once: request id, error object, log line, faults.
  */
 import {
   Ids,
@@ -70,72 +69,7 @@ import type { ServicesV2 } from "./v2/pipeline.ts"
 import { reminderRoutes as reminderRoutesV2 } from "./v2/reminders.ts"
 import { webhookRoutes as webhookRoutesV2 } from "./v2/webhooks.ts"
 
-// Counts requests and how long their answers took. The labels are the prefix of a part of the interface
-// (`surface`), a path of a route table, a method and a status, never what a client made up: so there are
-// only so many, and each is made when it is first met.
-
-/** In place of a status, when the client went away before there was an answer. */
-const noAnswer = 0
-
-const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-
-/** Seconds. */
-const boundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
-interface Route {
-  readonly labels: Readonly<Record<string, string>>
-  readonly duration: Metric.Histogram<number>
-  readonly byStatus: Map<number, Metric.Counter<number>>
-}
-
-const routeOf = (prefix: string, method: string, route: string): Route => {
-  const labels = { surface: prefix, method, route }
-  return {
-    labels,
-    duration: Metric.histogram("messaging_http_request_duration_seconds", {
-      description: "Seconds from a request to its answer, the bytes of files aside.",
-      attributes: labels,
-      boundaries,
-    }),
-    byStatus: new Map(),
-  }
-}
-
-const counterOf = ({ labels }: Route, status: number) =>
-  Metric.counter("messaging_http_requests_total", {
-    description: "Requests that this process has answered, or whose client went away before.",
-    attributes: { ...labels, status: status === noAnswer ? none : String(status) },
-    incremental: true,
-  })
-
-/**
- * Makes the function that counts a request, and how many seconds it took. It writes to the registry of
- * metrics of the context in which it was made.
- */
-const requestMeter = Effect.map(Effect.context<never>(), (context) => {
-  const routes = new Map<string, Route>()
-  return (
-    prefix: string,
-    { request, route }: IncomingRequest,
-    status: number,
-    seconds: number,
-  ): void => {
-    const method = knownMethods.has(request.method) ? request.method : "other"
-    const key = `${prefix} ${method} ${route}`
-    let found = routes.get(key)
-    if (found === undefined) {
-      found = routeOf(prefix, method, route)
-      routes.set(key, found)
-    }
-    let counter = found.byStatus.get(status)
-    if (counter === undefined) {
-      counter = counterOf(found, status)
-      found.byStatus.set(status, counter)
-    }
-    counter.updateUnsafe(1, context)
-    if (status !== noAnswer) found.duration.updateUnsafe(seconds, context)
-  }
-})
+// Tables of routes
 
 /** Contract: Operations of version 2. */
 const routesV2 = [
@@ -172,6 +106,8 @@ const operatorRoutes = [
   ...restoreOperatorRoutes,
 ]
 
+// Parts: what answers under a prefix of paths, and within which bounds
+
 /** A part of the interface, and where requests to it find their places. */
 interface Part<Services = never> {
   readonly prefix: string
@@ -199,40 +135,6 @@ const partOf = <Services>(parts: ReadonlyArray<Part<Services>>, path: string): P
     }
   }
   return nowhere
-}
-
-const response = (
-  { answerHeaders: headers }: IncomingRequest,
-  reply: Reply,
-): HttpServerResponse => {
-  const { status } = reply
-  if ("body" in reply) {
-    return text(JSON.stringify(reply.body), { status, headers, contentType: "application/json" })
-  }
-  if (!("content" in reply)) return empty({ status, headers })
-  const { bytes, contentType, length } = reply.content
-  return stream(bytes, { status, headers, contentType, contentLength: length })
-}
-
-/** The rest of such a path is a key to what it leads to, and so is not logged. */
-const secretPath = /^\/(media|qr)\/.*/
-
-/** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
-const annotations = (incoming: IncomingRequest, status: number, millis: number) => ({
-  request_id: incoming.id,
-  method: incoming.request.method,
-  path: incoming.path.replace(secretPath, "/$1/…"),
-  status,
-  duration_ms: Math.round(millis),
-})
-
-/** A client that hung up is no fault, and gets no answer. */
-const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
-  Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
-
-const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
-  const failure = cause.reasons.find(Cause.isFailReason)
-  return failure === undefined ? refuse("internal_error") : refusalOfStore(failure.error)
 }
 
 /** The parts for those routes: one for each first segment of their paths. */
@@ -320,6 +222,42 @@ const allParts = Effect.gen(function* allParts() {
   return parts
 })
 
+// One request
+
+const response = (
+  { answerHeaders: headers }: IncomingRequest,
+  reply: Reply,
+): HttpServerResponse => {
+  const { status } = reply
+  if ("body" in reply) {
+    return text(JSON.stringify(reply.body), { status, headers, contentType: "application/json" })
+  }
+  if (!("content" in reply)) return empty({ status, headers })
+  const { bytes, contentType, length } = reply.content
+  return stream(bytes, { status, headers, contentType, contentLength: length })
+}
+
+/** The rest of such a path is a key to what it leads to, and so is not logged. */
+const secretPath = /^\/(media|qr)\/.*/
+
+/** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
+const annotations = (incoming: IncomingRequest, status: number, millis: number) => ({
+  request_id: incoming.id,
+  method: incoming.request.method,
+  path: incoming.path.replace(secretPath, "/$1/…"),
+  status,
+  duration_ms: Math.round(millis),
+})
+
+/** A client that hung up is no fault, and gets no answer. */
+const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
+  Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
+
+const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
+  const failure = cause.reasons.find(Cause.isFailReason)
+  return failure === undefined ? refuse("internal_error") : refusalOfStore(failure.error)
+}
+
 /** Does the work if there is a place for it; else it is refused before any work. */
 const placed = <A, E, R>(
   places: Part["places"],
@@ -333,7 +271,8 @@ const placed = <A, E, R>(
       return taken ? work : Effect.fail(serviceBusy)
     },
     function givePlaceBack(taken) {
-      return Effect.sync(() => (taken ? places.giveBack() : undefined))
+      if (taken) places.giveBack()
+      return Effect.void
     },
   )
 
@@ -421,10 +360,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
     })
   })
 
-/**
- * Builds the interface over the core's services, which are looked up once, here. The effect that
- * comes out of it answers one request and never fails.
- */
+/** Builds the interface. The effect that comes out of it answers one request and never fails. */
 export const httpApp = Effect.flatMap(allParts, answerer)
 
 /** Health and metrics alone, for a process that serves nothing else. */
@@ -433,8 +369,73 @@ export const monitoringApp = Effect.flatMap(Effect.map(watchedRoutes, watchedPar
 /** Serves the interface on the `HttpServer` that is provided, as long as the layer lives. */
 export const layerHttp = Layer.unwrap(Effect.map(httpApp, (app) => serve(app)))
 
-// The interface as a web-standard handler, so that Express, Fastify, Hono, Next or any other server
-// can mount it in its own process.
+// Metrics of requests. Labels are the prefix of a part (`surface`), a path of a route table, a method and
+// a status, never what a client made up: so their number is bounded, and each is made when it first occurs.
+
+/** In place of a status, when the client went away before there was an answer. */
+const noAnswer = 0
+
+const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+/** Seconds. */
+const boundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Route {
+  readonly labels: Readonly<Record<string, string>>
+  readonly duration: Metric.Histogram<number>
+  readonly byStatus: Map<number, Metric.Counter<number>>
+}
+
+const routeOf = (prefix: string, method: string, route: string): Route => {
+  const labels = { surface: prefix, method, route }
+  return {
+    labels,
+    duration: Metric.histogram("messaging_http_request_duration_seconds", {
+      description: "Seconds from a request to its answer, the bytes of files aside.",
+      attributes: labels,
+      boundaries,
+    }),
+    byStatus: new Map(),
+  }
+}
+
+const counterOf = ({ labels }: Route, status: number) =>
+  Metric.counter("messaging_http_requests_total", {
+    description: "Requests that this process has answered, or whose client went away before.",
+    attributes: { ...labels, status: status === noAnswer ? none : String(status) },
+    incremental: true,
+  })
+
+/**
+ * Makes the function that counts a request, and how many seconds it took. It writes to the registry of
+ * metrics of the context in which it was made.
+ */
+const requestMeter = Effect.map(Effect.context<never>(), function makeMeter(context) {
+  const routes = new Map<string, Route>()
+  return function meter(
+    prefix: string,
+    { request, route }: IncomingRequest,
+    status: number,
+    seconds: number,
+  ): void {
+    const method = knownMethods.has(request.method) ? request.method : "other"
+    const key = `${prefix} ${method} ${route}`
+    let found = routes.get(key)
+    if (found === undefined) {
+      found = routeOf(prefix, method, route)
+      routes.set(key, found)
+    }
+    let counter = found.byStatus.get(status)
+    if (counter === undefined) {
+      counter = counterOf(found, status)
+      found.byStatus.set(status, counter)
+    }
+    counter.updateUnsafe(1, context)
+    if (status !== noAnswer) found.duration.updateUnsafe(seconds, context)
+  }
+})
+
+// The interface as a web-standard handler, which Express, Fastify, Hono, Next and others can mount
 
 /** What the interface needs of the core and its ports; with an emulator also its `Emulator`. */
 export type HttpServices = Exclude<

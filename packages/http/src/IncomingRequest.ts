@@ -1,6 +1,7 @@
 /**
- * One request on its way to its answer. Headers of the answer are written down as soon as they are
- * known, so that whatever happens afterwards, a refusal or a fault, the answer carries them.
+ * One request on its way to its answer: its target, its headers, where it comes from, and what it is
+ * answered with. Headers of the answer are written down as soon as they are known, so that every answer
+ * carries them, a refusal or a fault too.
  */
 import { refuse, refuseParameters, requestId, sharedResources } from "@messaging-service/core"
 import type {
@@ -13,36 +14,17 @@ import type {
 import { Effect, Option, Result, Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 
-// Headers that decide something, read so that a second value is never overlooked. Node drops a
-// repeated `Authorization` and joins most other headers with a comma; its raw list still has them
-// all. Web-standard headers come joined, and cannot be taken apart again.
+/** In place of a route that there is not. */
+export const none = "none"
 
-const hasRawHeaders = (source: object): source is { readonly rawHeaders: ReadonlyArray<string> } =>
-  "rawHeaders" in source && Array.isArray(source.rawHeaders)
-
-/** Every value of a header, given by its lower-case name; as sent where the platform tells. */
-export const headerValues = (request: HttpServerRequest, name: string): ReadonlyArray<string> => {
-  const known = request.headers[name]
-  if (known === undefined) return []
-  if (!hasRawHeaders(request.source)) return [known]
-  const raw = request.source.rawHeaders
-  const values: Array<string> = []
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const candidate = raw[at] ?? ""
-    if (candidate.length === name.length && candidate.toLowerCase() === name) {
-      values.push(raw[at + 1] ?? "")
-    }
-  }
-  return values.length === 0 ? [known] : values
-}
-
-/**
- * The `Authorization` header. Sent twice it is the list that HTTP makes of repeated headers, which
- * is no key: a proxy in front and this service might each believe another one.
- */
-export const authorizationOf = (request: HttpServerRequest): string | undefined => {
-  const values = headerValues(request, "authorization")
-  return values.length === 0 ? undefined : values.join(", ")
+export interface IncomingRequest extends Target {
+  readonly request: HttpServerRequest
+  /** `req_` and 24 characters; also in the answer's `X-Request-Id`. */
+  readonly id: string
+  /** The path of the route that was found, as its table has it; `none` until then. */
+  route: string
+  /** Lower-case names. */
+  readonly answerHeaders: Record<string, string>
 }
 
 const printable = /^[\x20-\x7e]{1,100}$/
@@ -53,15 +35,122 @@ const clientRequestId = (request: HttpServerRequest): string | undefined => {
   return value !== undefined && printable.test(value) ? value : undefined
 }
 
-/** Whether a body comes as it is: what is compressed is not read. */
-export const isPlain = (contentEncoding: string | undefined): boolean =>
-  contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity"
+export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): IncomingRequest => {
+  const { path, query } = parseTarget(request.url)
+  const id = requestId(ids)
+  const answerHeaders: Record<string, string> = {
+    "x-request-id": id,
+    "cache-control": "no-store",
+  }
+  const clients = clientRequestId(request)
+  if (clients !== undefined) answerHeaders["x-client-request-id"] = clients
+  return { request, path, query, id, route: none, answerHeaders }
+}
 
-/** Whether the client says beforehand that its body is longer than that many bytes. */
-export const declaresMoreThan = (contentLength: string | undefined, bytes: number): boolean =>
-  contentLength !== undefined && /^\d+$/.test(contentLength) && Number(contentLength) > bytes
+/** What a request is answered with when nothing refuses it. */
+export type Reply =
+  /** The body is written as JSON. */
+  | { readonly status: number; readonly body: unknown }
+  | { readonly status: number; readonly content: Content }
+  /** Without a body: the caller has it. */
+  | { readonly status: 304 }
 
-// The request target: its path, as routes know it, and its query, decoded strictly.
+/** Bytes of some other kind. */
+interface Content {
+  readonly contentType: string
+  /** Of the bytes. */
+  readonly length: number
+  readonly bytes: Stream.Stream<Uint8Array, unknown>
+}
+
+/** What answers the requests of one part of the interface: of everything under one prefix of paths. */
+export type Handler<R = never> = (
+  incoming: IncomingRequest,
+) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
+
+/** Bytes that are there already. */
+export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): Reply => ({
+  status,
+  content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
+})
+
+export const htmlType = "text/html; charset=utf-8"
+
+/** Says that a page is nothing else than HTML, and what `Content-Security-Policy` lets it do. */
+export const pageHeaders = ({ answerHeaders }: IncomingRequest, policy: string): void => {
+  answerHeaders["content-security-policy"] = policy
+  answerHeaders["x-content-type-options"] = "nosniff"
+}
+
+export const htmlReply = (
+  incoming: IncomingRequest,
+  html: Uint8Array,
+  policy: string,
+  status: number,
+): Reply => {
+  pageHeaders(incoming, policy)
+  return bytesReply(htmlType, html, status)
+}
+
+/** Where the error catalogue explains a code. */
+const docsOf = (publicUrl: string, code: string): string => `${publicUrl}/docs/errors#${code}`
+
+const errorBody = (refusal: Refusal, id: string, publicUrl: string) => ({
+  error: {
+    code: refusal.code,
+    message: refusal.message,
+    field: refusal.field,
+    docs: docsOf(publicUrl, refusal.code),
+    request_id: id,
+    ...(refusal.errors.length === 0
+      ? {}
+      : { errors: refusal.errors.map(({ field, message }) => ({ field, message })) }),
+    ...refusal.details,
+  },
+})
+
+/** The answer to a refused request, whose headers it writes down. */
+export const refusalReply = (
+  incoming: IncomingRequest,
+  refusal: Refusal,
+  publicUrl: string,
+): Reply => {
+  if (refusal.status === 401) incoming.answerHeaders["www-authenticate"] = 'Bearer realm="service"'
+  if (refusal.retryAfter !== null)
+    incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)
+  return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
+}
+
+/** There is no room for the request now; a second later there may be. */
+export const serviceBusy = refuse("service_unavailable", { retryAfter: 1 })
+
+const shareUsedUp = refuse("service_unavailable", {
+  message:
+    "The workspace has too many requests under way. Retry after the seconds of `Retry-After`.",
+  retryAfter: 1,
+})
+
+/**
+ * Takes a place of the workspace's share of the requests under way until the scope closes; fails when
+ * there is none. So slow requests of one workspace (uploads, downloads of media links) leave places to
+ * the others. Not by `Effect.acquireRelease`, which joins all services of the request anew to give it
+ * back.
+ */
+export const takeWorkspaceShare = (
+  places: RefusingPlaces<WorkspaceId>,
+  workspace: WorkspaceId,
+): Effect.Effect<void, Refusal, Scope.Scope> => {
+  const giveBack = Effect.sync(function giveBackShare() {
+    places.giveBackShare(workspace)
+  })
+  return Effect.flatMap(Effect.scope, function takeShare(scope) {
+    return places.takeShare(workspace)
+      ? Scope.addFinalizer(scope, giveBack)
+      : Effect.fail(shareUsedUp)
+  }).pipe(Effect.uninterruptible)
+}
+
+// Target: the path as routes know it, and the query, decoded strictly.
 
 interface Target {
   /** Without query; one trailing slash is tolerated and taken off. */
@@ -86,9 +175,13 @@ export type QueryEntries = ReadonlyArray<readonly [string, string]>
 type EntriesProblem = "malformed" | "too_many"
 
 const Plus = 0x2b
+
 const Space = 0x20
+
 const Ampersand = 0x26
+
 const encoder = new TextEncoder()
+
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 
 /** As in forms: clients write an offset's plus sign as %2B. */
@@ -172,137 +265,48 @@ export const refuseQuery = (entries: QueryEntries): Result.Result<void, Refusal>
     ? Result.void
     : Result.fail(refuseParameters(entries.map(([name]) => wrong(name, "is not a known field"))))
 
-/** In place of a route that there is not. */
-export const none = "none"
+// Headers that decide something, read so that a second value is never overlooked. Node drops a
+// repeated `Authorization` and joins most other headers with a comma; its raw list still has them
+// all. Web-standard headers come joined, and cannot be taken apart again.
 
-export interface IncomingRequest extends Target {
-  readonly request: HttpServerRequest
-  /** `req_` and 24 characters; also in the answer's `X-Request-Id`. */
-  readonly id: string
-  /** The path of the route that was found, as its table has it; `none` until then. */
-  route: string
-  /** Lower-case names. */
-  readonly answerHeaders: Record<string, string>
-}
+const hasRawHeaders = (source: object): source is { readonly rawHeaders: ReadonlyArray<string> } =>
+  "rawHeaders" in source && Array.isArray(source.rawHeaders)
 
-/** What a request is answered with when nothing refuses it. */
-export type Reply =
-  /** The body is written as JSON. */
-  | { readonly status: number; readonly body: unknown }
-  | { readonly status: number; readonly content: Content }
-  /** Without a body: the caller has it. */
-  | { readonly status: 304 }
-
-/** Bytes of some other kind. */
-interface Content {
-  readonly contentType: string
-  /** Of the bytes. */
-  readonly length: number
-  readonly bytes: Stream.Stream<Uint8Array, unknown>
-}
-
-/** Bytes that are there already. */
-export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): Reply => ({
-  status,
-  content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
-})
-
-export const htmlType = "text/html; charset=utf-8"
-
-/** Says that a page is nothing else than HTML, and what `Content-Security-Policy` lets it do. */
-export const pageHeaders = ({ answerHeaders }: IncomingRequest, policy: string): void => {
-  answerHeaders["content-security-policy"] = policy
-  answerHeaders["x-content-type-options"] = "nosniff"
-}
-
-export const htmlReply = (
-  incoming: IncomingRequest,
-  html: Uint8Array,
-  policy: string,
-  status: number,
-): Reply => {
-  pageHeaders(incoming, policy)
-  return bytesReply(htmlType, html, status)
-}
-
-/** What answers the requests of one part of the interface: of everything under one prefix of paths. */
-export type Handler<R = never> = (
-  incoming: IncomingRequest,
-) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
-
-export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): IncomingRequest => {
-  const { path, query } = parseTarget(request.url)
-  const id = requestId(ids)
-  const answerHeaders: Record<string, string> = {
-    "x-request-id": id,
-    "cache-control": "no-store",
+/** Every value of a header, given by its lower-case name; as sent where the platform tells. */
+export const headerValues = (request: HttpServerRequest, name: string): ReadonlyArray<string> => {
+  const known = request.headers[name]
+  if (known === undefined) return []
+  if (!hasRawHeaders(request.source)) return [known]
+  const raw = request.source.rawHeaders
+  const values: Array<string> = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const candidate = raw[at] ?? ""
+    if (candidate.length === name.length && candidate.toLowerCase() === name) {
+      values.push(raw[at + 1] ?? "")
+    }
   }
-  const clients = clientRequestId(request)
-  if (clients !== undefined) answerHeaders["x-client-request-id"] = clients
-  return { request, path, query, id, route: none, answerHeaders }
+  return values.length === 0 ? [known] : values
 }
-
-/** Where the error catalogue explains a code. */
-const docsOf = (publicUrl: string, code: string): string => `${publicUrl}/docs/errors#${code}`
-
-const errorBody = (refusal: Refusal, id: string, publicUrl: string) => ({
-  error: {
-    code: refusal.code,
-    message: refusal.message,
-    field: refusal.field,
-    docs: docsOf(publicUrl, refusal.code),
-    request_id: id,
-    ...(refusal.errors.length === 0
-      ? {}
-      : { errors: refusal.errors.map(({ field, message }) => ({ field, message })) }),
-    ...refusal.details,
-  },
-})
-
-/** The answer to a refused request, whose headers it writes down. */
-export const refusalReply = (
-  incoming: IncomingRequest,
-  refusal: Refusal,
-  publicUrl: string,
-): Reply => {
-  if (refusal.status === 401) incoming.answerHeaders["www-authenticate"] = 'Bearer realm="service"'
-  if (refusal.retryAfter !== null)
-    incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)
-  return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
-}
-
-/** There is no room for the request now; a second later there may be. */
-export const serviceBusy = refuse("service_unavailable", { retryAfter: 1 })
-
-const shareUsedUp = refuse("service_unavailable", {
-  message:
-    "The workspace has too many requests under way. Retry after the seconds of `Retry-After`.",
-  retryAfter: 1,
-})
 
 /**
- * Takes a place of the workspace's share of the requests under way until the scope closes; fails when
- * there is none. So slow requests of one workspace (uploads, downloads of media links) leave places to
- * the others. Not by `Effect.acquireRelease`, which joins all services of the request anew to give it
- * back.
+ * The `Authorization` header. Sent twice it is the list that HTTP makes of repeated headers, which
+ * is no key: a proxy in front and this service might each believe another one.
  */
-export const takeWorkspaceShare = (
-  places: RefusingPlaces<WorkspaceId>,
-  workspace: WorkspaceId,
-): Effect.Effect<void, Refusal, Scope.Scope> => {
-  const giveBack = Effect.sync(function giveBackShare() {
-    places.giveBackShare(workspace)
-  })
-  return Effect.flatMap(Effect.scope, function takeShare(scope) {
-    return places.takeShare(workspace)
-      ? Scope.addFinalizer(scope, giveBack)
-      : Effect.fail(shareUsedUp)
-  }).pipe(Effect.uninterruptible)
+export const authorizationOf = (request: HttpServerRequest): string | undefined => {
+  const values = headerValues(request, "authorization")
+  return values.length === 0 ? undefined : values.join(", ")
 }
 
-// Where a request comes from: the socket's address, or the last `X-Forwarded-For` entry behind a
-// proxy that is trusted (`TRUST_PROXY`; contract: Configuration). Wrong keys are counted by it, and
-// keys show it as their last use.
+/** Whether a body comes as it is: what is compressed is not read. */
+export const isPlain = (contentEncoding: string | undefined): boolean =>
+  contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity"
+
+/** Whether the client says beforehand that its body is longer than that many bytes. */
+export const declaresMoreThan = (contentLength: string | undefined, bytes: number): boolean =>
+  contentLength !== undefined && /^\d+$/.test(contentLength) && Number(contentLength) > bytes
+
+// Client address: the socket's, or the last `X-Forwarded-For` entry behind a trusted proxy
+// (`TRUST_PROXY`; contract: Configuration). Wrong keys are counted by it; keys show it as their last use.
 
 /** Where the client's address comes from. */
 export interface ClientAddressSettings {
@@ -315,6 +319,9 @@ export interface ClientAddressSettings {
   readonly clientAddress?: (request: Request) => string
 }
 
+/** The client's address of a request. */
+export type ClientAddressOf = (request: HttpServerRequest) => string
+
 /** Stands for an unknown address, such as that of a client behind a Unix socket. */
 const unknownAddress = "0.0.0.0"
 
@@ -323,9 +330,11 @@ export const knownAddress = (address: string): string | null =>
   address === unknownAddress ? null : address
 
 const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
+
 const ipv4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`)
 
 const mappedPrefix = "::ffff:"
+
 const mappedGroups = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/
 
 const withoutMapping = (canonical: string): string => {
@@ -369,9 +378,6 @@ const peerAddress = (
     onSome: socketAddress,
   })
 }
-
-/** The client's address of a request. */
-export type ClientAddressOf = (request: HttpServerRequest) => string
 
 /** How this service reads the client's address of a request. */
 export const clientAddressReader = ({

@@ -92,7 +92,7 @@ export const routeFinder = <R extends Route>(
     place.methods.set(route.method, { route, names })
   }
 
-  return (incoming) => {
+  return function findRoute(incoming) {
     const { method } = incoming.request
     let place = root
     const values: Array<string> = []

@@ -12,8 +12,8 @@ import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
 import { commonHeaders, header, noSniff } from "../openapi/Operation.ts"
 import type { Answer, Content, Header, JsonObject } from "../openapi/Operation.ts"
 
-// A document that is the same for every caller until the process is replaced. It is compressed and
-// tagged once, when it is made. Caches keep it and ask each time whether the tag still holds.
+// Documents that are the same for every caller until the process is replaced: compressed and tagged once.
+// Caches keep them, and ask each time whether the tag still holds.
 
 interface CachedDocument {
   readonly contentType: string
@@ -119,6 +119,8 @@ const cachedAnswers = (
 /** What callers send to check a copy. */
 const ifNoneMatch = header("If-None-Match", "Tags of the copies that the caller has.")
 
+// The error catalogue
+
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
@@ -155,6 +157,8 @@ ${Object.entries(catalogue).map(row).join("\n")}
 `
 
 const errorPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+// The routes
 
 /**
  * Makes something from the public address the first time that it is asked for, and keeps it; those who

@@ -1,6 +1,6 @@
 /**
- * Whether the process runs, and whether its store answers and more can be written (contract: Open
- * paths).
+ * Health and metrics, for those who watch the service (contract: Open paths): whether the process runs,
+ * whether it can work, what it has counted, and how the whole service stands.
  */
 import {
   mostCounted,
@@ -36,9 +36,12 @@ const askStore = <A>(
     Effect.catchDefect(() => Effect.succeed(otherwise)),
   )
 
+// Health
+
 const ok: Reply = { status: 200, body: { status: "ok" } }
 /** It works, and takes no more live numbers (`MAX_NUMBERS`). */
 const full: Reply = { status: 200, body: { status: "full" } }
+
 const unavailable: Reply = { status: 503, body: { status: "unavailable" } }
 
 const answer = (statuses: readonly [string, ...Array<string>], description: string): Answer =>
@@ -86,9 +89,8 @@ export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
   }),
 ]
 
-// `/metrics` in the text format of Prometheus (contract: Open paths): what this process has counted,
-// and how the whole service stands. The figures of the whole service are read from the store at most
-// once in some seconds however often they are asked for, and the path answers without the store too.
+// Metrics in the text format of Prometheus. Figures of the whole service are read from the store at most
+// once in some seconds, however often they are asked for. The path answers without the store too.
 
 /** How old figures may be, by the service's clock: less than scrapes usually lie apart. */
 const freshMillis = 5000

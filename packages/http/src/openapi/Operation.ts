@@ -1,7 +1,7 @@
 /**
- * What the OpenAPI document is made from: operations, each with all that can be asked and answered.
- * Each part of the interface makes them from its table of routes; only `openApi.ts` knows how OpenAPI
- * writes them down.
+ * What the OpenAPI document is made from: operations, each with all that can be asked and answered. Each
+ * part of the interface makes them from its table of routes; only `openApi.ts` knows how OpenAPI writes
+ * them down.
  */
 import { catalogue, messageStatuses, ratePolicy, roles, scopes } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
@@ -99,7 +99,7 @@ export const jsonContent = (schema: Schema.Top, example?: unknown): Content => (
   },
 })
 
-// The headers of requests and answers, each described once.
+// Headers of requests and answers, each described once
 
 export const header = (
   name: string,
@@ -173,8 +173,8 @@ export const actingRole = header(
   { type: "string", enum: roles, default: "owner" },
 )
 
-// Refusals of version 2 and of the operator API as the document shows them, made from the error
-// catalogue: for each operation and status, the codes that it can answer (contract: Errors).
+// Refusals of version 2 and of the operator API, made from the error catalogue: for each operation and
+// status, the codes that it can answer (contract: Errors)
 
 /** A code; with `inPath` what the path names is missing, which some codes tell by another status. */
 export type Refused = Code | { readonly code: Code; readonly inPath: true }

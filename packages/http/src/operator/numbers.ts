@@ -1,4 +1,7 @@
-/** Numbers of a workspace (contract: Workspace numbers). */
+/**
+ * Numbers of a workspace, and logging Telegram accounts in, for the operator (contract: Workspace numbers,
+ * Telegram login).
+ */
 import {
   codeWays,
   connectionReasons,
@@ -236,9 +239,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
 ]
 
-// Logging Telegram accounts in (contract: Telegram login).
-
-const loginRoute = operatorRoute("Workspace numbers")
+// Telegram logins
 
 /** How a login to a Telegram account stands. */
 const LoginJson = Schema.Struct({
@@ -278,7 +279,7 @@ const noLogin: Refused = { code: "login_not_found", inPath: true }
 const loginPath = `${numberPath}/telegram-login` as const
 
 export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
-  loginRoute(`POST ${loginPath}`, {
+  route(`POST ${loginPath}`, {
     id: "beginTelegramLogin",
     summary: "Log a Telegram account in",
     about: "By a code that Telegram sends, or by a QR code; it takes ten minutes at most.",
@@ -301,7 +302,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
       return loginJson(yield* logins.begin(role, id("id"), id("number_id"), request))
     }),
   }),
-  loginRoute(`GET ${loginPath}`, {
+  route(`GET ${loginPath}`, {
     id: "getTelegramLogin",
     summary: "Look at a Telegram login",
     success: "The login.",
@@ -312,7 +313,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
       return loginJson(yield* logins.get(role, id("id"), id("number_id")))
     }),
   }),
-  loginRoute(`DELETE ${loginPath}`, {
+  route(`DELETE ${loginPath}`, {
     id: "cancelTelegramLogin",
     summary: "Give a Telegram login up",
     success: "It is given up.",
@@ -324,7 +325,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
       return { cancelled: true } as const
     }),
   }),
-  loginRoute(`POST ${loginPath}/code`, {
+  route(`POST ${loginPath}/code`, {
     id: "giveTelegramCode",
     summary: "Give the code that Telegram sent",
     about: "A wrong one may be given again. It is kept nowhere.",
@@ -337,7 +338,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
       return loginJson(yield* logins.giveCode(role, id("id"), id("number_id"), request))
     }),
   }),
-  loginRoute(`POST ${loginPath}/password`, {
+  route(`POST ${loginPath}/password`, {
     id: "giveTelegramPassword",
     summary: "Give the account's password",
     about: "A wrong one may be given again. It is kept nowhere.",

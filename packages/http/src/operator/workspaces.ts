@@ -1,4 +1,4 @@
-/** Workspaces (contract: Workspaces). */
+/** Workspaces, with their keys and contacts, for the operator (contract: Workspaces, Keys, Contacts). */
 import {
   clientId,
   ContactBody,
@@ -140,7 +140,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
   }),
 ]
 
-// Keys of a workspace (contract: Keys).
+// Keys
 
 const KeyJson = Schema.Struct({
   id: IdJson,
@@ -244,7 +244,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
   }),
 ]
 
-// Contacts of a workspace (contract: Contacts).
+// Contacts
 
 const ContactJson = Schema.Struct({
   id: IdJson,

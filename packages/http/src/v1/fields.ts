@@ -1,8 +1,7 @@
 /**
- * The fields of version 1 requests. A table of them says what an operation takes, for the reader and
- * for the document, and reads it as version 1 does: numbers may come as strings of digits, empty
- * text counts as not given, and so does a value that is not text (an object, a list, true); fields that are
- * not in the table are ignored.
+ * The fields of version 1 requests. A table of fields says what an operation takes, for the reader and the
+ * document, and reads it as leniently as version 1 does: numbers may come as digits, empty text and
+ * values that are not text (an object, a list, true) count as not given, unknown fields are ignored.
  */
 import {
   formatInstant,
@@ -186,6 +185,8 @@ export const oneOf = <Word extends string>(
   return word === undefined ? Result.fail(failV1(failure)) : Result.succeed(word)
 }
 
+// Pages
+
 export const pageField = integer("1 when left out.")
 
 /** No workspace has so many records that it comes so far. */
@@ -211,8 +212,8 @@ export const offsetField = integer("Records to leave out at the front; 0 when le
 
 export const offsetOf = (given: Lenient<number>) => within(given, 0, 0, Infinity, "invalid_offset")
 
-// Whom version 1 sends to, in version 2's words (contract: Version 1: sends). Country code and
-// phone come apart and are joined; a phone that begins with `@` is a Telegram username.
+// Recipients, in version 2's words (contract: Version 1: sends). Country code and phone come apart and
+// are joined; a phone that begins with `@` is a Telegram username.
 
 /** `to` of version 2. */
 export type RecipientV1 =
@@ -302,7 +303,7 @@ export const phoneOf = (given: string): Result.Result<string, FailureV1> =>
     "phone" in person ? Result.succeed(person.phone) : Result.fail(failV1("invalid_phone")),
   )
 
-// What version 1 sends: text, an image or a file, by `msg_type` (contract: Version 1: sends).
+// Content: text, an image or a file, by `msg_type` (contract: Version 1: sends)
 
 export const contentFields = {
   msg_type: strictInteger("0 text (the default), 1 image, 2 file."),
@@ -371,8 +372,8 @@ export const sourceOf = (
   )
 }
 
-// Times of version 1: a date, a time and a zone apart, and seconds instead of an end (contract:
-// Version 1: sends). Days are written the British way.
+// Times: a date, a time and a zone apart, and seconds instead of an end (contract: Version 1: sends).
+// Days are written the British way.
 
 export const scheduleFields = {
   date: string("`dd/mm/yyyy`.", { required: true }),
@@ -387,7 +388,9 @@ export const expiryFields = {
 }
 
 const slashed = /^(\d{2})\/(\d{2})\/(\d{4})$/
+
 const dashed = /^(\d{2})-(\d{2})-(\d{4})$/
+
 const clock = /^(\d{2}):(\d{2})$/
 
 const dayOf = (form: RegExp, text: string): string | undefined => {

@@ -1,6 +1,6 @@
 /**
- * Version 1: an entry of its table of routes, how bodies are read, and the steps that every request
- * under `/api/v1` goes through.
+ * Version 1: an entry of its table of routes, the steps that every request under `/api/v1` goes through,
+ * and how bodies are read.
  */
 import {
   Admission,
@@ -104,7 +104,9 @@ export const routeV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
 ): RouteV1 => ({
   ...routeAt(at),
   ...entry,
-  handler: (input) => entry.handler({ ...input, fields: readFields(entry.fields, input.body) }),
+  handler: function withFields(input) {
+    return entry.handler({ ...input, fields: readFields(entry.fields, input.body) })
+  },
 })
 
 /** The names of the parts in which an operation takes a file. */
@@ -127,198 +129,7 @@ export const done = (message: string): typeof DoneAnswer.Type => ({
   message,
 })
 
-// The body of a version 1 request: JSON, a form, or a multipart form with a file (contract: Version
-// 1: requests). One without a content type is read as JSON when it begins like an object, else as a
-// form. A body that cannot be read is `Invalid JSON format`, of whichever kind it should have been.
-
-interface ReadBodyV1 {
-  readonly body: BodyV1
-  readonly file: UploadV1 | null
-}
-
-const invalid = refuse("invalid_json")
-const tooLarge = refuse("request_too_large")
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const ofJson = (object: JsonObject): BodyV1 => {
-  const has = (name: string) => Object.hasOwn(object, name)
-  const one = (name: string) => (has(name) ? (object[name] ?? null) : null)
-  return {
-    has,
-    one,
-    all: (name) => {
-      const value = one(name)
-      if (Array.isArray(value)) return value as ReadonlyArray<JsonValue>
-      return value === null ? [] : [value]
-    },
-  }
-}
-
-const ofEntries = (entries: QueryEntries): BodyV1 => {
-  const values = Map.groupBy(entries, ([name]) => name)
-  return {
-    has: (name) => values.has(name),
-    one: (name) => values.get(name)?.at(-1)?.[1] ?? null,
-    all: (name) => (values.get(name) ?? []).map(([, value]) => value),
-  }
-}
-
-/** A database does not keep a NUL. */
-const formBody = (entries: QueryEntries): Result.Result<BodyV1, Refusal> =>
-  entries.some(([name, value]) => name.includes("\0") || value.includes("\0"))
-    ? Result.fail(invalid)
-    : Result.succeed(ofEntries(entries))
-
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
-/** The parameters of a form, which are written like those of a query. */
-const parseForm = (text: string): Result.Result<BodyV1, Refusal> =>
-  parseEntries(text).pipe(
-    Result.mapError((problem) => (problem === "too_many" ? tooLarge : invalid)),
-    Result.flatMap(formBody),
-  )
-
-const formOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
-  Result.try({ try: () => utf8.decode(bytes), catch: () => invalid }).pipe(
-    Result.flatMap(parseForm),
-  )
-
-const jsonOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> => {
-  const parsed = parseStrictJson(bytes)
-  if (Result.isFailure(parsed)) return Result.fail(refuse(parsed.failure.code))
-  return isObject(parsed.success) ? Result.succeed(ofJson(parsed.success)) : Result.fail(invalid)
-}
-
-const opensObject = 0x7b
-
-/** What a client that says nothing of its body has sent. */
-const guess = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
-  bytes[0] === opensObject ? jsonOfBytes(bytes) : formOfBytes(bytes)
-
-const isForm = (contentType: string): boolean =>
-  /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType)
-
-const readerOf = (
-  contentType: string | undefined,
-): ((bytes: Uint8Array) => Result.Result<BodyV1, Refusal>) | undefined => {
-  if (contentType === undefined || contentType.trim() === "") return guess
-  if (isJsonContentType(contentType)) return jsonOfBytes
-  return isForm(contentType) ? formOfBytes : undefined
-}
-
-const problemOf = ({ reason }: FormProblem): Refusal => {
-  if (reason === "no_room") return noRoomForFile
-  return reason === "malformed" ? invalid : tooLarge
-}
-
-const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
-  if (moreFiles > 0) return Result.fail(failV1("several_files"))
-  // What a browser sends for a file input in which no file was chosen.
-  if (file === undefined || file.content.size === 0) return Result.succeed(null)
-  return Result.succeed({ fileName: keptFileName(file) ?? null, content: file.content })
-}
-
-/** The body of a POST; an upload stays until the scope closes. */
-const readBodyV1 = <E>(
-  request: HttpServerRequest,
-  fileParts: ReadonlyArray<string>,
-  files: typeof MediaFiles.Service,
-  { beforeFile, take }: ReadingForm<E, BodyV1>,
-): Effect.Effect<ReadBodyV1, FailureV1 | Refusal | StoreUnavailable | E, Scope.Scope> => {
-  const { headers } = request
-  if (!isPlain(headers["content-encoding"])) return Effect.fail(invalid)
-  if (isMultipart(headers["content-type"])) {
-    const limits = {
-      fileParts,
-      fileBytes: maximumFileBytes,
-      fieldBytes: maximumBodyBytes,
-      parts: sharedResources.formEntries.whole,
-    }
-    const reading: ReadingForm<Refusal | E> = {
-      take,
-      beforeFile: (fields) => Effect.flatMap(Effect.fromResult(formBody(fields)), beforeFile),
-    }
-    return Effect.gen(function* () {
-      const form = yield* readForm(request, files, limits, reading).pipe(
-        Effect.catchIf(
-          (error) => error instanceof FormProblem,
-          (problem) => Effect.fail(problemOf(problem)),
-        ),
-      )
-      return {
-        body: yield* Effect.fromResult(formBody(form.fields)),
-        file: yield* Effect.fromResult(uploadOf(form)),
-      }
-    })
-  }
-  const reader = readerOf(headers["content-type"])
-  if (reader === undefined) return Effect.fail(invalid)
-  return Effect.map(
-    Effect.flatMap(readBytesWith(request, take), (bytes) => Effect.fromResult(reader(bytes))),
-    (body) => ({ body, file: null }),
-  )
-}
-
-/** The query of a GET, read as a form is. */
-const readQueryV1 = (query: string): Result.Result<ReadBodyV1, Refusal> =>
-  Result.map(parseForm(query), (body) => ({ body, file: null }))
-
-// The bytes of bodies that are read before their caller is known: version 1 may have its credentials
-// anywhere in a form, behind a file of 64 MiB too (sharedResources: unknownCallersBytes). All calls
-// together hold no more of them than the whole; a call lets go of its own when its caller is known
-// or when it ends.
-
-/** Bytes of each body that are not counted: more than a call without a file needs. */
-const uncounted = 64 * 1024
-
-/** Seconds after which a caller may try again. */
-const retryAfter = 5
-
-const busy = refuse("service_unavailable", { retryAfter })
-
-/** What one call has read of its body. */
-interface UnknownCaller {
-  /** Counts bytes that came. Fails with `service_unavailable` when there is no room for them. */
-  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
-  /** The caller is known: nothing is held, and nothing counted from now on. */
-  readonly known: Effect.Effect<void>
-}
-
-/** Makes the count that the calls of one process share. */
-const makeUnknownCallers = () => {
-  const { whole } = sharedResources.unknownCallersBytes
-  let held = 0
-
-  /** A call; it ends with the scope. */
-  const open: Effect.Effect<UnknownCaller, never, Scope.Scope> = Effect.gen(function* () {
-    let read = 0
-    let own = 0
-    let isKnown = false
-    const known = Effect.sync(() => {
-      isKnown = true
-      held -= own
-      own = 0
-    })
-    yield* Effect.addFinalizer(() => known)
-
-    const take = (bytes: number): Effect.Effect<void, Refusal> =>
-      Effect.suspend(() => {
-        if (isKnown) return Effect.void
-        read += bytes
-        const more = Math.max(read - uncounted, 0) - own
-        // A call that is alone may always go on: bounds of its own end it.
-        if (held > own && held + more > whole) return Effect.fail(busy)
-        own += more
-        held += more
-        return Effect.void
-      })
-    return { take, known }
-  })
-
-  return { open }
-}
+// The steps of a request
 
 type Credentials = Omit<CredentialsV1, "clientAddress">
 
@@ -413,3 +224,196 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
   }
   return handler
 })
+
+// Bodies: JSON, a form, or a multipart form with a file (contract: Version 1: requests). One without a
+// content type is read as JSON when it begins like an object, else as a form. An unreadable body of any
+// kind is `Invalid JSON format`.
+
+interface ReadBodyV1 {
+  readonly body: BodyV1
+  readonly file: UploadV1 | null
+}
+
+const invalid = refuse("invalid_json")
+
+const tooLarge = refuse("request_too_large")
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const ofJson = (object: JsonObject): BodyV1 => {
+  const has = (name: string) => Object.hasOwn(object, name)
+  const one = (name: string) => (has(name) ? (object[name] ?? null) : null)
+  return {
+    has,
+    one,
+    all: (name) => {
+      const value = one(name)
+      if (Array.isArray(value)) return value as ReadonlyArray<JsonValue>
+      return value === null ? [] : [value]
+    },
+  }
+}
+
+const ofEntries = (entries: QueryEntries): BodyV1 => {
+  const values = Map.groupBy(entries, ([name]) => name)
+  return {
+    has: (name) => values.has(name),
+    one: (name) => values.get(name)?.at(-1)?.[1] ?? null,
+    all: (name) => (values.get(name) ?? []).map(([, value]) => value),
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** A database does not keep a NUL. */
+const formBody = (entries: QueryEntries): Result.Result<BodyV1, Refusal> =>
+  entries.some(([name, value]) => name.includes("\0") || value.includes("\0"))
+    ? Result.fail(invalid)
+    : Result.succeed(ofEntries(entries))
+
+/** The parameters of a form, which are written like those of a query. */
+const parseForm = (text: string): Result.Result<BodyV1, Refusal> =>
+  parseEntries(text).pipe(
+    Result.mapError((problem) => (problem === "too_many" ? tooLarge : invalid)),
+    Result.flatMap(formBody),
+  )
+
+const formOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
+  Result.try({ try: () => utf8.decode(bytes), catch: () => invalid }).pipe(
+    Result.flatMap(parseForm),
+  )
+
+const jsonOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> => {
+  const parsed = parseStrictJson(bytes)
+  if (Result.isFailure(parsed)) return Result.fail(refuse(parsed.failure.code))
+  return isObject(parsed.success) ? Result.succeed(ofJson(parsed.success)) : Result.fail(invalid)
+}
+
+const opensObject = 0x7b
+
+/** What a client that says nothing of its body has sent. */
+const guess = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
+  bytes[0] === opensObject ? jsonOfBytes(bytes) : formOfBytes(bytes)
+
+const isForm = (contentType: string): boolean =>
+  /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType)
+
+const readerOf = (
+  contentType: string | undefined,
+): ((bytes: Uint8Array) => Result.Result<BodyV1, Refusal>) | undefined => {
+  if (contentType === undefined || contentType.trim() === "") return guess
+  if (isJsonContentType(contentType)) return jsonOfBytes
+  return isForm(contentType) ? formOfBytes : undefined
+}
+
+const problemOf = ({ reason }: FormProblem): Refusal => {
+  if (reason === "no_room") return noRoomForFile
+  return reason === "malformed" ? invalid : tooLarge
+}
+
+const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
+  if (moreFiles > 0) return Result.fail(failV1("several_files"))
+  // What a browser sends for a file input in which no file was chosen.
+  if (file === undefined || file.content.size === 0) return Result.succeed(null)
+  return Result.succeed({ fileName: keptFileName(file) ?? null, content: file.content })
+}
+
+/** The body of a POST; an upload stays until the scope closes. */
+const readBodyV1 = <E>(
+  request: HttpServerRequest,
+  fileParts: ReadonlyArray<string>,
+  files: typeof MediaFiles.Service,
+  { beforeFile, take }: ReadingForm<E, BodyV1>,
+): Effect.Effect<ReadBodyV1, FailureV1 | Refusal | StoreUnavailable | E, Scope.Scope> => {
+  const { headers } = request
+  if (!isPlain(headers["content-encoding"])) return Effect.fail(invalid)
+  if (isMultipart(headers["content-type"])) {
+    const limits = {
+      fileParts,
+      fileBytes: maximumFileBytes,
+      fieldBytes: maximumBodyBytes,
+      parts: sharedResources.formEntries.whole,
+    }
+    const reading: ReadingForm<Refusal | E> = {
+      take,
+      beforeFile: (fields) => Effect.flatMap(Effect.fromResult(formBody(fields)), beforeFile),
+    }
+    return Effect.gen(function* () {
+      const form = yield* readForm(request, files, limits, reading).pipe(
+        Effect.catchIf(
+          (error) => error instanceof FormProblem,
+          (problem) => Effect.fail(problemOf(problem)),
+        ),
+      )
+      return {
+        body: yield* Effect.fromResult(formBody(form.fields)),
+        file: yield* Effect.fromResult(uploadOf(form)),
+      }
+    })
+  }
+  const reader = readerOf(headers["content-type"])
+  if (reader === undefined) return Effect.fail(invalid)
+  return Effect.map(
+    Effect.flatMap(readBytesWith(request, take), (bytes) => Effect.fromResult(reader(bytes))),
+    (body) => ({ body, file: null }),
+  )
+}
+
+/** The query of a GET, read as a form is. */
+const readQueryV1 = (query: string): Result.Result<ReadBodyV1, Refusal> =>
+  Result.map(parseForm(query), (body) => ({ body, file: null }))
+
+// Bytes read before their caller is known: credentials may be anywhere in a form, also behind a file of
+// 64 MiB (sharedResources: unknownCallersBytes). All calls together hold no more than the whole; a call
+// releases its own when its caller is known or when it ends.
+
+/** Bytes of each body that are not counted: more than a call without a file needs. */
+const uncounted = 64 * 1024
+
+/** Seconds after which a caller may try again. */
+const retryAfter = 5
+
+const busy = refuse("service_unavailable", { retryAfter })
+
+/** What one call has read of its body. */
+interface UnknownCaller {
+  /** Counts bytes that came. Fails with `service_unavailable` when there is no room for them. */
+  readonly take: (bytes: number) => Effect.Effect<void, Refusal>
+  /** The caller is known: nothing is held, and nothing counted from now on. */
+  readonly known: Effect.Effect<void>
+}
+
+/** Makes the count that the calls of one process share. */
+const makeUnknownCallers = () => {
+  const { whole } = sharedResources.unknownCallersBytes
+  let held = 0
+
+  /** A call; it ends with the scope. */
+  const open: Effect.Effect<UnknownCaller, never, Scope.Scope> = Effect.gen(function* () {
+    let read = 0
+    let own = 0
+    let isKnown = false
+    const known = Effect.sync(() => {
+      isKnown = true
+      held -= own
+      own = 0
+    })
+    yield* Effect.addFinalizer(() => known)
+
+    const take = (bytes: number): Effect.Effect<void, Refusal> =>
+      Effect.suspend(() => {
+        if (isKnown) return Effect.void
+        read += bytes
+        const more = Math.max(read - uncounted, 0) - own
+        // A call that is alone may always go on: bounds of its own end it.
+        if (held > own && held + more > whole) return Effect.fail(busy)
+        own += more
+        held += more
+        return Effect.void
+      })
+    return { take, known }
+  })
+
+  return { open }
+}

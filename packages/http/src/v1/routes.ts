@@ -1,4 +1,7 @@
-/** The operations of version 1 on messages that were sent (contract: Version 1: messages). */
+/**
+ * The operations of version 1, sends and reminders aside (contract: Version 1): the account, messages,
+ * media, numbers, and number checks, which version 1 calls verification campaigns.
+ */
 import {
   checkResultStatuses,
   Connections,
@@ -58,6 +61,32 @@ import {
 } from "./fields.ts"
 import { DateTime, done, DoneAnswer, routeV1, succeeded, successV1 } from "./pipeline.ts"
 import type { RouteV1 } from "./pipeline.ts"
+
+// Account
+
+/** Whether credentials work together, without sending or using up anything. */
+export const meRoute: RouteV1 = routeV1("POST /api/v1/me", {
+  summary: "Check credentials",
+  fields: { whatsapp_client: integer("A number that must be the workspace's.") },
+  texts: textsOfMe,
+  answer: successV1({
+    message: Schema.String,
+    name: described(Schema.String, "Of the workspace."),
+  }),
+  handler: Effect.fnUntraced(function* v1Me({ caller, fields: { whatsapp_client } }) {
+    if (whatsapp_client !== null) {
+      const connections = yield* Connections
+      yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
+    }
+    return {
+      status: succeeded,
+      message: "The credentials are valid",
+      name: caller.workspace.name,
+    }
+  }),
+})
+
+// Messages (contract: Version 1: messages)
 
 const StatusV1 = Schema.Literals([0, 1, 2, 3, 4])
 
@@ -206,31 +235,7 @@ export const messageRoutes: ReadonlyArray<RouteV1> = [
   }),
 ]
 
-// The account of version 1 (contract: Version 1).
-
-/** Whether credentials work together, without sending or using up anything. */
-export const meRoute: RouteV1 = routeV1("POST /api/v1/me", {
-  summary: "Check credentials",
-  fields: { whatsapp_client: integer("A number that must be the workspace's.") },
-  texts: textsOfMe,
-  answer: successV1({
-    message: Schema.String,
-    name: described(Schema.String, "Of the workspace."),
-  }),
-  handler: Effect.fnUntraced(function* v1Me({ caller, fields: { whatsapp_client } }) {
-    if (whatsapp_client !== null) {
-      const connections = yield* Connections
-      yield* connections.get(caller, idOf<NumberId>(whatsapp_client))
-    }
-    return {
-      status: succeeded,
-      message: "The credentials are valid",
-      name: caller.workspace.name,
-    }
-  }),
-})
-
-// The operations of version 1 on the media directory (contract: Version 1: media).
+// Media (contract: Version 1: media)
 
 const FileV1 = Schema.Struct({
   id: described(Schema.Int, "The `media_id` of version 2."),
@@ -324,8 +329,7 @@ export const mediaRoutes: ReadonlyArray<RouteV1> = [
   }),
 ]
 
-// Number checks as version 1 knows them: verification campaigns (contract: Version 1:
-// verification).
+// Verification campaigns (contract: Version 1: verification)
 
 /** A whole check fits on a page. */
 const resultPageLimits = { otherwise: 100, most: maximumPhones }
@@ -441,7 +445,7 @@ export const verificationRoutes: ReadonlyArray<RouteV1> = [
   }),
 ]
 
-// Numbers as version 1 connects and shows them (contract: Version 1: numbers).
+// Numbers (contract: Version 1: numbers)
 
 const numberFields = {
   whatsapp_client: described(Schema.Int, "The number's id."),
