@@ -43,7 +43,10 @@ export const beginCluster = async (dataDir: string): Promise<(() => Promise<void
   }
 }
 
-/** One that a bundle brings with it beside this code (`rolldown.config.ts`); without it PGlite makes one itself. */
+/**
+ * One with all tables that a bundle brings with it beside this code (`rolldown.config.ts`); without it PGlite makes an
+ * empty one.
+ */
 export const packedCluster = async (): Promise<Blob | undefined> => {
   try {
     return new Blob([await readFile(new URL("./cluster.tar.gz", import.meta.url))])
