@@ -148,167 +148,213 @@ export const storeApi = (run: Run): Pick<Messaging, "restored" | "held"> => ({
   held: () => run(Restoration.use((restoration) => restoration.counts("owner"))),
 })
 
+/** The operator who acts in a workspace. */
+interface Acting {
+  readonly run: Run
+  readonly role: Role
+  /** Undefined when nothing can have the id. */
+  readonly id: WorkspaceId | undefined
+}
+
+const keysApi = ({ id, role, run }: Acting): Operator["keys"] => ({
+  create: (command) =>
+    run(
+      Effect.map(
+        Keys.use((keys) => keys.create(role, id, bodyOf<CreateKey>(command))),
+        ({ key, record }) => ({ ...keyShown(record), key }),
+      ),
+    ),
+  list: () =>
+    run(
+      Effect.map(
+        Keys.use((keys) => keys.list(role, id)),
+        (all) => all.map(keyShown),
+      ),
+    ),
+  revoke: (key) => run(Effect.asVoid(Keys.use((keys) => keys.revoke(role, id, idOf<KeyId>(key))))),
+})
+
+const contactsApi = ({ id, role, run }: Acting): Operator["contacts"] => ({
+  create: (command) =>
+    run(
+      Effect.map(
+        Contacts.use((contacts) => contacts.create(role, id, bodyOf<CreateContact>(command))),
+        contactShown,
+      ),
+    ),
+  list: (query) =>
+    listing(
+      run,
+      query,
+      (asked) => Contacts.use((contacts) => contacts.list(role, id, asked)),
+      Effect.succeed(contactShown),
+    ),
+  remove: (contact) =>
+    run(
+      Effect.asVoid(
+        Contacts.use((contacts) => contacts.delete(role, id, idOf<ContactId>(contact))),
+      ),
+    ),
+})
+
+const numberConnectionsApi = ({
+  id,
+  role,
+  run,
+}: Acting): Pick<Operator["numbers"], "connection" | "pause" | "resume" | "logOut"> => ({
+  connection: (number) =>
+    run(
+      Effect.map(
+        NumberOperations.use((numbers) => numbers.connection(role, id, idOf<NumberId>(number))),
+        connectionShown,
+      ),
+    ),
+  pause: (number, pause = {}) =>
+    run(
+      Effect.map(
+        NumberOperations.use((numbers) =>
+          numbers.pause(role, id, idOf<NumberId>(number), bodyOf<PauseNumber>(pause)),
+        ),
+        connectionShown,
+      ),
+    ),
+  resume: (number) =>
+    run(
+      Effect.map(
+        NumberOperations.use((numbers) => numbers.resume(role, id, idOf<NumberId>(number))),
+        connectionShown,
+      ),
+    ),
+  logOut: (number) =>
+    run(
+      Effect.map(
+        NumberOperations.use((numbers) => numbers.logOut(role, id, idOf<NumberId>(number))),
+        numberShown,
+      ),
+    ),
+})
+
+const numbersApi = (acting: Acting): Operator["numbers"] => {
+  const { id, role, run } = acting
+  return {
+    create: (command) =>
+      run(
+        Effect.map(
+          Numbers.use((numbers) => numbers.create(role, id, bodyOf<CreateNumber>(command))),
+          numberShown,
+        ),
+      ),
+    list: () =>
+      run(
+        Effect.map(
+          Numbers.use((numbers) => numbers.list(role, id)),
+          (all) => all.map(numberShown),
+        ),
+      ),
+    update: (number, change) =>
+      run(
+        Effect.map(
+          Numbers.use((numbers) =>
+            numbers.update(role, id, idOf<NumberId>(number), bodyOf<ChangeNumber>(change)),
+          ),
+          operatedShown,
+        ),
+      ),
+    remove: (number) =>
+      run(
+        Effect.asVoid(Numbers.use((numbers) => numbers.remove(role, id, idOf<NumberId>(number)))),
+      ),
+    ...numberConnectionsApi(acting),
+  }
+}
+
+const webhooksApi = ({ id, role, run }: Acting): Operator["webhooks"] => ({
+  list: () =>
+    run(
+      Effect.map(
+        WebhookOperations.use((webhooks) => webhooks.list(role, id)),
+        (all) => all.map(webhookShown),
+      ),
+    ),
+  deliveries: (webhook, query) =>
+    listing(
+      run,
+      query,
+      (asked) =>
+        WebhookOperations.use((webhooks) =>
+          webhooks.deliveries(role, id, idOf<WebhookId>(webhook), asked),
+        ),
+      Effect.succeed((attempt: DeliveryAttempt) => deliveryShown(attempt)),
+    ),
+  resume: (webhook) =>
+    run(
+      Effect.map(
+        WebhookOperations.use((webhooks) => webhooks.resume(role, id, idOf<WebhookId>(webhook))),
+        webhookShown,
+      ),
+    ),
+  redeliver: (webhook, event) =>
+    run(
+      WebhookOperations.use((webhooks) =>
+        webhooks.redeliver(role, id, idOf<WebhookId>(webhook), bodyOf<RedeliverEvent>(event)),
+      ),
+    ),
+})
+
+const callbacksApi = ({ id, role, run }: Acting): Operator["callbacks"] => ({
+  deliveries: (query) =>
+    listing(
+      run,
+      query,
+      (asked) => WebhookOperations.use((webhooks) => webhooks.callbackDeliveries(role, id, asked)),
+      Effect.succeed(callbackShown),
+    ),
+  secret: () =>
+    run(
+      Effect.map(
+        CallbackSecrets.use((all) => all.get(role, id)),
+        ({ secret }) => secret,
+      ),
+    ),
+  rotateSecret: () =>
+    run(
+      Effect.map(
+        CallbackSecrets.use((all) => all.rotate(role, id)),
+        ({ secret }) => secret,
+      ),
+    ),
+})
+
+const heldApi = ({ id, role, run }: Acting): Operator["held"] => ({
+  list: (query) =>
+    listing(
+      run,
+      query,
+      (asked) => Restoration.use((restoration) => restoration.list(role, id, asked)),
+      messageShownNow,
+    ),
+  release: (selection) =>
+    run(
+      Restoration.use((restoration) =>
+        restoration.release(role, id, bodyOf<SelectHeld>(selection)),
+      ),
+    ),
+  cancel: (selection) =>
+    run(
+      Restoration.use((restoration) => restoration.cancel(role, id, bodyOf<SelectHeld>(selection))),
+    ),
+})
+
 export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator => {
   const id = idOf<WorkspaceId>(workspace)
+  const acting: Acting = { run, role, id }
   return {
     workspaceId: id ?? 0,
-    keys: {
-      create: (command) =>
-        run(
-          Effect.map(
-            Keys.use((keys) => keys.create(role, id, bodyOf<CreateKey>(command))),
-            ({ key, record }) => ({ ...keyShown(record), key }),
-          ),
-        ),
-      list: () =>
-        run(
-          Effect.map(
-            Keys.use((keys) => keys.list(role, id)),
-            (all) => all.map(keyShown),
-          ),
-        ),
-      revoke: (key) =>
-        run(Effect.asVoid(Keys.use((keys) => keys.revoke(role, id, idOf<KeyId>(key))))),
-    },
-    contacts: {
-      create: (command) =>
-        run(
-          Effect.map(
-            Contacts.use((contacts) => contacts.create(role, id, bodyOf<CreateContact>(command))),
-            contactShown,
-          ),
-        ),
-      list: (query) =>
-        listing(
-          run,
-          query,
-          (asked) => Contacts.use((contacts) => contacts.list(role, id, asked)),
-          Effect.succeed(contactShown),
-        ),
-      remove: (contact) =>
-        run(
-          Effect.asVoid(
-            Contacts.use((contacts) => contacts.delete(role, id, idOf<ContactId>(contact))),
-          ),
-        ),
-    },
-    numbers: {
-      create: (command) =>
-        run(
-          Effect.map(
-            Numbers.use((numbers) => numbers.create(role, id, bodyOf<CreateNumber>(command))),
-            numberShown,
-          ),
-        ),
-      list: () =>
-        run(
-          Effect.map(
-            Numbers.use((numbers) => numbers.list(role, id)),
-            (all) => all.map(numberShown),
-          ),
-        ),
-      update: (number, change) =>
-        run(
-          Effect.map(
-            Numbers.use((numbers) =>
-              numbers.update(role, id, idOf<NumberId>(number), bodyOf<ChangeNumber>(change)),
-            ),
-            operatedShown,
-          ),
-        ),
-      remove: (number) =>
-        run(
-          Effect.asVoid(Numbers.use((numbers) => numbers.remove(role, id, idOf<NumberId>(number)))),
-        ),
-      connection: (number) =>
-        run(
-          Effect.map(
-            NumberOperations.use((numbers) => numbers.connection(role, id, idOf<NumberId>(number))),
-            connectionShown,
-          ),
-        ),
-      pause: (number, pause = {}) =>
-        run(
-          Effect.map(
-            NumberOperations.use((numbers) =>
-              numbers.pause(role, id, idOf<NumberId>(number), bodyOf<PauseNumber>(pause)),
-            ),
-            connectionShown,
-          ),
-        ),
-      resume: (number) =>
-        run(
-          Effect.map(
-            NumberOperations.use((numbers) => numbers.resume(role, id, idOf<NumberId>(number))),
-            connectionShown,
-          ),
-        ),
-      logOut: (number) =>
-        run(
-          Effect.map(
-            NumberOperations.use((numbers) => numbers.logOut(role, id, idOf<NumberId>(number))),
-            numberShown,
-          ),
-        ),
-    },
-    webhooks: {
-      list: () =>
-        run(
-          Effect.map(
-            WebhookOperations.use((webhooks) => webhooks.list(role, id)),
-            (all) => all.map(webhookShown),
-          ),
-        ),
-      deliveries: (webhook, query) =>
-        listing(
-          run,
-          query,
-          (asked) =>
-            WebhookOperations.use((webhooks) =>
-              webhooks.deliveries(role, id, idOf<WebhookId>(webhook), asked),
-            ),
-          Effect.succeed((attempt: DeliveryAttempt) => deliveryShown(attempt)),
-        ),
-      resume: (webhook) =>
-        run(
-          Effect.map(
-            WebhookOperations.use((webhooks) =>
-              webhooks.resume(role, id, idOf<WebhookId>(webhook)),
-            ),
-            webhookShown,
-          ),
-        ),
-      redeliver: (webhook, event) =>
-        run(
-          WebhookOperations.use((webhooks) =>
-            webhooks.redeliver(role, id, idOf<WebhookId>(webhook), bodyOf<RedeliverEvent>(event)),
-          ),
-        ),
-    },
-    callbacks: {
-      deliveries: (query) =>
-        listing(
-          run,
-          query,
-          (asked) =>
-            WebhookOperations.use((webhooks) => webhooks.callbackDeliveries(role, id, asked)),
-          Effect.succeed(callbackShown),
-        ),
-      secret: () =>
-        run(
-          Effect.map(
-            CallbackSecrets.use((all) => all.get(role, id)),
-            ({ secret }) => secret,
-          ),
-        ),
-      rotateSecret: () =>
-        run(
-          Effect.map(
-            CallbackSecrets.use((all) => all.rotate(role, id)),
-            ({ secret }) => secret,
-          ),
-        ),
-    },
+    keys: keysApi(acting),
+    contacts: contactsApi(acting),
+    numbers: numbersApi(acting),
+    webhooks: webhooksApi(acting),
+    callbacks: callbacksApi(acting),
     telegramLogins: telegramLoginsApi(run, id, role),
     reminderRuns: (reminder, query) =>
       listing(
@@ -318,27 +364,7 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
           Reminders.use((reminders) => reminders.runs(role, id, idOf<ReminderId>(reminder), asked)),
         Effect.succeed(runShown),
       ),
-    held: {
-      list: (query) =>
-        listing(
-          run,
-          query,
-          (asked) => Restoration.use((restoration) => restoration.list(role, id, asked)),
-          messageShownNow,
-        ),
-      release: (selection) =>
-        run(
-          Restoration.use((restoration) =>
-            restoration.release(role, id, bodyOf<SelectHeld>(selection)),
-          ),
-        ),
-      cancel: (selection) =>
-        run(
-          Restoration.use((restoration) =>
-            restoration.cancel(role, id, bodyOf<SelectHeld>(selection)),
-          ),
-        ),
-    },
+    held: heldApi(acting),
     cancelMessage: (message) =>
       run(
         Effect.gen(function* () {

@@ -32,6 +32,98 @@ interface Work {
   readonly stop: Effect.Effect<void>
 }
 
+/** The worker's loops, which run while anything needs them. */
+interface Loops {
+  readonly need: Effect.Effect<void>
+  readonly needNoMore: Effect.Effect<void>
+  /** Ends them for good; what is under way may end first. */
+  readonly stop: Effect.Effect<void>
+  /** Returns once they have ended for good. */
+  readonly stopped: Effect.Effect<void>
+}
+
+const makeLoops = (
+  start: () => Fiber.Fiber<never>,
+  running: boolean,
+  stopMillis: number,
+): Loops => {
+  const stopping = Latch.makeUnsafe(false)
+  const stopped = Latch.makeUnsafe(false)
+  let loops: Fiber.Fiber<never> | null = running ? start() : null
+  let needed = running ? 1 : 0
+  return {
+    need: Effect.sync(() => {
+      needed++
+      if (!stopping.isOpen()) loops ??= start()
+    }),
+    needNoMore: Effect.suspend(() => {
+      if (--needed > 0 || loops === null) return Effect.void
+      const ending = loops
+      loops = null
+      // A store that does not answer must not hold up the drain.
+      return exitWithin(stopMillis + cutOffMillis, Fiber.interrupt(ending))
+    }),
+    stop: Effect.suspend(() => {
+      stopping.openUnsafe()
+      const ending = loops
+      loops = null
+      return Effect.andThen(ending === null ? Effect.void : Fiber.interrupt(ending), stopped.open)
+    }),
+    stopped: stopped.await,
+  }
+}
+
+/** The value of an effect that ends before `over` does; null of one that does not. */
+const unlessOver = <A, E, R>(effect: Effect.Effect<A, E, R>, over: Effect.Effect<null>) =>
+  Effect.gen(function* () {
+    const exit = yield* Effect.acquireUseRelease(
+      Effect.forkDetach(effect),
+      (fiber) => Effect.raceFirst(Fiber.await(fiber), over),
+      (fiber) => Effect.sync(() => fiber.interruptUnsafe()),
+    )
+    return exit === null ? null : { found: yield* exit }
+  })
+
+/** Works off what is due, as long as the options allow, and counts what came of it. */
+const drainWith = (
+  { need, needNoMore, stopped }: Loops,
+  settled: (typeof Settled.Service)["settled"],
+  /** Null where the loops run already. */
+  mayRun: Effect.Effect<void, StoreUnavailable | CannotStart, ComposedService> | null,
+) =>
+  Effect.fnUntraced(function* (options: DrainOptions | undefined) {
+    const wrong = refusalOf(drainOptions, options)
+    if (wrong !== undefined) return yield* wrong
+    const { stopwatch } = yield* RealTime
+    const since = yield* stopwatch
+    const atMostMillis = options?.atMostMillis ?? drainMillis
+    const left = Effect.suspend(() => sleepInRealTime(Math.max(0, atMostMillis - since())))
+    // Over too once the service closes.
+    const over = Effect.as(Effect.raceFirst(left, stopped), null)
+    const before = yield* counted
+    const mayNow = mayRun === null ? { found: undefined } : yield* unlessOver(mayRun, over)
+    const outcome =
+      mayNow === null
+        ? null
+        : // What is under way ends first, and counts.
+          yield* Effect.acquireUseRelease(
+            need,
+            () => unlessOver(settled, over),
+            () => needNoMore,
+          )
+    const after = yield* counted
+    return {
+      sent: after.sent - before.sent,
+      failed: after.failed - before.failed,
+      cancelled: after.cancelled - before.cancelled,
+      expired: after.expired - before.expired,
+      delivered: after.delivered - before.delivered,
+      notDelivered: after.notDelivered - before.notDelivered,
+      finished: outcome !== null,
+      nextDueAt: outcome === null || outcome.found === null ? null : new Date(outcome.found),
+    }
+  })
+
 /**
  * Starts the worker, unless it is to run for drains alone. Then each of those asks first whether it may run,
  * which a running one was asked when the service was opened.
@@ -44,77 +136,10 @@ export const startWork = (
   Effect.gen(function* () {
     const { run } = yield* Worker
     const context = yield* Effect.context<ComposedService>()
-    const start = () => Effect.runForkWith(context)(run)
     const { settled } = yield* Settled
-    /** Open once the loops are told to end for good, and once they have ended. */
-    const stopping = Latch.makeUnsafe(false)
-    const stopped = Latch.makeUnsafe(false)
-    /** The fiber of the loops, and how many need it. */
-    let loops: Fiber.Fiber<never> | null = running ? start() : null
-    let needed = running ? 1 : 0
-
-    const need = Effect.sync(() => {
-      needed++
-      if (!stopping.isOpen()) loops ??= start()
-    })
-    const needNoMore = Effect.suspend(() => {
-      if (--needed > 0 || loops === null) return Effect.void
-      const ending = loops
-      loops = null
-      // A store that does not answer must not hold up the drain.
-      return exitWithin(stopMillis + cutOffMillis, Fiber.interrupt(ending))
-    })
-
-    const drain = (options: DrainOptions | undefined) =>
-      Effect.gen(function* () {
-        const wrong = refusalOf(drainOptions, options)
-        if (wrong !== undefined) return yield* wrong
-        const { stopwatch } = yield* RealTime
-        const since = yield* stopwatch
-        const atMostMillis = options?.atMostMillis ?? drainMillis
-        const left = Effect.suspend(() => sleepInRealTime(Math.max(0, atMostMillis - since())))
-        const over = Effect.as(Effect.raceFirst(left, stopped.await), null)
-        /** Null once the time is over, or the service closes. */
-        const inTime = <A, E>(effect: Effect.Effect<A, E, ComposedService>) =>
-          Effect.gen(function* () {
-            const exit = yield* Effect.acquireUseRelease(
-              Effect.forkDetach(effect),
-              (fiber) => Effect.raceFirst(Fiber.await(fiber), over),
-              (fiber) => Effect.sync(() => fiber.interruptUnsafe()),
-            )
-            return exit === null ? null : { found: yield* exit }
-          })
-        const before = yield* counted
-        const mayNow = running ? { found: undefined } : yield* inTime(mayRun)
-        const outcome =
-          mayNow === null
-            ? null
-            : yield* Effect.acquireUseRelease(
-                need,
-                () => inTime(settled),
-                // What is under way ends first, and counts.
-                () => needNoMore,
-              )
-        const after = yield* counted
-        return {
-          sent: after.sent - before.sent,
-          failed: after.failed - before.failed,
-          cancelled: after.cancelled - before.cancelled,
-          expired: after.expired - before.expired,
-          delivered: after.delivered - before.delivered,
-          notDelivered: after.notDelivered - before.notDelivered,
-          finished: outcome !== null,
-          nextDueAt: outcome === null || outcome.found === null ? null : new Date(outcome.found),
-        }
-      })
-
+    const loops = makeLoops(() => Effect.runForkWith(context)(run), running, stopMillis)
     return {
-      drain,
-      stop: Effect.suspend(() => {
-        stopping.openUnsafe()
-        const ending = loops
-        loops = null
-        return Effect.andThen(ending === null ? Effect.void : Fiber.interrupt(ending), stopped.open)
-      }),
+      drain: drainWith(loops, settled, running ? null : mayRun),
+      stop: loops.stop,
     }
   })

@@ -3,12 +3,14 @@ import { Admission, Caller, roles, scopes, Workspaces } from "@messaging-service
 import type { NumberId, Refusal, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Fiber, Redacted, Scope } from "effect"
 import type { Context } from "effect"
+import type { HasId } from "../api/common.ts"
 import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"
 import type { HandlerOptions, OpenOptions } from "../api/options.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { requireNoLinkedNumbers } from "../compose/transports.ts"
 import { makeApi } from "./CallerApi.ts"
 import { closed, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
+import type { Run } from "./Calls.ts"
 import { makeListening } from "./Listening.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
 import { basePathOf, startsWorker } from "./options.ts"
@@ -123,7 +125,46 @@ interface Made {
   readonly whileTold?: <A, E>(telling: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
-/** Makes the front door, and starts the worker unless the options say otherwise. */
+/** The program itself, limited as it says, as a caller in a workspace. */
+const trustedCaller = (workspace: HasId, { mode, numberIds, scopes: allowed }: Trust) => {
+  const id = idOf<WorkspaceId>(workspace)
+  return Effect.map(
+    Workspaces.use((workspaces) => workspaces.get(id)),
+    (found) =>
+      Caller.trusted(found, {
+        ...(mode === undefined ? {} : { mode }),
+        ...(allowed === undefined ? {} : { scopes: allowed }),
+        ...(numberIds === undefined
+          ? {}
+          : { numberIds: numberIds as ReadonlyArray<NumberId> | null }),
+      }),
+  )
+}
+
+const keyCaller = (key: string) =>
+  Effect.map(
+    Admission.use((admission) => admission.admitV2(`Bearer ${key}`, ownAddress)),
+    ({ caller }) => caller,
+  )
+
+/** Who calls: the program itself, a key, or an operator. */
+const callersOf = (
+  run: Run,
+  isShared: boolean,
+): Pick<Messaging, "as" | "withKey" | "operator"> => ({
+  as: (workspace, trust = {}) => {
+    refused(refusalOf(trustRules, trust))
+    const caller = trustedCaller(workspace, trust)
+    return makeApi({ run, joins: isShared, isTrusted: true, caller })
+  },
+  withKey: (key) => makeApi({ run, joins: isShared, isTrusted: false, caller: keyCaller(key) }),
+  operator: (workspace, acting = {}) => {
+    refused(refusalOf(operatorRules, acting))
+    return operatorApi(run, workspace, acting.role ?? "owner")
+  },
+})
+
+/** Makes the facade, and starts the worker unless the options say otherwise. */
 export const makeMessaging = (
   options: OpenOptions,
   { afterCall, context, isShared, publicUrl, scope, stopMillis, whileTold }: Made,
@@ -166,41 +207,7 @@ export const makeMessaging = (
     const messaging: Messaging = {
       workspaces: workspacesApi(run),
       ...storeApi(run),
-      as: (workspace, trust = {}) => {
-        refused(refusalOf(trustRules, trust))
-        const id = idOf<WorkspaceId>(workspace)
-        const { mode, numberIds } = trust
-        return makeApi({
-          run,
-          joins: isShared,
-          isTrusted: true,
-          caller: Effect.map(
-            Workspaces.use((workspaces) => workspaces.get(id)),
-            (found) =>
-              Caller.trusted(found, {
-                ...(mode === undefined ? {} : { mode }),
-                ...(trust.scopes === undefined ? {} : { scopes: trust.scopes }),
-                ...(numberIds === undefined
-                  ? {}
-                  : { numberIds: numberIds as ReadonlyArray<NumberId> | null }),
-              }),
-          ),
-        })
-      },
-      withKey: (key) =>
-        makeApi({
-          run,
-          joins: isShared,
-          isTrusted: false,
-          caller: Effect.map(
-            Admission.use((admission) => admission.admitV2(`Bearer ${key}`, ownAddress)),
-            ({ caller }) => caller,
-          ),
-        }),
-      operator: (workspace, acting = {}) => {
-        refused(refusalOf(operatorRules, acting))
-        return operatorApi(run, workspace, acting.role ?? "owner")
-      },
+      ...callersOf(run, isShared),
       on: (type, handle, listening) => {
         if (calls.isClosed()) throw closed()
         return on(type, handle, listening)
