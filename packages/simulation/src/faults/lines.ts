@@ -75,6 +75,11 @@ export class Switchboard {
     this.#accounts.set(numberId, { phone, session: 0, shutOut: null, lines: [], untaken: [] })
   }
 
+  /** Knows an account that has no session no more. */
+  remove(numberId: NumberId): void {
+    this.#accounts.delete(numberId)
+  }
+
   /** Numbers with how many processes that live have a connection of each. */
   get open(): ReadonlyArray<readonly [NumberId, number]> {
     return Array.from(this.#accounts, ([numberId, { lines }]) => [numberId, lines.length] as const)

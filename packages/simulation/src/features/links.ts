@@ -45,12 +45,16 @@ const connect = ({ key, method, phone }: Wanted) =>
     }
   })
 
-/** The device that was linked writes its session, with which processes connect the number. */
+/**
+ * The device that was linked writes its session, with which processes connect the number. Where the service
+ * refuses it, because another number has the phone, there is no account to connect.
+ */
 const keepSession = Effect.fnUntraced(function* (board: Switchboard, id: NumberId, phone: string) {
   const vault = yield* SessionVault
   if ((yield* vault.credentials(id)) !== null) return
   if (board.phoneOf(id) === "") board.add(id, phone)
-  yield* vault.exchange(id, null, board.link(id), [], { phone })
+  const written = yield* vault.exchange(id, null, board.link(id), [], { phone })
+  if (written === "phone_of_another_number") board.remove(id)
 })
 
 /** A phone takes the code, as the emulator's scan reports it; null when the attempt is over. */
@@ -99,15 +103,19 @@ const wasOutOfReach = ({ seen }: Stage, id: NumberId): boolean =>
 /**
  * Once all is well linked numbers that were out of reach are connected again, as those that were there from
  * the start. A device whose process died between the link and its session writes the session now.
+ * A phone is one device: of several disconnected numbers that name it, it connects one.
  */
 const connectAll = Effect.fnUntraced(function* (stage: Stage) {
   const { board, given, links: made } = stage
   const all = yield* NumberStore.use((store) => store.list(given.workspace))
   const known = new Set(made.values())
+  const connected = new Set(
+    all.flatMap(({ phone, status }) => (status === "connected" ? [phone] : [])),
+  )
   for (const { id, phone, status } of all) {
     if (!known.has(id) || phone === null || !mayBeLinked(stage, id)) continue
-    const isFree = !all.some((other) => other.phone === phone && other.status === "connected")
-    if (status !== "connected" && !(status === "disconnected" && isFree)) continue
+    if (status !== "connected" && !(status === "disconnected" && !connected.has(phone))) continue
+    connected.add(phone)
     if (board !== null) yield* keepSession(board, id, phone)
     else if (wasOutOfReach(stage, id))
       yield* Numbers.use((service) => service.connectionChanged(id, "connected", null))

@@ -25,7 +25,14 @@ export const neverLost: JudgedPromise = {
         violations.push(`${name} is stored ${messages.length} times`)
       }
     }
-    const { messages } = history.final
+    const { links, messages } = history.final
+    // The service links no number while another one names its phone: what waits for it waits until then.
+    const barred = new Set(
+      links.flatMap(({ id, phone, status }) => {
+        const isNamed = links.some((other) => other.id !== id && other.phone === phone)
+        return status === "disconnected" && phone !== null && isNamed ? [id] : []
+      }),
+    )
     for (const { name, number, state } of messages) {
       const left =
         state !== "waiting"
@@ -33,7 +40,7 @@ export const neverLost: JudgedPromise = {
           : messages.filter((each) => each.number === number && each.sentAt !== null).length
       // Of what was held and is released, no more leave in a day than a number may send.
       const isCapped = left >= history.setting.quota && wasRestored(history)
-      if (state === "waiting" && !isCapped)
+      if (state === "waiting" && !isCapped && !barred.has(number))
         violations.push(`${name} still waits when all has come to rest`)
     }
     return violations
