@@ -3,7 +3,8 @@
  * send while connections break at every point, the far side is busy, garbles, goes and comes back, the
  * store fails, and the adapter is ended and started again. Afterwards each outcome must be true, no
  * recipient may have seen a message twice, no tick may be lost, and each number must be the one device
- * that it was. `STORM_SEED` repeats one.
+ * that it was. `STORM_SEED` repeats one. The simulation has a transport by the rules of its port: this is the
+ * real one, with its protocol.
  */
 import { assert, layer } from "@effect/vitest"
 import { NumberStore, WhatsAppTransport } from "@messaging-service/core"

@@ -1,6 +1,7 @@
 /**
  * What the crash tests have in common: clients at work while members of the cluster die at random
- * moments. `CRASH_KILLS` makes a test longer, `CRASH_SEED` repeats one.
+ * moments. `CRASH_KILLS` makes a test longer, `CRASH_SEED` repeats one. The simulation has no real processes,
+ * sockets and database.
  */
 import { it } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"

@@ -2,7 +2,7 @@
  * Everything at once: acceptances, workers that die, cancels, sweeps, ticks, numbers that log out
  * and numbers that are removed; then quiet; then the sums. Whatever happened in between, every
  * message must have ended exactly once and been announced exactly once, and allowance and quota
- * must add up to what is left.
+ * must add up to what is left. The simulation has a store in memory alone: this asks every store.
  */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, transition, WorkspaceStore } from "@messaging-service/core"
