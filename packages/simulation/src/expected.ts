@@ -14,7 +14,12 @@ const lookUpOutcomes = ["Checked", "Postponed", "NotConnected", "Unknown"]
 
 const acceptanceGuards = ["allowance", "quota", "number", "idempotency"]
 
-const reminderGuards = [...acceptanceGuards, "reminder"]
+const reminderGuards = ["allowance", "quota", "number", "reminder"]
+
+/** Outcomes that no seed can reach, each with the reason. */
+export const outOfReach: ReadonlyArray<readonly [point: string, reason: string]> = [
+  ["ReminderStore.run Broken idempotency", "a run has no idempotency key"],
+]
 
 const refusals = [
   "no_credits",
@@ -24,7 +29,6 @@ const refusals = [
   "from_required",
   "number_not_found",
   "idempotency_in_progress",
-  "idempotency_key_reused",
   "idempotency_key_reused",
   "api_key_revoked",
   "rate_limited",

@@ -7,7 +7,7 @@
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import { Coverage } from "./Coverage.ts"
-import { missingPoints } from "./expected.ts"
+import { missingPoints, outOfReach } from "./expected.ts"
 import { runPlanted } from "./planted/run.ts"
 import { runInProcesses, runSeeds, summaryOf } from "./run.ts"
 import type { Report, RunOptions } from "./run.ts"
@@ -78,6 +78,7 @@ const printCoverage = ({ hits }: Report): void => {
   coverage.add(hits)
   for (const [point, count] of coverage.hits) say(`  ${String(count).padStart(8)} ${point}`)
   for (const point of missingPoints(coverage)) say(`         0 ${point}`)
+  for (const [point, reason] of outOfReach) say(`         - ${point}: ${reason}`)
 }
 
 /** Says what a run came to; whether every promise was kept. */

@@ -116,8 +116,12 @@ const about = ({ chance, span }: Planning, at: number, millis: number): number =
   Math.min(span, Math.max(0, at - millis + chance.below(2 * millis)))
 
 const planNumber = (planning: Planning): ReadonlyArray<Command> => {
-  const number = planning.chance.below(planning.numbers)
-  return [{ at: planning.moment(), name: `remove ${number}`, perform: removeNumber(number) }]
+  const { chance, moment, numbers } = planning
+  const number = chance.below(numbers)
+  // Often at a full minute, when reminders run.
+  const minutes = Math.floor(moment() / minute) * minute
+  const at = chance.below(2) === 0 ? moment() : minutes + chance.below(300)
+  return [{ at, name: `remove ${number}`, perform: removeNumber(number) }]
 }
 
 const planWorkspace = (planning: Planning): ReadonlyArray<Command> => {

@@ -211,7 +211,11 @@ const planEndpoint = (
   some("Ping", 2)
   some("Redeliver", 3)
   if (key !== undefined) some("ResumeEndpoint", 2)
-  if (chance.below(4) === 0) some("RemoveEndpoint", 1)
+  if (chance.below(4) === 0) {
+    const removedAt = at + chance.below(span - at)
+    changes.push(["RemoveEndpoint", removedAt])
+    for (let count = chance.below(3); count > 0; count--) changes.push(["Redeliver", removedAt])
+  }
   return [
     { at, name: `make endpoint ${url}`, perform: make(wanted) },
     ...changes.map(([tag, when]) => ({

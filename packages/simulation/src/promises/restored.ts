@@ -20,10 +20,13 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
   const begun = controlsOf(history).findLast(({ answered }) => answered === from)
   if (begun === undefined) return []
   // An earlier try whose answer was lost may have begun the epoch.
-  const firstTry = controlsOf(history).find(
-    ({ ask }) =>
-      ask.key === "restored" && ask.value._tag === "Held" && ask.isProbe === begun.ask.isProbe,
+  const controls = controlsOf(history).filter(({ ask }) => ask.key === "restored")
+  const tries = controls.filter(
+    ({ ask, asked }) =>
+      ask.value._tag === "Held" && ask.isProbe === begun.ask.isProbe && asked <= begun.asked,
   )
+  const heardBefore = tries.findLast((one) => one.asked < begun.asked && one.answer !== null)
+  const firstTry = tries.find(({ asked }) => asked > (heardBefore?.asked ?? -1))
   const firstAsked = firstTry?.asked ?? begun.asked
   const before = Math.max(0, ...idsOf(history, (_, answered) => answered < firstAsked))
   const texts = new Set(
@@ -38,7 +41,11 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
   if (before > 0 && least < before + idsSkipped) {
     violations.push(`${least} was given in the epoch after the one of ${before}`)
   }
-  if (!isTrueBehind(history, from)) return violations
+  // What an earlier try began may have been released before this one was answered.
+  const mayBeOver = controls.some(
+    ({ ask, asked }) => ask.value._tag === "Open" && asked > firstAsked && asked < from,
+  )
+  if (mayBeOver || !isTrueBehind(history, from)) return violations
   const accepted = new Set(
     sendsOf(history).flatMap(({ answer, answered, ask }) =>
       answer?._tag === "Accepted" && answered < begun.asked ? [ask.text] : [],
