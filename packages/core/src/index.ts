@@ -458,7 +458,6 @@ export {
   newSecretsKey,
   parseSecretsKey,
   parseSecretsKeys,
-  plainSecretNames,
   secretsKeyRule,
 } from "./secret/Secrets.ts"
 export type { CannotOpen, SecretsKeys } from "./secret/Secrets.ts"

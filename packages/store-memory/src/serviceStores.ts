@@ -32,11 +32,6 @@ export const serviceSecrets = (tables: Tables): Steps<typeof ServiceSecrets.Serv
 
   get: (name) => tables.secrets.get(name) ?? null,
 
-  exchange: (name, instead, value) => {
-    tables.secrets.delete(name)
-    if (!tables.secrets.has(instead)) tables.secrets.set(instead, value)
-  },
-
   replace: (name, before, value) => {
     if (tables.secrets.get(name) === before) tables.secrets.set(name, value)
   },

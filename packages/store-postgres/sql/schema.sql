@@ -464,7 +464,7 @@ create table outbox (
   event_id text not null,
   type text not null,
   mode text not null,
-  body text
+  body text not null
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves redelivery. Event ids begin with their time and an insert changes the last page alone, as long
 -- as they are compared by bytes: other collations mix letters of both cases.

@@ -29,8 +29,6 @@ const toEvent = decoded<OutboxEvent>(eventFields)
 
 interface OutboxRow {
   readonly id: bigint
-  /** Null of a `message.accepted`, which servers of an earlier version wrote. */
-  readonly body: string | null
 }
 
 interface TransactionRow {
@@ -126,7 +124,7 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
       const query = { after: position, limit: limit - events.length }
       const found = yield* readOutbox.rows<OutboxRow>(database, query)
       const { gap, rows } = settled(position, found, over)
-      events.push(...rows.flatMap((row) => (row.body === null ? [] : toEvent(row))))
+      events.push(...rows.map(toEvent))
       const last = rows.at(-1)
       if (gap === null && (events.length > 0 || last === undefined)) return events
       if (gap !== null) remember(gap, yield* transactionNow)

@@ -23,15 +23,6 @@ select value
 from service_secrets
 where name = $name`
 
-const exchange = statement("secret.exchange", given({ name: text, instead: text, value: text }))`
-with erased as (
-  delete from service_secrets
-  where name = $name
-)
-insert into service_secrets (name, value)
-values ($instead, $value)
-on conflict (name) do nothing`
-
 const replace = statement("secret.replace", given({ name: text, before: text, value: text }))`
 update service_secrets
 set value = $value
@@ -41,7 +32,6 @@ where name = $name
 export const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
   getOrCreate: (name, candidate) => getOrCreate.one<string>(database, { name, candidate }),
   get: (name) => get.value<string>(database, { name }),
-  exchange: (name, instead, value) => exchange.run(database, { name, instead, value }),
   replace: (name, before, value) => replace.run(database, { name, before, value }),
 })
 

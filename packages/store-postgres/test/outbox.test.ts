@@ -10,12 +10,6 @@ insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, 
 values (1, 1, '2026-03-02T12:00:00Z', $1, 'message.sent', 'live', '{}')
 returning id`
 
-/** As servers of an earlier version wrote for each message that they accepted. */
-const writeAccepted = `
-insert into outbox (workspace_id, message_id, created_at, event_id, type, mode)
-select 1, 1, '2026-03-02T12:00:00Z', 'accepted', 'message.accepted', 'live'
-from generate_series(1, $1)`
-
 /**
  * Behind the events that are there already, two transactions: the one that takes the earlier
  * position ends when the test says so.
@@ -149,17 +143,6 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         assert.deepStrictEqual(yield* read(0), ["slow", "quick", ...lost])
         const [after] = yield* present
         assert.strictEqual(Number(after?.id) - Number(before?.id), lost.length + 1)
-      }),
-    )
-
-    it.effect("passes over acceptances, which servers of an earlier version announced", () =>
-      Effect.gen(function* () {
-        const { door, finish, read } = yield* scene()
-        yield* finish(true)
-        yield* door.query("accepted", writeAccepted, [250])
-        yield* door.query("quick", write, ["behind"])
-        assert.deepStrictEqual(yield* read(0), ["slow", "quick"])
-        assert.deepStrictEqual(yield* read(2), ["behind"])
       }),
     )
 

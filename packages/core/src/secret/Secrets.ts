@@ -2,10 +2,6 @@
  * The secrets key and what is derived from it: a key for each purpose, and a box for what must be stored but
  * not be read in the store. The keys of different purposes tell nothing of one another.
  *
- * A store of an earlier version holds keys in plain text. They go on being used, since receivers know
- * what they sign with, but at the first start with a secrets key they are sealed and the plain ones
- * erased.
- *
  * The secrets key can be exchanged: a start with the new one, and with those before it as older ones,
  * opens what these sealed and seals with the new one alone. What signs stays as it was.
  */
@@ -88,19 +84,8 @@ export const secretsKeyRule = "32 bytes in hexadecimal (64 characters)"
 /** A new key as text. */
 export const newSecretsKey = (ids: typeof Ids.Service): string => ids.hex(hexLength)
 
-/** What signs what, and the name under which earlier versions stored its key in plain text. */
-const purposes = {
-  cursors: "cursor-key",
-  mediaLinks: "media-link-key",
-  qrLinks: "qr-link-key",
-  webhooks: "signing-key",
-  callbacks: "signing-key",
-} as const
-
-export type SigningPurpose = keyof typeof purposes
-
-/** The names that earlier versions stored keys by. */
-export const plainSecretNames: ReadonlyArray<string> = [...new Set(Object.values(purposes))]
+/** What a key signs. */
+export type SigningPurpose = "cursors" | "mediaLinks" | "qrLinks" | "webhooks" | "callbacks"
 
 /** The store was first used with another secrets key. */
 export class WrongSecretsKey extends /*#__PURE__*/ Data.TaggedError("WrongSecretsKey") {
@@ -139,7 +124,7 @@ export class Secrets
   extends /*#__PURE__*/ Context.Service<
     Secrets,
     {
-      /** What signs for a purpose: 64 hexadecimal characters, or what an earlier version made. */
+      /** What signs for a purpose: 64 hexadecimal characters. */
       readonly keys: Readonly<Record<SigningPurpose, string>>
       /**
        * Encrypts a text for the store. `place` says what the text is and of which record: it opens
@@ -197,13 +182,6 @@ export class Secrets
         }
         return text
       })
-      /** The key that an earlier version stored, by now sealed; null where there is none. */
-      const inherited = Effect.fnUntraced(function* (name: string) {
-        const plain = yield* store.get(name)
-        const place = `sealed ${name}`
-        if (plain !== null) yield* store.exchange(name, place, seal(place, plain))
-        return yield* resealed(place)
-      })
       /**
        * Receivers and links know what signs, so it outlives the secrets key that it was made from:
        * with the first start on another one it is kept, sealed.
@@ -211,10 +189,7 @@ export class Secrets
       const keyOf = Effect.fnUntraced(
         function* (purpose: SigningPurpose) {
           const place = `key for ${purpose}`
-          const key =
-            (yield* resealed(place)) ??
-            (yield* inherited(purposes[purpose])) ??
-            former.derived(purpose)
+          const key = (yield* resealed(place)) ?? former.derived(purpose)
           if (former !== present) yield* store.getOrCreate(place, seal(place, key))
           return key
         },

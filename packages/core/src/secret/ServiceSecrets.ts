@@ -14,11 +14,6 @@ export class ServiceSecrets
       getOrCreate(name: string, candidate: string): Effect.Effect<string, StoreUnavailable>
       /** The stored value, null when there is none. */
       get(name: string): Effect.Effect<string | null, StoreUnavailable>
-      /**
-       * Erases what stands under `name` and keeps `value` under `instead`, unless something stands there
-       * already, in one step.
-       */
-      exchange(name: string, instead: string, value: string): Effect.Effect<void, StoreUnavailable>
       /** Keeps `value` under `name` if `before` still stands there. */
       replace(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
     }

@@ -16,11 +16,6 @@ const layerStored = (stored: Stored) =>
         return value
       }),
     get: (name) => Effect.sync(() => stored.get(name) ?? null),
-    exchange: (name, instead, value) =>
-      Effect.sync(() => {
-        stored.delete(name)
-        if (!stored.has(instead)) stored.set(instead, value)
-      }),
     replace: (name, before, value) =>
       Effect.sync(() => {
         if (stored.get(name) === before) stored.set(name, value)

@@ -65,29 +65,6 @@ export const secrets: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "a value is exchanged for another under another name, which stays once it is there",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* ServiceSecrets
-        const { id } = yield* aWorkspace()
-        const [plain, sealed] = [`plain ${id}`, `sealed ${id}`]
-        assert.isNull(yield* store.get(plain))
-        yield* store.getOrCreate(plain, "open")
-        assert.strictEqual(yield* store.get(plain), "open")
-        yield* Effect.forEach(
-          ["one", "two", "three"],
-          (value) => store.exchange(plain, sealed, value),
-          { concurrency: "unbounded" },
-        )
-        assert.isNull(yield* store.get(plain))
-        const kept = yield* store.get(sealed)
-        assert.include(["one", "two", "three"], kept)
-        yield* store.exchange(plain, sealed, "late")
-        assert.strictEqual(yield* store.get(sealed), kept)
-      }),
-  )
-
   it.effect("a value is replaced only while the one that was read still stands there", () =>
     Effect.gen(function* () {
       const store = yield* ServiceSecrets
