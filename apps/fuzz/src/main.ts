@@ -13,6 +13,8 @@ import type { ReceivedCall } from "./oracle/calls.ts"
 import { isAtRest, judgeUsage, lookAt } from "./oracle/usage.ts"
 import type { Held, Usage } from "./oracle/usage.ts"
 import { addFinding, emptyReport, reportText } from "./report.ts"
+import type { Report } from "./report.ts"
+import type { Finding } from "./oracle/Finding.ts"
 import { run } from "./run.ts"
 import type { Watcher } from "./run.ts"
 import { receiver } from "./world/Receiver.ts"
@@ -89,7 +91,46 @@ const makeUsageWatch = (server: Server) => {
 
 const lastWords = (text: string): string => text.slice(-3000)
 
-const fuzz = Effect.gen(function* () {
+/** Tells of each request, and of the one that was asked for with all that it is. */
+const watcherOf = (options: Options, usage: ReturnType<typeof makeUsageWatch>): Watcher => ({
+  found: (text) => console.log(text),
+  cellDone: usage.cellDone,
+  seen: (index, shot, outcome) => {
+    if (!options.verbose && options.only === undefined) return
+    const told = outcome?.kind === "answer" ? String(outcome.answer.status) : (outcome?.kind ?? "")
+    console.log(
+      `${index} ${shot.method} ${shot.target.slice(0, 120)} (${shot.about.slice(0, 80)}): ${told} ${outcome?.kind === "answer" ? outcome.answer.body.toString().slice(0, 160) : ""}`,
+    )
+    if (options.only !== index || outcome?.kind !== "answer") return
+    console.log(shot.headers, (shot.raw ?? shot.body)?.toString("latin1").slice(0, 3000))
+    console.log(outcome.answer.headers, outcome.answer.body.toString().slice(0, 3000))
+  },
+})
+
+/** Ends the server, and finds what the whole run shows: a clock that stands, leaks, a bad end. */
+const endRun = Effect.fnUntraced(function* endRun(
+  server: Server,
+  usage: ReturnType<typeof makeUsageWatch>,
+  { seed }: Options,
+  report: Report,
+) {
+  const found = (what: Finding, about = "the whole run") =>
+    addFinding(report, what, `--seed ${seed} --requests ${report.requests}`, about)
+  // Phones that hang hold files and connections until their attempts run out.
+  const operator = processes.anOperator(server.url, operatorToken)
+  const moved = yield* processes.within(movingMillis, operator.advance(hangingSeconds))
+  if (moved === undefined) found({ kind: "the clock cannot be moved on", detail: "" }, "the end")
+  const used = yield* Effect.promise(usage.end)
+  const left = used === null ? [] : judgeUsage(used, report.requests, usage.files())
+  for (const each of left) found(each)
+  const ending = yield* server.stop
+  if (ending.code !== 0) {
+    found({ kind: "the server did not end well", detail: lastWords(ending.stderr) })
+  }
+  return used
+})
+
+const fuzz = Effect.gen(function* fuzz() {
   const options = yield* readOptions(process.argv.slice(2))
   // The document is read before the first request, so before the first call.
   let hear: (call: ReceivedCall) => void = () => undefined
@@ -104,73 +145,21 @@ const fuzz = Effect.gen(function* () {
   const judgeCall = makeCallJudge(checker)
   hear = (call) => {
     report.calls++
-    for (const each of judgeCall(call)) {
-      addFinding(
-        report,
-        each,
-        `--seed ${options.seed} --requests ${options.requests}`,
-        "a call of the service",
-      )
-    }
+    const repeat = `--seed ${options.seed} --requests ${options.requests}`
+    for (const each of judgeCall(call)) addFinding(report, each, repeat, "a call of the service")
   }
   const usage = makeUsageWatch(server)
-  const watcher: Watcher = {
-    found: (text) => console.log(text),
-    cellDone: usage.cellDone,
-    seen: (index, shot, outcome) => {
-      if (!options.verbose && options.only === undefined) return
-      const told =
-        outcome?.kind === "answer" ? String(outcome.answer.status) : (outcome?.kind ?? "")
-      console.log(
-        `${index} ${shot.method} ${shot.target.slice(0, 120)} (${shot.about.slice(0, 80)}): ${told} ${outcome?.kind === "answer" ? outcome.answer.body.toString().slice(0, 160) : ""}`,
-      )
-      if (options.only !== index || outcome?.kind !== "answer") return
-      console.log(shot.headers, (shot.raw ?? shot.body)?.toString("latin1").slice(0, 3000))
-      console.log(outcome.answer.headers, outcome.answer.body.toString().slice(0, 3000))
-    },
-  }
   const started = performance.now()
-  yield* Effect.promise(() =>
-    run(
-      {
-        host: new URL(server.url).host,
-        operatorToken,
-        receiver: origin,
-        document: readDocument(source),
-        checker,
-      },
-      options,
-      report,
-      watcher,
-    ),
-  )
+  const target = {
+    host: new URL(server.url).host,
+    operatorToken,
+    receiver: origin,
+    document: readDocument(source),
+    checker,
+  }
+  yield* Effect.promise(() => run(target, options, report, watcherOf(options, usage)))
   const seconds = (performance.now() - started) / 1000
-  // Phones that hang hold files and connections until their attempts run out.
-  const operator = processes.anOperator(server.url, operatorToken)
-  const moved = yield* processes.within(movingMillis, operator.advance(hangingSeconds))
-  if (moved === undefined) {
-    const what = { kind: "the clock cannot be moved on", detail: "" }
-    addFinding(report, what, `--seed ${options.seed} --requests ${report.requests}`, "the end")
-  }
-  const used = yield* Effect.promise(usage.end)
-  const left = used === null ? [] : judgeUsage(used, report.requests, usage.files())
-  for (const each of left)
-    addFinding(
-      report,
-      each,
-      `--seed ${options.seed} --requests ${report.requests}`,
-      "the whole run",
-    )
-  const ending = yield* server.stop
-  if (ending.code !== 0) {
-    const what = { kind: "the server did not end well", detail: lastWords(ending.stderr) }
-    addFinding(
-      report,
-      what,
-      `--seed ${options.seed} --requests ${report.requests}`,
-      "the whole run",
-    )
-  }
+  const used = yield* endRun(server, usage, options, report)
   yield* Console.log(reportText(report, used, seconds))
   if (report.failures.size > 0) {
     yield* Effect.sync(() => {

@@ -171,3 +171,6 @@ const unwrapped = <A>(answer: unknown): A => {
   const isWholeList = typeof answer === "object" && answer !== null && "data" in answer
   return (isWholeList ? answer.data : answer) as A
 }
+
+/** What `makeEndpoints` makes. */
+export type Endpoints = ReturnType<typeof makeEndpoints>

@@ -1,5 +1,6 @@
 /** The operator API, which the service's operator token opens, with the controls of simulated phones. */
 import { makeEndpoints } from "./endpoints.ts"
+import type { Endpoints } from "./endpoints.ts"
 import { bearer, makeAsk } from "./request.ts"
 import type { ConnectionOptions } from "./request.ts"
 
@@ -10,6 +11,27 @@ export interface OperatorOptions extends ConnectionOptions {
   /** Acts as that role of the workspaces instead of their owner; what it may not do is `role_required`. */
   readonly actingRole?: "owner" | "administrator" | "member"
 }
+
+const simulatorOf = (at: Endpoints) => ({
+  /** Sets how a number's phone behaves from now on; what is left out gets its default. */
+  setBehaviour: at.put("/admin/v1/simulator/numbers/{number_id}/behaviour"),
+  /** Scans the QR code or types the pairing code: the number is connected then. */
+  scan: at.post("/admin/v1/simulator/numbers/{number_id}/scan"),
+  /** Logs the phone out. */
+  logOut: at.order("/admin/v1/simulator/numbers/{number_id}/logout"),
+  /** Sets which phones exist; null for all but those that end in 0000. */
+  setRegistered: at.put("/admin/v1/simulator/registered"),
+  /** Lets the tick of a message arrive: `delivered` or `read`. */
+  tick: at.post("/admin/v1/simulator/messages/{message_id}/ticks"),
+  /** What left the phones, newest first: one entry for each copy that a recipient would see. */
+  sent: at.list("/admin/v1/simulator/sent"),
+  /** The service's time. */
+  clock: at.get("/admin/v1/simulator/clock"),
+  /** Moves the time on, and works off what falls due on the way. Needs `CLOCK=adjustable`. */
+  advance: at.post("/admin/v1/simulator/clock/advance"),
+  /** Answers once nothing is due and nothing is in flight. */
+  settle: at.order("/admin/v1/simulator/settle"),
+})
 
 /**
  * A client for operators. Where a workspace stands in the path its id comes first. Every method rejects
@@ -137,26 +159,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     },
 
     /** The other side of the wire and the clock; there only with `TRANSPORT=simulated`. */
-    simulator: {
-      /** Sets how a number's phone behaves from now on; what is left out gets its default. */
-      setBehaviour: at.put("/admin/v1/simulator/numbers/{number_id}/behaviour"),
-      /** Scans the QR code or types the pairing code: the number is connected then. */
-      scan: at.post("/admin/v1/simulator/numbers/{number_id}/scan"),
-      /** Logs the phone out. */
-      logOut: at.order("/admin/v1/simulator/numbers/{number_id}/logout"),
-      /** Sets which phones exist; null for all but those that end in 0000. */
-      setRegistered: at.put("/admin/v1/simulator/registered"),
-      /** Lets the tick of a message arrive: `delivered` or `read`. */
-      tick: at.post("/admin/v1/simulator/messages/{message_id}/ticks"),
-      /** What left the phones, newest first: one entry for each copy that a recipient would see. */
-      sent: at.list("/admin/v1/simulator/sent"),
-      /** The service's time. */
-      clock: at.get("/admin/v1/simulator/clock"),
-      /** Moves the time on, and works off what falls due on the way. Needs `CLOCK=adjustable`. */
-      advance: at.post("/admin/v1/simulator/clock/advance"),
-      /** Answers once nothing is due and nothing is in flight. */
-      settle: at.order("/admin/v1/simulator/settle"),
-    },
+    simulator: simulatorOf(at),
   }
 }
 

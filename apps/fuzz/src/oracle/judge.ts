@@ -27,98 +27,16 @@ export const waitsForOthers = /^(?:settle|advanceClock)$/
 /** Answers of the HTTP parser, which come before the service sees a request. */
 const ofParser = new Set([400, 408, 413, 414, 417, 431, 501])
 
+/** What answers are held against. */
+interface Standard {
+  readonly document: ServiceDocument
+  readonly checker: Checker
+  /** The failures of version 1 in its own words. */
+  readonly words: ReadonlyArray<unknown>
+}
+
 export const makeJudge = (document: ServiceDocument, checker: Checker): Judge => {
-  const judgeBody = (shot: Shot, route: Route, answer: WireAnswer): ReadonlyArray<Finding> => {
-    const { operation } = route
-    const name = operation?.id ?? `${route.part}: no operation`
-    const kind = `${name} ${answer.status}`
-    const response = responseOf(document, route, answer.status)
-    if (response === undefined) return [finding(`${kind}: a status that is not documented`)]
-    const type = (headerOf(answer.headers, "content-type") ?? "").split(";")[0] ?? ""
-    const strange = answer.headers
-      .map(([header]) => header)
-      .filter((header) => !response.headers.includes(header) && !headersOfHttp.has(header))
-      .map((header) => finding(`${kind}: the header ${header} is not documented`))
-    if (shot.method === "HEAD" || "*/*" in response.content) return strange
-    if (answer.body.length === 0) {
-      return Object.keys(response.content).length === 0
-        ? strange
-        : [...strange, finding(`${kind}: no body`)]
-    }
-    if (response.content[type] === undefined) {
-      return [...strange, finding(`${kind}: content type ${type} is not documented`)]
-    }
-    const text = answer.body.toString()
-    const value = type === "application/json" ? parsed(text) : text
-    if (value === undefined) return [...strange, finding(`${kind}: no JSON`, text.slice(0, 100))]
-    const wrong = checker.answer(...response.place, "content", type, "schema")(value)
-    return wrong === undefined
-      ? strange
-      : [
-          ...strange,
-          finding(`${kind}: not by its schema: ${withoutPlaces(wrong)}`, text.slice(0, 300)),
-        ]
-  }
-
-  /** What was taken must be what the document lets a client send. */
-  const judgeTaken = (shot: Shot, { operation }: Route, answer: WireAnswer) => {
-    const type = shot.headers.findLast(([name]) => name === "Content-Type")?.[1]
-    if (operation === undefined || operation.part === "v1" || answer.status >= 300) return []
-    if (shot.body === null || shot.body.length === 0 || type !== "application/json") return []
-    if (operation.bodies[type] === undefined) return []
-    const value = parsed(shot.body.toString().replace(/^\ufeff/, ""))
-    if (value === undefined) return [finding(`${operation.id}: took a body that is no JSON`)]
-    const place = ["paths", operation.path, operation.method.toLowerCase(), "requestBody"]
-    const wrong = checker.request(...place, "content", type, "schema")(value)
-    return wrong === undefined
-      ? []
-      : [finding(`${operation.id}: took what the document refuses: ${withoutPlaces(wrong)}`)]
-  }
-
-  /** Version 2 takes each parameter once, and none that is not described. */
-  const judgeQuery = (shot: Shot, { operation, part }: Route, { status }: WireAnswer) => {
-    if (operation === undefined || part !== "v2" || status >= 300) return []
-    const query = shot.target.split("?").slice(1).join("?")
-    const given = [...new URLSearchParams(query).keys()]
-    const described = operation.parameters.filter((each) => each.in === "query")
-    const isKnown = given.every((name) => described.some((each) => each.name === name))
-    const isSingle = new Set(given).size === given.length
-    return isKnown && isSingle ? [] : [finding(`${operation.id}: took a strange query`, query)]
-  }
-
-  const words = wordsOfVersion1(document)
-
-  const judgeWords = ({ part }: Route, { body, status }: WireAnswer) => {
-    const value = part === "v1" && status >= 400 ? parsed(body.toString()) : undefined
-    const said = isJson(value) ? String(value["message"]) : undefined
-    return said === undefined || words.length === 0 || words.includes(said)
-      ? []
-      : [finding(`v1 ${status}: a failure in words that are not documented: ${said.slice(0, 80)}`)]
-  }
-
-  const judgeService = (shot: Shot, answer: WireAnswer): ReadonlyArray<Finding> => {
-    const code = codeOf(answer)
-    const common = judgeHeaders(shot, answer, code)
-    const route = routeOf(document, shot)
-    const isPage = answer.status === 500 && mayBeErrorPage(shot, route, answer)
-    // What stands in the bytes is not what the shot says any more.
-    if (shot.raw !== undefined) {
-      return answer.status < 500 || answer.status === 503 || isPage
-        ? common
-        : [...common, finding(`raw: ${answer.status}`, answer.body.toString().slice(0, 200))]
-    }
-    return [
-      ...common,
-      ...judgeStatus(shot, route, answer, isPage),
-      ...judgeError(route, answer),
-      ...judgeRates(shot, route, answer, code),
-      ...judgeBody(shot, route, answer),
-      ...judgeTaken(shot, route, answer),
-      ...judgeQuery(shot, route, answer),
-      ...judgeWords(route, answer),
-    ]
-  }
-
+  const standard = { document, checker, words: wordsOfVersion1(document) }
   return (shot, outcome) => {
     const { id } = shot.aim
     switch (outcome.kind) {
@@ -126,7 +44,7 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
         const { answer } = outcome
         const isParsers = headerOf(answer.headers, "x-request-id") === undefined
         if (isParsers && shot.expectation === "anything" && ofParser.has(answer.status)) return []
-        return judgeService(shot, answer)
+        return judgeService(standard, shot, answer)
       }
       case "malformed":
         // The parser finds some faults when the answer is on its way already.
@@ -141,6 +59,117 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
           : []
     }
   }
+}
+
+const judgeService = (
+  standard: Standard,
+  shot: Shot,
+  answer: WireAnswer,
+): ReadonlyArray<Finding> => {
+  const code = codeOf(answer)
+  const common = judgeHeaders(shot, answer, code)
+  const route = routeOf(standard.document, shot)
+  const isPage = answer.status === 500 && mayBeErrorPage(shot, route, answer)
+  // What stands in the bytes is not what the shot says any more.
+  if (shot.raw !== undefined) {
+    return answer.status < 500 || answer.status === 503 || isPage
+      ? common
+      : [...common, finding(`raw: ${answer.status}`, answer.body.toString().slice(0, 200))]
+  }
+  return [
+    ...common,
+    ...judgeStatus(shot, route, answer, isPage),
+    ...judgeError(route, answer),
+    ...judgeRates(shot, route, answer, code),
+    ...judgeBody(standard, shot, route, answer),
+    ...judgeTaken(standard, shot, route, answer),
+    ...judgeQuery(shot, route, answer),
+    ...judgeWords(standard, route, answer),
+  ]
+}
+
+const judgeBody = (
+  { checker, document }: Standard,
+  shot: Shot,
+  route: Route,
+  answer: WireAnswer,
+): ReadonlyArray<Finding> => {
+  const { operation } = route
+  const name = operation?.id ?? `${route.part}: no operation`
+  const kind = `${name} ${answer.status}`
+  const response = responseOf(document, route, answer.status)
+  if (response === undefined) return [finding(`${kind}: a status that is not documented`)]
+  const type = (headerOf(answer.headers, "content-type") ?? "").split(";")[0] ?? ""
+  const strange = answer.headers
+    .map(([header]) => header)
+    .filter((header) => !response.headers.includes(header) && !headersOfHttp.has(header))
+    .map((header) => finding(`${kind}: the header ${header} is not documented`))
+  if (shot.method === "HEAD" || "*/*" in response.content) return strange
+  if (answer.body.length === 0) {
+    return Object.keys(response.content).length === 0
+      ? strange
+      : [...strange, finding(`${kind}: no body`)]
+  }
+  if (response.content[type] === undefined) {
+    return [...strange, finding(`${kind}: content type ${type} is not documented`)]
+  }
+  const text = answer.body.toString()
+  const value = type === "application/json" ? parsed(text) : text
+  if (value === undefined) return [...strange, finding(`${kind}: no JSON`, text.slice(0, 100))]
+  const wrong = checker.answer(...response.place, "content", type, "schema")(value)
+  return wrong === undefined
+    ? strange
+    : [
+        ...strange,
+        finding(`${kind}: not by its schema: ${withoutPlaces(wrong)}`, text.slice(0, 300)),
+      ]
+}
+
+/** What was taken must be what the document lets a client send. */
+const judgeTaken = (
+  { checker }: Standard,
+  shot: Shot,
+  { operation }: Route,
+  answer: WireAnswer,
+): ReadonlyArray<Finding> => {
+  const type = shot.headers.findLast(([name]) => name === "Content-Type")?.[1]
+  if (operation === undefined || operation.part === "v1" || answer.status >= 300) return []
+  if (shot.body === null || shot.body.length === 0 || type !== "application/json") return []
+  if (operation.bodies[type] === undefined) return []
+  const value = parsed(shot.body.toString().replace(/^\ufeff/, ""))
+  if (value === undefined) return [finding(`${operation.id}: took a body that is no JSON`)]
+  const place = ["paths", operation.path, operation.method.toLowerCase(), "requestBody"]
+  const wrong = checker.request(...place, "content", type, "schema")(value)
+  return wrong === undefined
+    ? []
+    : [finding(`${operation.id}: took what the document refuses: ${withoutPlaces(wrong)}`)]
+}
+
+/** Version 2 takes each parameter once, and none that is not described. */
+const judgeQuery = (
+  shot: Shot,
+  { operation, part }: Route,
+  { status }: WireAnswer,
+): ReadonlyArray<Finding> => {
+  if (operation === undefined || part !== "v2" || status >= 300) return []
+  const query = shot.target.split("?").slice(1).join("?")
+  const given = [...new URLSearchParams(query).keys()]
+  const described = operation.parameters.filter((each) => each.in === "query")
+  const isKnown = given.every((name) => described.some((each) => each.name === name))
+  const isSingle = new Set(given).size === given.length
+  return isKnown && isSingle ? [] : [finding(`${operation.id}: took a strange query`, query)]
+}
+
+const judgeWords = (
+  { words }: Standard,
+  { part }: Route,
+  { body, status }: WireAnswer,
+): ReadonlyArray<Finding> => {
+  const value = part === "v1" && status >= 400 ? parsed(body.toString()) : undefined
+  const said = isJson(value) ? String(value["message"]) : undefined
+  return said === undefined || words.length === 0 || words.includes(said)
+    ? []
+    : [finding(`v1 ${status}: a failure in words that are not documented: ${said.slice(0, 80)}`)]
 }
 
 /** The messages of version 1, which the document gives as examples. */

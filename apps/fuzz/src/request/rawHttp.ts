@@ -6,33 +6,6 @@ import { bytesOf } from "./Shot.ts"
 import type { Shot } from "./Shot.ts"
 import { endOfSafety, holdsLink } from "./texts.ts"
 
-const kinds = [
-  "line",
-  "version",
-  "no host",
-  "two hosts",
-  "header",
-  "long header",
-  "many headers",
-  "length too short",
-  "length too long",
-  "length strange",
-  "two lengths",
-  "length and chunks",
-  "chunk size",
-  "chunk end",
-  "trailer",
-  "line feeds",
-  "pipeline",
-  "noise",
-  "cut",
-  "hang up",
-  "hang up late",
-  "expect",
-  "upgrade",
-  "absolute",
-] as const
-
 const requestLines = [
   "GET",
   "GET /",
@@ -82,111 +55,141 @@ export const awaitsMore = ({ about }: Shot): boolean => isBrokenOff.test(about)
 export const mayBeDoneUnseen = ({ about }: Shot, isAnswered: boolean): boolean =>
   about.endsWith("raw: pipeline") || (!isAnswered && !isBrokenOff.test(about))
 
+const strangeLengths = [
+  "-1",
+  "+5",
+  "0x10",
+  "1e3",
+  "",
+  "5, 5",
+  "99999999999999999999999",
+  " 5 5",
+  "abc",
+]
+
+const versions = ["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "HTTP/1.2", "http/1.1", "HTTP/1.1x"]
+
+const latin = (made: string): Buffer => Buffer.from(made, "latin1")
+
+/** What a broken request is made from: the whole one and its parts, and what chance has picked. */
+interface Parts {
+  readonly whole: Buffer
+  readonly text: string
+  /** The request line. */
+  readonly first: string
+  /** All behind the request line. */
+  readonly rest: string
+  readonly body: Buffer
+  readonly host: string
+  readonly chance: Chance
+  /** From 0 to 1. */
+  readonly spice: number
+  readonly line: string
+  readonly header: string
+  readonly strangeLength: string
+}
+
+const withLength = ({ text }: Parts, length: string): Buffer =>
+  latin(text.replace(/Content-Length: \d+/, `Content-Length: ${length}`))
+
+const withHeader = ({ first, rest }: Parts, lines: string): Buffer =>
+  latin(`${first}\r\n${lines}${rest}`)
+
+const chunked = ({ text }: Parts, tail: string): Buffer =>
+  latin(
+    `${text.slice(0, text.indexOf("\r\n\r\n")).replace(/\r\nContent-Length: \d+/, "")}\r\nTransfer-Encoding: chunked\r\n\r\n${tail}`,
+  )
+
+const sizeOf = ({ body }: Parts): string => body.length.toString(16)
+
+const contentOf = ({ body }: Parts): string => body.toString("latin1")
+
+const ofSpice = <A>(spice: number, all: ReadonlyArray<A>): A | undefined =>
+  all[Math.floor(spice * all.length)]
+
+const cutShort = ({ spice, text, whole }: Parts): Buffer =>
+  whole.subarray(0, Math.min(Math.floor(whole.length * spice), endOfSafety(text)))
+
+/** The ways to break a request, by the name that the report gives them. */
+const breaks: Readonly<Record<string, (parts: Parts) => Buffer>> = {
+  line: ({ line, rest }) => latin(`${line}${rest}`),
+  version: ({ spice, text }) => latin(text.replace("HTTP/1.1", ofSpice(spice, versions) ?? "")),
+  "no host": ({ text }) => latin(text.replace(/Host: [^\r]*\r\n/, "")),
+  "two hosts": (parts) => withHeader(parts, "Host: elsewhere.invalid"),
+  header: (parts) => withHeader(parts, parts.header),
+  "long header": (parts) =>
+    withHeader(parts, `X-Long: ${"x".repeat(parts.spice < 0.5 ? 17_000 : 70_000)}`),
+  "many headers": (parts) =>
+    withHeader(
+      parts,
+      Array.from({ length: parts.spice < 0.5 ? 500 : 3000 }, (_, n) => `X-${n}: 1`).join("\r\n"),
+    ),
+  "length too short": (parts) =>
+    holdsLink(parts.body)
+      ? parts.whole
+      : withLength(parts, String(Math.floor(parts.body.length * parts.spice))),
+  "length too long": (parts) =>
+    withLength(parts, String(parts.body.length + 1 + Math.floor(parts.spice * 1e6))),
+  "length strange": (parts) => withLength(parts, parts.strangeLength),
+  "two lengths": (parts) => withHeader(parts, "Content-Length: 3"),
+  "length and chunks": (parts) => withHeader(parts, "Transfer-Encoding: chunked"),
+  "chunk size": (parts) => {
+    const size = sizeOf(parts)
+    const sizes = ["zz", "-1", "fffffffffffffffff", "", `${size};ext=1`, ` ${size}`]
+    return chunked(parts, `${ofSpice(parts.spice, sizes)}\r\n${contentOf(parts)}\r\n0\r\n\r\n`)
+  },
+  "chunk end": (parts) => {
+    const end = ofSpice(parts.spice, ["", "\r\n", "\r\n0\r\n", " x0\r\n\r\n"])
+    return chunked(parts, `${sizeOf(parts)}\r\n${contentOf(parts)}${end}`)
+  },
+  trailer: (parts) =>
+    chunked(
+      parts,
+      `${sizeOf(parts)}\r\n${contentOf(parts)}\r\n0\r\nContent-Length: 5\r\nAuthorization: Bearer x\r\n\r\n`,
+    ),
+  "line feeds": ({ text }) => latin(text.replaceAll("\r\n", "\n")),
+  pipeline: ({ spice, whole }) =>
+    Buffer.concat(Array.from({ length: 1 + Math.floor(spice * 3) }, () => whole)),
+  noise: ({ chance }) => Buffer.from(Array.from({ length: 300 }, () => chance.below(256))),
+  cut: cutShort,
+  "hang up": cutShort,
+  "hang up late": ({ whole }) => whole,
+  expect: (parts) =>
+    withHeader(parts, `Expect: ${parts.spice < 0.5 ? "100-continue" : "something"}`),
+  upgrade: (parts) =>
+    withHeader(
+      parts,
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x",
+    ),
+  absolute: ({ host, text }) => latin(text.replace(" /", ` http://${host}/`)),
+}
+
+const kinds = Object.entries(breaks)
+
 /** The request with its bytes changed. */
 export const rawShot = (shot: Shot, chance: Chance, host: string): Shot => {
-  const kind = chance.pick(kinds)
-  const spice = chance.unit()
-  const line = chance.pick(requestLines)
-  const header = chance.pick(headerLines)
-  const strangeLength = chance.pick([
-    "-1",
-    "+5",
-    "0x10",
-    "1e3",
-    "",
-    "5, 5",
-    "99999999999999999999999",
-    " 5 5",
-    "abc",
-  ])
+  const [kind, broken] = chance.pick(kinds)
   const whole = bytesOf({ ...shot, framing: "length" }, host)
   const text = whole.toString("latin1")
   const headEnd = text.indexOf("\r\n")
-  const body = shot.body ?? Buffer.alloc(0)
-  const rest = text.slice(headEnd)
-  const latin = (made: string) => Buffer.from(made, "latin1")
-  const withLength = (length: string) =>
-    latin(text.replace(/Content-Length: \d+/, `Content-Length: ${length}`))
-  const withHeader = (lines: string) => latin(`${text.slice(0, headEnd)}\r\n${lines}${rest}`)
-  const chunked = (tail: string) =>
-    latin(
-      `${text.slice(0, text.indexOf("\r\n\r\n")).replace(/\r\nContent-Length: \d+/, "")}\r\nTransfer-Encoding: chunked\r\n\r\n${tail}`,
-    )
-  const size = body.length.toString(16)
-  const content = body.toString("latin1")
-
-  const made = (): Buffer => {
-    switch (kind) {
-      case "line":
-        return latin(`${line}${rest}`)
-      case "version":
-        return latin(
-          text.replace(
-            "HTTP/1.1",
-            ["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "HTTP/1.2", "http/1.1", "HTTP/1.1x"][
-              Math.floor(spice * 6)
-            ] ?? "",
-          ),
-        )
-      case "no host":
-        return latin(text.replace(/Host: [^\r]*\r\n/, ""))
-      case "two hosts":
-        return withHeader("Host: elsewhere.invalid")
-      case "header":
-        return withHeader(header)
-      case "long header":
-        return withHeader(`X-Long: ${"x".repeat(spice < 0.5 ? 17_000 : 70_000)}`)
-      case "many headers":
-        return withHeader(
-          Array.from({ length: spice < 0.5 ? 500 : 3000 }, (_, n) => `X-${n}: 1`).join("\r\n"),
-        )
-      case "length too short":
-        return holdsLink(body) ? whole : withLength(String(Math.floor(body.length * spice)))
-      case "length too long":
-        return withLength(String(body.length + 1 + Math.floor(spice * 1e6)))
-      case "length strange":
-        return withLength(strangeLength)
-      case "two lengths":
-        return withHeader("Content-Length: 3")
-      case "length and chunks":
-        return withHeader("Transfer-Encoding: chunked")
-      case "chunk size":
-        return chunked(
-          `${["zz", "-1", "fffffffffffffffff", "", `${size};ext=1`, ` ${size}`][Math.floor(spice * 6)]}\r\n${content}\r\n0\r\n\r\n`,
-        )
-      case "chunk end":
-        return chunked(
-          `${size}\r\n${content}${["", "\r\n", "\r\n0\r\n", " x0\r\n\r\n"][Math.floor(spice * 4)]}`,
-        )
-      case "trailer":
-        return chunked(
-          `${size}\r\n${content}\r\n0\r\nContent-Length: 5\r\nAuthorization: Bearer x\r\n\r\n`,
-        )
-      case "line feeds":
-        return latin(text.replaceAll("\r\n", "\n"))
-      case "pipeline":
-        return Buffer.concat(Array.from({ length: 1 + Math.floor(spice * 3) }, () => whole))
-      case "noise":
-        return Buffer.from(Array.from({ length: 300 }, () => chance.below(256)))
-      case "cut":
-      case "hang up":
-        return whole.subarray(0, Math.min(Math.floor(whole.length * spice), endOfSafety(text)))
-      case "hang up late":
-        return whole
-      case "expect":
-        return withHeader(`Expect: ${spice < 0.5 ? "100-continue" : "something"}`)
-      case "upgrade":
-        return withHeader(
-          "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x",
-        )
-      case "absolute":
-        return latin(text.replace(" /", ` http://${host}/`))
-    }
-  }
+  const raw = broken({
+    whole,
+    text,
+    first: text.slice(0, headEnd),
+    rest: text.slice(headEnd),
+    body: shot.body ?? Buffer.alloc(0),
+    host,
+    chance,
+    // In this order: what chance gives depends on it.
+    spice: chance.unit(),
+    line: chance.pick(requestLines),
+    header: chance.pick(headerLines),
+    strangeLength: chance.pick(strangeLengths),
+  })
   return {
     ...shot,
     about: `${shot.about}, raw: ${kind}`,
-    raw: made(),
+    raw,
     expectation: kind.startsWith("hang up") ? "hang up" : "anything",
     repeated: false,
   }

@@ -89,29 +89,39 @@ const keysOfCell: Readonly<Record<Exclude<KeyName, "v1">, Json>> = {
 /** What a number may still send in its 24 hours after the message that each cell begins with. */
 const dailyLimit = 999
 
-/** Makes the workspaces with all that requests may name. */
-export const makeCell = async (options: CellOptions): Promise<Cell> => {
-  const { connection, hasWebhooks, host, isFull, isSingle, operatorToken, plan, receiver } = options
-  const operate = (method: string, path: string, body?: unknown) =>
-    call(connection, host, { method, path: `/admin/v1${path}`, token: operatorToken, body })
-  const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
-    const id = Number((await record)["id"])
-    ids[kind].push(id)
-    return id
-  }
+/** How a cell asks for its records. */
+interface Maker {
+  /** As the operator, below `/admin/v1`. */
+  operate(method: string, path: string, body?: unknown): Promise<Json>
+  /** As the holder of a key of version 2. */
+  ask(token: string, path: string, body?: unknown): Promise<Json>
+}
 
-  const ids = noIds()
-  const workspace = await operate("POST", "/workspaces", { name: "Fuzzed" })
-  const id = Number(workspace["id"])
-  ids.workspace.push(id)
-  const own = `/workspaces/${id}`
+const makerOf = ({ connection, host, operatorToken }: CellOptions): Maker => ({
+  operate: (method, path, body) =>
+    call(connection, host, { method, path: `/admin/v1${path}`, token: operatorToken, body }),
+  ask: (token, path, body) =>
+    call(connection, host, { method: "POST", path: `/api/v2${path}`, token, body }),
+})
+
+/** Notes the id of a record that is made. */
+const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
+  const id = Number((await record)["id"])
+  ids[kind].push(id)
+  return id
+}
+
+const makeNumbers = async ({ operate }: Maker, ids: Ids, own: string, isSingle: boolean) => {
   const number = (body: Json) =>
     made(ids, "number", operate("POST", `${own}/numbers`, { platform: "whatsapp", ...body }))
   const whatsapp = await number({ phone: "+15550200001" })
   if (!isSingle) await number({ phone: "+15550200002", label: "Second" })
   const telegram = await number({ phone: "+15550200003", platform: "telegram" })
   await number({ phone: "+15550200004", status: "disconnected" })
+  return { whatsapp, telegram }
+}
 
+const makeKeys = async ({ operate }: Maker, ids: Ids, own: string, whatsapp: number) => {
   const newKey = async (body: Json) => {
     const key = await operate("POST", `${own}/keys`, body)
     ids.key.push(Number(key["id"]))
@@ -128,107 +138,116 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   const witness = async (mode: string) =>
     String((await newKey({ version: 2, name: "witness", mode }))["key"])
   const witnesses = [await witness("live"), await witness("test")] as const
+  return { keys: keys as Record<KeyName, string>, witnesses }
+}
 
-  await made(
-    ids,
-    "contact",
-    operate("POST", `${own}/contacts`, { name: "Ada", phone: "+15550100001" }),
-  )
-  await made(
-    ids,
-    "contact",
-    operate("POST", `${own}/contacts`, { name: "Bob", username: "@bob_b" }),
-  )
+const makeContacts = async ({ operate }: Maker, ids: Ids, own: string) => {
+  const contact = (body: Json) => made(ids, "contact", operate("POST", `${own}/contacts`, body))
+  await contact({ name: "Ada", phone: "+15550100001" })
+  await contact({ name: "Bob", username: "@bob_b" })
+}
 
-  const ask = (path: string, body: unknown, token = witnesses[0]) =>
-    call(connection, host, { method: "POST", path: `/api/v2${path}`, token, body })
-  const to = { phone: "+15550100001" }
-  const links: Array<string> = []
+const to = { phone: "+15550100001" }
+const schedule = { cron: "0 9 1 1 *" }
+
+/** Uploads a file; gives the path of its link. */
+const makeFile = async ({ connection, host }: CellOptions, ids: Ids, token: string) => {
   const file = await call(connection, host, {
     method: "POST",
     path: "/api/v2/media",
-    token: witnesses[0],
+    token,
     form: multipart([filePart("file", "first.png", png, "image/png")]),
   })
   ids.media.push(Number(file["id"]))
-  links.push(new URL(String(file["url"])).pathname)
-  const schedule = { cron: "0 9 1 1 *" }
-  await made(ids, "message", ask("/messages", { to, from: whatsapp, text: "first" }))
+  return new URL(String(file["url"])).pathname
+}
+
+/** Messages that were sent, that wait, and of test mode; a reminder, a webhook and a number check. */
+const makeRecords = async (
+  { ask }: Maker,
+  ids: Ids,
+  from: number,
+  [live, test]: Cell["witnesses"],
+  hook: Json | null,
+) => {
+  const later = { send_at: "2099-01-01T00:00:00Z" }
+  await made(ids, "message", ask(live, "/messages", { to, from, text: "first" }))
+  await made(ids, "message", ask(live, "/messages", { to, from, text: "later", ...later }))
+  await made(ids, "message", ask(test, "/messages", { to, from, text: "test", ...later }))
+  const reminder = { name: "first", to, from, text: reminderText, schedule }
+  await made(ids, "reminder", ask(live, "/reminders", reminder))
+  if (hook !== null) await made(ids, "webhook", ask(live, "/webhooks", hook))
+  const phones = ["+15550100001", "+15550100000"]
+  await made(ids, "check", ask(live, "/number-checks", { phones, from }))
+}
+
+/** A workspace that requests must not reach; gives the ids of its records and of events on their way. */
+const makeVictim = async ({ ask, operate }: Maker, hook: Json | null) => {
+  const victim = noIds()
+  const id = await made(victim, "workspace", operate("POST", "/workspaces", { name: "Victim" }))
+  const own = `/workspaces/${id}`
+  const number = (body: Json) => made(victim, "number", operate("POST", `${own}/numbers`, body))
+  await number({ platform: "whatsapp", phone: "+15550300001" })
+  await number({ platform: "telegram", phone: "+15550300002" })
+  const contact = { name: "Eve", phone: "+15550100009" }
+  await made(victim, "contact", operate("POST", `${own}/contacts`, contact))
+  const key = await operate("POST", `${own}/keys`, { version: 2, name: "theirs" })
+  victim.key.push(Number(key["id"]))
+  const token = String(key["key"])
+  if (hook !== null) await made(victim, "webhook", ask(token, "/webhooks", hook))
   await made(
-    ids,
-    "message",
-    ask("/messages", { to, from: whatsapp, text: "later", send_at: "2099-01-01T00:00:00Z" }),
-  )
-  await made(
-    ids,
-    "message",
-    ask(
-      "/messages",
-      { to, from: whatsapp, text: "test", send_at: "2099-01-01T00:00:00Z" },
-      witnesses[1],
-    ),
-  )
-  await made(
-    ids,
+    victim,
     "reminder",
-    ask("/reminders", { name: "first", to, from: whatsapp, text: reminderText, schedule }),
+    ask(token, "/reminders", { name: "r", to, text: "first", schedule }),
   )
-  const hook = { url: `${receiver}/hook` }
-  if (hasWebhooks) await made(ids, "webhook", ask("/webhooks", hook))
-  await made(
-    ids,
-    "check",
-    ask("/number-checks", { phones: ["+15550100001", "+15550100000"], from: whatsapp }),
+  const message = { to, text: "first", from: victim.number[0] }
+  await made(victim, "message", ask(token, "/messages", message))
+  const events = await Promise.all(
+    victim.webhook.map((each) => ask(token, `/webhooks/${each}/test`)),
   )
+  return { victim, events: events.map((event) => String(event["event_id"])) }
+}
+
+/** The path of the QR code of a number that is being connected; none while there is no code yet. */
+const qrCodeOf = async (
+  { connection, host }: CellOptions,
+  number: number,
+  token: string,
+): Promise<ReadonlyArray<string>> => {
+  const path = `/api/v2/numbers/${number}`
+  const { connect } = await call(connection, host, { method: "GET", path, token })
+  const url = isJson(connect) ? connect["qr_code_url"] : null
+  return typeof url === "string" ? [new URL(url).pathname] : []
+}
+
+/** Makes the workspaces with all that requests may name. */
+export const makeCell = async (options: CellOptions): Promise<Cell> => {
+  const { hasWebhooks, host, isFull, isSingle, operatorToken, plan, receiver } = options
+  const maker = makerOf(options)
+  const { ask, operate } = maker
+  const hook = hasWebhooks ? { url: `${receiver}/hook` } : null
+
+  const ids = noIds()
+  const workspace = await operate("POST", "/workspaces", { name: "Fuzzed" })
+  const id = Number(workspace["id"])
+  ids.workspace.push(id)
+  const own = `/workspaces/${id}`
+  const { telegram, whatsapp } = await makeNumbers(maker, ids, own, isSingle)
+  const { keys, witnesses } = await makeKeys(maker, ids, own, whatsapp)
+  const [live] = witnesses
+  await makeContacts(maker, ids, own)
+  const file = await makeFile(options, ids, live)
+  await makeRecords(maker, ids, whatsapp, witnesses, hook)
 
   const messages = [...ids.message]
   if (isFull) {
     const all = Array.from({ length: dailyLimit }, () => to)
-    const { data } = await ask("/messages/batch", { to: all, from: whatsapp, text: "first" })
+    const { data } = await ask(live, "/messages/batch", { to: all, from: whatsapp, text: "first" })
     messages.push(...(data as ReadonlyArray<Json>).map(({ id: each }) => Number(each)))
   }
-  const connecting = await made(ids, "number", ask("/numbers", {}))
-
-  const victim = noIds()
-  const second = await made(victim, "workspace", operate("POST", "/workspaces", { name: "Victim" }))
-  const theirs = `/workspaces/${second}`
-  await made(
-    victim,
-    "number",
-    operate("POST", `${theirs}/numbers`, { platform: "whatsapp", phone: "+15550300001" }),
-  )
-  await made(
-    victim,
-    "number",
-    operate("POST", `${theirs}/numbers`, { platform: "telegram", phone: "+15550300002" }),
-  )
-  await made(
-    victim,
-    "contact",
-    operate("POST", `${theirs}/contacts`, { name: "Eve", phone: "+15550100009" }),
-  )
-  const theirKey = await operate("POST", `${theirs}/keys`, { version: 2, name: "theirs" })
-  victim.key.push(Number(theirKey["id"]))
-  const theirToken = String(theirKey["key"])
-  if (hasWebhooks) await made(victim, "webhook", ask("/webhooks", hook, theirToken))
-  await made(
-    victim,
-    "reminder",
-    ask("/reminders", { name: "r", to, text: "first", schedule }, theirToken),
-  )
-  const message = ask("/messages", { to, text: "first", from: victim.number[0] }, theirToken)
-  await made(victim, "message", message)
-
-  const events = await Promise.all(
-    victim.webhook.map((each) => ask(`/webhooks/${each}/test`, undefined, theirToken)),
-  )
-  const { connect } = await call(connection, host, {
-    method: "GET",
-    path: `/api/v2/numbers/${connecting}`,
-    token: witnesses[0],
-  })
-  const qrCode = isJson(connect) ? connect["qr_code_url"] : null
-  if (typeof qrCode === "string") links.push(new URL(qrCode).pathname)
+  const connecting = await made(ids, "number", ask(live, "/numbers", {}))
+  const { events, victim } = await makeVictim(maker, hook)
+  const links = [file, ...(await qrCodeOf(options, connecting, live))]
   const { now } = await operate("GET", "/simulator/clock")
   await limit(plan, (body) => operate("PATCH", own, body))
   return {
@@ -238,7 +257,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
       host,
       operatorToken,
       clientId: Number(workspace["client_id"]),
-      keys: keys as Record<KeyName, string>,
+      keys,
       ids,
       victim,
       whatsapp,
@@ -246,7 +265,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
       now: Date.parse(String(now)),
       links,
       cursors: new Map(),
-      events: events.map((event) => String(event["event_id"])),
+      events,
       receiver,
     },
   }
