@@ -38,7 +38,7 @@ export const operatorTokenKind: SecretKind = {
   what: "operator token",
   make: (ids) => ids.alphanumeric(tokenLength),
   isUsable: isOperatorToken,
-  mend: "remove it to have a new one made",
+  mend: () => "remove it to have a new one made",
 }
 
 const serverVariables = {

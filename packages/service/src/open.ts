@@ -1,8 +1,9 @@
 /** Opening the service inside a program. */
-import { CannotStart } from "@messaging-service/node"
+import type { CannotStart } from "@messaging-service/node"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Messaging } from "./api/Messaging.ts"
 import type { OpenOptions } from "./api/options.ts"
+import { SettingFault } from "./compose/cannotStart.ts"
 import type { ComposedSettings } from "./compose/Settings.ts"
 import { openService } from "./compose/openService.ts"
 import { isShared } from "./compose/Storage.ts"
@@ -12,10 +13,12 @@ import { makeMessaging } from "./facade/makeMessaging.ts"
 import { publicUrlOf, settingsOf } from "./facade/options.ts"
 
 /** The directory of an embedded store is what its own option names. */
-const namedAsGiven = ({ store }: ComposedSettings, { message }: CannotStart): CannotStart =>
-  new CannotStart({
-    message: store.kind === "embedded" ? message.replaceAll("DATA_DIR", "store.embedded") : message,
-  })
+const namedAsGiven = ({ store }: ComposedSettings, fault: CannotStart): CannotStart =>
+  fault instanceof SettingFault && store.kind === "embedded"
+    ? new SettingFault(fault.setting === "DATA_DIR" ? "embedded" : fault.setting, (names) =>
+        fault.say({ ...names, DATA_DIR: names.embedded }),
+      )
+    : fault
 
 const opened = (options: OpenOptions, scope: Scope.Closeable) =>
   Effect.gen(function* () {

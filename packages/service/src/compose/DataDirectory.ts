@@ -24,7 +24,8 @@ import { Ids } from "@messaging-service/core"
 import { briefly, CannotStart } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
-import { isOfFullDisk, noRoomForData } from "./cannotStart.ts"
+import { SettingFault, isOfFullDisk, noRoomForData } from "./cannotStart.ts"
+import type { SettingNames } from "./cannotStart.ts"
 
 /** What is kept is for the service's own user alone. */
 const directoryPermissions = 0o700
@@ -33,14 +34,18 @@ const filePermissions = 0o600
 /** The bits of a mode that let other users in. */
 const forOthers = 0o077
 
+/** A line that says what the directory is or does. */
+const directoryFault = (what: string) =>
+  new SettingFault("DATA_DIR", ({ DATA_DIR }) => `${DATA_DIR} ${what}`)
+
 /** Fails with a line that says what is wrong with the directory, and why. */
 const onDisk = <A>(complaint: string, operation: () => Promise<A>) =>
   Effect.tryPromise({
     try: operation,
-    catch: (cause) => new CannotStart({ message: `${complaint}: ${briefly(cause)}` }),
+    catch: (cause) => directoryFault(`${complaint}: ${briefly(cause)}`),
   })
 
-const unwritable = "DATA_DIR cannot be written to"
+const unwritable = "cannot be written to"
 
 /** How the names of directories begin that are of no use to any other process. */
 const passing = "passing-"
@@ -139,7 +144,7 @@ export const closeDataDirectory = (
   directory: string,
   change: typeof chmod = chmod,
 ): Effect.Effect<void, CannotStart> =>
-  onDisk("DATA_DIR is open to other users and cannot be closed to them", async () =>
+  onDisk("is open to other users and cannot be closed to them", async () =>
     closeOwn(await realpath(directory), change),
   )
 
@@ -177,12 +182,12 @@ export const holdAlone = (directory: string): Effect.Effect<void, CannotStart, S
           return lock
         },
         catch: (cause) => {
-          if (isOfFullDisk(cause)) return new CannotStart({ message: noRoomForData })
-          return new CannotStart({
-            message: isBusy(cause)
-              ? `DATA_DIR is in use by ${heldHere.has(place) ? "another service of this process" : "another process"}: ${directory}`
+          if (isOfFullDisk(cause)) return noRoomForData()
+          return directoryFault(
+            isBusy(cause)
+              ? `is in use by ${heldHere.has(place) ? "another service of this process" : "another process"}: ${directory}`
               : `${unlockable}: ${briefly(cause)}`,
-          })
+          )
         },
       }),
       (lock) =>
@@ -193,7 +198,7 @@ export const holdAlone = (directory: string): Effect.Effect<void, CannotStart, S
     )
   })
 
-const unlockable = "DATA_DIR cannot be locked"
+const unlockable = "cannot be locked"
 
 /** SQLite's code for a lock that another process holds. */
 const busy = 5
@@ -218,7 +223,7 @@ export interface SecretKind {
   /** Whether the service can work with what stands in the file. */
   isUsable(text: string): boolean
   /** What to do about a file that holds none: "remove it to have a new one made". */
-  readonly mend: string
+  mend(names: SettingNames): string
 }
 
 interface KeptSecret {
@@ -265,7 +270,10 @@ const usable = ({ isUsable, mend, what }: SecretKind, file: string, text: string
   return isUsable(secret)
     ? Effect.succeed({ secret: Redacted.make(secret), file, isNew: false })
     : Effect.fail(
-        new CannotStart({ message: `DATA_DIR holds no usable ${what} in ${file}: ${mend}` }),
+        new SettingFault(
+          "DATA_DIR",
+          (names) => `${names.DATA_DIR} holds no usable ${what} in ${file}: ${mend(names)}`,
+        ),
       )
 }
 
@@ -280,8 +288,7 @@ const unless = <A>(
       operation().catch((error: NodeJS.ErrnoException) =>
         error.code === code ? undefined : Promise.reject(error),
       ),
-    catch: (cause) =>
-      new CannotStart({ message: `DATA_DIR cannot keep the ${what}: ${briefly(cause)}` }),
+    catch: (cause) => directoryFault(`cannot keep the ${what}: ${briefly(cause)}`),
   })
 
 const read = (kind: SecretKind, file: string) =>

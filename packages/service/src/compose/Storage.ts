@@ -12,7 +12,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
 import type { ComposedSettings, StoreChoice } from "./Settings.ts"
-import { embeddedDatabase, optionalPackage } from "./cannotStart.ts"
+import { optionalPackage } from "./cannotStart.ts"
 
 /** The modules of each kind of store, where what they keep is `Kept`. */
 interface StoreModules<Kept> {
@@ -42,11 +42,7 @@ const memory = <Kept>(modules: StoreModules<Kept>) =>
 const embedded = <Kept>(modules: StoreModules<Kept>, directory: string | null) =>
   Effect.gen(function* () {
     if (directory === null) return yield* Effect.die(new Error("a database without a directory"))
-    yield* optionalPackage(
-      "@electric-sql/pglite",
-      embeddedDatabase,
-      () => import("@electric-sql/pglite"),
-    )
+    yield* optionalPackage("@electric-sql/pglite", "embedded", () => import("@electric-sql/pglite"))
     yield* holdAlone(directory)
     const { layerPglite } = yield* Effect.promise(modules.postgres)
     // It gives the files of a new database modes of its own, whatever the umask.

@@ -3,17 +3,59 @@ import type { StoreUnavailable } from "@messaging-service/core"
 import { briefly, CannotStart } from "@messaging-service/node"
 import { Data, Effect } from "effect"
 
-/** Where each kind of store is looked for. */
-const placeOf = {
-  memory: "the memory holds",
-  embedded: "DATA_DIR holds",
-  postgres: "DATABASE_URL names",
-  pool: "store.pool is of",
+/** What a line about a start may be about. */
+export type Setting =
+  | "DATABASE_URL"
+  | "DATABASE_SCHEMA"
+  | "DATA_DIR"
+  | "SECRETS_KEY"
+  | "pool"
+  | "embedded"
+  | "live"
+  | "telegram"
+  | "simulated"
+
+/** What settings are called: as variables here, as options where a program gives them. */
+export type SettingNames = Readonly<Record<Setting, string>>
+
+const variableNames: SettingNames = {
+  DATABASE_URL: "DATABASE_URL",
+  DATABASE_SCHEMA: "DATABASE_SCHEMA",
+  DATA_DIR: "DATA_DIR",
+  SECRETS_KEY: "SECRETS_KEY",
+  // Only a program can give one.
+  pool: "store.pool",
+  // No variable names that choice.
+  embedded: "the embedded database",
+  live: "TRANSPORT=live",
+  telegram: "TELEGRAM_API_ID",
+  simulated: "TRANSPORT=simulated",
+}
+
+/** A `CannotStart` about a setting, in the words of whoever reads the line. */
+export class SettingFault extends CannotStart {
+  /** What to change; null when no setting is to blame. */
+  readonly setting: Setting | null
+  readonly say: (names: SettingNames) => string
+
+  constructor(setting: Setting | null, say: (names: SettingNames) => string) {
+    super({ message: say(variableNames) })
+    this.setting = setting
+    this.say = say
+  }
+}
+
+/** What each kind of store is found by, and how that is said. */
+const placeOf: Readonly<Record<NamedStore["kind"], readonly [Setting, string] | null>> = {
+  memory: null,
+  embedded: ["DATA_DIR", "holds"],
+  postgres: ["DATABASE_URL", "names"],
+  pool: ["pool", "is of"],
 }
 
 /** A store as far as a line about it needs. */
 interface NamedStore {
-  readonly kind: keyof typeof placeOf
+  readonly kind: "memory" | "embedded" | "postgres" | "pool"
   readonly schema?: string | null
 }
 
@@ -26,8 +68,12 @@ const fullDisk = /no space left on device|ENOSPC|disk is full/i
 /** Whether a failure is of a full disk, which must not read as if the data were damaged. */
 export const isOfFullDisk = (cause: unknown): boolean => fullDisk.test(briefly(rootOf(cause)))
 
-/** The line for a `DATA_DIR` whose disk is full. */
-export const noRoomForData = "the disk of DATA_DIR has no room: make some, and start again"
+/** The line for a data directory whose disk is full. */
+export const noRoomForData = () =>
+  new SettingFault(
+    null,
+    ({ DATA_DIR }) => `the disk of ${DATA_DIR} has no room: make some, and start again`,
+  )
 
 /** The line for a store that did not answer when it was first needed. */
 export const storeCannotStart = (
@@ -35,20 +81,34 @@ export const storeCannotStart = (
   error: StoreUnavailable,
 ): CannotStart => {
   const root = rootOf(error)
-  if (store.kind === "embedded" && isOfFullDisk(error)) {
-    return new CannotStart({ message: noRoomForData })
-  }
+  const why = briefly(root)
+  if (store.kind === "embedded" && isOfFullDisk(error)) return noRoomForData()
   const isOfSchema = root instanceof Error && "code" in root && ofSchema.has(root.code)
   if (isOfSchema && typeof store.schema === "string") {
-    const setting = store.kind === "pool" ? "store.schema is" : "DATABASE_SCHEMA names"
-    return cannotStart(`${setting} a schema that cannot be used`, error)
+    const verb = store.kind === "pool" ? "is" : "names"
+    return new SettingFault(
+      "DATABASE_SCHEMA",
+      (names) =>
+        `${store.kind === "pool" ? "store.schema" : names.DATABASE_SCHEMA} ${verb} a schema that cannot be used: ${why}`,
+    )
   }
-  return cannotStart(`${placeOf[store.kind]} a database that cannot be used`, error)
+  const place = placeOf[store.kind]
+  if (place === null) {
+    return new CannotStart({ message: `the memory holds a database that cannot be used: ${why}` })
+  }
+  const [setting, verb] = place
+  return new SettingFault(
+    setting,
+    (names) => `${names[setting]} ${verb} a database that cannot be used: ${why}`,
+  )
 }
 
-/** The line for what failed at the start: `what`, and the words at the bottom of its cause. */
-export const cannotStart = (what: string, cause: unknown) =>
-  new CannotStart({ message: `${what}: ${briefly(rootOf(cause))}` })
+/** The line for media files that cannot be kept, with the words at the bottom of the cause. */
+export const mediaCannotStart = (cause: unknown): CannotStart =>
+  new SettingFault(
+    "DATA_DIR",
+    ({ DATA_DIR }) => `${DATA_DIR} cannot hold media files: ${briefly(rootOf(cause))}`,
+  )
 
 /** What stands at the bottom of a failure that was wrapped several times. */
 const rootOf = (cause: unknown): unknown => {
@@ -59,9 +119,6 @@ const rootOf = (cause: unknown): unknown => {
 /** An SQL error has what really happened beside it. */
 const reasonOf = (error: Error): unknown =>
   "reason" in error && error.reason instanceof Error ? error.reason : undefined
-
-/** What the embedded database is called where its package is missing: no variable names that choice. */
-export const embeddedDatabase = "the embedded database"
 
 /** Codes of Node for a module that is not there. */
 const missing = ["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]
@@ -74,19 +131,21 @@ const isMissing = (name: string, cause: unknown): boolean =>
   "code" in cause &&
   missing.includes(String(cause.code))
 
-/** Loads a module of a package that `choice` needs. Fails with the line that says what to install. */
+/** Loads a module of a package that the setting needs. Fails with the line that says what to install. */
 export const optionalPackage = <Module>(
   name: string,
-  choice: string,
+  setting: Setting,
   load: () => Promise<Module>,
 ): Effect.Effect<Module, CannotStart> =>
   Effect.tryPromise({ try: load, catch: (cause) => new NotLoaded({ cause }) }).pipe(
     Effect.catchTag("NotLoaded", ({ cause }) =>
       isMissing(name, cause)
         ? Effect.fail(
-            new CannotStart({
-              message: `${choice} needs the package ${name}, which is not installed: npm install ${name}`,
-            }),
+            new SettingFault(
+              setting,
+              (names) =>
+                `${names[setting]} needs the package ${name}, which is not installed: npm install ${name}`,
+            ),
           )
         : Effect.die(cause),
     ),

@@ -37,7 +37,7 @@ import { Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
 import { join } from "node:path"
-import { cannotStart, storeCannotStart } from "./cannotStart.ts"
+import { SettingFault, mediaCannotStart, storeCannotStart } from "./cannotStart.ts"
 import { keptSecret, openDataDirectory, passingDirectory } from "./DataDirectory.ts"
 import type { SecretKind } from "./DataDirectory.ts"
 import { numbersInMemory } from "./Settings.ts"
@@ -172,7 +172,7 @@ const secretsKeyKind: SecretKind = {
   what: "secrets key",
   make: newSecretsKey,
   isUsable: (text) => parseSecretsKey(text) !== undefined,
-  mend: "put back the one that was there, or set SECRETS_KEY",
+  mend: ({ SECRETS_KEY }) => `put back the one that was there, or set ${SECRETS_KEY}`,
 }
 
 /** What everything stands on: ids, real time, and what links and customers' addresses may be. */
@@ -253,7 +253,9 @@ const madeDirectory = ({ dataDirectory, secretsKeys, store }: ComposedSettings) 
   if (dataDirectory !== null) return openDataDirectory(dataDirectory)
   return store.kind === "memory" || (isShared(store) && secretsKeys !== null)
     ? Effect.void
-    : Effect.fail(new CannotStart({ message: "DATA_DIR is needed beside this store" }))
+    : Effect.fail(
+        new SettingFault("DATA_DIR", ({ DATA_DIR }) => `${DATA_DIR} is needed beside this store`),
+      )
 }
 
 /**
@@ -276,14 +278,12 @@ export const openService = (
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(settings, error)),
       WrongSecretsKey: () =>
         Effect.fail(
-          new CannotStart({
-            message:
-              settings.secretsKeys === null
-                ? "SECRETS_KEY is unset, and the key kept in DATA_DIR is not the one that its database was first used with"
-                : "SECRETS_KEY is not the key that this database was first used with",
-          }),
+          new SettingFault("SECRETS_KEY", ({ DATA_DIR, SECRETS_KEY }) =>
+            settings.secretsKeys === null
+              ? `${SECRETS_KEY} is unset, and the key kept in ${DATA_DIR} is not the one that its database was first used with`
+              : `${SECRETS_KEY} is not the key that this database was first used with`,
+          ),
         ),
-      MediaFilesError: (error) =>
-        Effect.fail(cannotStart("DATA_DIR cannot hold media files", error)),
+      MediaFilesError: (error) => Effect.fail(mediaCannotStart(error)),
     }),
   )

@@ -27,7 +27,7 @@ import type {
 import { CannotStart, qrCodeForTerminal } from "@messaging-service/node"
 import { Effect, Layer, Stream } from "effect"
 import type { Redacted } from "effect"
-import { optionalPackage } from "./cannotStart.ts"
+import { SettingFault, optionalPackage } from "./cannotStart.ts"
 
 /** Where codes that link a phone are written as text. */
 type Write = (text: string) => void
@@ -114,7 +114,7 @@ const layerWhatsApp = ({
     Effect.map(
       optionalPackage(
         "@messaging-service/transport-whatsapp",
-        "TRANSPORT=live",
+        "live",
         () => import("@messaging-service/transport-whatsapp"),
       ),
       ({ defaultSettings, layer }) => layer({ ...defaultSettings, ...whatsApp }),
@@ -140,7 +140,7 @@ const layerTelegram = (
         Effect.map(
           optionalPackage(
             "@messaging-service/transport-telegram",
-            "TELEGRAM_API_ID",
+            "telegram",
             () => import("@messaging-service/transport-telegram"),
           ),
           ({ defaultSettings, layer, layerLogin }) => {
@@ -166,10 +166,11 @@ export const requireNoLinkedNumbers: Effect.Effect<
 > = Effect.gen(function* () {
   const sessions = yield* (yield* SessionStore).list
   if (sessions.every(({ leavingSince, removed }) => removed || leavingSince !== null)) return
-  return yield* new CannotStart({
-    message:
-      "TRANSPORT=simulated is not for a store with numbers that are linked for real, whose messages would count as sent: send from it with TRANSPORT=live",
-  })
+  return yield* new SettingFault(
+    "simulated",
+    ({ live, simulated }) =>
+      `${simulated} is not for a store with numbers that are linked for real, whose messages would count as sent: send from it with ${live}`,
+  )
 })
 
 export const layerLive = (

@@ -24,11 +24,12 @@ import type {
   ListPage,
   MediaLink,
 } from "@messaging-service/core"
-import { CannotStart } from "@messaging-service/node"
+import type { CannotStart } from "@messaging-service/node"
 import { Cause, Clock, Effect, Exit, Latch } from "effect"
 import type { Context, Fiber } from "effect"
 import type { HasId, Listing, Made, Page, PageOptions, RepeatOptions } from "../api/common.ts"
-import { embeddedDatabase } from "../compose/cannotStart.ts"
+import { SettingFault } from "../compose/cannotStart.ts"
+import type { Setting, SettingNames } from "../compose/cannotStart.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { MessagingError } from "../MessagingError.ts"
 import { shownField, shownText } from "./names.ts"
@@ -135,28 +136,35 @@ const errorOfFailure = (failure: Failure | CannotStart | WrongOptions): Messagin
   if (failure instanceof Refusal) return errorOfRefusal(failure)
   if (failure instanceof WrongOptions) return errorOfOptions(failure)
   if (failure instanceof StoreUnavailable) return errorOfRefusal(refusalOfStore(failure), failure)
-  const message = inOptions(failure.message)
-  const [field = null] = optionFirst.exec(message) ?? []
-  return new MessagingError({ code: "cannot_start", status: 500, field, message })
+  return new MessagingError({ code: "cannot_start", status: 500, ...inOptions(failure) })
 }
 
-/** What a line of the configuration calls the options of the front door. */
-const optionNames: Readonly<Record<string, string>> = {
+const optionNames: SettingNames = {
   DATABASE_URL: "store.postgres",
+  DATABASE_SCHEMA: "store.schema",
   DATA_DIR: "dataDirectory",
   SECRETS_KEY: "secretsKey",
-  [embeddedDatabase]: "store.embedded",
-  "TRANSPORT=live": 'transport: "live"',
-  "TRANSPORT=simulated": 'transport: "simulated"',
+  pool: "store.pool",
+  embedded: "store.embedded",
+  live: 'transport: "live"',
+  telegram: "transport.live.telegram",
+  simulated: 'transport: "simulated"',
 }
 
-const named = new RegExp(String.raw`\b(?:${Object.keys(optionNames).join("|")})\b`, "g")
+/** The option itself, where it is named by a value that it has. */
+const optionOf = (setting: Setting): string =>
+  setting === "live" || setting === "simulated" ? "transport" : optionNames[setting]
 
-const inOptions = (line: string): string =>
-  line.replaceAll(named, (name) => optionNames[name] ?? name)
-
-/** The option that a line begins with is the one to change. */
-const optionFirst = /^(?:store|transport|dataDirectory|secretsKey)\b(?:\.\w+)*/
+/** What stopped the start, in the words of the options. */
+const inOptions = (
+  failure: CannotStart,
+): { readonly field: string | null; readonly message: string } =>
+  failure instanceof SettingFault
+    ? {
+        field: failure.setting === null ? null : optionOf(failure.setting),
+        message: failure.say(optionNames),
+      }
+    : { field: null, message: failure.message }
 
 /** What a promise rejects with. */
 export const errorOf = (

@@ -304,7 +304,7 @@ const telegramOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<LiveTelegram, CannotStart | WrongOptions> {
   yield* optionalPackage(
     "@messaging-service/transport-telegram",
-    "transport.live.telegram",
+    "telegram",
     () => import("@messaging-service/transport-telegram"),
   )
   const { apiHashRule, apiIdRule, publicKeyRule, serverAddressRule } = rules
@@ -331,7 +331,7 @@ const liveTransport = Effect.fnUntraced(function* ({
 }: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | WrongOptions> {
   yield* optionalPackage(
     "@messaging-service/transport-whatsapp",
-    'transport: "live"',
+    "live",
     () => import("@messaging-service/transport-whatsapp"),
   )
   const url = yield* parsed("url", given.url, rules.parseWhatsAppUrl, rules.whatsAppUrlRule)

@@ -13,7 +13,7 @@ const kind: SecretKind = {
   what: "secret of the test",
   make: (ids) => ids.alphanumeric(40),
   isUsable: (text) => /^[0-9A-Za-z]{40}$/.test(text),
-  mend: "write another one",
+  mend: () => "write another one",
 }
 
 layer(Ids.layerRandom)("a kept secret", (it) => {

@@ -1,11 +1,10 @@
 /** A package that is chosen and not installed is missed in one line; any other fault stays what it is. */
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
-import { embeddedDatabase, optionalPackage } from "../../src/compose/cannotStart.ts"
+import { optionalPackage } from "../../src/compose/cannotStart.ts"
 import { errorOf } from "../../src/facade/Calls.ts"
 
-const load = (fault: Error) =>
-  optionalPackage("@scope/birds", "transport=birds", () => Promise.reject(fault))
+const load = (fault: Error) => optionalPackage("@scope/birds", "live", () => Promise.reject(fault))
 
 /** As Node says it. */
 const missing = (name: string) =>
@@ -18,7 +17,7 @@ it.effect("says what to install", () =>
     const { message } = yield* Effect.flip(load(missing("@scope/birds")))
     assert.strictEqual(
       message,
-      "transport=birds needs the package @scope/birds, which is not installed: npm install @scope/birds",
+      "TRANSPORT=live needs the package @scope/birds, which is not installed: npm install @scope/birds",
     )
   }),
 )
@@ -26,10 +25,24 @@ it.effect("says what to install", () =>
 it.effect("names the option of `open` that chose the embedded database", () =>
   Effect.gen(function* () {
     const name = "@electric-sql/pglite"
-    const loading = optionalPackage(name, embeddedDatabase, () => Promise.reject(missing(name)))
+    const loading = optionalPackage(name, "embedded", () => Promise.reject(missing(name)))
     const { code, field, message } = errorOf(Cause.fail(yield* Effect.flip(loading)))
     assert.deepStrictEqual([code, field], ["cannot_start", "store.embedded"])
     assert.match(message, /^store\.embedded needs the package @electric-sql\/pglite,/)
+  }),
+)
+
+it.effect("names the options of `open` that chose live numbers", () =>
+  Effect.gen(function* () {
+    for (const [setting, field, begins] of [
+      ["live", "transport", 'transport: "live" needs the package birds,'],
+      ["telegram", "transport.live.telegram", "transport.live.telegram needs the package birds,"],
+    ] as const) {
+      const loading = optionalPackage("birds", setting, () => Promise.reject(missing("birds")))
+      const error = errorOf(Cause.fail(yield* Effect.flip(loading)))
+      assert.strictEqual(error.field, field)
+      assert.include(error.message, begins)
+    }
   }),
 )
 
