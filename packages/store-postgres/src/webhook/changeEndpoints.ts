@@ -209,11 +209,11 @@ export const redeliverEvent = sqlFunction(
     -- Its erasure waits, and then sees this delivery.
     for key share of o;
     if not found then
-      -- Index webhook_attempts_by_event. A ping is in no outbox; its attempts keep its body.
+      -- Index webhook_attempts_of_pings. A ping is in no outbox; its attempts keep its body.
       select null::bigint as outbox_id, a.type, a.body
       into v_event
       from webhook_attempts a
-      where a.event_id = p_event_id
+      where a.event_id collate "C" = p_event_id
         and a.endpoint_id = p_id
         and a.type = 'ping'
       limit 1;
