@@ -1,7 +1,7 @@
 /**
- * One entry of a table of routes: all that there is to say of an operation, said once. The router
- * finds it by its method and path, the pipeline reads what it takes, its handler is bound to its
- * schemas by the types, and the OpenAPI document is made from the same entry.
+ * One entry of a table of routes: everything about an operation, in one place. The router finds it by
+ * method and path, the pipeline reads what it takes, the types bind its handler to its schemas, and the
+ * OpenAPI document is made from it.
  */
 import { IdJson } from "@messaging-service/core"
 import type {
@@ -141,7 +141,7 @@ export const answerJson = <A, B>(
   toJson: (made: A) => B,
 ): Repeatable<B> => ({ answer: toJson(answer), replayed })
 
-/** What is said of an operation beside its place: `routeV2` and `operatorRoute` give it that. */
+/** An operation without its method and path, which `routeV2` and `operatorRoute` add. */
 export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top> extends Omit<
   Heading,
   keyof Route | "tag"
@@ -201,7 +201,7 @@ export const openHandler = <R>(routes: ReadonlyArray<OpenRoute<R>>): Handler<R> 
   })
 }
 
-/** Success, with those headers beside the common ones. */
+/** Success, with the common headers and more. */
 export const success = (
   description: string,
   content: Content,

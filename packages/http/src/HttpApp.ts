@@ -108,18 +108,18 @@ const operatorRoutes = [
 
 // Parts: what answers under a prefix of paths, and within which bounds
 
-/** A part of the interface, and where requests to it find their places. */
+/** A part of the interface, and the bound on its requests in flight. */
 interface Part<Services = never> {
   readonly prefix: string
   readonly handler: Handler<Services>
   readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
   /** Refuses every request while this process must not work. */
   readonly mayWork?: Effect.Effect<void, Refusal>
-  /** Words its refusals and faults; as the error object when left out. */
-  readonly sayNo?: typeof refusalReply
+  /** Words refusals and faults; the error object by default. */
+  readonly replyToRefusal?: typeof refusalReply
 }
 
-/** Paths outside every part: 404, which takes no place. */
+/** Paths outside every part are 404, and take no place. */
 const nowhere: Part = {
   prefix: none,
   handler: () => Effect.fail(refuse("not_found")),
@@ -167,10 +167,11 @@ const customerParts = Effect.fnUntraced(function* customerParts(
   const { pass: mayWork } = yield* WorkGate
   const v2 = yield* makeHandlerV2(routesV2, places, addressOf)
   const v1 = yield* makeHandlerV1(v1Routes, places, addressOf)
-  const sayNo: typeof refusalReply = (incoming, refusal) => refusalReplyV1(incoming, refusal)
+  const replyToRefusal: typeof refusalReply = (incoming, refusal) =>
+    refusalReplyV1(incoming, refusal)
   const parts: ReadonlyArray<Part<ServicesV1 | ServicesV2>> = [
     { prefix: "/api/v2", handler: v2, places, mayWork },
-    { prefix: "/api/v1", handler: v1, places, mayWork, sayNo },
+    { prefix: "/api/v1", handler: v1, places, mayWork, replyToRefusal },
   ]
   return parts
 })
@@ -249,7 +250,7 @@ const annotations = (incoming: IncomingRequest, status: number, millis: number) 
   duration_ms: Math.round(millis),
 })
 
-/** A client that hung up is no fault, and gets no answer. */
+/** A client that hung up gets no answer, and causes no fault. */
 const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
 
@@ -258,7 +259,7 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
   return failure === undefined ? refuse("internal_error") : refusalOfStore(failure.error)
 }
 
-/** Does the work if there is a place for it; else it is refused before any work. */
+/** Does the work in one of the places; without a free one, refuses before any work. */
 const placed = <A, E, R>(
   places: Part["places"],
   work: Effect.Effect<A, E, R>,
@@ -276,7 +277,7 @@ const placed = <A, E, R>(
     },
   )
 
-/** A refusal for want of room is no fault: a log line for each would add to the load. */
+/** A refusal under overload is not a fault: a log line for each would add to the load. */
 const isFault = ({ answerHeaders }: IncomingRequest, status: number): boolean =>
   status >= 500 && !(status === 503 && answerHeaders["retry-after"] !== undefined)
 
@@ -305,7 +306,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
       const started = performance.now()
       const incoming = receive(request, ids)
       const part = partOf(parts, incoming.path)
-      const { handler, mayWork, places, prefix, sayNo = refusalReply } = part
+      const { handler, mayWork, places, prefix, replyToRefusal = refusalReply } = part
 
       const work = Effect.suspend(function work() {
         if (request.source instanceof Request && cameTooLate?.(request.source) === true) {
@@ -321,7 +322,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
       }
 
       function refused(refusal: Refusal): Effect.Effect<HttpServerResponse> {
-        return Effect.map(docsUrl, (url) => accepted(sayNo(incoming, refusal, url)))
+        return Effect.map(docsUrl, (url) => accepted(replyToRefusal(incoming, refusal, url)))
       }
 
       /** Counts the request, and says of it what the log does. */
@@ -350,7 +351,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
       }
 
       return placed(places, work).pipe(
-        // Servers run a request uninterrupted unless told so: a client that hangs up ends its request.
+        // Servers run requests uninterruptibly by default: a client that hangs up ends its request.
         Effect.interruptible,
         Effect.map(accepted),
         Effect.catchTag("Refusal", refused),

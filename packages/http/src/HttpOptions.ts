@@ -7,28 +7,22 @@ import type { ClientAddressSettings } from "./IncomingRequest.ts"
 export interface HttpSettings extends ClientAddressSettings {
   /** The bearer token of the operator API; null for no operator API at all. */
   readonly operatorToken: Redacted.Redacted | null
-  /** False: neither version of the interface, nor what its links lead to. True when left out. */
+  /** False: neither version of the interface, and no links. Default: true. */
   readonly customers?: boolean
-  /** False: `/metrics` is served elsewhere, or nowhere. True when left out. */
+  /** False: `/metrics` is served elsewhere, or not at all. Default: true. */
   readonly metrics?: boolean
   /**
    * Null for no emulator controls; else `emulatorControls` of `@messaging-service/http/emulator`,
    * which need the `Emulator` of `@messaging-service/emulator` among the services.
    */
   readonly emulator: EmulatorControls | null
-  /**
-   * The origin that links begin with, without a slash at its end; an effect when it is known only
-   * once a port is bound.
-   */
+  /** The origin of links, without a trailing slash; an effect when only a bound port tells it. */
   readonly publicUrl: string | Effect.Effect<string>
-  /**
-   * The origin that `docs` of errors begins with, where it is another one than this app's own, as on a
-   * port for operators alone.
-   */
+  /** The origin of `docs` in errors, where it differs from `publicUrl`, as on an operators' port. */
   readonly docsUrl?: string
-  /** Whether a web-standard request came after the service was closed: it is answered 503. */
+  /** Whether a web-standard request came after the service was closed, and is answered 503. */
   readonly cameTooLate?: (request: Request) => boolean
-  /** Returns once requests that are still under way are to be ended: they are answered 500 then. */
+  /** Returns when requests in flight are to end: they are answered 500. */
   readonly cutOff?: Effect.Effect<void>
 }
 

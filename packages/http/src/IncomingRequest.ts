@@ -14,7 +14,7 @@ import type {
 import { Effect, Option, Result, Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 
-/** In place of a route that there is not. */
+/** The route of a request that matches none. */
 export const none = "none"
 
 export interface IncomingRequest extends Target {
@@ -52,10 +52,10 @@ export type Reply =
   /** The body is written as JSON. */
   | { readonly status: number; readonly body: unknown }
   | { readonly status: number; readonly content: Content }
-  /** Without a body: the caller has it. */
+  /** Without a body: the caller has a copy. */
   | { readonly status: 304 }
 
-/** Bytes of some other kind. */
+/** A body that is not JSON. */
 interface Content {
   readonly contentType: string
   /** Of the bytes. */
@@ -63,12 +63,12 @@ interface Content {
   readonly bytes: Stream.Stream<Uint8Array, unknown>
 }
 
-/** What answers the requests of one part of the interface: of everything under one prefix of paths. */
+/** Answers the requests of one part of the interface: of all paths under one prefix. */
 export type Handler<R = never> = (
   incoming: IncomingRequest,
 ) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
 
-/** Bytes that are there already. */
+/** A reply of bytes in memory. */
 export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): Reply => ({
   status,
   content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
@@ -76,7 +76,7 @@ export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200)
 
 export const htmlType = "text/html; charset=utf-8"
 
-/** Says that a page is nothing else than HTML, and what `Content-Security-Policy` lets it do. */
+/** Headers of an HTML page; `policy` is its `Content-Security-Policy`. */
 export const pageHeaders = ({ answerHeaders }: IncomingRequest, policy: string): void => {
   answerHeaders["content-security-policy"] = policy
   answerHeaders["x-content-type-options"] = "nosniff"
@@ -109,7 +109,7 @@ const errorBody = (refusal: Refusal, id: string, publicUrl: string) => ({
   },
 })
 
-/** The answer to a refused request, whose headers it writes down. */
+/** The answer to a refused request; sets its headers. */
 export const refusalReply = (
   incoming: IncomingRequest,
   refusal: Refusal,
@@ -121,7 +121,7 @@ export const refusalReply = (
   return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
 }
 
-/** There is no room for the request now; a second later there may be. */
+/** The service has no room for the request now, and may have in a second. */
 export const serviceBusy = refuse("service_unavailable", { retryAfter: 1 })
 
 const shareUsedUp = refuse("service_unavailable", {
@@ -131,10 +131,9 @@ const shareUsedUp = refuse("service_unavailable", {
 })
 
 /**
- * Takes a place of the workspace's share of the requests under way until the scope closes; fails when
- * there is none. So slow requests of one workspace (uploads, downloads of media links) leave places to
- * the others. Not by `Effect.acquireRelease`, which joins all services of the request anew to give it
- * back.
+ * Takes a place of the workspace's share of requests in flight until the scope closes; fails when none is
+ * left. So slow requests of one workspace (uploads, downloads of media links) leave places to others.
+ * `Effect.acquireRelease` would merge all services of the request again to release the place.
  */
 export const takeWorkspaceShare = (
   places: RefusingPlaces<WorkspaceId>,
@@ -289,8 +288,8 @@ export const headerValues = (request: HttpServerRequest, name: string): Readonly
 }
 
 /**
- * The `Authorization` header. Sent twice it is the list that HTTP makes of repeated headers, which
- * is no key: a proxy in front and this service might each believe another one.
+ * The `Authorization` header. Sent twice, it is the list that HTTP makes of repeated headers, and not a
+ * valid key: a proxy in front and this service might each believe another one.
  */
 export const authorizationOf = (request: HttpServerRequest): string | undefined => {
   const values = headerValues(request, "authorization")

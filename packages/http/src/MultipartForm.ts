@@ -24,7 +24,7 @@ export interface FormLimits {
 }
 
 export interface Form {
-  /** Plain fields in their order; bytes that are no UTF-8 are read as U+FFFD. */
+  /** Plain fields in their order; bytes that are not UTF-8 are read as U+FFFD. */
   readonly fields: ReadonlyArray<readonly [name: string, value: string]>
   /** The first file in one of the file parts; it goes with the scope, unless it is kept. */
   readonly file: FormFile | undefined
@@ -86,11 +86,11 @@ const spoolFailure = (error: MediaFilesError): FormProblem | StoreUnavailable =>
 export const isMultipart = (contentType: string | undefined): boolean =>
   /^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType ?? "")
 
-/** What others have to say while a form is read. */
+/** Hooks while a form is read. */
 export interface ReadingForm<E, Fields = Form["fields"]> {
-  /** Is told of the bytes of the body as they come. */
+  /** Called with the number of bytes of the body as they arrive. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
-  /** Comes before each file is read, with the fields in front of it. */
+  /** Runs before each file is read, with the fields in front of it. */
   readonly beforeFile: (fields: Fields) => Effect.Effect<void, E>
 }
 
@@ -164,7 +164,7 @@ type FormPart = FieldPart | FilePart
 interface PartsLimits extends FormLimits {
   /** Bytes of the whole body. */
   readonly bodyBytes: number
-  /** Is told of the bytes of the body as they come; what it fails with ends the reading. */
+  /** Called with the number of bytes as they arrive; its failure ends the reading. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
 }
 

@@ -1,7 +1,6 @@
 /**
- * Tables of routes, and what finds a route in one, made before the first request. A path is literal
- * segments and ids in braces (`/messages/{id}`); a literal wins over an id, so that
- * `/messages/batch` is never taken for a message.
+ * Tables of routes, and the finder of a route, made before the first request. A path is literal segments
+ * and ids in braces (`/messages/{id}`). A literal wins over an id: `/messages/batch` is never a message.
  *
  * Effect's router answers another method on a known path with 404, where it has to be 405 with
  * `Allow`. Its `HttpApi` checks the credentials and then reads the whole request, where rate limit, scope
@@ -31,7 +30,7 @@ export const routeAt = (methodAndPath: MethodAndPath): Route => {
 /** A route that was found. */
 export interface FoundRoute<R> {
   readonly route: R
-  /** The segment that stands where the route's path has that name in braces. */
+  /** The segment of the path at that name in braces. */
   readonly parameter: (name: string) => string
 }
 
@@ -66,10 +65,9 @@ const unknown = Result.fail(refuse("not_found"))
 const wrongMethod = Result.fail(refuse("method_not_allowed"))
 
 /**
- * Makes what finds the route of a request in a table, and notes the route's path in the request. It
- * fails with `not_found`, or with `method_not_allowed` and the `Allow` header. HEAD is answered by
- * GET's route. Paths are given without trailing slash and are compared as they were sent: case counts,
- * and nothing is decoded.
+ * Makes the finder of a table. It sets the request's `route`, or fails with `not_found`, or with
+ * `method_not_allowed` and the `Allow` header. GET's route answers HEAD. Paths come without a trailing
+ * slash and are compared as sent: case-sensitive, not decoded.
  */
 export const routeFinder = <R extends Route>(
   routes: ReadonlyArray<R>,

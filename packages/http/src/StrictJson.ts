@@ -67,7 +67,7 @@ const CloseBrace = 0x7d
 const numberForm = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const escapeForm = /u[\da-fA-F]{4}/y
 
-/** What may stand behind a backslash, `u` aside. */
+/** What may follow a backslash, besides `u`. */
 const escapedCharacters = '"\\/bfnrt'
 
 /** Integers of so many digits are exact while they are added up digit by digit. */
@@ -148,7 +148,7 @@ class Reader {
     return value
   }
 
-  /** Moves over a form that must stand here; false when it does not. */
+  /** Moves over a form; false when the text here does not match it. */
   private passes(form: RegExp): boolean {
     form.lastIndex = this.at
     if (!form.test(this.text)) return false

@@ -1,6 +1,6 @@
 /**
  * What an operation takes of a request, read as its entry says: a JSON body or an uploaded file, and the
- * query (contract: Order of checks, JSON and text). What the values may be is for the core to say.
+ * query (contract: Order of checks, JSON and text). The core decides what the values may be.
  */
 import { maximumFileBytes, noRoomForFile, refuse, refuseUnkept } from "@messaging-service/core"
 import type { MediaFiles, Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
@@ -24,7 +24,7 @@ import { parseStrictJson } from "./StrictJson.ts"
 import type { JsonValue } from "./StrictJson.ts"
 
 interface ReadRequest {
-  /** What must be the same for a repeat, beside method and path (contract: Idempotency). */
+  /** What a repeat must have in common, besides method and path (contract: Idempotency). */
   readonly fingerprinted: JsonValue
   readonly request: unknown
 }
@@ -104,8 +104,8 @@ const readFailure = ({ reason }: HttpServerError): Refusal =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? bodyTooLarge : cutShort
 
 /**
- * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared
- * length before anything is read, by the bytes that really come, and by its values), `invalid_json`.
+ * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared length
+ * before anything is read, by the bytes received, and by the number of values), `invalid_json`.
  */
 const readJson = Effect.fnUntraced(function* readJson(
   request: HttpServerRequest,
@@ -150,10 +150,7 @@ const parseJson = (bytes: Uint8Array): Result.Result<JsonValue, Refusal> => {
 const isBodiless = ({ source }: HttpServerRequest): boolean =>
   source instanceof Request && source.body === null
 
-/**
- * As `readBytes`, where `take` is told of the bytes as they come; what it fails with ends the
- * reading.
- */
+/** As `readBytes`; calls `take` with the number of bytes as they arrive, and ends when it fails. */
 export const readBytesWith = Effect.fnUntraced(function* readBytesWith(
   request: HttpServerRequest,
   take: (bytes: number) => Effect.Effect<void, Refusal>,
@@ -213,7 +210,7 @@ const refusalOfForm: Readonly<Record<FormProblem["reason"], Refusal>> = {
   malformed: invalidFile("The body is no complete multipart/form-data form."),
 }
 
-/** The form's file; what is in the form beside it makes it wrong. */
+/** The form's file; a form with anything else is refused. */
 const uploadOf = ({
   fields,
   file,
@@ -229,10 +226,10 @@ const uploadOf = ({
 }
 
 /**
- * The uploaded file, which stays until the scope closes. Fails with `unsupported_content_type`,
- * `request_too_large` (by the declared length before anything is read, and by the bytes that really
- * come), `validation_failed` on `file`, also before anything is read where there is no disk, and
- * `service_unavailable` when the disk has no room for it.
+ * The uploaded file, kept until the scope closes. Fails with `unsupported_content_type`,
+ * `request_too_large` (by the declared length before anything is read, and by the bytes received),
+ * `validation_failed` on `file` (without a disk before anything is read), and `service_unavailable` when
+ * the disk has no room for it.
  */
 const readUpload = Effect.fnUntraced(function* readUpload(
   request: HttpServerRequest,

@@ -1,7 +1,6 @@
 /**
- * The API as a page to read and to try out: Scalar, whose script comes with Effect and stands in the
- * page itself, so that it works offline. The page's policy lets it load nothing from anywhere, and
- * run no other script than its own.
+ * The API as a page to read and to try out: Scalar, whose script comes with Effect. The page contains the
+ * script, and works offline. Its policy forbids loading anything and running any other script.
  */
 import { Effect } from "effect"
 import { make } from "effect/http-api/HttpApi"

@@ -89,7 +89,7 @@ const cacheHeaders: ReadonlyArray<Header> = [
   }),
 ]
 
-/** The answers that `cachedReply` gives, with those headers beside its own. */
+/** The answers of `cachedReply`, with more headers. */
 const cachedAnswers = (
   description: string,
   body: Content,
@@ -161,8 +161,8 @@ const errorPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancest
 // The routes
 
 /**
- * Makes something from the public address the first time that it is asked for, and keeps it; those who
- * ask meanwhile wait. Nothing is kept of an attempt that was interrupted.
+ * Makes something from the public address on first use, and keeps it. Concurrent callers wait; an
+ * interrupted attempt leaves nothing behind.
  */
 const memoize = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
   let last: { readonly publicUrl: string; readonly made: A } | undefined

@@ -1,6 +1,6 @@
 /**
  * Health and metrics, for those who watch the service (contract: Open paths): whether the process runs,
- * whether it can work, what it has counted, and how the whole service stands.
+ * whether it can work, what it has counted, and the figures of the whole service.
  */
 import {
   mostCounted,
@@ -26,7 +26,7 @@ import type { Answer } from "../openapi/Operation.ts"
 /** How long the store may take to answer, in real time. */
 const longestWait = "2 seconds"
 
-/** The store's answer for health and metrics, whose callers do not wait for long; `otherwise` when it fails, or does not answer in time. */
+/** The store's answer; `otherwise` when it fails or is late, since probes do not wait long. */
 const askStore = <A>(
   question: Effect.Effect<A, StoreUnavailable>,
   otherwise: A,

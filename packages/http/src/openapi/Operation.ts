@@ -8,7 +8,7 @@ import type { Code } from "@messaging-service/core"
 import type { Schema } from "effect"
 import type { Route } from "../RouteTable.ts"
 
-/** JSON that is written into the document as it stands. */
+/** JSON that is written into the document unchanged. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** A schema that the core parses or answers with, or one written out as JSON Schema. */
@@ -38,7 +38,7 @@ export interface Answer {
   readonly content: Content | undefined
 }
 
-/** Where an operation stands in the document, and how it begins. */
+/** Where the document lists an operation, and how it begins. */
 export interface Heading extends Route {
   /** Unique in the whole document; names of generated clients' functions come from it. */
   readonly id: string

@@ -158,7 +158,7 @@ interface Common {
   readonly refused: ReadonlyArray<Refused>
   /** Of success. */
   readonly answerHeaders?: ReadonlyArray<Header>
-  /** Of refusals, beside those that belong to the status. */
+  /** Of refusals, besides those that belong to the status. */
   readonly refusalHeaders?: (status: number) => ReadonlyArray<Header>
 }
 
@@ -438,7 +438,7 @@ const body = (route: RouteV1): Content => ({
   "multipart/form-data": { schema: { json: bodySchema(route, false, true) } },
 })
 
-/** The parameters of a GET's query, those apart that stand in its path. */
+/** The parameters of a GET's query, without those in its path. */
 const query = (route: RouteV1): Schema.Top => {
   const required = requiredOf(route)
   const parameters = [
@@ -584,7 +584,7 @@ const eventHeaders = callHeaders("the endpoint's secret")
 
 const eventId = described(Schema.String, "`evt_` and 24 characters, the same on every repeat.")
 
-/** An event, on the occasion that is told, with an example of its data. */
+/** An event: when it occurs, and an example of its data. */
 const eventCall = (type: string, occasion: string, data: Schema.Top, example: unknown): Call => ({
   name: type,
   id: `on${type.replaceAll(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
@@ -629,7 +629,7 @@ const webhookCalls: ReadonlyArray<Call> = [
 
 const callbackHeaders = callHeaders("the workspace's callback secret")
 
-/** A call of version 1 on the occasion that is told, whose body is a form. */
+/** A call of version 1, whose body is a form: when it occurs, and an example. */
 const callbackCall = (
   call: Pick<Call, "name" | "id" | "tag" | "summary">,
   occasion: string,

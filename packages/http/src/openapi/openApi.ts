@@ -120,7 +120,7 @@ const queryParameters = (shared: Shared, { query }: Operation): ReadonlyArray<Js
       in: "query",
       description,
       required: required.includes(name) || undefined,
-      // Several values stand in one parameter, with commas between them.
+      // One parameter holds several values, with commas between them.
       ...(schema["type"] === "array" ? { style: "form", explode: false } : {}),
       schema,
     }
@@ -232,7 +232,7 @@ export const openApi = (input: OpenApiInput): JsonObject => {
 // JSON Schemas of the core's schemas, as OpenAPI 3.1 takes them. Named ones are components that
 // everything else refers to.
 
-/** Requests may hold nothing but what is described; answers may come to hold more. */
+/** Requests hold described fields only; answers may gain fields. */
 type Direction = "request" | "answer"
 
 interface JsonSchemas {
@@ -244,16 +244,16 @@ interface JsonSchemas {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Keywords that say the same when they stand one level higher. */
+/** Whether the keywords mean the same one level higher. */
 const isMovable = (outer: JsonObject, inner: JsonObject): boolean =>
   !("$ref" in inner) &&
   Object.keys(inner).every((key) => !(key in outer) || key === "description" || key === "default")
 
-/** `allOf` with one member that adds to what stands beside it is that, written together. */
+/** Merges an `allOf` with one member into the schema around it. */
 const withoutLoneAllOf = (schema: JsonObject): JsonObject => {
   const { allOf, ...outer } = schema
   if (!Array.isArray(allOf) || allOf.length === 0) return schema
-  // Of a named schema, a note about one use of it may stand beside the reference.
+  // A reference to a named schema may carry a note about this use of it.
   const members: ReadonlyArray<JsonObject> = allOf.filter(isObject)
   const merged = members.reduce<JsonObject | undefined>(
     (into, member) =>

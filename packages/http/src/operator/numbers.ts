@@ -87,7 +87,7 @@ const pacing = {
 
 const operated = { ...examples.number, pacing, proxy: null }
 
-/** How a number's connection stands. */
+/** The state of a number's connection. */
 const ConnectionJson = Schema.Struct({
   state: described(Schema.Literals(connectionStates), "`waiting`: between two tries to connect."),
   reason: described(
@@ -241,7 +241,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
 
 // Telegram logins
 
-/** How a login to a Telegram account stands. */
+/** The state of a login to a Telegram account. */
 const LoginJson = Schema.Struct({
   state: Schema.Literals(telegramLoginStates),
   qr_url: described(

@@ -81,14 +81,14 @@ export const operatorRoute =
     entry: OperatorEntry<At, Request, Answer, Services>,
   ): OperatorRoute<Services> => ({ ...routeAt(at), tag, ...entry })
 
-/** Made from the services that the interface stands on, once each time that they are built. */
+/** Built with the interface, from its services. */
 export type EmulatorControls = Effect.Effect<ReadonlyArray<OperatorRoute>>
 
 export const workspacesPath = "/admin/v1/workspaces"
 export const workspacePath = `${workspacesPath}/{id}` as const
 export const numberPath = `${workspacePath}/numbers/{number_id}` as const
 
-/** The path names no number of the workspace. */
+/** The path names a number that the workspace does not have. */
 export const missingNumber: Refused = { code: "number_not_found", inPath: true }
 
 const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)

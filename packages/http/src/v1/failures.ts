@@ -1,7 +1,6 @@
 /**
- * The texts with which version 1 refuses: every one with its status, what stands for which code of
- * version 2, the operations that say it differently, and the answers made of them (contract: Version
- * 1: requests). The one place that knows them.
+ * The texts of version 1's refusals (contract: Version 1: requests): each with its status, the code of
+ * version 2 that it replaces, operations that word it differently, and the answers made from them.
  */
 import type { Code, Refusal } from "@messaging-service/core"
 import { Data } from "effect"
@@ -109,10 +108,7 @@ export type TextName = keyof typeof entries
 
 export const texts: Readonly<Record<TextName, Text>> = entries
 
-/**
- * What stands for a refusal of the core. A code that is not here is answered with 400 and the
- * refusal's own message.
- */
+/** Texts by the core's codes. A code without one is answered with 400 and the refusal's message. */
 export const textOfCode: Readonly<Partial<Record<Code, TextName>>> = {
   method_not_allowed: "invalid_method",
   not_found: "not_found",

@@ -78,7 +78,7 @@ const fieldOf =
 
 export const integer = fieldOf("integer", (body, name) => integerOf(body.one(name)))
 
-/** As `integer`, but an empty text and null, which are no whole numbers, count as given. */
+/** As `integer`, but an empty text and null count as given, and are not whole numbers. */
 const strictInteger = fieldOf(
   "integer",
   (body, name) => {
@@ -422,7 +422,7 @@ export const scheduledAt = ({
   return Result.succeed(momentInZone(shown.millis, zone))
 }
 
-/** More than any message waits; beyond it there are no dates. */
+/** Longer than any message waits; later dates cannot be written. */
 const maximumSeconds = 100 * 366 * 86_400
 
 /** Whole seconds; null for a message that does not expire. */

@@ -51,9 +51,9 @@ interface EntryV1<Fields extends FieldsV1, Answer extends Schema.Top> {
    * a bearer token.
    */
   readonly bearerOnly?: true
-  /** Beside the credentials; a GET has them in its query, a POST in its body. */
+  /** Besides the credentials; a GET has them in its query, a POST in its body. */
   readonly fields: Fields
-  /** A body for the document to show, beside the credentials. */
+  /** A body for the document to show, without the credentials. */
   readonly example?: ExampleV1<NoInfer<Fields>>
   /** Where it refuses with other texts than the rest. */
   readonly texts?: OtherTexts
@@ -134,8 +134,8 @@ export const done = (message: string): typeof DoneAnswer.Type => ({
 type Credentials = Omit<CredentialsV1, "clientAddress">
 
 /**
- * Who a request says it is: a `client_id` with an `api_key`, which may come as a bearer token instead.
- * The key is missed first, then the client id. Whether they are good is for the core to say.
+ * The credentials of a request: a `client_id` with an `api_key`, which may come as a bearer token instead.
+ * A missing key is reported before a missing client id. The core decides whether they are valid.
  */
 const credentialsOf = (
   { bearerOnly }: RouteV1,
@@ -190,7 +190,7 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
     const { known, take } = yield* unknownCallers.open
     const admit = yield* makeAdmit(incoming, known)
 
-    /** What is still missing may stand behind the file. */
+    /** Credentials that are still missing may follow the file. */
     const beforeFile = (body: BodyV1) => {
       const credentials = credentialsOf(route, body, request)
       return Result.isFailure(credentials) ? Effect.void : admit(credentials.success)
@@ -378,9 +378,9 @@ const busy = refuse("service_unavailable", { retryAfter })
 
 /** What one call has read of its body. */
 interface UnknownCaller {
-  /** Counts bytes that came. Fails with `service_unavailable` when there is no room for them. */
+  /** Counts received bytes. Fails with `service_unavailable` when there is no room for them. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
-  /** The caller is known: nothing is held, and nothing counted from now on. */
+  /** The caller is known: releases the bytes, and counts no more. */
   readonly known: Effect.Effect<void>
 }
 

@@ -84,7 +84,7 @@ const ofName = (refusal: Refusal): Refusal | FailureV1 =>
     ? failV1("reminder_name_too_long")
     : refusal
 
-/** Nothing was made. When the store did not answer that is not known. */
+/** Nothing was made. Without an answer from the store, the outcome is unknown. */
 const isRefused = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
   Exit.isFailure(exit) &&
   exit.cause.reasons.every((reason) => reason._tag === "Fail" && reason.error._tag === "Refusal")
@@ -145,9 +145,9 @@ const refused = Effect.fnUntraced(function* refused(
   from: number | null,
   refusal: Refusal,
 ) {
-  const told =
+  const named =
     refusal.code === "number_not_connected" ? yield* ofAbsentNumber(caller, from, refusal) : refusal
-  return yield* ofNumber(from, told)
+  return yield* ofNumber(from, named)
 })
 
 const remindV1 = Effect.map(OutboundRule, (rule) => {

@@ -42,7 +42,7 @@ import {
 import type { ReadFieldsV1, RecipientV1, SourceV1, UploadV1 } from "./fields.ts"
 import { routeV1, succeeded, successV1 } from "./pipeline.ts"
 
-/** What every send takes beside its recipients and its time. */
+/** What every send takes besides its recipients and its time. */
 export const sendFields = {
   whatsapp_client: integer("Id of the sending number; only needed beside others."),
   ...contentFields,

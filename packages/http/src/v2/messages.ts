@@ -44,7 +44,7 @@ const aRecipient = { phone: "+15550001234" }
 
 const route = routeV2("Messages")
 
-/** The message as it stands now. */
+/** The message as it is now. */
 const shownNow = Effect.fnUntraced(function* shownNow(message: Message) {
   const { link } = yield* MediaLinks
   return messageJson(message, yield* Clock.currentTimeMillis, link)

@@ -62,7 +62,7 @@ interface OperationV2<
   Answer extends Schema.Top,
   Outcome,
 > extends Entry<Request, Answer> {
-  /** The core's operation, whose gate says what a key needs. */
+  /** The core's operation; `operations` says what a key needs for it. */
   readonly id: OperationName
   handler(
     input: InputV2<Path, Request>,
@@ -113,7 +113,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   const files = yield* MediaFiles
   const find = routeFinder(routes)
 
-  /** Counts a request that is answered 404 or 405; that answer stands even when the counting fails. */
+  /** Counts a request that is answered 404 or 405, and lets it be answered when the counting fails. */
   const countUnrouted = Effect.fnUntraced(
     function* countUnrouted(incoming: IncomingRequest) {
       const { request } = incoming
@@ -149,7 +149,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     // Share of the requests under way
     yield* takeWorkspaceShare(places, caller.workspace.id)
 
-    // Scope, limited keys: the services ask the same gate, but only once the body was read
+    // Scope, limited keys: the services check them too, but only after the body is read
     yield* permit(caller, route.id)
 
     const key = yield* Effect.fromResult(idempotencyKeyOf(route, incoming))
