@@ -18,8 +18,8 @@ create table schema_migrations (
   oldest integer
 );
 
--- Functions in use: each build installs its own, and the last use decides when they go.
-create table function_uses (
+-- Builds in use: each installs its functions in a schema of that name, and the last use decides when it goes.
+create table builds (
   name text primary key,
   used_at timestamptz not null
 );
@@ -223,7 +223,7 @@ create unlogged table lane_arrivals (
   -- Live messages, and when the first of them is due.
   live integer not null,
   due_at timestamptz,
-  -- The function of the accepting build that ends the row.
+  -- The schema of the accepting build, whose function ends the row.
   finish text not null
 );
 
@@ -766,7 +766,7 @@ create function finish_arrivals() returns trigger
 language plpgsql
 as $$
 begin
-  execute format('select %I.%I()', tg_table_schema, new.finish);
+  execute format('select %I.finish_arrivals()', new.finish);
   return null;
 end
 $$;

@@ -16,7 +16,7 @@ import {
 import type { FieldsOf } from "./database/Fields.ts"
 import { given, single, statement } from "./database/Statement.ts"
 
-export const contactFields = {
+const contactFields = {
   id: { id: bigint((contact) => contact.id) },
   workspaceId: { workspace_id: bigint((contact) => contact.workspaceId) },
   name: { name: text((contact) => contact.name) },

@@ -7,8 +7,6 @@ import type { DatabaseService } from "./database/Database.ts"
 import { epochMillis, instant, integer, text, texts } from "./database/Fields.ts"
 import { relations } from "./database/Schema.ts"
 import { given, statement } from "./database/Statement.ts"
-import { isQueued, isScheduled } from "./message/listMessages.ts"
-import { firstWaiting, isClaimable, isLeased } from "./queue/lane.ts"
 
 const figures = statement(
   "figures",
@@ -17,8 +15,8 @@ const figures = statement(
 with waiting as (
   -- Index messages_waiting, which holds waiting messages alone: no more than $countAtMost of its entries.
   select
-    count(*) filter (where ${isQueued("m", "$now")}) as queued,
-    count(*) filter (where ${isScheduled("m", "$now")}) as scheduled
+    count(*) filter (where :code.is_queued(m.send_at, $now)) as queued,
+    count(*) filter (where :code.is_scheduled(m.send_at, $now)) as scheduled
   from (
     select m.send_at
     from messages m
@@ -33,12 +31,12 @@ lane as (
     min(first.due_at) filter (where first.connected) as connected_due,
     min(first.due_at) filter (where not first.connected) as not_connected_due,
     count(first.lease_until) as in_flight,
-    count(*) filter (where not ${isLeased("first", "$now")}) as run_out
+    count(*) filter (where not :code.is_leased(first.lease_until, $now)) as run_out
   from (
     select
       l.connected,
       l.lease_until,
-      case when l.removed_at is null then ${firstWaiting("due_at", "l", { now: "$now" })} end as due_at
+      case when l.removed_at is null then (select first.due_at from :code.first_waiting(l.number_id, $now) first) end as due_at
     from lanes l
     where l.next_due is not null
       or l.paused_until = 'infinity'
@@ -77,7 +75,7 @@ select json_build_object(
     select ${epochMillis("l.next_due")}
     from lanes l
     where l.next_due is not null
-      and ${isClaimable("l")}
+      and :code.is_claimable(l)
     order by l.next_due
     limit 1
   ),

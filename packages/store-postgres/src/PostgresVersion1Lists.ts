@@ -9,7 +9,7 @@ import { bigint, instant, text } from "./database/Fields.ts"
 import { given, statement } from "./database/Statement.ts"
 import type { Statement } from "./database/Statement.ts"
 import { fileColumns, toFile } from "./media/incomingFiles.ts"
-import { messageIdAt, slack } from "./message/listMessages.ts"
+import { slack } from "./message/listMessages.ts"
 import { messageColumns, toMessage } from "./message/messageRow.ts"
 import { resultColumns, toResult } from "./numberCheck/PostgresNumberChecks.ts"
 import { reminderColumns, toReminder } from "./reminder/reminderRow.ts"
@@ -42,7 +42,7 @@ const listOf = (columns: string, from: string): string =>
 // Index messages_by_workspace.
 const inMode = "r.workspace_id = $workspaceId and r.mode = $mode"
 const inPeriod = "r.created_at >= $since and r.created_at < $until"
-const idAt = (moment: string) => `${messageIdAt.name}($workspaceId, $mode, ${moment})`
+const idAt = (moment: string) => `:code.message_id_at($workspaceId, $mode, ${moment})`
 
 const endsOfPeriod = `ends as materialized (
   select ${idAt(`$since - ${slack}`)} as outer_first, ${idAt(`$since + ${slack}`)} as inner_first,

@@ -8,8 +8,8 @@ import { keyStore } from "./key/PostgresKeys.ts"
 import { linkingStore } from "./linking/PostgresLinking.ts"
 import { mediaStore } from "./media/PostgresMedia.ts"
 import { messageStore } from "./message/PostgresMessages.ts"
-import { functions, schema } from "./migrations/index.ts"
-import { keepFunctions, migrate } from "./migrations/migrate.ts"
+import { schema } from "./migrations/index.ts"
+import { keepBuild, migrate } from "./migrations/migrate.ts"
 import type { Schema } from "./migrations/migrate.ts"
 import { serviceFigures } from "./PostgresFigures.ts"
 import { numberCheckStore } from "./numberCheck/PostgresNumberChecks.ts"
@@ -32,8 +32,8 @@ const storesOf = (wanted: Schema) =>
   Effect.gen(function* () {
     const database = yield* Database
     // Not one port is there before the tables are.
-    yield* migrate(wanted, functions)
-    yield* Effect.forkScoped(keepFunctions(functions))
+    yield* migrate(wanted)
+    yield* Effect.forkScoped(keepBuild())
     const queued = new DeliveriesQueued()
     return Context.mergeAll(
       Context.make(ports.WorkspaceStore, workspaceStore(database)),

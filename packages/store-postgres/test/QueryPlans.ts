@@ -1,5 +1,9 @@
-/** Query plans as PostgreSQL explains them: what they read, and by which index. */
+/** Query plans as PostgreSQL explains them: what they read, by which index, and what they call. */
 import { assert } from "@effect/vitest"
+import type { TestDatabase } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { planning } from "../src/index.ts"
+import { aPool } from "./databases.ts"
 
 export interface Node {
   readonly "Node Type": string
@@ -58,3 +62,42 @@ export const literal = (parameter: unknown): readonly [type: string, sql: string
       return ["timestamptz", `to_timestamp(${Number(value)} / 1000.0)`]
   }
 }
+
+export interface Explained {
+  readonly "Query Text": string
+  readonly Plan: Node
+}
+
+const explaining = {
+  session_preload_libraries: "auto_explain",
+  "auto_explain.log_min_duration": "0",
+  "auto_explain.log_level": "notice",
+  "auto_explain.log_format": "json",
+  "auto_explain.log_analyze": "on",
+  "auto_explain.log_timing": "off",
+  "auto_explain.log_nested_statements": "on",
+  "auto_explain.log_verbose": "on",
+}
+
+/** Connections as the service makes its own, on which PostgreSQL tells the plan of every statement. */
+export const anExplainingPool = (database: TestDatabase) =>
+  Effect.gen(function* () {
+    const plans: Array<Explained> = []
+    const pool = yield* aPool(database, { ...planning, ...explaining })
+    pool.on("connect", (client) => {
+      client.on("notice", ({ message = "" }) => {
+        const plan = message.indexOf("{")
+        if (message.startsWith("duration") && plan > 0) {
+          plans.push(JSON.parse(message.slice(plan)) as Explained)
+        }
+      })
+    })
+    /** What that takes, statement by statement. */
+    const plansOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.gen(function* () {
+        plans.length = 0
+        yield* effect
+        return plans.splice(0)
+      })
+    return { pool, plansOf }
+  })

@@ -8,13 +8,11 @@ import { assert, layer } from "@effect/vitest"
 import { MediaStore, MessageStore, RestoreStore, WorkStatus } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
-import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer as layerForTests } from "../src/emulator/index.ts"
-import { planning } from "../src/index.ts"
-import { aBareDatabase, aDoor, aPool, aProcess } from "./databases.ts"
-import { assertLookedUp, rowsRead } from "./QueryPlans.ts"
-import type { Node } from "./QueryPlans.ts"
+import { aBareDatabase, aDoor, aProcess } from "./databases.ts"
+import { anExplainingPool, assertLookedUp, rowsRead } from "./QueryPlans.ts"
+import type { Explained } from "./QueryPlans.ts"
 
 const past = 20_000
 const waiting = 400
@@ -41,44 +39,6 @@ insert into messaging.media_files (
 select w.id, 'live', 'a.png', 'image', 'image/png', 1, place::text, '2025-01-01', 'kept'
 from messaging.workspaces w
 cross join generate_series(1, ${past}) place`
-
-interface Explained {
-  readonly "Query Text": string
-  readonly Plan: Node
-}
-
-const explaining = {
-  session_preload_libraries: "auto_explain",
-  "auto_explain.log_min_duration": "0",
-  "auto_explain.log_level": "notice",
-  "auto_explain.log_format": "json",
-  "auto_explain.log_analyze": "on",
-  "auto_explain.log_timing": "off",
-  "auto_explain.log_nested_statements": "on",
-}
-
-/** Connections as the service makes its own, on which PostgreSQL tells the plan of every statement. */
-const anExplainingPool = (database: TestDatabase) =>
-  Effect.gen(function* () {
-    const plans: Array<Explained> = []
-    const pool = yield* aPool(database, { ...planning, ...explaining })
-    pool.on("connect", (client) => {
-      client.on("notice", ({ message = "" }) => {
-        const plan = message.indexOf("{")
-        if (message.startsWith("duration") && plan > 0) {
-          plans.push(JSON.parse(message.slice(plan)) as Explained)
-        }
-      })
-    })
-    /** What that takes, statement by statement. */
-    const plansOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-      Effect.gen(function* () {
-        plans.length = 0
-        yield* effect
-        return plans.splice(0)
-      })
-    return { pool, plansOf }
-  })
 
 const aFile = (workspaceId: WorkspaceId) => ({
   workspaceId,

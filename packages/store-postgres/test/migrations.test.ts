@@ -4,13 +4,14 @@ import { version } from "@messaging-service/core"
 import { EmbeddedPostgres, noon } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import { buildOf, codeSchema, thisBuild } from "../src/database/build.ts"
+import type { Build } from "../src/database/build.ts"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseService } from "../src/database/Database.ts"
 import { instant } from "../src/database/Fields.ts"
-import { parameterOf, sqlFunction } from "../src/database/Statement.ts"
-import type { SqlFunction } from "../src/database/Statement.ts"
-import { functions, schema } from "../src/migrations/index.ts"
-import { keepFunctions, migrate } from "../src/migrations/migrate.ts"
+import { parameterOf } from "../src/database/Statement.ts"
+import { schema } from "../src/migrations/index.ts"
+import { keepBuild, migrate } from "../src/migrations/migrate.ts"
 import type { Migration, Schema } from "../src/migrations/migrate.ts"
 import { catalogueOf } from "./catalogue.ts"
 import { aDatabase, aDoor } from "./databases.ts"
@@ -28,8 +29,16 @@ const appliedIds = Effect.gen(function* () {
 })
 
 /** Brings that database to that version. */
-const bring = (door: DatabaseService, wanted: Schema, installed = functions) =>
+const bring = (door: DatabaseService, wanted: Schema, installed = thisBuild) =>
   Effect.provideService(Effect.andThen(migrate(wanted, installed), appliedIds), Database, door)
+
+/** One whose function gives that answer. */
+const aBuild = (answer: number): Build =>
+  buildOf([
+    `create function answer() returns integer
+    language sql immutable
+    return ${answer};`,
+  ])
 
 const lineOf = ({ cause }: { readonly cause: unknown }) => (cause as Error).message
 
@@ -151,72 +160,61 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
-    it.effect("functions of different versions stand side by side", () =>
+    it.effect("functions of different builds stand side by side", () =>
       Effect.gen(function* () {
         const door = yield* aDoor(yield* aDatabase)
-        const of = (answer: number) =>
-          sqlFunction("answer", "", "integer")(`begin return ${answer}; end`)
-        for (const answer of [1, 2, 1]) yield* bring(door, schema, [of(answer)])
+        for (const answer of [1, 2, 1]) yield* bring(door, schema, aBuild(answer))
         for (const answer of [1, 2]) {
           const rows = yield* door.query<{ readonly given: number }>(
             "call",
-            `select ${of(answer).name}() as given`,
+            `select ${codeSchema("messaging", aBuild(answer))}.answer() as given`,
           )
           assert.deepStrictEqual(rows, [{ given: answer }])
         }
       }),
     )
 
-    it.effect(
-      "functions go once no process of their version has run for a month, and not before",
-      () =>
-        Effect.gen(function* () {
-          const door = yield* aDoor(yield* aDatabase)
-          const of = (answer: number) =>
-            sqlFunction("answer", "", "integer")(`begin return ${answer}; end`)
-          const [silent, stopped, running, latest] = [of(1), of(2), of(3), of(4)]
-          const assertThere = (...expected: ReadonlyArray<SqlFunction>) =>
-            Effect.map(
-              door.query<{ readonly name: string }>(
-                "there",
-                `select proname::text as name from pg_proc where proname like 'answer%' order by prosrc`,
+    it.effect("a build goes once no process has used it for a month, and not before", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase)
+        const [stopped, running, latest] = [aBuild(1), aBuild(2), aBuild(3)]
+        const assertThere = (...expected: ReadonlyArray<Build>) =>
+          Effect.map(
+            door.query<{ readonly name: string }>(
+              "there",
+              "select nspname::text as name from pg_namespace where nspname like 'messaging\\_%'",
+            ),
+            (rows) =>
+              assert.sameMembers(
+                rows.map(({ name }) => name),
+                expected.map((build) => codeSchema("messaging", build)),
               ),
-              (rows) =>
-                assert.deepStrictEqual(
-                  rows.map(({ name }) => name),
-                  expected.map(({ name }) => name),
-                ),
-            )
-          const isNoted = Effect.map(
-            door.query("noted", `select from function_uses where used_at > $1`, [
-              parameterOf(instant, noon),
-            ]),
-            (rows) => rows.length === 1,
           )
-          // Of a version that did not note what it uses.
-          yield* door.query("schema", "create schema messaging")
-          yield* door.query("silent", silent.create)
-          yield* Effect.gen(function* () {
-            yield* TestClock.setTime(noon)
-            yield* migrate(schema, [stopped])
-            yield* migrate(schema, [running])
-            yield* TestClock.adjust("20 days")
-            const process = yield* Effect.forkChild(keepFunctions([running]), {
-              startImmediately: true,
-            })
-            yield* TestClock.adjust("1 hour")
-            yield* Effect.repeat(isNoted, { until: (noted) => noted })
-            yield* migrate(schema, [latest])
-            yield* assertThere(silent, stopped, running, latest)
-            yield* Fiber.interrupt(process)
-            yield* TestClock.adjust("11 days")
-            yield* migrate(schema, [latest])
-            yield* assertThere(silent, running, latest)
-            yield* TestClock.adjust("31 days")
-            yield* migrate(schema, [latest])
-            yield* assertThere(silent, latest)
-          }).pipe(Effect.provideService(Database, door), Effect.provide(TestClock.layer()))
-        }),
+        const isNoted = Effect.map(
+          door.query("noted", `select from builds where used_at > $1`, [
+            parameterOf(instant, noon + 20 * 24 * 60 * 60_000),
+          ]),
+          (rows) => rows.length === 1,
+        )
+        yield* Effect.gen(function* () {
+          yield* TestClock.setTime(noon)
+          yield* migrate(schema, stopped)
+          yield* migrate(schema, running)
+          yield* TestClock.adjust("20 days")
+          const process = yield* Effect.forkChild(keepBuild(running), { startImmediately: true })
+          yield* TestClock.adjust("1 hour")
+          yield* Effect.repeat(isNoted, { until: (noted) => noted })
+          yield* migrate(schema, latest)
+          yield* assertThere(stopped, running, latest)
+          yield* Fiber.interrupt(process)
+          yield* TestClock.adjust("11 days")
+          yield* migrate(schema, latest)
+          yield* assertThere(running, latest)
+          yield* TestClock.adjust("31 days")
+          yield* migrate(schema, latest)
+          yield* assertThere(latest)
+        }).pipe(Effect.provideService(Database, door), Effect.provide(TestClock.layer()))
+      }),
     )
   },
 )

@@ -329,7 +329,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             client,
             `select sum(calls)::integer as calls
             from pg_stat_user_functions
-            where funcname like 'finish\\_arrivals\\_%'`,
+            where funcname = 'finish_arrivals'
+              and schemaname <> 'messaging'`,
           )
           assert.deepStrictEqual(rows, [{ calls: 1 }])
           assert.deepStrictEqual(yield* counted(client), { quota: 3, notes: 0 })

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { Database } from "../src/database/Database.ts"
 import { transactionsOn } from "../src/PostgresService.ts"
 import { layerPglite } from "../src/index.ts"
-import { functions, schema } from "../src/migrations/index.ts"
+import { schema } from "../src/migrations/index.ts"
 import { migrate } from "../src/migrations/migrate.ts"
 import { lockDirectory } from "../src/pglite/DirectoryLock.ts"
 import { layerPgliteDatabase } from "../src/pglite/layerPgliteDatabase.ts"
@@ -117,8 +117,8 @@ layer(oneDatabase, { excludeTestServices: true, timeout: "60 seconds" })(
 
     it.effect("goes to a later version, an index that is made concurrently included", () =>
       Effect.gen(function* () {
-        yield* migrate(schema, functions)
-        yield* migrate(later, functions)
+        yield* migrate(schema)
+        yield* migrate(later)
         const rows = yield* (yield* Database).query<{ readonly id: number }>(
           "applied",
           "select m.id from schema_migrations m order by m.id",

@@ -49,7 +49,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const database = yield* aBareDatabase
         const options = optionsOf(database)
         const asApp = { username: "messaging_app" }
-        const statements = grants.split(";").filter((text) => text.trim() !== "")
+        const statements = grants
+          .replace("on database messaging", `on database ${database.database}`)
+          .split(";")
+          .filter((text) => text.trim() !== "")
         yield* administering(options, ...statements)
         assert.match(
           yield* failing(asApp, database),

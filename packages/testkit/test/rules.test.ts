@@ -43,6 +43,10 @@ const compared = readdirSync(resolve(root, comparisons))
   .map((file) => read(`${comparisons}/${file}`))
   .join("\n")
 
+/** The text of a home in SQL. */
+const sqlHome = (file: string): string =>
+  read(`packages/store-postgres/${file.startsWith("sql/") ? file : `src/${file}`}`)
+
 const assertExports = (source: string, names: ReadonlyArray<string>, file: string) => {
   for (const name of names) {
     assert.match(source, new RegExp(`export (const|function\\*?) ${name}\\b`), `${file}: ${name}`)
@@ -88,9 +92,8 @@ it.effect.each(rules)("$rule: what SQL repeats is compared with core", ({ core, 
     const asked = importedFrom(compared, "@messaging-service/core")
     for (const { files, names: repeated } of sql) {
       for (const file of files) {
-        const source = read(`packages/store-postgres/src/${file}`)
         if (repeated.length === 0) {
-          const imported = importedFrom(source, "@messaging-service/core")
+          const imported = importedFrom(sqlHome(file), "@messaging-service/core")
           assert.isTrue(
             names.some((name) => imported.includes(name)),
             `${file} does not ask core`,
@@ -98,9 +101,16 @@ it.effect.each(rules)("$rule: what SQL repeats is compared with core", ({ core, 
           assert.deepStrictEqual(tests, ["asks core"])
           continue
         }
-        assertExports(source, repeated, file)
-        const compares = importedFrom(compared, `/src/${file}`)
-        for (const name of repeated) assert.include(compares, name)
+        if (file.endsWith(".sql")) {
+          for (const name of repeated) {
+            assert.include(sqlHome(file), `create function ${name}(`, file)
+            assert.match(compared, new RegExp(`\\b${name}\\(`), `${name} is not compared`)
+          }
+        } else {
+          assertExports(sqlHome(file), repeated, file)
+          const compares = importedFrom(compared, `/src/${file}`)
+          for (const name of repeated) assert.include(compares, name)
+        }
         assert.isTrue(
           names.some((name) => asked.includes(name)),
           `${file} is not compared`,
@@ -111,40 +121,43 @@ it.effect.each(rules)("$rule: what SQL repeats is compared with core", ({ core, 
   }),
 )
 
-/** What SQL says of a rule, and the one file that says it. */
-const onceInSql: ReadonlyArray<readonly [what: string, words: RegExp, home: string]> = [
-  ["expiry of messages", /message\}?\.expires_at|m\.expires_at (<|>|is null)/, "queue/lane.ts"],
-  ["expiry of keys", /(k|key)\)?\}?\.expires_at (<|>|is null)/, "key/keyRow.ts"],
-  ["what may have left", /\.interruptions > 0/, "queue/lane.ts"],
-  ["which lanes can be claimed", /connected or /, "queue/lane.ts"],
-  ["messages of limited plans", /plan_messages_remaining is /, "workspace/workspaceRow.ts"],
-  ["who holds a lease", /\.lease = /, "queue/lane.ts"],
-  ["shares of workspaces", /array_position\([^,]*workspaces/, "queue/shares.ts"],
-  ["subscriptions", /\.type = any/, "webhook/queueDeliveries.ts"],
-  ["which endpoints run", /disabled_reason is (not )?null/, "webhook/queueDeliveries.ts"],
-  ["when an attempt at linking ends", /ends_at (<|>)/, "linking/endLinking.ts"],
-  [
-    "the room of files",
-    /p_limit_bytes\b.*(<|>)|(<|>)=? *\S*limit_?[bB]ytes/,
-    "media/incomingFiles.ts",
-  ],
-  ["which files have ended", /'deleted', 'discarded'\)/, "media/PostgresMedia.ts"],
-  ["when a check is complete", /'completed' else/, "numberCheck/claimChecks.ts"],
+const postgres = resolve(root, "packages/store-postgres")
+
+/** The functions' files and the TypeScript that holds statements, without comments. */
+const sqlTexts: ReadonlyArray<readonly [file: string, code: string]> = ["sql", "src"].flatMap(
+  (folder) =>
+    readdirSync(resolve(postgres, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => /(?<!generated)\.(ts|sql)$/.test(file) && file !== "schema.sql")
+      .map(
+        (file) =>
+          [
+            `${folder}/${file}`,
+            read(`packages/store-postgres/${folder}/${file}`).replaceAll(
+              /^ *(\/\*|\*|\/\/|--).*$/gm,
+              "",
+            ),
+          ] as const,
+      ),
+)
+
+/** What SQL says of a rule, in `rules.sql` alone. */
+const onceInSql: ReadonlyArray<readonly [what: string, words: RegExp]> = [
+  ["expiry of messages", /(?<!past|hold)\bm\.expires_at (<|>|is null)/],
+  ["expiry of keys", /\b(k|key)\)?\.expires_at (<|>|is null)/],
+  ["which lanes can be claimed", /connected or /],
+  ["messages of limited plans", /plan_messages_remaining is /],
+  ["shares of workspaces", /array_position\([^,]*workspaces/],
+  ["subscriptions", /type = any \(e/],
+  ["which endpoints run", /disabled_reason is (not )?null/],
+  ["when an attempt at linking ends", /ends_at (<|>)/],
+  ["which files have ended", /'deleted', 'discarded'\)/],
+  ["when a check is complete", /'completed' else/],
 ]
 
-it.effect.each(onceInSql)("%s: one file of SQL says it", ([, words, home]) =>
+it.effect.each(onceInSql)("%s: rules.sql says it, and nothing else", ([, words]) =>
   Effect.sync(() => {
-    const folder = resolve(root, "packages/store-postgres/src")
-    const found = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-      (file) =>
-        file.endsWith(".ts") &&
-        !file.endsWith(".generated.ts") &&
-        // Templates, not comments.
-        words.test(
-          readFileSync(resolve(folder, file), "utf8").replaceAll(/^ *(\/\*|\*|\/\/|--).*$/gm, ""),
-        ),
-    )
-    assert.deepStrictEqual(found, [home])
+    const found = sqlTexts.flatMap(([file, code]) => (words.test(code) ? file : []))
+    assert.deepStrictEqual(found, ["sql/rules.sql"])
   }),
 )
 
@@ -178,15 +191,36 @@ it.effect("every function of the core that the memory store runs is in the table
   }),
 )
 
-it.effect("every rule of the core that SQL says it repeats is in the table", () =>
+/** Functions of `rules.sql` that say no rule of the core: how things are shown, and parts of rules. */
+const noRules = new Set([
+  "callback_lane",
+  "epoch_millis",
+  "first_to_leave",
+  "head_holds_until",
+  "held_of",
+  "if_ever",
+  "is_given_up",
+  "is_held",
+  "is_in_same_window",
+  "is_open",
+  "is_waiting",
+  "limits_recipients",
+  "next_due_opened",
+  "planned_time",
+  "recipients_capped_until",
+  "sends_capped_until",
+  "shown_phone",
+  "subscribes",
+])
+
+it.effect("every rule of rules.sql is in the table", () =>
   Effect.sync(() => {
-    const repeated = sourcesOf("store-postgres").flatMap(([file, code]) =>
-      [...code.matchAll(/\/\*\*(?:(?!\*\/)[^])*?\bcore's ((?:`\w+`(?:, | and )?)+)/g)].flatMap(
-        ([, names = ""]) => [...names.matchAll(/\w+(?=`)/g)].map(([name]) => ({ file, name })),
-      ),
-    )
-    assert.isAbove(repeated.length, 40)
-    for (const { file, name } of repeated) assert.isTrue(namedRules.has(name), `${file}: ${name}`)
+    const made = [...sqlHome("sql/rules.sql").matchAll(/create function (\w+)/g)]
+    const listed = new Set(rules.flatMap(({ sql }) => sql.flatMap(({ names }) => names)))
+    assert.isAbove(made.length, 60)
+    for (const [, name = ""] of made) {
+      assert.isTrue(listed.has(name) !== noRules.has(name), name)
+    }
   }),
 )
 
@@ -197,19 +231,26 @@ const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["where it stands in order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
   ["the period of a list", /created(At|_at) (>=|<) (filter\.|\$)?(since|until)$/],
   ["how long something is kept", /(At|_at) (<|>=) (\$|p_)?(before|\w+Before)$/],
-  ["how much is asked for", /length >= (query\.)?limit$|p_limit (<=|>) (0|p_per_workspace)$/],
+  [
+    "how much is asked for",
+    /length >= (query\.)?limit$|p_limit (<=|>) (0|p_per_workspace)$|<= p_limit$/,
+  ],
 ]
 
 const momentOrLimit =
   /(^|[.$_a-z)])(now|before|since|until|limit|limit_bytes|limitBytes)$|[a-z](At|Until|Since|Before)$/
 
-it.effect.each(["store-memory", "store-postgres"])(
+it.effect.each([
+  ["store-memory", sourcesOf("store-memory")],
+  ["store-postgres", sqlTexts],
+] as const)(
   "%s compares moments and limits only where it runs a rule, or as it was asked",
-  (store) =>
+  ([, sources]) =>
     Effect.sync(() => {
-      const found = sourcesOf(store).flatMap(([file, code]) => {
-        // These know nothing of what they hold.
-        if (file === "collections.ts" || /^(database|pglite)\//.test(file)) return []
+      const found = sources.flatMap(([file, code]) => {
+        // The home of rules; and these know nothing of what they hold.
+        if (file === "sql/rules.sql") return []
+        if (file === "collections.ts" || /^src\/(database|pglite)\//.test(file)) return []
         const compared = code
           .replaceAll(/^ *(\/\*|\*|\/\/|--).*$/gm, "")
           .matchAll(/([\w.$)]+) (?:<=|>=|<|>) ([\w.(]+|\$\w+)/g)
@@ -222,17 +263,6 @@ it.effect.each(["store-memory", "store-postgres"])(
       })
       assert.deepStrictEqual(found, [])
     }),
-)
-
-it.effect("a file that makes comparisons of moments for SQL is the home of a rule", () =>
-  Effect.sync(() => {
-    const homes = new Set(rules.flatMap(({ sql }) => sql.flatMap(({ files }) => files)))
-    const making = sourcesOf("store-postgres").flatMap(([file, code]) =>
-      /_(at|until|since) (<=|>=|<|>) \$\{/.test(code) ? file : [],
-    )
-    assert.isAbove(making.length, 5)
-    for (const file of making) assert.isTrue(homes.has(file), file)
-  }),
 )
 
 it.effect("every comparison is named in the table", () =>

@@ -185,14 +185,7 @@ export const listed = (columns: object, of = (name: string): string => name): st
 export const selected = (columns: object, alias: string, prefix = ""): string =>
   listed(columns, (name) => `${alias}.${name}${prefix === "" ? "" : ` as ${prefix}${name}`}`)
 
-/** The same as the result of a function: `id bigint, name text`. */
-export const declared = (columns: Values<never>, prefix = ""): string =>
-  Object.entries(columns)
-    .map(([name, value]) => `${prefix}${name} ${value.kind.type}`)
-    .join(", ")
-
-export const epochMillis = (moment: string): string =>
-  `(extract(epoch from ${moment}) * 1000)::bigint`
+export const epochMillis = (moment: string): string => `:code.epoch_millis(${moment})`
 
 /** A value of the domain's type as JSON, for types that keep each field in one column. */
 export const jsonOf = (

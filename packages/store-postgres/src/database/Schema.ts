@@ -3,17 +3,18 @@
  * before it is sent, so that it means the same whatever the `search_path` of a connection is: a pool or
  * a transaction may be the host's.
  *
- * A relation is known where it follows a word that a relation follows, or is the type of a variable;
- * a function by the digest that its name ends with.
+ * A relation is known where it follows a word that a relation follows. A function of this build is
+ * written `:code.claim_lanes`.
  */
+import { codeSchema } from "./build.ts"
 
 /** Every table. */
 export const relations = [
   "api_keys",
+  "builds",
   "clock",
   "connection_reports",
   "contacts",
-  "function_uses",
   "idempotency_claims",
   "idempotency_records",
   "key_windows",
@@ -64,11 +65,8 @@ const relation = `(?:${relations.join("|")})\\b(?!\\s*\\.)`
 const known = new RegExp(
   [
     String.raw`(?<=\b(?:from|join|update|into|only|table|using|setof)\s+)${relation}`,
-    // The type of a variable: v_lanes lanes[];
-    String.raw`(?<=\bv_\w+\s+)${relation}(?=(?:\[\])?;)`,
     String.raw`(?<=\bset constraints\s+)\w+`,
     String.raw`(?<=\bnextval\(')\w+(?='\))`,
-    String.raw`(?<![\w."])[a-z]\w*_[0-9a-f]{8}(?=\s*\()`,
   ].join("|"),
   "g",
 )
@@ -83,7 +81,9 @@ export const qualifier = (schema: string): ((text: string) => string) => {
     const before = done.get(text)
     if (before !== undefined) return before
     if (done.size >= keptTexts) done.clear()
-    const qualified = text.replaceAll(known, `"${schema}".$&`)
+    const qualified = text
+      .replaceAll(known, `"${schema}".$&`)
+      .replaceAll(":code.", `"${codeSchema(schema)}".`)
     done.set(text, qualified)
     return qualified
   }

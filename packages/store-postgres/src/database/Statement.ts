@@ -1,21 +1,14 @@
 /**
  * Statements with parameters that have names. A text says `$now` for the parameter `now`; the names
  * become numbers once, when the module is loaded, so that the text which is sent is always the same.
- *
- * And functions inside the database: one for each operation that takes several statements, so that it
- * costs one round trip. A function's name ends with a digest of its text. Processes of different
- * versions that share a database so each call the very text they were built with, and a text that
- * is installed never changes.
  */
 import { pageOf } from "@messaging-service/core"
 import type { PageOf, StoreUnavailable } from "@messaging-service/core"
 import { PgTypes } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { createHash } from "node:crypto"
 import type { Answer } from "./CallersTransaction.ts"
 import type { DatabaseService, RowsOver, RunStatement } from "./Database.ts"
 import type { InputOf, Kind, Values } from "./Fields.ts"
-import { qualifier } from "./Schema.ts"
 
 interface Parameter<In> {
   readonly name: string
@@ -278,44 +271,17 @@ export const kept = <const Kinds extends Readonly<Record<string, Kind<never>>>>(
     Object.entries<Kind<never>>(kinds).map(([name, kind]) => [name, { kind, of: () => null }]),
   )
 
-const named = qualifier("schema")
-
-export interface SqlFunction<In = never> {
+/** A function of `sql/functions/`, as statements call it. */
+export interface SqlFunction<In> {
+  /** With its schema, as `qualifier` knows it. */
   readonly name: string
-  /** None of one that only other functions call. */
   readonly taken: Parameters<In>
-  /** The `create function` statement, which is still to be qualified with a schema. */
-  readonly create: string
 }
 
-/**
- * Its parameters are a text where no statement calls it. Its own text is what it declares and does:
- * what that says of another function goes by that function's full name, so that a change there
- * changes this one too; a name that could be both is a column's, not a variable's.
- */
-export const sqlFunction =
-  <In = never>(name: string, taken: Parameters<In> | string, result: string) =>
-  (
-    parts: string | TemplateStringsArray,
-    ...values: ReadonlyArray<string | number>
-  ): SqlFunction<In> => {
-    const isNamed = typeof taken !== "string"
-    const definition = `(${isNamed ? taken.declarations : taken})
-returns ${result}
-language plpgsql
-as $function$
-#variable_conflict use_column
-${textOf(parts, values)}
-$function$`
-    // As it will be installed: a text in which a name goes by its schema is another one.
-    const digest = createHash("sha256").update(named(definition)).digest("hex").slice(0, 8)
-    const fullName = `${name}_${digest}`
-    return {
-      name: fullName,
-      taken: isNamed ? taken : parameters([]),
-      create: `create function ${fullName} ${definition}`,
-    }
-  }
+export const sqlFunction = <In>(name: string, taken: Parameters<In>): SqlFunction<In> => ({
+  name: `:code.${name}`,
+  taken,
+})
 
 /** Calls a function: rows with the columns of its result, or with the one value that it returns. */
 export const call = <In>(
@@ -333,19 +299,3 @@ export const joinableCall = <In>(
 
 const calling = <In>(name: string, { placeholders }: Parameters<In>): string =>
   `select answer.* from ${name}(${placeholders}) answer`
-
-/**
- * Rows of arrays by which a table's rows are looked up, with their places: one for each element of
- * `every`, which is one of them. The limit takes nothing away. It makes the planner expect one row
- * instead of ten, for which it would rather read the whole of a table that is small, or was when the plan
- * was made.
- */
-export const lookedUpBy = (every: string, arrays: string): string => `(
-        select *
-        from unnest(${arrays}) with ordinality
-        limit cardinality(${every})
-      )`
-
-/** The core's constants, such as the names of states, as literals: `'cancelled', 'expired'`. */
-export const literals = (names: ReadonlyArray<string>): string =>
-  names.map((name) => `'${name}'`).join(", ")

@@ -5,10 +5,8 @@ import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer } from "../database/Fields.ts"
 import { given, joined, single, sqlFunction, statement, taking } from "../database/Statement.ts"
-import { stopEndpoints } from "../webhook/changeEndpoints.ts"
-import { isRunning } from "../webhook/queueDeliveries.ts"
 import { admit, admitV1 } from "./admitRequests.ts"
-import { holdsAllKeys, keyColumns, newColumns, toKey } from "./keyRow.ts"
+import { keyColumns, newColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 
 // Index api_keys_by_workspace. The workspace's row is locked: two inserts count one after the other.
@@ -23,7 +21,7 @@ const made = single(newColumns)
 const insertKey = statement("key.insert", joined(made, given({ limit: integer })))`
 insert into api_keys (${made.names})
 select ${made.placeholders}
-where not ${holdsAllKeys("$workspace_id", "$version", "$limit")}
+where not :code.holds_all_keys($workspace_id, $version, $limit)
 returning *, null::timestamptz as last_used_at, null::text as last_used_ip`
 
 const listKeys = statement("key.list", given({ workspaceId: bigint }))`
@@ -33,39 +31,10 @@ left join key_windows windows on windows.key_id = k.id
 where k.workspace_id = $workspaceId
 order by k.id`
 
-/**
- * Revokes a key, once: the webhook endpoints that it made stop with it. Returns the key as it then
- * stands; null when the workspace has no such key.
- *
- * Locks: the key, so that no endpoint is made with it meanwhile; then the lanes of its endpoints.
- */
-export const revokeKey = sqlFunction(
+const revokeKey = sqlFunction(
   "revoke_key",
   taking({ workspaceId: bigint, id: bigint, now: instant }),
-  "api_keys",
-)`
-  declare
-    v_key api_keys;
-  begin
-    update api_keys k
-    set revoked_at = coalesce(k.revoked_at, p_now)
-    where k.id = p_id
-      and k.workspace_id = p_workspace_id
-    returning * into v_key;
-    if found then
-      -- Index webhook_endpoints_by_key.
-      perform ${stopEndpoints.name}(
-        array(
-          select e.id
-          from webhook_endpoints e
-          where e.key_id = p_id
-            and ${isRunning("e")}
-        ),
-        'key_revoked'
-      );
-    end if;
-    return v_key;
-  end`
+)
 
 const revoke = statement("key.revoke", revokeKey.taken)`
 select ${keyColumns("revoked", "windows")}

@@ -7,59 +7,11 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, columnsOf, instant, integer, listed, text } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
-import { each, given, joined, part, sqlFunction, statement } from "../database/Statement.ts"
-import { toWorkspace, workspaceColumns, workspaceResult } from "../workspace/workspaceRow.ts"
+import { each, given, joined, part, statement } from "../database/Statement.ts"
+import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import { countRequests, isCounted, keyColumns, keyResult, toKey } from "./keyRow.ts"
+import { countRequests, keyColumns, toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
-
-/** Counts p_count requests. Locks: the row of each key's windows, in the order of the keys' hashes. */
-export const admitRequests = sqlFunction(
-  "admit_requests",
-  `
-    p_hash text, p_version integer, p_now timestamptz, p_minute_start timestamptz,
-    p_day_start timestamptz, p_address text, p_count integer
-  `,
-  `table (minute_count integer, day_count integer, ${keyResult}, ${workspaceResult})`,
-)`
-  begin
-    return query
-    with found as materialized (
-      select k as key, w as workspace
-      from api_keys k
-      join workspaces w on w.id = k.workspace_id
-      where k.hash = p_hash
-        and k.version = p_version
-    ),
-    counted as (
-      insert into key_windows as windows (
-        key_id, minute_start, minute_count, day_start, day_count, last_used_at, last_used_ip
-      )
-      select (found.key).id, p_minute_start, p_count, p_day_start, p_count, p_now, p_address
-      from found
-      where ${isCounted("(found.workspace).admits", "(found.key)", "p_now")}
-      on conflict (key_id) do update
-      set ${countRequests("minute")},
-        ${countRequests("day")},
-        last_used_at = excluded.last_used_at,
-        last_used_ip = excluded.last_used_ip
-      returning minute_count, day_count, last_used_at, last_used_ip
-    )
-    select
-      counted.minute_count, counted.day_count, ${keyColumns("(found.key)", "latest")},
-      ${workspaceColumns("(found.workspace)")}
-    from found
-    left join counted on true
-    left join lateral (
-      select counted.last_used_at, counted.last_used_ip
-      where counted.last_used_at is not null
-      union all
-      select w.last_used_at, w.last_used_ip
-      from key_windows w
-      where w.key_id = (found.key).id
-        and counted.last_used_at is null
-    ) latest on true;
-  end`
 
 type AdmittedRow = KeyRow &
   WorkspaceRow & {
@@ -84,7 +36,7 @@ const groupParameters = each(groupColumns)
 export const admitStatement = statement("admit", groupParameters)`
 select asked.place, admitted.*
 from unnest(${groupParameters.placeholders}) with ordinality asked (${groupParameters.names}, place)
-cross join lateral ${admitRequests.name}(${listed(groupColumns, (name) => `asked.${name}`)}) admitted`
+cross join lateral :code.admit_requests(${listed(groupColumns, (name) => `asked.${name}`)}) admitted`
 
 /** Requests that differ in nothing that is counted; the latest tells time and address of use. */
 interface Group {
@@ -156,7 +108,7 @@ with asked as (
 ),
 found as materialized (
   select asked.place, asked.now, asked.address, k as key, w as workspace,
-    ${isCounted("w.admits_v1", "k", "asked.now", "asked.workspace_id")} as counts
+    :code.is_counted(w.admits_v1, k, asked.now, asked.workspace_id) as counts
   from asked
   join api_keys k on k.hash = asked.hash and k.version = 1
   join workspaces w on w.id = k.workspace_id

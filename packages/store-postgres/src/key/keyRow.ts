@@ -5,7 +5,6 @@ import {
   bigint,
   bigints,
   columnsOf,
-  declared,
   instant,
   millis,
   selected,
@@ -50,29 +49,6 @@ export type KeyRow = RowOf<typeof columns> & RowOf<typeof useColumns>
 export const keyColumns = (key: string, windows: string): string =>
   `${selected(columns, key)}, ${selected(useColumns, windows)}`
 
-/** Whether the core's `keyRefusal` has nothing against the key. */
-export const isUsable = (key: string, now: string): string =>
-  `(${key}.revoked_at is null and (${key}.expires_at is null or ${key}.expires_at > ${now}))`
-
-/** The core's `isCounted`; without a workspace that requests may name there is none to compare. */
-export const isCounted = (admits: string, key: string, now: string, named?: string): string =>
-  `(${admits} and ${isUsable(key, now)}${
-    named === undefined ? "" : ` and coalesce(${named} = ${key}.workspace_id, true)`
-  })`
-
-/** The core's `holdsAllKeys`, of a workspace whose row is locked. Index api_keys_by_workspace. */
-export const holdsAllKeys = (workspace: string, version: string, limit: string): string =>
-  `(${limit} <= (
-  select count(*)
-  from api_keys k
-  where k.workspace_id = ${workspace}
-    and k.version = ${version}
-    and k.revoked_at is null
-))`
-
-/** The same as the result of a function. */
-export const keyResult: string = declared({ ...columns, ...useColumns })
-
 export const toKey = (row: KeyRow): ApiKey => ({
   id: Number(row.id) as KeyId,
   workspaceId: Number(row.workspace_id) as WorkspaceId,
@@ -96,8 +72,9 @@ const lengths = { minute: minuteMillis, day: dayMillis }
  * says how many requests are counted. Start and count of the window after them.
  */
 export const countedWindow = (window: "minute" | "day") => {
-  const isPresent = `windows.${window}_start - excluded.${window}_start
-          between interval '0' and interval '${lengths[window]} milliseconds'`
+  const isPresent = `:code.is_in_same_window(
+          windows.${window}_start, excluded.${window}_start, interval '${lengths[window]} milliseconds'
+        )`
   return {
     start: `case
         when ${isPresent} then windows.${window}_start

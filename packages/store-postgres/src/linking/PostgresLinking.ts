@@ -14,33 +14,17 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"
 import { given, joined, part, single, statement } from "../database/Statement.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
-import { holdsLease, isFree, isOwned, ownedColumns } from "../queue/lane.ts"
+import { ownedColumns } from "../queue/lane.ts"
 import { fitsShare, sharesColumns } from "../queue/shares.ts"
 import {
   callConnection,
   callbackParameters,
-  isReportedTo,
   markCallbackLanes,
 } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
 import type { AttemptRow } from "./beginLinking.ts"
-import { finish, giveUp, hasEnded } from "./endLinking.ts"
-
-/** The core's `canBeLinked`. */
-export const canBeLinked = (
-  attempt: string,
-  now: string,
-  owned: Parameters<typeof isOwned>[1],
-): string => `${attempt}.mode = 'live'
-    and not ${hasEnded(attempt, now)}
-    and ${isFree(attempt, now)}
-    and ${isOwned(`${attempt}.number_id`, owned)}`
-
-/** The core's `linksItself`; null where it never does. */
-export const linksItself = (attempt: string, now: string): string =>
-  `${attempt}.links_at <= ${now}
-  and not ${hasEnded(attempt, now)}`
+import { finish, giveUp } from "./endLinking.ts"
 
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
 const getNumber = statement("linking.number", given({ id: bigint }))`
@@ -72,7 +56,7 @@ with due as (
   from linking_attempts a
   join numbers n on n.id = a.number_id
   where a.due_at <= $now
-    and ${canBeLinked("a", "$now", { of: "$p_of::bigint", shards: "$p_shards::bigint[]" })}
+    and :code.can_be_linked(a, $now, $p_of::bigint, $p_shards::bigint[])
 ),
 free as (
   select a.number_id
@@ -87,7 +71,7 @@ free as (
       )
     )
     and a.due_at <= $now
-    and ${isFree("a", "$now")}
+    and :code.is_free(a.lease_until, $now)
   order by a.due_at, a.number_id
   for update skip locked
 )
@@ -107,7 +91,7 @@ update linking_attempts a
 set lease_until = $leaseUntil
 from unnest($ids::text[], $leases::bigint[]) held (id, lease)
 where a.id = held.id
-  and ${holdsLease("a", "held.lease")}
+  and :code.holds_lease(a.lease, a.lease_until, held.lease)
 returning a.id`
 
 /** A QR code that is there already is not reported again: the answer of the store may get lost. */
@@ -119,7 +103,7 @@ with before as (
   select a.number_id, a.qr_text
   from linking_attempts a
   where a.id = $id
-    and ${holdsLease("a", "$lease")}
+    and :code.holds_lease(a.lease, a.lease_until, $lease)
   for no key update
 ),
 shown as (
@@ -134,7 +118,7 @@ ${callConnection(
   `from before
       join numbers n on n.id = before.number_id
       where before.qr_text is distinct from $qr_text
-        and ${isReportedTo("n", "$p_new_url")}
+        and :code.is_reported_to(n, $p_new_url)
         and $p_new_event_id is not null`,
 )},
 marked_callbacks as (
@@ -147,14 +131,14 @@ const takeAttempt = statement("linking.taken", given({ id: text, now: instant })
 update linking_attempts a
 set linking = true
 where a.id = $id
-  and not ${hasEnded("a", "$now")}
+  and not :code.has_ended(a, $now)
 returning a.id`
 
 // Index linking_attempts_ending.
 const lapsedAttempts = statement("linking.lapsed", given({ now: instant, limit: integer }))`
 select ${attemptColumns}
 from linking_attempts a
-where ${hasEnded("a", "$now")}
+where :code.has_ended(a, $now)
 order by a.ends_at, a.number_id
 limit $limit`
 
@@ -163,7 +147,7 @@ const dueTestAttempts = statement("linking.dueTest", given({ now: instant, limit
 select ${attemptColumns}
 from linking_attempts a
 where a.due_at <= $now
-  and ${linksItself("a", "$now")}
+  and :code.links_itself(a, $now)
 order by a.due_at, a.number_id
 limit $limit`
 

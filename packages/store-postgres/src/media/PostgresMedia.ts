@@ -14,7 +14,6 @@ import {
   text,
 } from "../database/Fields.ts"
 import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
-import { stillWaits } from "../queue/lane.ts"
 import {
   attach,
   commit,
@@ -78,9 +77,6 @@ from media_files m
 where m.id = $id
   and m.state in ('kept', 'attached', 'deleted')`
 
-/** The core's `isFileThere`. */
-export const isFileThere = (file: string): string => `${file}.state in ('kept', 'attached')`
-
 const missingFiles = statement("media.missing", given({ ids: bigints }))`
 select asked.id
 from unnest($ids::bigint[]) asked (id)
@@ -88,7 +84,7 @@ where not exists (
   select
   from media_files m
   where m.id = asked.id
-    and ${isFileThere("m")}
+    and :code.is_file_there(m)
 )`
 
 // Index messages_with_attachment.
@@ -103,39 +99,6 @@ where m.id = $id
     where has.attachment_id = m.id
   )
 returning m.id`
-
-/** Whether the file's workspace was deleted. */
-export const isOfDeleted = (file: string): string => `exists (
-        select
-        from workspaces w
-        where w.id = ${file}.workspace_id
-          and w.deleted_at is not null
-      )`
-
-/** Whether a message waits for an attachment. Index messages_with_attachment. */
-export const isUsed = (file: string): string => `exists (
-        select
-        from messages waiting
-        where waiting.attachment_id = ${file}.id
-          and ${stillWaits("waiting")}
-      )`
-
-/** What is known of an attachment, by `used` and `gone`, as `isUsed` and `isOfDeleted` tell. */
-type Held = string
-
-/** The core's `unusedSinceAfter`. */
-export const unusedSinceAfter = (file: string, held: Held, now: string): string =>
-  `case when ${held}.used then null else coalesce(${file}.unused_since, ${now}) end`
-
-/** The core's `isUnneeded`. */
-export const isUnneeded = (file: string, held: Held, unusedBy: string): string =>
-  `(${held}.gone or (not ${held}.used and coalesce(${file}.unused_since <= ${unusedBy}, false)))`
-
-/** Whether a sweep changes what is known of an attachment; of all others nothing is written. */
-export const isSwept = (file: string, held: Held, unusedBy: string): string => `(
-      ${isUnneeded(file, held, unusedBy)}
-      or ${held}.used = (${file}.unused_since is not null)
-    )`
 
 /**
  * The records of attachments: files in a state of their own, which neither the directory nor the
@@ -152,120 +115,30 @@ with seen as materialized (
   select
     m.id,
     held.used,
-    ${isUnneeded("m", "held", "$unusedSince")} as ended
+    :code.is_unneeded(m, held.used, held.gone, $unusedSince) as ended
   from media_files m
   cross join lateral (
-    select ${isUsed("m")} as used, ${isOfDeleted("m")} as gone
+    select exists (select from :code.waiting_for_attachment(m.id)) as used, exists (select from :code.deleted_workspace(m.workspace_id)) as gone
   ) held
   where m.state = 'attached'
-    and ${isSwept("m", "held", "$unusedSince")}
+    and :code.is_swept(m, held.used, held.gone, $unusedSince)
   order by m.id
   for no key update of m skip locked
 )
 update media_files m
-set unused_since = ${unusedSinceAfter("m", "seen", "$now")},
+set unused_since = :code.unused_since_after(m, seen.used, $now),
   state = case when seen.ended then 'deleted' else m.state end
 from seen
 where m.id = seen.id
   and m.state = 'attached'`
 
-/** In the words of the index `media_files_reserved`. */
-const isGivenUp = (file: string, reservedBefore: string): string =>
-  `${file}.state = 'reserved' and ${file}.created_at < ${reservedBefore}`
-
-/** The core's `sweptTo`; null while the file stays as it is. */
-export const sweptTo = (file: string, reservedBefore: string): string => `case
-          when ${isGivenUp(file, reservedBefore)} then 'discarded'
-          when ${file}.state = 'kept' and ${isOfDeleted(file)} then 'deleted'
-        end`
-
 /** The core's `isFileEnded`, in the words of the indexes `media_files_left_over` and `media_files_remembered`. */
-export const isFileEnded = (file: string): string => `${file}.state in ('deleted', 'discarded')`
+export const isFileEnded = (file: string): string => `:code.is_file_ended(${file})`
 
-/**
- * What the sweep of the media directory finds: files whose bytes are left over, after old
- * reservations were given up and the files of deleted workspaces were deleted.
- *
- * Locks: the files by id, passing over those that others hold, then the usage of their workspaces by
- * id. An upload that is committed at this very moment is passed over too.
- */
-export const leftOverFiles = sqlFunction(
-  "left_over_media_files",
-  taking({ reservedBefore: instant, limit: integer }),
-  "table (id bigint, storage_key text)",
-)`
-  declare
-    v_ended bigint[];
-  begin
-    v_ended := array(
-      select m.id
-      from media_files m
-      where m.id in (
-        (
-          select r.id
-          from media_files r
-          where ${isGivenUp("r", "p_reserved_before")}
-          limit p_limit
-        )
-        union all
-        -- Indexes workspaces_deleted and media_files_kept.
-        (
-          select k.id
-          from workspaces w
-          join media_files k on k.workspace_id = w.id
-          where w.deleted_at is not null
-            and k.state = 'kept'
-          limit p_limit
-        )
-      )
-      and m.state in ('reserved', 'kept')
-      order by m.id
-      for no key update skip locked
-    );
-
-    -- A later statement, now that they are locked: a reservation may have been committed between the
-    -- search and the lock, and is then no more to be given up.
-    v_ended := array(
-      select m.id
-      from media_files m
-      where m.id = any (v_ended)
-        and ${sweptTo("m", "p_reserved_before")} is not null
-    );
-
-    if cardinality(v_ended) > 0 then
-      perform
-      from media_usage u
-      where u.workspace_id in (select m.workspace_id from media_files m where m.id = any (v_ended))
-      order by u.workspace_id
-      for no key update;
-
-      with ended as (
-        update media_files m
-        set state = ${sweptTo("m", "p_reserved_before")}
-        where m.id = any (v_ended)
-        returning m.workspace_id, m.size
-      )
-      update media_usage u
-      set bytes = u.bytes - freed.bytes
-      from (
-        select ended.workspace_id, sum(ended.size)::bigint as bytes
-        from ended
-        group by ended.workspace_id
-      ) freed
-      where u.workspace_id = freed.workspace_id;
-    end if;
-
-    -- Index media_files_left_over.
-    return query
-    select m.id, m.storage_key
-    from media_files m
-    where ${isFileEnded("m")}
-      and m.has_bytes
-    order by m.id
-    limit p_limit;
-  end`
-
-const leftovers = call("media.leftovers", leftOverFiles)
+const leftovers = call(
+  "media.leftovers",
+  sqlFunction("left_over_media_files", taking({ reservedBefore: instant, limit: integer })),
+)
 
 const toLeftover = decoded<Pick<MediaFile, "id" | "storageKey">>({
   id: fileFields.id,
@@ -276,7 +149,7 @@ const bytesRemoved = statement("media.removed", given({ ids: bigints }))`
 update media_files m
 set has_bytes = false
 where m.id = any ($ids)
-  and ${isFileEnded("m")}`
+  and :code.is_file_ended(m)`
 
 // Index media_files_remembered.
 const forgetFiles = statement("media.forget", given({ createdBefore: instant, limit: integer }))`
@@ -285,7 +158,7 @@ where gone.id in (
   select m.id
   from media_files m
   where m.created_at < $createdBefore
-    and ${isFileEnded("m")}
+    and :code.is_file_ended(m)
     and not m.has_bytes
   limit $limit
 )

@@ -4,19 +4,10 @@
  * one workspace are counted one after the other, and each is measured against what is really used.
  */
 import type { MediaFile, MediaId, Reservation } from "@messaging-service/core"
-import {
-  bigint,
-  columnsOf,
-  decoded,
-  instant,
-  listed,
-  selected,
-  text,
-  without,
-} from "../database/Fields.ts"
+import { bigint, columnsOf, decoded, instant, selected, text, without } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, joined, part, single, sqlFunction, taking } from "../database/Statement.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
+import { claimParameters } from "../PostgresIdempotency.ts"
 
 export const fileFields = {
   id: { id: bigint((file) => file.id) },
@@ -50,97 +41,11 @@ export const toReservation = ([row]: ReadonlyArray<ReservationRow>): Reservation
     ? { _tag: "Full", used: Number(row?.used ?? 0) }
     : { _tag: "Reserved", id: Number(row.id) as MediaId }
 
-/** The core's `fitsRoom`. */
-export const fitsRoom = (used: string, size: string, limitBytes: string): string =>
-  `${used} + ${size} <= ${limitBytes}`
+export const reserve = call("media.reserve", sqlFunction("reserve_media_file", parameters))
 
-/** What the files of a workspace take that have the core's `roomOf` attachments. Index media_files_attached_bytes. */
-export const attachedBytes = (workspace: string): string => `(
-      select coalesce(sum(m.size), 0)::bigint
-      from media_files m
-      where m.workspace_id = ${workspace}
-        and m.state = 'attached'
-    )`
+export const attach = call("media.attach", sqlFunction("attach_media_file", parameters))
 
-/** How files come in: the state that they take, how what is used is found, and how it is kept. */
-interface Way {
-  readonly state: "reserved" | "attached"
-  /** Sets `v_used`, once the workspace's usage is locked. */
-  readonly findUsed: string
-  /** Done when the file has its room. */
-  readonly keepUsed: string
-}
-
-/** The file's id; or null and what is used, when there is no room. */
-const takeRoom = (name: string, { findUsed, keepUsed, state }: Way) =>
-  sqlFunction(name, parameters, "table (id bigint, used bigint)")`
-  declare
-    v_used bigint;
-    v_id bigint;
-  begin
-    insert into media_usage (workspace_id, bytes)
-    values (p_workspace_id, 0)
-    on conflict (workspace_id) do nothing;
-
-    select u.bytes
-    into v_used
-    from media_usage u
-    where u.workspace_id = p_workspace_id
-    for no key update;
-    ${findUsed}
-    if ${fitsRoom("v_used", "p_size", "p_limit_bytes")} then
-      ${keepUsed}
-      insert into media_files (state, ${listed(columns)})
-      values ('${state}', ${listed(columns, (column) => `p_${column}`)})
-      returning media_files.id into v_id;
-    end if;
-    return query select v_id, v_used;
-  end`
-
-export const reserveFile = takeRoom("reserve_media_file", {
-  state: "reserved",
-  findUsed: "",
-  keepUsed: `update media_usage u
-      set bytes = v_used + p_size
-      where u.workspace_id = p_workspace_id;`,
-})
-
-export const reserve = call("media.reserve", reserveFile)
-
-/** The same for an attachment, whose bytes are summed and not kept as a count. */
-export const attachFile = takeRoom("attach_media_file", {
-  state: "attached",
-  findUsed: `
-    -- A later statement, now that it is locked.
-    v_used := ${attachedBytes("p_workspace_id")};
-`,
-  keepUsed: "",
-})
-
-export const attach = call("media.attach", attachFile)
-
-/**
- * Puts a reserved file into the directory. Returns the guard that did not hold; null when the file is
- * there. Locks: the claim first, then the file.
- */
-export const commitFile = sqlFunction(
-  "commit_media_file",
-  joined(taking({ id: bigint, now: instant }), claimParameters),
-  "text",
-)`
-  begin
-    if not ${isClaimHeld} then
-      return 'idempotency';
-    end if;
-    update media_files m
-    set state = 'kept'
-    where m.id = p_id
-      and m.state = 'reserved';
-    if not found then
-      return 'reservation';
-    end if;
-    ${finishesClaim("array[p_id]", "p_now")};
-    return null;
-  end`
-
-export const commit = call("media.commit", commitFile)
+export const commit = call(
+  "media.commit",
+  sqlFunction("commit_media_file", joined(taking({ id: bigint, now: instant }), claimParameters)),
+)

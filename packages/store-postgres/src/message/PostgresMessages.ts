@@ -6,7 +6,6 @@ import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
 import { given, joinable, statement } from "../database/Statement.ts"
-import { hasExpired, inHands, isInHands, isStopped, notExpired, stillWaits } from "../queue/lane.ts"
 import { releaseClaim } from "../PostgresIdempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { accept } from "./acceptMessages.ts"
@@ -20,7 +19,7 @@ const getMessage = statement(
   "message.get",
   given({ id: bigint, workspaceId: bigint, mode: text, restriction: bigints }),
 )`
-select ${messageColumns("m")}, ${inHands("m", "l")} as in_flight
+select ${messageColumns("m")}, :code.is_in_flight(m, l) as in_flight
 from messages m
 left join lanes l on l.number_id = m.number_id
 where m.id = $id
@@ -39,8 +38,13 @@ const expiredMessages = statement("message.expired", given({ now: instant, limit
 select ${messageColumns("m")}
 from messages m
 where m.state = 'waiting'
-  and ${hasExpired("m", "$now")}
-  and not ${isInHands("m")}
+  and :code.has_expired(m, $now)
+  and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+    and :code.is_in_flight(m, l)
+  )
 order by m.expires_at
 limit $limit`
 
@@ -56,7 +60,7 @@ with recursive owner (id) as (
   (
     select m.workspace_id
     from messages m
-    where ${stillWaits("m")}
+    where :code.is_waiting(m)
       and m.mode = 'test'
     order by m.workspace_id
     limit 1
@@ -65,7 +69,7 @@ with recursive owner (id) as (
   select (
     select m.workspace_id
     from messages m
-    where ${stillWaits("m")}
+    where :code.is_waiting(m)
       and m.mode = 'test'
       and m.workspace_id > owner.id
     order by m.workspace_id
@@ -79,12 +83,17 @@ from owner
 cross join lateral (
   select *
   from messages m
-  where ${stillWaits("m")}
+  where :code.is_waiting(m)
     and m.mode = 'test'
     and m.workspace_id = owner.id
     and m.due_at <= $now
-    and ${notExpired("m", "$now")}
-    and not ${isStopped("m")}
+    and :code.not_expired(m, $now)
+    and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+    and (l.removed_at is not null or l.disabled)
+  )
   order by m.due_at, m.id
   limit least($perWorkspace::integer, $limit::integer)
 ) m
@@ -100,7 +109,7 @@ cross join lateral (
   from messages w
   where w.number_id = l.number_id
     and w.state = 'waiting'
-    and not ${inHands("w", "l")}
+    and not :code.is_in_flight(w, l)
   limit $limit
 ) m
 where l.stranded

@@ -47,7 +47,7 @@ const acceptanceColumns = columnsOf({
 } satisfies FieldsOf<Acceptance>)
 
 /** The rest of a message its acceptance says. */
-export const messageColumns = without(acceptedColumns, "workspace_id", "number_id", "mode")
+const messageColumns = without(acceptedColumns, "workspace_id", "number_id", "mode")
 
 export const acceptParameters: Parameters<Batch> = joined(
   part("acceptances", each(acceptanceColumns)),

@@ -20,50 +20,9 @@ import { rowsOver } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, bigints, instant, text, texts } from "../database/Fields.ts"
 import type { Kind } from "../database/Fields.ts"
-import { parameterOf, sqlFunction } from "../database/Statement.ts"
+import { parameterOf } from "../database/Statement.ts"
 import { messageColumns, messageNames, toMessage } from "./messageRow.ts"
 import type { MessageRow } from "./messageRow.ts"
-
-/**
- * An id before which every message of the workspace was created before p_moment, almost. There is no
- * index by time of creation, because ids grow almost with it: a search by halves finds where a moment
- * lies, in some twenty look-ups. Index `messages_by_workspace`.
- */
-export const messageIdAt = sqlFunction(
-  "message_id_at",
-  "p_workspace bigint, p_mode text, p_moment timestamptz",
-  "bigint",
-)`
-  declare
-    v_low bigint;
-    v_high bigint;
-    v_middle bigint;
-    v_found record;
-  begin
-    select min(m.id), max(m.id) + 1
-    into v_low, v_high
-    from messages m
-    where m.workspace_id = p_workspace
-      and m.mode = p_mode;
-    -- All before v_low are older than the moment, all from v_high on are not.
-    while v_low < v_high loop
-      v_middle := v_low + (v_high - v_low) / 2;
-      select m.id, m.created_at
-      into v_found
-      from messages m
-      where m.workspace_id = p_workspace
-        and m.mode = p_mode
-        and m.id >= v_middle
-      order by m.id
-      limit 1;
-      if v_found.created_at < p_moment then
-        v_low := v_found.id + 1;
-      else
-        v_high := v_middle;
-      end if;
-    end loop;
-    return coalesce(v_low, 0);
-  end`
 
 /**
  * Ids are given out at acceptance and times read a little earlier, on several machines: filters by time
@@ -112,7 +71,7 @@ export const compose = (
 
   const workspace = bind(bigint, scope.workspaceId)
   const mode = bind(text, scope.mode)
-  const idAt = (moment: string) => `(select ${messageIdAt.name}(${workspace}, ${mode}, ${moment}))`
+  const idAt = (moment: string) => `(select :code.message_id_at(${workspace}, ${mode}, ${moment}))`
   const conditions = [`m.mode = ${mode}`]
   if (page.before !== null) conditions.push(`m.id < ${bind(bigint, page.before)}`)
   if (filter.since !== null) {
@@ -314,9 +273,10 @@ const storedStates = (statuses: ReadonlyArray<MessageStatus>): ReadonlyArray<str
 const always = "true"
 
 /** Which of the two statuses the core's `statusAt` tells of a message that waits. */
-export const isQueued = (message: string, now: string): string =>
-  `(${message}.send_at is null or ${message}.send_at <= ${now})`
-export const isScheduled = (message: string, now: string): string => `${message}.send_at > ${now}`
+const isQueued = (message: string, now: string): string =>
+  `:code.is_queued(${message}.send_at, ${now})`
+const isScheduled = (message: string, now: string): string =>
+  `:code.is_scheduled(${message}.send_at, ${now})`
 
 /** Which waiting messages are meant: queued, scheduled or both; null for none. */
 const waitingCondition = (

@@ -9,16 +9,7 @@ import type {
   Recipient,
   WorkspaceId,
 } from "@messaging-service/core"
-import {
-  bigint,
-  columnsOf,
-  declared,
-  idOrNull,
-  instant,
-  listed,
-  millis,
-  text,
-} from "../database/Fields.ts"
+import { bigint, columnsOf, idOrNull, instant, listed, millis, text } from "../database/Fields.ts"
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
 import { plannedTime } from "../queue/lane.ts"
 
@@ -104,19 +95,15 @@ const phoneOfNumber = (alias: string): string => `(
 export const messageColumns = (alias: string, numberPhone = phoneOfNumber(alias)): string =>
   `${listed(columns, (name) =>
     name === "due_at" ? `${plannedTime(alias)} as due_at` : `${alias}.${name}`,
-  )}, case
-    when ${alias}.state = 'waiting' then ${numberPhone}
-    else nullif(coalesce(${alias}.end_phone, ${alias}.from_phone), '')
-  end as phone`
+  )}, :code.shown_phone(
+    ${alias}.state, ${numberPhone}, ${alias}.end_phone, ${alias}.from_phone
+  ) as phone`
 
 /** What these columns are. */
 export const messageAnswer = { ...columns, phone: text(() => null) }
 
 /** The names of these columns, in their order. */
 export const messageNames = [...Object.keys(columns), "phone"]
-
-/** The same as the result of a function. */
-export const messageResult = `${declared(columns)}, phone text`
 
 export const toMessage = (row: MessageRow): Message => ({
   id: Number(row.id) as MessageId,

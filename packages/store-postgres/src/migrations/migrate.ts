@@ -2,19 +2,21 @@
  * Brings a database to this version: forward only, and safe when several processes start at once, of
  * the same or of different versions, while others work. A new database gets `schema.sql`; one that exists gets
  * the migrations that it lacks, one transaction each. Functions are installed beside those of other
- * versions (see `SqlFunction`), and dropped once no process has used them for a month.
+ * builds (see `installBuild.ts`).
  */
 import { version } from "@messaging-service/core"
 import { Clock, Effect, Option } from "effect"
 import { AuthorizationError, SqlError, UnknownError } from "effect/sql/SqlError"
+import { codeSchema, thisBuild } from "../database/build.ts"
+import type { Build } from "../database/build.ts"
 import { Database, inRealTime } from "../database/Database.ts"
 import type { RunStatement } from "../database/Database.ts"
 import { bigint, instant, integer, text, texts } from "../database/Fields.ts"
 import { isLockTimeout } from "../database/HostPool.ts"
 import { relations } from "../database/Schema.ts"
 import { given, statement } from "../database/Statement.ts"
-import type { SqlFunction } from "../database/Statement.ts"
 import { cannotStart } from "../database/cannotStart.ts"
+import { dropUnusedBuilds, installBuild } from "./installBuild.ts"
 
 /** A change of the tables of databases that exist. */
 export interface Migration {
@@ -59,9 +61,8 @@ const lockTimeoutMillis = (tries: number): number => Math.min(200 * 2 ** tries, 
 const pauseMillis = (tries: number): number => Math.min(200 * 2 ** tries, 5_000)
 const mostTries = 60
 
-/** How often a process says that it uses its functions, and how long they stay after it last did. */
+/** How often a process says that it uses its build. */
 const noteMillis = 60 * 60_000
-const keptMillis = 30 * 24 * 60 * 60_000
 
 const tryLock = statement("migrate", given({ schema: text, lock: bigint }))`
 select pg_try_advisory_xact_lock(hashtextextended($schema, $lock)) as done`
@@ -81,11 +82,6 @@ select
     where c.relnamespace = to_regnamespace($schema)
       and c.relname = 'schema_migrations'
   ) as tables`
-
-const installedFunctions = statement("migrate", given({ schema: text }))`
-select p.proname::text as name
-from pg_catalog.pg_proc p
-where p.pronamespace = to_regnamespace($schema)`
 
 const appliedMigrations = statement("migrate", given({}))`
 select m.id, m.name, m.version, m.oldest
@@ -114,31 +110,8 @@ join pg_catalog.pg_class c on c.oid = i.indexrelid
 where c.relnamespace = to_regnamespace($schema)
   and c.relname = $name`
 
-const noteUses = statement("migrate", given({ names: texts, now: instant }))`
-insert into function_uses as noted (name, used_at)
-select used.name, $now
-from unnest($names) used (name)
-on conflict (name) do update
-set used_at = greatest(noted.used_at, excluded.used_at)`
-
-/** Of functions that another role owns the note stays, and so do they. */
-const forgetUses = statement("migrate", given({ before: instant, schema: text }))`
-delete from function_uses noted
-where noted.used_at < $before
-  and not exists (
-    select
-    from pg_catalog.pg_proc p
-    where p.pronamespace = to_regnamespace($schema)
-      and p.proname = noted.name
-      and not pg_has_role(p.proowner, 'usage')
-  )
-returning noted.name`
-
 /** What the role may not do and must, each as `INSERT on messages`. */
-const missingGrants = statement(
-  "migrate",
-  given({ schema: text, tables: texts, functions: texts }),
-)`
+const missingGrants = statement("migrate", given({ schema: text, tables: texts, code: text }))`
 select missing.what, current_user::text as role
 from (
   select format('%s on %s', asked.privilege, c.relname) as what
@@ -157,10 +130,12 @@ from (
     -- Asked of sequences alone, in whatever order conditions are looked at.
     and case when c.relkind = 'S' then not has_sequence_privilege(c.oid, 'USAGE') end
   union all
+  select format('USAGE on schema %s', $code)
+  where not has_schema_privilege($code, 'USAGE')
+  union all
   select format('EXECUTE on %s', p.proname)
   from pg_catalog.pg_proc p
-  where p.pronamespace = to_regnamespace($schema)
-    and p.proname = any ($functions)
+  where p.pronamespace = to_regnamespace($code)
     and not has_function_privilege(p.oid, 'EXECUTE')
 ) missing
 order by missing.what`
@@ -174,17 +149,13 @@ const grantsMissing = (message: string): SqlError =>
     reason: new AuthorizationError({ cause: Object.assign(new Error(message), { code: "42501" }) }),
   })
 
-const checkGrants = Effect.fnUntraced(function* (
-  run: RunStatement,
-  schema: string,
-  functions: ReadonlyArray<SqlFunction>,
-) {
+const checkGrants = Effect.fnUntraced(function* (run: RunStatement, schema: string, build: Build) {
   const missing = yield* missingGrants.within<{ readonly what: string; readonly role: string }>(
     run,
     {
       schema,
       tables: relations,
-      functions: functions.map(({ name }) => name),
+      code: codeSchema(schema, build),
     },
   )
   const [first] = missing
@@ -195,21 +166,6 @@ const checkGrants = Effect.fnUntraced(function* (
     `role "${first.role}" lacks in schema "${schema}": ${named.join(", ")}` +
       (more > 0 ? ` and ${more} more` : ""),
   )
-})
-
-/** What is missing of these is made, in a transaction that holds the lock; and their use is noted. */
-const install = Effect.fnUntraced(function* (
-  run: RunStatement,
-  schema: string,
-  functions: ReadonlyArray<SqlFunction>,
-  now: number,
-) {
-  const installed = yield* installedFunctions.within<{ name: string }>(run, { schema })
-  const present = new Set(installed.map((row) => row.name))
-  for (const missing of functions.filter(({ name }) => !present.has(name))) {
-    yield* run(missing.create)
-  }
-  yield* noteUses.within(run, { names: functions.map(({ name }) => name), now })
 })
 
 /** What one process does at a time. */
@@ -319,7 +275,7 @@ const refuseNewer = (applied: ReadonlyArray<Applied>, { migrations }: Schema, sc
 }
 
 /** The next migration that the database lacks; null when it is whole, and may be used. */
-const prepare = (wanted: Schema, functions: ReadonlyArray<SqlFunction>) =>
+const prepare = (wanted: Schema, build: Build) =>
   inTurn(
     Effect.fnUntraced(function* (run, now, schema): Effect.fn.Return<Migration | null, SqlError> {
       const [there] = yield* whatIsThere.within<{
@@ -332,13 +288,9 @@ const prepare = (wanted: Schema, functions: ReadonlyArray<SqlFunction>) =>
       yield* refuseNewer(applied, wanted, schema)
       const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
       if (missing !== undefined) return missing
-      yield* install(run, schema, functions, now)
-      const unused = yield* forgetUses.within<{ name: string }>(run, {
-        before: now - keptMillis,
-        schema,
-      })
-      for (const { name } of unused) yield* run(`drop function if exists "${schema}"."${name}"`)
-      yield* checkGrants(run, schema, functions)
+      yield* installBuild(run, schema, build, now)
+      yield* dropUnusedBuilds(run, now)
+      yield* checkGrants(run, schema, build)
       return null
     }),
   )
@@ -394,22 +346,22 @@ const apply = (migration: Migration) =>
  * Everything is made where it is missing, and by a role that may make it: one that finds all in its
  * place needs no more than the grants to work with it.
  */
-export const migrate = (wanted: Schema, functions: ReadonlyArray<SqlFunction>) =>
+export const migrate = (wanted: Schema, build: Build = thisBuild) =>
   Effect.gen(function* () {
     for (;;) {
-      const missing = yield* prepare(wanted, functions)
+      const missing = yield* prepare(wanted, build)
       if (missing === null) return
       yield* apply(missing)
     }
   }).pipe(Effect.mapError(({ cause, operation }) => cannotStart(operation, cause)))
 
 /**
- * For as long as the process runs, says that it uses its functions, so that no start of another
- * version drops them. A process that could not say so for too long makes them again.
+ * For as long as the process runs, says that it uses its build, so that no start of another build drops
+ * it. A process that could not say so for too long makes it again.
  */
-export const keepFunctions = (functions: ReadonlyArray<SqlFunction>) =>
-  inTurn((run, now, schema) => install(run, schema, functions, now)).pipe(
-    Effect.catchCause((cause) => Effect.logWarning("functions are noted again later", cause)),
+export const keepBuild = (build: Build = thisBuild) =>
+  inTurn((run, now, schema) => installBuild(run, schema, build, now)).pipe(
+    Effect.catchCause((cause) => Effect.logWarning("build is noted again later", cause)),
     Effect.delay(noteMillis),
     Effect.forever,
   )

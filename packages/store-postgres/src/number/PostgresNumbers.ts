@@ -20,20 +20,11 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { phoneWithStatus } from "../linking/endLinking.ts"
 import { control } from "../queue/controlLane.ts"
-import {
-  inHands,
-  lockLanes,
-  nextDueAfter,
-  pacingColumn,
-  toPacing,
-  unpaused,
-  waitsUnless,
-} from "../queue/lane.ts"
-import { callbackParameters, report } from "../webhook/queueDeliveries.ts"
+import { pacingColumn, toPacing } from "../queue/lane.ts"
+import { callbackParameters } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { changedTo, readConnection, reportConnections } from "./connections.ts"
+import { readConnection, reportConnections } from "./connections.ts"
 import { numberColumns, numberTable, toNumber } from "./numberRow.ts"
 import type { NumberRow } from "./numberRow.ts"
 
@@ -163,111 +154,20 @@ from numbers n
 where n.id = $id
   and n.removed_at is null`
 
-const changed = changedTo("n", { status: "p_status", reason: "p_reason", now: "p_now" })
-
-/**
- * A number connects, is being connected or drops out, its lane with it, and the address that its
- * connection is reported to is told. The lane's next due moment is kept while it rests and nothing of it
- * may have left, so that connecting needs no count. Returns the number as it then stands; none when it is unknown or removed.
- *
- * Locks: the lane first, as before every change of a status; only a later statement looks at the
- * number, so that no change is told twice.
- */
-export const setNumberStatus = sqlFunction(
+const setNumberStatus = sqlFunction(
   "set_number_status",
   joined(
     taking({ number: bigint, status: text, phone: text, now: instant, reason: text }),
     callbackParameters,
   ),
-  "setof numbers",
-)`
-  declare
-    -- As the attempt keeps it.
-    v_before text;
-  begin
-    update lanes l
-    set connected = p_status = 'connected' and l.removed_at is null,
-      next_due = ${nextDueAfter.opened("l", "p_status = 'connected'", "p_now")}
-    where l.number_id = p_number;
-
-    if p_status <> 'connecting' then
-      delete from linking_attempts a
-      where a.number_id = p_number
-      returning a.phone_before
-      into v_before;
-    end if;
-
-    if p_new_event_id is not null and exists (
-      select
-      from numbers n
-      where n.id = p_number
-        and n.status <> p_status
-    ) then
-      ${report("p_number", "new")}
-    end if;
-
-    return query
-    update numbers n
-    set status = p_status,
-      status_since = ${changed.status_since},
-      status_reason = ${changed.status_reason},
-      phone = ${phoneWithStatus("n", "v_before", "p_status", "p_phone")}
-    where n.id = p_number
-      and n.removed_at is null
-    returning n.*;
-  end`
+)
 
 const setStatus = call("number.setStatus", setNumberStatus)
 
-/**
- * Closing lanes, because their numbers were removed or their workspace deleted: nothing new is
- * accepted or claimed; what waits becomes stranded. A message in flight keeps its lease, so that it
- * is handed out once more when its worker dies, and so is one whose attempt was interrupted.
- * Attempts at linking end.
- *
- * Locks: the lanes by id; only a later statement looks for what waits in them.
- */
-export const removeLanes = sqlFunction(
-  "remove_lanes",
-  "p_numbers bigint[], p_now timestamptz",
-  "void",
-)`
-  begin
-    ${lockLanes("p_numbers")}
-
-    update lanes l
-    set connected = false,
-      removed_at = coalesce(l.removed_at, p_now),
-      limited_until = null,
-      ${unpaused},
-      disabled = false,
-      next_due = ${nextDueAfter.removed("l", "p_now")},
-      stranded = ${waitsUnless("l", inHands("m", "l"))}
-    where l.number_id = any (p_numbers);
-
-    delete from linking_attempts a
-    where a.number_id = any (p_numbers);
-  end`
-
-export const removeNumber = sqlFunction(
+const removeNumber = sqlFunction(
   "remove_number",
   taking({ workspaceId: bigint, id: bigint, now: instant }),
-  "boolean",
-)`
-  begin
-    perform ${removeLanes.name}(array[n.id], p_now)
-    from numbers n
-    where n.id = p_id
-      and n.workspace_id = p_workspace_id
-      and n.removed_at is null;
-
-    update numbers n
-    set removed_at = p_now
-    where n.id = p_id
-      and n.workspace_id = p_workspace_id
-      and n.removed_at is null;
-    return found;
-  end`
+)
 
 const remove = call("number.remove", removeNumber)
 

@@ -11,7 +11,6 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigint, instant, integer, listed, millis, selected, text } from "../database/Fields.ts"
 import type { RowOf } from "../database/Fields.ts"
 import { each, given, joined, part, statement } from "../database/Statement.ts"
-import { firstToLeave, isInWindow, limitedUntil, sendsCappedUntil } from "../queue/lane.ts"
 import { numberColumns, toNumber } from "./numberRow.ts"
 import type { NumberRow } from "./numberRow.ts"
 
@@ -20,15 +19,8 @@ export const changedTo = (
   number: string,
   { now, reason, status }: Readonly<Record<"status" | "reason" | "now", string>>,
 ) => ({
-  status_since: `case
-        when ${number}.status <> ${status} or ${number}.status_since is null and ${reason} is not null
-        then ${now}
-        else ${number}.status_since
-      end`,
-  status_reason: `case
-        when ${number}.status <> ${status} then ${reason}
-        else coalesce(${reason}, ${number}.status_reason)
-      end`,
+  status_since: `:code.status_since_after(${number}, ${status}, ${reason}, ${now})`,
+  status_reason: `:code.status_reason_after(${number}, ${status}, ${reason})`,
 })
 
 /** What a process reports. */
@@ -94,10 +86,7 @@ select
   l.lease_until is not null as is_sending,
   head.due_at as first_due_at,
   l.hold_until,
-  case when head.id is not null then ${limitedUntil("l", "head.id", {
-    capped: sendsCappedUntil("l", { fits: "$fits", window: "width.length", now: "$now" }),
-    now: "$now",
-  })} end as limited_until,
+  case when head.id is not null then :code.lane_limit(l.number_id, l.pacing, head.id, true, $fits, width.length, $now) end as limited_until,
   case when l.no_room > 0 then l.limited_until end as no_room_until
 from numbers n
 join lanes l on l.number_id = n.id
@@ -108,9 +97,9 @@ cross join lateral (
   from messages m
   where m.number_id = n.id
     and m.mode = 'live'
-    and ${isInWindow("m.sent_at", "$now", "width.length")}
+    and :code.is_in_window(m.sent_at, $now, width.length)
 ) sent
-left join messages head on head.id = ${firstToLeave("id", "l", "$now")}
+left join messages head on head.id = (select first.id from :code.first_to_leave(l, $now) first)
 left join connection_reports r on r.number_id = n.id
 where n.id = $id
   and n.workspace_id = $workspaceId

@@ -3,7 +3,7 @@ import type { NumberId, SendingNumber, WorkspaceId } from "@messaging-service/co
 import { bigint, columnsOf, instant, selected, text } from "../database/Fields.ts"
 import type { FieldsOf, RowOf } from "../database/Fields.ts"
 
-export const numberFields = {
+const numberFields = {
   id: { id: bigint((number) => number.id) },
   workspaceId: { workspace_id: bigint((number) => number.workspaceId) },
   mode: { mode: text((number) => number.mode) },

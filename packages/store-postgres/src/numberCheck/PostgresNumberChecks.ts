@@ -25,7 +25,7 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
+import { claimParameters } from "../PostgresIdempotency.ts"
 import { claim, settle } from "./claimChecks.ts"
 
 const checkFields = {
@@ -65,53 +65,10 @@ const newColumns = columnsOf({
   createdAt: { p_now: instant((check) => check.createdAt) },
 } satisfies FieldsOf<NewNumberCheck>)
 
-/**
- * Writes a check with its results; returns the guard that did not hold, or null and the check's id.
- *
- * Locks: the claim, and nothing else: a number that is removed at this very moment leaves a check that
- * fails, like any that was made before.
- */
-export const insertCheck = sqlFunction(
-  "insert_number_check",
-  joined(part("check", single(newColumns)), claimParameters),
-  "table (guard text, id bigint)",
-)`
-  declare
-    v_id bigint;
-  begin
-    if not ${isClaimHeld} then
-      return query select 'idempotency', null::bigint;
-      return;
-    end if;
-    perform
-    from lanes l
-    where l.number_id = p_number
-      and l.workspace_id = p_workspace
-      and l.removed_at is null;
-    if not found then
-      return query select 'number', null::bigint;
-      return;
-    end if;
-
-    insert into number_checks (
-      workspace_id, mode, number_id, name, created_at, next_due, status, total, checked, registered,
-      not_registered, lease, tries
-    )
-    values (
-      p_workspace, p_mode, p_number, p_name, p_now, p_now, 'pending', cardinality(p_phones), 0, 0, 0,
-      0, 0
-    )
-    returning number_checks.id into v_id;
-    -- Ids are given out in the order of the list.
-    insert into number_check_results (check_id, phone, status)
-    select v_id, asked.phone, 'pending'
-    from unnest(p_phones) with ordinality asked (phone, place)
-    order by asked.place;
-    ${finishesClaim("array[v_id]", "p_now")};
-    return query select null::text, v_id;
-  end`
-
-const insert = call("numberCheck.insert", insertCheck)
+const insert = call(
+  "numberCheck.insert",
+  sqlFunction("insert_number_check", joined(part("check", single(newColumns)), claimParameters)),
+)
 
 const scope = { workspaceId: bigint, mode: text, restriction: bigints }
 

@@ -13,10 +13,10 @@ import type { DatabaseService } from "../database/Database.ts"
 import { bigints, instant, integers, millis, epochMillis } from "../database/Fields.ts"
 import { given, joined, single, statement } from "../database/Statement.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { canBeAsked, isAskedBy } from "../numberCheck/claimChecks.ts"
+import { isAskedBy } from "../numberCheck/claimChecks.ts"
 import { claim, renew } from "./claimLanes.ts"
 import { pauseLane, resumeLane } from "./controlLane.ts"
-import { isClaimable, isInHands, isLeased, isOwned, isStopped, ownedColumns } from "./lane.ts"
+import { isOwned, ownedColumns } from "./lane.ts"
 import { settle } from "./settleAttempts.ts"
 
 export const laneQueue = (
@@ -43,7 +43,7 @@ const nextDueBeside = (
 select l.next_due as due
 from lanes l
 where l.next_due is not null
-  and ${isClaimable("l")}
+  and :code.is_claimable(l)
   and ${isOwned("l.number_id", owned)}
   and (l.lease_until is not null or l.workspace_id <> all (${crowded.lanes}))
 order by l.next_due
@@ -54,7 +54,12 @@ select m.expires_at as due
 from messages m
 where m.state = 'waiting'
   and m.expires_at is not null
-  and not ${isInHands("m")}
+  and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+    and :code.is_in_flight(m, l)
+  )
 order by m.expires_at
 limit 1`,
   // Index messages_test_due.
@@ -64,7 +69,12 @@ from messages m
 where m.state = 'waiting'
   and m.mode = 'test'
   and m.due_at < 'infinity'
-  and not ${isStopped("m")}
+  and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+    and (l.removed_at is not null or l.disabled)
+  )
 order by m.due_at
 limit 1`,
   // Index lanes_stranded. Due before any time that a clock shows, so always due.
@@ -133,7 +143,7 @@ select c.next_due as due
 from number_checks c
 join lanes l on l.number_id = c.number_id
 where c.next_due is not null
-  and ${canBeAsked("c", "l")}
+  and :code.can_be_asked(c, l)
   and ${isAskedBy("c", "l", owned)}
   and (c.lease_until is not null or c.workspace_id <> all (${crowded.number_checks}))
 order by c.next_due
@@ -212,12 +222,12 @@ const crowdedAmong = (holders: string, work: SharedWork): string => {
 const counted = nextDueBeside(
   {
     lanes: crowdedAmong(
-      `select l.workspace_id from lanes l where ${isLeased("l", "$now")}`,
+      `select l.workspace_id from lanes l where :code.is_leased(l.lease_until, $now)`,
       "lanes",
     ),
     // Index number_checks_due.
     number_checks: crowdedAmong(
-      `select c.workspace_id from number_checks c where c.next_due is not null and ${isLeased("c", "$now")}`,
+      `select c.workspace_id from number_checks c where c.next_due is not null and :code.is_leased(c.lease_until, $now)`,
       "number_checks",
     ),
     linking: crowdedAmong(
@@ -225,7 +235,7 @@ const counted = nextDueBeside(
         select n.workspace_id
         from linking_attempts a
         join numbers n on n.id = a.number_id
-        where ${isLeased("a", "$now")}
+        where :code.is_leased(a.lease_until, $now)
       `,
       "linking",
     ),
@@ -235,7 +245,7 @@ const counted = nextDueBeside(
         from webhook_lanes l
         cross join lateral unnest(l.held_until) held (lease_until)
         where l.workspace_id is not null
-          and ${isLeased("held", "$now")}
+          and :code.is_leased(held.lease_until, $now)
       `,
       "deliveries",
     ),
@@ -257,13 +267,13 @@ select json_build_object(
     from (
       select l.number_id as "numberId", format('message %s %s', l.number_id, l.lease) as attempt
       from lanes l
-      where ${isLeased("l", "$now")}
+      where :code.is_leased(l.lease_until, $now)
       union all
       -- Index number_checks_due.
       select c.number_id, format('check %s %s', c.id, c.lease)
       from number_checks c
       where c.next_due is not null
-        and ${isLeased("c", "$now")}
+        and :code.is_leased(c.lease_until, $now)
     ) held
   ),
   'deliveringUntil', (

@@ -30,8 +30,7 @@ import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
 import { acceptParameters, batchOf, toOutcome } from "../message/acceptBatch.ts"
 import type { OutcomeRow } from "../message/acceptBatch.ts"
-import { acceptMessages } from "../message/acceptMessages.ts"
-import { claimParameters, finishesClaim, isClaimHeld } from "../PostgresIdempotency.ts"
+import { claimParameters } from "../PostgresIdempotency.ts"
 import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import {
@@ -44,28 +43,13 @@ import {
   toRun,
 } from "./reminderRow.ts"
 
-/**
- * The reminder's id; null when the claim is no longer held. Locks: the claim, as everywhere first.
- */
-export const insertReminder = sqlFunction(
-  "insert_reminder",
-  joined(part("reminder", single(newColumns, "p_")), claimParameters),
-  "bigint",
-)`
-  declare
-    v_id bigint;
-  begin
-    if not ${isClaimHeld} then
-      return null;
-    end if;
-    insert into reminders (${listed(newColumns)})
-    values (${listed(newColumns, (name) => `p_${name}`)})
-    returning id into v_id;
-    ${finishesClaim("array[v_id]", "p_created_at")};
-    return v_id;
-  end`
-
-const insert = call("reminder.insert", insertReminder)
+const insert = call(
+  "reminder.insert",
+  sqlFunction(
+    "insert_reminder",
+    joined(part("reminder", single(newColumns, "p_")), claimParameters),
+  ),
+)
 
 const scope = { workspaceId: bigint, mode: text, restriction: bigints }
 
@@ -153,46 +137,13 @@ const advanceColumns = columnsOf({
   nextRunAt: { r_next_run_at: instant((run) => run.nextRunAt) },
 } satisfies FieldsOf<ReminderRun>)
 
-/**
- * A reminder's run: the acceptance of its message and its advance to the next due time, in one commit.
- * The parameters of the acceptance are for one alone.
- *
- * Locks: the reminder, then those of an acceptance, which are waited for no longer than its patience
- * says. No holder of one of these asks for a reminder.
- */
-export const runReminder = sqlFunction(
-  "run_reminder",
-  joined(part("advance", single(advanceColumns)), part("batch", acceptParameters)),
-  "table (guard text, ids bigint[])",
-)`
-  begin
-    perform
-    from reminders r
-    where r.id = r_id
-      and r.revision = r_revision
-      and r.removed_at is null
-    for no key update;
-    if not found then
-      guard := 'reminder';
-    else
-      select a.guard, a.ids
-      into guard, ids
-      from ${acceptMessages.name}(${acceptParameters.names}) a;
-    end if;
-
-    if guard is null then
-      update reminders r
-      set next_run_at = r_next_run_at,
-        revision = r.revision + 1,
-        previous_number_id = p_number[1]
-      where r.id = r_id;
-      insert into reminder_runs (reminder_id, due_at, ran_at, message_id, outcome)
-      values (r_id, r_due_at, r_ran_at, ids[1], 'accepted');
-    end if;
-    return next;
-  end`
-
-const run = call("reminder.run", runReminder)
+const run = call(
+  "reminder.run",
+  sqlFunction(
+    "run_reminder",
+    joined(part("advance", single(advanceColumns)), part("batch", acceptParameters)),
+  ),
+)
 
 const passRun = statement(
   "reminder.pass",

@@ -15,15 +15,6 @@ import { bigint, bigints, instant, integer, newestFirst, paging, text } from "..
 import { relations } from "../database/Schema.ts"
 import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
 import { messageColumns, toMessage } from "../message/messageRow.ts"
-import {
-  firstToLeave,
-  holdsUntil,
-  isHeld,
-  lockLanes,
-  nextDueAfter,
-  plannedTime,
-  stillWaits,
-} from "../queue/lane.ts"
 import { reminderColumns, toReminder } from "../reminder/reminderRow.ts"
 import { beginEpoch } from "./beginEpoch.ts"
 
@@ -55,7 +46,7 @@ const heldIn = (lane: string, bounds: string): string => `
     where held.number_id = ${lane}.number_id
       and held.mode = modes.mode
       and held.state = 'waiting'
-      and ${isHeld("held")}
+      and :code.is_held(held)
       ${bounds}
   ) m`
 
@@ -118,8 +109,8 @@ select ${messageColumns("m")}
 from messages m
 where m.id = any ($ids)
   and m.workspace_id = $workspaceId
-  and ${stillWaits("m")}
-  and ${isHeld("m")}
+  and :code.is_waiting(m)
+  and :code.is_held(m)
 order by m.id
 limit $limit`
 
@@ -133,55 +124,14 @@ order by r.id
 limit $limit`
 
 const isHeldMessage = statement("restore.isHeld", given({ id: bigint }))`
-select ${stillWaits("m")} and ${isHeld("m")} as held
+select :code.is_waiting(m) and :code.is_held(m) as held
 from messages m
 where m.id = $id`
 
-/**
- * Held messages wait like others again. Their lanes are due with what comes first now; the numbers' limits
- * are looked at once more.
- *
- * Locks: the lanes by id; only later statements look at messages.
- */
-export const releaseHeld = sqlFunction(
+const releaseHeld = sqlFunction(
   "release_held",
   taking({ ids: bigints, numbers: bigints, now: instant }),
-  "table (message_id bigint)",
-)`
-  declare
-    v_released bigint[];
-  begin
-    ${lockLanes("p_numbers")}
-
-    with released as (
-      update messages m
-      set due_at = ${plannedTime("m")}
-      from unnest(p_ids) asked (id)
-      where m.id = asked.id
-        and ${stillWaits("m")}
-        and ${isHeld("m")}
-      returning m.id
-    )
-    select array_agg(released.id)
-    into v_released
-    from released;
-    if v_released is null then
-      return;
-    end if;
-
-    update lanes l
-    set limited_until = null,
-      next_due = ${nextDueAfter.changed(
-        "l",
-        holdsUntil("l", "l.paused_until"),
-        firstToLeave("due_at", "l", "p_now"),
-      )}
-    where l.number_id = any (p_numbers);
-
-    return query
-    select one.id
-    from unnest(v_released) one (id);
-  end`
+)
 
 const release = call("restore.release", releaseHeld)
 
@@ -231,7 +181,7 @@ select json_build_object(
     select min(m.id)
     from messages m
     where m.id = any ($ended)
-      and ${stillWaits("m")}
+      and :code.is_waiting(m)
   )
 ) as position`
 

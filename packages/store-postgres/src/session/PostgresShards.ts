@@ -12,7 +12,6 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, integer, text } from "../database/Fields.ts"
 import { each, given, joined, part, statement } from "../database/Statement.ts"
-import { shardOf } from "../queue/lane.ts"
 
 const joinAs = statement("shards.join", given({ name: text, most: bigint }))`
 insert into workers (name, most, beat)
@@ -37,11 +36,11 @@ select
   array(select coalesce(s.worker_id, 0) from number_shards s order by s.shard) as holders,
   array(select s.term from number_shards s order by s.shard) as terms,
   array(
-    select ${shardOf("s.number_id", "$count")}
+    select :code.shard_of(s.number_id, $count)
     from sessions s
   ) as linked,
   array(
-    select ${shardOf("a.number_id", "$count")}
+    select :code.shard_of(a.number_id, $count)
     from linking_attempts a
     where a.mode = 'live'
       and not exists (

@@ -6,7 +6,6 @@ import type * as SqlError from "effect/sql/SqlError"
 import type { RunStatement } from "../database/Database.ts"
 import { bigint, instant, text } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
-import { hasPhone } from "../linking/endLinking.ts"
 import { changedTo } from "../number/connections.ts"
 import { control } from "../queue/controlLane.ts"
 
@@ -77,7 +76,7 @@ select exists (
   left join linking_attempts a on a.number_id = other.id
   where n.id = $numberId
     and other.removed_at is null
-    and ${hasPhone("other", "a.phone_before", "n", "$phone")}
+    and :code.has_phone(other, a.phone_before, n, $phone)
 ) as held`
 
 /** The lane first, as before every change of a status. */

@@ -29,10 +29,8 @@ import {
   newFields,
   queuePing,
   redeliverEvent,
-  removeEndpoints,
   resumeEndpoint,
 } from "./changeEndpoints.ts"
-import { isRunning } from "./queueDeliveries.ts"
 
 const attemptFields = {
   id: { id: bigint((attempt) => attempt.id) },
@@ -117,7 +115,7 @@ const listEndpoints = statement("webhook.list", given({ ...scope, stopped: boole
 select ${endpointColumns("e")}
 from webhook_endpoints e
 where ${inScope}
-  and ($stopped or ${isRunning("e")})
+  and ($stopped or :code.is_running(e))
 order by e.id`
 
 const rotateSecret = statement(
@@ -137,7 +135,7 @@ from rotated`
 
 const removeEndpoint = statement("webhook.remove", given({ ...named, now: instant }))`
 select removed.count
-from ${removeEndpoints.name}(
+from :code.remove_webhook_endpoints(
   array(select e.id from webhook_endpoints e where ${inScope} and e.id = $id), $now
 ) removed (count)
 where removed.count = 1`

@@ -19,7 +19,6 @@ import type { Kind } from "../database/Fields.ts"
 import { call, each, given, joined, part, sqlFunction, statement } from "../database/Statement.ts"
 import type { Statement } from "../database/Statement.ts"
 import { isFileEnded } from "../media/PostgresMedia.ts"
-import { slack } from "../message/listMessages.ts"
 
 /** Whose rows a list holds: those of a workspace in a mode, or of a webhook endpoint. */
 interface List {
@@ -53,97 +52,10 @@ const walking = joined(
   given({ most: integer }, (name) => `p_${name}`),
 )
 
-/**
- * A function that walks and erases. `rows` selects a list's rows as `r`, with their `id`, `made_at` and
- * whether they are `erasable`; `erase` deletes those whose ids are in `v_ids`.
- */
-const walk = (
-  name: string,
-  { erase, rows }: { readonly rows: string; readonly erase: string },
-) => sqlFunction(name, walking, "table (next_list integer, next_after bigint)")`
-  declare
-    v_ids bigint[] = '{}';
-    v_looked_at integer = 0;
-    v_row record;
-  begin
-    <<lists>>
-    while p_list <= cardinality(p_owner) loop
-      for v_row in
-        ${rows}
-        order by r.id
-      loop
-        exit when v_row.made_at >= p_before[p_list] + ${slack};
-        p_after := v_row.id;
-        v_looked_at := v_looked_at + 1;
-        if v_row.erasable then
-          v_ids := v_ids || v_row.id;
-        end if;
-        exit lists when cardinality(v_ids) = p_most or v_looked_at = 10 * p_most;
-      end loop;
-      p_list := p_list + 1;
-      p_after := 0;
-    end loop;
-    ${erase}
-    return query select p_list, p_after;
-  end`
-
-// Index messages_by_workspace. What a simulated phone shows of a message goes with it.
-const eraseMessages = walk("erase_messages", {
-  rows: `select
-          r.id, r.created_at as made_at,
-          r.state <> 'waiting' and r.ended_at < p_before[p_list] as erasable
-        from messages r
-        where r.workspace_id = p_owner[p_list]
-          and r.mode = p_mode[p_list]
-          and r.id > p_after
-          and r.id <= coalesce(p_last_id[p_list], 9223372036854775807)`,
-  erase: `delete from simulated_sent s
-    using messages m
-    where m.id = any (v_ids)
-      and s.number_id = m.number_id
-      and s.transport_id = m.transport_id;
-    delete from messages m
-    where m.id = any (v_ids);`,
-})
-
-// Index outbox_by_workspace. One look at what is to be delivered tells which of them must stay. By
-// then they are locked: a redelivery locks its event too, so it is seen here or finds the event gone.
-const eraseEvents = walk("erase_events", {
-  rows: `select r.id, r.created_at as made_at, r.created_at < p_before[p_list] as erasable
-        from outbox r
-        where r.workspace_id = p_owner[p_list]
-          and r.id > p_after`,
-  erase: `if cardinality(v_ids) > 0 then
-      perform
-      from outbox o
-      where o.id = any (v_ids)
-      order by o.id
-      for update;
-      delete from outbox o
-      where o.id = any (v_ids)
-        and o.id <> all (array(
-          select d.outbox_id
-          from webhook_deliveries d
-          where d.outbox_id = any (v_ids)
-        ));
-    end if;`,
-})
-
-/** Of the log of deliveries, by an index that begins with that column. */
-const attemptsBy = (column: string) => ({
-  rows: `select r.id, r.attempted_at as made_at, r.attempted_at < p_before[p_list] as erasable
-        from webhook_attempts r
-        where r.${column} = p_owner[p_list]
-          and r.id > p_after`,
-  erase: `delete from webhook_attempts a
-    where a.id = any (v_ids);`,
-})
-
-// Index webhook_attempts_by_endpoint.
-const eraseAttempts = walk("erase_attempts", attemptsBy("endpoint_id"))
-
-// Index webhook_attempts_of_callbacks.
-const eraseCallbackAttempts = walk("erase_callback_attempts", attemptsBy("workspace_id"))
+const eraseMessages = sqlFunction("erase_messages", walking)
+const eraseEvents = sqlFunction("erase_events", walking)
+const eraseAttempts = sqlFunction("erase_attempts", walking)
+const eraseCallbackAttempts = sqlFunction("erase_callback_attempts", walking)
 
 /**
  * Whom a number wrote to for the first time before its workspace's moment: the next message to them is
@@ -464,7 +376,7 @@ const recordsOf = [
     "media_files",
     ["id"],
     ofWorkspaces,
-    `${isOfThem}\n    and ${isFileEnded("found")}\n    and not found.has_bytes`,
+    `${isOfThem}\n    and :code.is_file_ended(found)\n    and not found.has_bytes`,
   ),
   // Its attempts went before it.
   eraseRows("webhook_endpoints", ["id"], ofWorkspaces, isOfThem),
@@ -567,5 +479,3 @@ export const erasureStore = (database: DatabaseService): typeof ErasureStore.Ser
       yield* eraseWorkspaces.run(database, { ids, now })
     }),
 })
-
-export const erasureFunctions = [eraseMessages, eraseEvents, eraseAttempts, eraseCallbackAttempts]

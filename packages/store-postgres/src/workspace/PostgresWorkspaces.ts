@@ -26,11 +26,9 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { insertNumber, listNumbers, removeLanes } from "../number/PostgresNumbers.ts"
+import { insertNumber, listNumbers } from "../number/PostgresNumbers.ts"
 import { toNumber } from "../number/numberRow.ts"
 import type { NumberRow } from "../number/numberRow.ts"
-import { firstToLeave, holdsUntil, nextDueAfter, stoppedUntil } from "../queue/lane.ts"
-import { removeEndpoints } from "../webhook/changeEndpoints.ts"
 import { toWorkspace, workspaceAnswer, workspaceColumns, writtenColumns } from "./workspaceRow.ts"
 import type { WorkspaceRow } from "./workspaceRow.ts"
 
@@ -118,81 +116,20 @@ const disableLanes = statement(
 update lanes l
 set disabled = $disabled,
   limited_until = null,
-  next_due = ${nextDueAfter.changed(
-    "l",
-    holdsUntil("l", stoppedUntil("l", "$disabled")),
-    firstToLeave("due_at", "l", "$now"),
-  )}
+  next_due = :code.next_due_changed(
+    l,
+    :code.holds_until(
+      l, :code.stopped_until($disabled, l.paused_until), :code.may_have_left(l), :code.is_open(l)
+    ),
+    (select first.due_at from :code.first_to_leave(l, $now) first)
+  )
 where ${isLaneOf}
   and l.removed_at is null`
 
-/**
- * Deleting a workspace: it is marked, its keys no longer admit, its webhook endpoints and its numbers
- * are gone and their lanes close, and what was to be called for it is dropped.
- *
- * Locks: its lanes first, by id as everywhere. The workspace's row is then locked against the
- * birth of further numbers, and lanes born in between are closed after all. No more than that: a caller's
- * open transaction holds a key share of the row, and needs the lanes for its commit.
- */
-export const deleteWorkspace = sqlFunction(
-  "delete_workspace",
-  taking({ id: bigint, now: instant }),
-  "boolean",
-)`
-  begin
-    perform
-    from lanes l
-    where l.number_id in (select n.id from numbers n where n.workspace_id = p_id)
-    order by l.number_id
-    for no key update;
-
-    perform
-    from workspaces w
-    where w.id = p_id
-      and w.deleted_at is null
-    for no key update;
-    if not found then
-      return false;
-    end if;
-
-    update workspaces w
-    set deleted_at = p_now,
-      admits = false,
-      admits_v1 = false
-    where w.id = p_id;
-
-    perform
-    from webhook_lanes l
-    where l.workspace_id = p_id
-    order by l.endpoint_id
-    for no key update;
-    perform ${removeEndpoints.name}(
-      array(
-        select e.id
-        from webhook_endpoints e
-        where e.workspace_id = p_id
-          and e.removed_at is null
-      ),
-      p_now
-    );
-    perform ${removeLanes.name}(
-      array(select n.id from numbers n where n.workspace_id = p_id and n.removed_at is null),
-      p_now
-    );
-    update numbers n
-    set removed_at = p_now
-    where n.workspace_id = p_id
-      and n.removed_at is null;
-
-    -- No lane of the workspace is open any more, so that no further one comes after this.
-    delete from webhook_deliveries d
-    where d.workspace_id = p_id;
-    delete from webhook_lanes l
-    where l.workspace_id = p_id;
-    return true;
-  end`
-
-const remove = call("workspace.delete", deleteWorkspace)
+const remove = call(
+  "workspace.delete",
+  sqlFunction("delete_workspace", taking({ id: bigint, now: instant })),
+)
 
 export const workspaceStore = (database: DatabaseService): typeof WorkspaceStore.Service => ({
   insert: (workspace, admits) =>

@@ -4,7 +4,6 @@ import {
   bigint,
   boolean,
   columnsOf,
-  declared,
   instant,
   integer,
   millis,
@@ -25,7 +24,7 @@ const noPlan: StoredPlan = {
   mediaStorageBytes: 0,
 }
 
-export const planFields = {
+const planFields = {
   name: { plan_name: text((plan) => plan.name) },
   messagesRemaining: { plan_messages_remaining: bigint((plan) => plan.messagesRemaining) },
   reminders: { plan_reminders: boolean((plan) => plan.reminders) },
@@ -67,9 +66,6 @@ export const workspaceAnswer = Object.fromEntries(
   Object.entries(columns).map(([name, column]) => [`${prefix}${name}`, column]),
 )
 
-/** The same as the result of a function. */
-export const workspaceResult: string = declared(columns, prefix)
-
 const numberOrNull = (value: bigint | null): number | null =>
   value === null ? null : Number(value)
 
@@ -94,10 +90,3 @@ export const toWorkspace = (row: WorkspaceRow): Workspace => ({
   createdAt: row.w_created_at.getTime(),
   deletedAt: millis(row.w_deleted_at),
 })
-
-/** The core's `messagesRemaining` and `isLimited`, of the row of a workspace. */
-export const messagesRemaining = (workspace: string): string =>
-  `case when ${workspace}.plan_name is null then 0 else ${workspace}.plan_messages_remaining end`
-
-export const isLimited = (workspace: string): string =>
-  `(${workspace}.plan_name is not null and ${workspace}.plan_messages_remaining is not null)`

@@ -8,16 +8,14 @@ import { Effect } from "effect"
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { functions, schema } from "../../src/migrations/index.ts"
+import { schema } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
 import { layerPgliteDatabase } from "../../src/pglite/layerPgliteDatabase.ts"
 
 const [place = "cluster.tar.gz"] = process.argv.slice(2)
 const folder = await mkdtemp(join(tmpdir(), "packed-cluster-"))
 const dataDir = join(folder, "db")
-await Effect.runPromise(
-  Effect.provide(migrate(schema, functions), layerPgliteDatabase({ dataDir })),
-)
+await Effect.runPromise(Effect.provide(migrate(schema), layerPgliteDatabase({ dataDir })))
 const database = await PGlite.create(dataDir)
 await database.exec("checkpoint")
 const packed = await database.dumpDataDir("gzip")

@@ -6,11 +6,12 @@ import { assert } from "@effect/vitest"
 import { noon } from "@messaging-service/testkit"
 import { PgConnection } from "@effect/sql-pg"
 import { Effect, Layer, Random } from "effect"
+import { codeSchema } from "../../src/database/build.ts"
 import { connectionConfig } from "../../src/database/Connection.ts"
 import { Database } from "../../src/database/Database.ts"
 import { jsonb } from "../../src/database/Fields.ts"
 import { parameterOf } from "../../src/database/Statement.ts"
-import { functions, schema } from "../../src/migrations/index.ts"
+import { schema } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
 import { aDatabase, optionsOf } from "../databases.ts"
 
@@ -26,7 +27,7 @@ export interface Drawn {
 export interface Comparison {
   /** Whose rows the facts are, by alias: of a table, or of columns as `(now timestamptz)`. */
   readonly rows: Readonly<Record<string, string>>
-  /** Tables that hold the rows of the case alone, whatever the database holds. */
+  /** Tables that hold the rows of the case alone, for a text that reads them itself. */
   readonly tables?: ReadonlyArray<string>
   /** Tables into which the rows of all cases go first, for what a function of the database reads. */
   readonly inserted?: ReadonlyArray<string>
@@ -37,16 +38,17 @@ export interface Comparison {
 }
 
 /**
- * A connection to a database of its own with all tables and functions. Facts stand in place of tables,
- * which texts that name a schema would look past.
+ * A connection to a database of its own with all tables and functions, which are found by their names.
  */
 export const layerDatabase = Layer.effect(
   PgConnection.PgConnection,
   Effect.gen(function* () {
     const database = yield* aDatabase
-    yield* Effect.provide(migrate(schema, functions), Database.layer(optionsOf(database)))
+    yield* Effect.provide(migrate(schema), Database.layer(optionsOf(database)))
     const connection = yield* PgConnection.make(connectionConfig(optionsOf(database)))
-    return yield* connection.pin
+    const pinned = yield* connection.pin
+    yield* pinned.query(`set search_path = ${codeSchema("messaging")}, messaging`, [], false)
+    return pinned
   }),
 )
 
@@ -61,7 +63,7 @@ const statement = ({ rows, sql, tables = [] }: Comparison): string => {
       `${table} as (select r.* from jsonb_populate_recordset(null::${table}, f.fact -> '${table}') r)`,
   )
   return `
-select to_jsonb((${own.length === 0 ? "" : `with ${own.join(", ")} `}select ${sql})) as answer
+select to_jsonb((${own.length === 0 ? "" : `with ${own.join(", ")} `}select ${sql.replaceAll(":code.", "")})) as answer
 from jsonb_array_elements($1::jsonb) with ordinality f (fact, place)
 ${Object.entries(rows)
   .map(([alias, type]) => relation(alias, type))

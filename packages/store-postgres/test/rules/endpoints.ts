@@ -12,19 +12,9 @@ import {
   webhookEventTypes,
 } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
+import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import {
-  canBeRedelivered as canBeRedeliveredSql,
-  deliveredSinceAfter as deliveredSinceAfterSql,
-  holdsAllEndpoints as holdsAllEndpointsSql,
-  isSilent as isSilentSql,
-  lastDeliveredAt,
-} from "../../src/webhook/changeEndpoints.ts"
-import {
-  isReportedTo as isReportedToSql,
-  isRunning as isRunningSql,
-} from "../../src/webhook/queueDeliveries.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
 /** An endpoint as its row has it and as the core does. */
@@ -41,7 +31,7 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
   it.effect("whether an endpoint runs", () =>
     compare("running endpoints", {
       rows: { e: "webhook_endpoints" },
-      sql: isRunningSql("e"),
+      sql: "is_running(e)",
       draw: Effect.map(anEndpoint, ({ row, standing }) => ({
         facts: { e: row },
         core: isRunning(standing),
@@ -52,21 +42,31 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
   it.effect("whether as many endpoints of a workspace run as may", () =>
     compare("limits of endpoints", {
       rows: { q: "(workspace bigint, most integer)" },
-      tables: ["webhook_endpoints"],
-      sql: holdsAllEndpointsSql("q.workspace", "q.most"),
+      inserted: ["webhook_endpoints"],
+      sql: "holds_all_endpoints(q.workspace, q.most)",
       draw: Effect.gen(function* () {
         const endpoints = yield* Effect.replicateEffect(
-          Effect.all({ workspaceId: draw.from([1, 2]), endpoint: anEndpoint }),
+          Effect.all({ id: draw.id, isOwn: draw.flag, endpoint: anEndpoint }),
           yield* draw.below(12),
         )
+        const workspaceId = yield* draw.id
         const most = 1 + (yield* draw.below(3))
-        const own = endpoints.filter(({ workspaceId }) => workspaceId === 1)
+        const own = endpoints.filter(({ isOwn }) => isOwn)
         return {
           facts: {
-            q: { workspace: 1, most },
-            webhook_endpoints: endpoints.map(({ endpoint, workspaceId }) => ({
+            q: { workspace: workspaceId, most },
+            webhook_endpoints: endpoints.map(({ endpoint, id, isOwn }) => ({
               ...endpoint.row,
-              workspace_id: workspaceId,
+              id,
+              workspace_id: isOwn ? workspaceId : -workspaceId,
+              mode: "live",
+              url: "",
+              description: "",
+              events: [],
+              secret_salt: "",
+              secret_last4: "",
+              first_secret_last4: "",
+              created_at: iso(noon),
             })),
           },
           core: holdsAllEndpoints(
@@ -81,7 +81,7 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
   it.effect("whether an event can be delivered once more", () =>
     compare("redeliveries", {
       rows: { o: "outbox", e: "webhook_endpoints" },
-      sql: canBeRedeliveredSql("o", "e"),
+      sql: "can_be_redelivered(o, e)",
       draw: Effect.gen(function* () {
         const anEnd = Effect.all({
           // Mostly of one workspace, so that the other facts count.
@@ -105,17 +105,19 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
     }),
   )
 
-  it.effect("when an endpoint was last delivered to, and whether it stops", () => {
-    const delivered = deliveredSinceAfterSql("l", "d.at")
-    return compare("silent endpoints", {
+  it.effect("when an endpoint was last delivered to, and whether it stops", () =>
+    compare("silent endpoints", {
       rows: {
         l: "webhook_lanes",
         q: "(since timestamptz, ids bigint[], times timestamptz[], errors text[])",
       },
       sql: `(
-        select json_build_array(${moment(delivered)}, ${isSilentSql(delivered, "q.since")})
+        select json_build_array(
+          ${moment("delivered_since_after(l.delivered_since, d.at)")},
+          is_silent(delivered_since_after(l.delivered_since, d.at), q.since)
+        )
         from (
-          select ${lastDeliveredAt("r")}
+          select max(r.attempted_at) filter (where r.delivery_id > 0 and r.error is null)
           from unnest(q.ids, q.times, q.errors) r (delivery_id, attempted_at, error)
         ) d (at)
       )`,
@@ -147,13 +149,13 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
           core: [after, isSilent(after, since)],
         }
       }),
-    })
-  })
+    }),
+  )
 
   it.effect("whether a number's connection is reported to an address", () =>
     compare("reported connections", {
       rows: { n: "numbers", q: "(url text)" },
-      sql: `coalesce(${isReportedToSql("n", "q.url")}, false)`,
+      sql: "coalesce(is_reported_to(n, q.url), false)",
       draw: Effect.gen(function* () {
         const callbackUrl = yield* draw.maybe(draw.from(["https://a.test/", "https://b.test/"]))
         const removedAt = yield* draw.maybe(draw.time)

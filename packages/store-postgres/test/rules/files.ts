@@ -11,42 +11,78 @@ import {
   sweptTo,
   unusedSinceAfter,
 } from "@messaging-service/core"
+import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { attachedBytes, fitsRoom as fitsRoomSql } from "../../src/media/incomingFiles.ts"
-import * as sql from "../../src/media/PostgresMedia.ts"
 import { isRunForgotten as isRunForgottenSql } from "../../src/reminder/PostgresReminders.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
+import { aMessage } from "./lanes.ts"
 
-const aWorkspace = Effect.map(draw.maybe(draw.time), (deletedAt) => ({
-  row: { id: 1, deleted_at: iso(deletedAt) },
-  isOfDeleted: deletedAt !== null,
-}))
+/** What a row of `media_files` must have. */
+const aFileRow = {
+  mode: "live",
+  file_name: "",
+  type: "file",
+  mime_type: "",
+  size: 1,
+  storage_key: "",
+  created_at: iso(noon),
+  has_bytes: true,
+}
+
+const aWorkspace = Effect.gen(function* () {
+  const id = yield* draw.id
+  const deletedAt = yield* draw.maybe(draw.time)
+  return {
+    id,
+    row: {
+      id,
+      name: "",
+      demo: false,
+      account_disabled: false,
+      api_v2_enabled: true,
+      admits: true,
+      admits_v1: true,
+      plan_reminders: false,
+      plan_qr_code_api: false,
+      plan_media_storage_bytes: 0,
+      created_at: iso(noon),
+      deleted_at: iso(deletedAt),
+    },
+    isOfDeleted: deletedAt !== null,
+  }
+})
 
 export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a file has room, and what attachments take", () =>
     compare("room", {
       rows: { q: "(workspace bigint, size bigint, most bigint)" },
-      tables: ["media_files"],
-      sql: fitsRoomSql(attachedBytes("q.workspace"), "q.size", "q.most"),
+      inserted: ["media_files"],
+      sql: `fits_room(
+        (select a.bytes from attached_bytes(q.workspace) a), q.size, q.most
+      )`,
       draw: Effect.gen(function* () {
         const files = yield* Effect.replicateEffect(
           Effect.all({
-            workspaceId: draw.from([1, 2]),
+            id: draw.id,
+            isOwn: draw.flag,
             state: draw.from(fileStates),
             size: draw.below(4),
           }),
           yield* draw.below(9),
         )
+        const workspaceId = yield* draw.id
         const [size, most] = [yield* draw.below(4), yield* draw.below(9)]
         const used = files
-          .filter(({ state, workspaceId }) => workspaceId === 1 && roomOf(state) === "attachments")
+          .filter(({ isOwn, state }) => isOwn && roomOf(state) === "attachments")
           .reduce((sum, file) => sum + file.size, 0)
         return {
           facts: {
-            q: { workspace: 1, size, most },
+            q: { workspace: workspaceId, size, most },
             media_files: files.map((file) => ({
-              workspace_id: file.workspaceId,
+              ...aFileRow,
+              id: file.id,
+              workspace_id: file.isOwn ? workspaceId : -workspaceId,
               state: file.state,
               size: file.size,
             })),
@@ -60,23 +96,29 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
   it.effect("since when an attachment is unused, and whether it is needed", () =>
     compare("attachments", {
       rows: { m: "media_files", q: "(now timestamptz, unused_by timestamptz)" },
-      tables: ["messages", "workspaces"],
+      inserted: ["messages", "workspaces"],
       sql: `(
         select case
-          when ${sql.isSwept("m", "held", "q.unused_by")}
+          when is_swept(m, held.used, held.gone, q.unused_by)
           then json_build_array(
-            ${moment(sql.unusedSinceAfter("m", "held", "q.now"))},
-            ${sql.isUnneeded("m", "held", "q.unused_by")}
+            ${moment("unused_since_after(m, held.used, q.now)")},
+            is_unneeded(m, held.used, held.gone, q.unused_by)
           )
           else json_build_array(${moment("m.unused_since")}, false)
         end
-        from (select ${sql.isUsed("m")} as used, ${sql.isOfDeleted("m")} as gone) held
+        from (
+          select
+            exists (select from waiting_for_attachment(m.id)) as used,
+            exists (select from deleted_workspace(m.workspace_id)) as gone
+        ) held
       )`,
       draw: Effect.gen(function* () {
-        const { isOfDeleted, row } = yield* aWorkspace
+        const { id: workspaceId, isOfDeleted, row } = yield* aWorkspace
+        const fileId = yield* draw.id
         const messages = yield* Effect.replicateEffect(
           Effect.all({
-            attachment_id: draw.from([1, 2, null]),
+            id: draw.id,
+            attachment_id: draw.from([fileId, -fileId, null]),
             state: draw.from(["waiting", "sent", "failed", "cancelled"]),
           }),
           yield* draw.below(4),
@@ -84,14 +126,14 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
         const unusedSince = yield* draw.maybe(draw.time)
         const [now, unusedBy] = [yield* draw.time, yield* draw.time]
         const isUsed = messages.some(
-          (message) => message.attachment_id === 1 && message.state === "waiting",
+          (message) => message.attachment_id === fileId && message.state === "waiting",
         )
         const standing = { unusedSince, isUsed, isOfDeleted }
         return {
           facts: {
-            m: { id: 1, workspace_id: 1, unused_since: iso(unusedSince) },
+            m: { id: fileId, workspace_id: workspaceId, unused_since: iso(unusedSince) },
             q: { now: iso(now), unused_by: iso(unusedBy) },
-            messages,
+            messages: messages.map((one) => ({ ...aMessage, number_id: one.id, ...one })),
             workspaces: [row],
           },
           core: [unusedSinceAfter(standing, now), isUnneeded(standing, unusedBy)],
@@ -103,15 +145,18 @@ export const fileRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
   it.effect("how the sweep ends a file, and whether it has ended", () =>
     compare("swept files", {
       rows: { m: "media_files", q: "(reserved_before timestamptz)" },
-      tables: ["workspaces"],
-      sql: `json_build_array(${sql.sweptTo("m", "q.reserved_before")}, ${sql.isFileEnded("m")}, ${sql.isFileThere("m")})`,
+      inserted: ["workspaces"],
+      sql: `json_build_array(
+        swept_to(m, q.reserved_before, exists (select from deleted_workspace(m.workspace_id))),
+        is_file_ended(m), is_file_there(m)
+      )`,
       draw: Effect.gen(function* () {
-        const { isOfDeleted, row } = yield* aWorkspace
+        const { id: workspaceId, isOfDeleted, row } = yield* aWorkspace
         const state = yield* draw.from(fileStates)
         const [createdAt, reservedBefore] = [yield* draw.time, yield* draw.time]
         return {
           facts: {
-            m: { workspace_id: 1, state, created_at: iso(createdAt) },
+            m: { workspace_id: workspaceId, state, created_at: iso(createdAt) },
             q: { reserved_before: iso(reservedBefore) },
             workspaces: [row],
           },

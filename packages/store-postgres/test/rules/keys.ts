@@ -27,28 +27,14 @@ import type {
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import {
-  countedWindow,
-  holdsAllKeys as holdsAllKeysSql,
-  isCounted as isCountedSql,
-  isUsable,
-} from "../../src/key/keyRow.ts"
-import {
-  claimKey,
-  isClaimVoid as isClaimVoidSql,
-  isRecordVoid as isRecordVoidSql,
-} from "../../src/PostgresIdempotency.ts"
-import {
-  isLimited as isLimitedSql,
-  messagesRemaining as remainingSql,
-} from "../../src/workspace/workspaceRow.ts"
+import { countedWindow } from "../../src/key/keyRow.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
 export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a key can be used", () =>
     compare("keys", {
       rows: { k: "api_keys", q: "(now timestamptz)" },
-      sql: isUsable("k", "q.now"),
+      sql: "is_usable(k, q.now)",
       draw: Effect.gen(function* () {
         const expiresAt = yield* draw.maybe(draw.time)
         const revokedAt = yield* draw.maybe(draw.time)
@@ -67,31 +53,40 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
   it.effect("whether a workspace holds as many keys as it may", () =>
     compare("limits of keys", {
       rows: { q: "(workspace bigint, version integer, most integer)" },
-      tables: ["api_keys"],
-      sql: holdsAllKeysSql("q.workspace", "q.version", "q.most"),
+      inserted: ["api_keys"],
+      sql: "holds_all_keys(q.workspace, q.version, q.most)",
       draw: Effect.gen(function* () {
         const keys = yield* Effect.replicateEffect(
           Effect.all({
-            workspaceId: draw.from([1, 2]),
+            id: draw.id,
+            isOwn: draw.flag,
             version: draw.from([1, 2] as const),
             expiresAt: draw.maybe(draw.time),
             revokedAt: draw.maybe(draw.time),
           }),
           yield* draw.below(9),
         )
+        const workspaceId = yield* draw.id
         const [version, most] = [yield* draw.from([1, 2] as const), 1 + (yield* draw.below(3))]
         return {
           facts: {
-            q: { workspace: 1, version, most },
+            q: { workspace: workspaceId, version, most },
             api_keys: keys.map((key) => ({
-              workspace_id: key.workspaceId,
+              id: key.id,
+              workspace_id: key.isOwn ? workspaceId : -workspaceId,
+              name: "",
+              mode: "live",
+              scopes: [],
+              last4: "",
+              hash: String(key.id),
+              created_at: iso(noon),
               version: key.version,
               expires_at: iso(key.expiresAt),
               revoked_at: iso(key.revokedAt),
             })),
           },
           core: holdsAllKeys(
-            keys.filter(({ workspaceId }) => workspaceId === 1),
+            keys.filter(({ isOwn }) => isOwn),
             version,
             most,
           ),
@@ -104,7 +99,7 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
     compare("counted requests", {
       rows: { k: "api_keys", q: "(admits boolean, named bigint, now timestamptz)" },
       sql: `array[
-        ${isCountedSql("q.admits", "k", "q.now", "q.named")}, ${isCountedSql("q.admits", "k", "q.now")}
+        is_counted(q.admits, k, q.now, q.named), is_counted(q.admits, k, q.now, null)
       ]`,
       draw: Effect.gen(function* () {
         const key: Pick<ApiKey, "workspaceId" | "expiresAt" | "revokedAt"> = {
@@ -133,7 +128,7 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
   it.effect("whether a claim or a record of an idempotency key is void", () =>
     compare("void claims", {
       rows: { c: "idempotency_claims", r: "idempotency_records", q: "(now timestamptz)" },
-      sql: `array[${isClaimVoidSql("c", "q.now")}, ${isRecordVoidSql("r", "q.now")}]`,
+      sql: "array[is_claim_void(c.claimed_at, q.now), is_record_void(r.created_at, q.now)]",
       draw: Effect.gen(function* () {
         const [claimedAt, createdAt] = [yield* draw.time, yield* draw.time]
         const now = (yield* draw.time) + (yield* draw.from([0, claimKeptMillis, answerKeptMillis]))
@@ -153,7 +148,7 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
     compare("claims", {
       rows: { q: "(key_id bigint, token text, now timestamptz)" },
       inserted: ["idempotency_claims", "idempotency_records"],
-      sql: `${claimKey.name}(
+      sql: `claim_idempotency_key(
         q.key_id, 'key', 'fingerprint', q.token, q.now
       )`,
       draw: Effect.gen(function* () {
@@ -203,9 +198,9 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
     compare("plans", {
       rows: { w: "workspaces", q: "(count bigint)" },
       sql: `json_build_array(
-        ${remainingSql("w")},
-        coalesce((${remainingSql("w")}) >= q.count, true),
-        ${isLimitedSql("w")}
+        messages_remaining(w),
+        coalesce(messages_remaining(w) >= q.count, true),
+        is_limited(w)
       )`,
       draw: Effect.gen(function* () {
         const plan = yield* draw.maybe(

@@ -23,13 +23,7 @@ import type { NumberId, Owned, Pause, Pauses, Phone, Recipient } from "@messagin
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import {
-  canBeAsked as canBeAskedSql,
-  checkAfter as checkAfterSql,
-  countAnswers,
-  isAskedBy as isAskedBySql,
-} from "../../src/numberCheck/claimChecks.ts"
-import * as sql from "../../src/queue/lane.ts"
+import { fromPacing } from "../../src/queue/lane.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
 /** What of a lane tells who may claim it, drawn. */
@@ -53,7 +47,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
   it.effect("whether a message is in the hands of a transport", () =>
     compare("hands", {
       rows: { m: "messages", l: "lanes" },
-      sql: sql.inHands("m", "l"),
+      sql: "is_in_flight(m, l)",
       draw: Effect.gen(function* () {
         const id = yield* draw.below(2)
         const headId = yield* draw.maybe(draw.below(2))
@@ -77,7 +71,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
   it.effect("whether a message may be handed out although it expires", () =>
     compare("departures", {
       rows: { m: "messages", l: "lanes", q: "(now timestamptz)" },
-      sql: sql.mayBeHandedOut("m", "l", "q.now"),
+      sql: "may_be_handed_out(m, l, q.now)",
       draw: Effect.gen(function* () {
         const expiresAt = yield* draw.maybe(draw.time)
         const interruptions = yield* draw.below(3)
@@ -97,7 +91,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
   it.effect("whether a lane can be claimed", () =>
     compare("claimable", {
       rows: { l: "lanes" },
-      sql: sql.isClaimable("l"),
+      sql: "is_claimable(l)",
       draw: Effect.gen(function* () {
         const { row, ...standing } = yield* aStanding
         const [until, interruptions] = [yield* draw.maybe(draw.time), yield* draw.below(2)]
@@ -111,9 +105,9 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     compare("windows", {
       rows: { l: "lanes", q: "(at timestamptz, now timestamptz, width interval)" },
       sql: `json_build_array(
-        ${sql.isInWindow("q.at", "q.now", "q.width")},
-        ${moment(`nullif(${sql.pausedUntil("l.paused_until", "q.now")}, 'infinity')`)},
-        ${sql.pausedUntil("l.paused_until", "q.now")} is null
+        is_in_window(q.at, q.now, q.width),
+        ${moment("nullif(paused_until(l.paused_until, q.now), 'infinity')")},
+        paused_until(l.paused_until, q.now) is null
       )`,
       draw: Effect.gen(function* () {
         const [at, now, width] = [yield* draw.time, yield* draw.time, 1 + (yield* draw.below(4))]
@@ -133,7 +127,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
   it.effect("how a recipient is named", () =>
     compare("names of recipients", {
       rows: { m: "messages" },
-      sql: sql.recipientName("m"),
+      sql: "recipient_name(m)",
       draw: Effect.gen(function* () {
         const to = yield* draw.from<Recipient>([
           { kind: "phone", phone: "recipient 0" as Phone, contactId: null },
@@ -156,8 +150,8 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     compare("numbers of a worker", {
       rows: { l: "lanes", q: "(parts bigint, owned bigint[])" },
       sql: `json_build_array(
-        ${sql.isOwned("l.number_id", { of: "q.parts", shards: "q.owned" })},
-        ${sql.shardOf("l.number_id", "3")}
+        is_owned(l.number_id, q.parts, q.owned),
+        shard_of(l.number_id, 3)
       )`,
       draw: Effect.gen(function* () {
         const numberId = yield* aNumberId
@@ -173,7 +167,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
   it.effect("whether a number check can be taken up, and by whom", () =>
     compare("checks", {
       rows: { c: "number_checks", l: "lanes", q: "(parts bigint, owned bigint[])" },
-      sql: `array[${canBeAskedSql("c", "l")}, ${isAskedBySql("c", "l", { of: "q.parts", shards: "q.owned" })}]`,
+      sql: "array[can_be_asked(c, l), is_asked_by(c, l, q.parts, q.owned)]",
       draw: Effect.gen(function* () {
         const { row, ...standing } = yield* aStanding
         const mode = yield* draw.from(modesSeenBy("test"))
@@ -187,23 +181,22 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
     }),
   )
 
-  it.effect("what of a number check answers change, and what completes it", () => {
-    const counts = {
-      checked: "n.checked",
-      registered: "n.registered",
-      notRegistered: "n.not_registered",
-    }
-    const after = checkAfterSql("c", counts, "q.now")
-    return compare("answers of checks", {
+  it.effect("what of a number check answers change, and what completes it", () =>
+    compare("answers of checks", {
       rows: { c: "number_checks", q: "(now timestamptz, answers text[])" },
       sql: `(
         select json_build_object(
-          'checked', ${after.checked}, 'registered', ${after.registered},
-          'notRegistered', ${after.not_registered}, 'status', ${after.status},
-          'completedAt', ${moment(after.completed_at)}
+          'checked', c.checked + n.checked, 'registered', c.registered + n.registered,
+          'notRegistered', c.not_registered + n.not_registered,
+          'status', check_status_after(c, n.checked),
+          'completedAt', ${moment("check_completed_at(c, n.checked, q.now)")}
         )
-        from (select ${countAnswers("given")} from unnest(q.answers) given (status))
-          n (checked, registered, not_registered)
+        from (
+          select
+            count(*), count(*) filter (where given.status = 'registered'),
+            count(*) filter (where given.status = 'not_registered')
+          from unnest(q.answers) given (status)
+        ) n (checked, registered, not_registered)
       )`,
       draw: Effect.gen(function* () {
         const answers = yield* Effect.replicateEffect(
@@ -233,19 +226,14 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
           core: checkAfter(before, answers, now),
         }
       }),
-    })
-  })
+    }),
+  )
 
   it.effect("when the limits of a lane let its first message leave", () =>
     compare("limits", {
       rows: { l: "lanes", q: "(now timestamptz, cap integer, width interval)" },
-      tables: ["messages", "lane_recipients"],
-      sql: moment(
-        sql.limitedUntil("l", "1", {
-          capped: sql.sendsCappedUntil("l", { fits: "q.cap", window: "q.width", now: "q.now" }),
-          now: "q.now",
-        }),
-      ),
+      inserted: ["messages", "lane_recipients"],
+      sql: moment("lane_limit(l.number_id, l.pacing, l.head_id, true, q.cap, q.width, q.now)"),
       draw: Effect.gen(function* () {
         // Near both ends of the windows of pacing too.
         const time = Effect.gen(function* () {
@@ -276,22 +264,35 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
           { kind: "group", group: "recipient 9" },
         ])
         const name = recipientName(to)
+        const [numberId, headId] = [yield* draw.id, yield* draw.id]
+        const others = yield* Effect.forEach(sent, (at) =>
+          Effect.map(draw.id, (id) => ({
+            ...aMessage,
+            id,
+            number_id: numberId,
+            sent_at: iso(at),
+          })),
+        )
         return {
           facts: {
-            l: { number_id: 1, pacing: pacing === null ? null : sql.fromPacing(pacing) },
+            l: {
+              number_id: numberId,
+              head_id: headId,
+              pacing: pacing === null ? null : fromPacing(pacing),
+            },
             q: { now: iso(now), cap: messages, width: `${windowMillis} milliseconds` },
             messages: [
               {
-                id: 1,
-                number_id: 1,
-                mode: "live",
+                ...aMessage,
+                id: headId,
+                number_id: numberId,
                 to_phone: to.kind === "phone" ? name : null,
                 to_name: to.kind === "group" ? name : null,
               },
-              ...sent.map((at) => ({ number_id: 1, mode: "live", sent_at: iso(at) })),
+              ...others,
             ],
             lane_recipients: first.map((at, place) => ({
-              number_id: 1,
+              number_id: numberId,
               recipient: `recipient ${place}`,
               first_sent_at: iso(at),
             })),
@@ -319,7 +320,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
           after.reason, ${shownEnd("after.until")},
           after.behind_reason, ${shownEnd("after.behind_until")}
         ]
-        from (${sql.pausesAfter("l", "q.reason", "q.until")})
+        from pauses_after(l, q.reason, q.until)
           after (until, reason, behind_until, behind_reason)
       )`,
       draw: Effect.gen(function* () {
@@ -347,7 +348,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
       sql: `(
         select array[after.reason, ${shownEnd("after.until")}]
         from (values (1)) one
-        left join (${sql.pausesOnceLinked("l")})
+        left join pauses_once_linked(l)
           after (until, reason, behind_until, behind_reason) on true
       )`,
       draw: Effect.gen(function* () {
@@ -361,6 +362,21 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
       }),
     }),
   )
+}
+
+/** What a row of `messages` must have. */
+export const aMessage = {
+  workspace_id: 1,
+  created_at: iso(noon),
+  due_at: iso(noon),
+  allowance_taken: false,
+  refused: false,
+  mode: "live",
+  state: "sent",
+  platform: "whatsapp",
+  to_kind: "phone",
+  text: "",
+  transport_id: "",
 }
 
 const aPause = Effect.gen(function* () {

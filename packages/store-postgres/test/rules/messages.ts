@@ -18,18 +18,6 @@ import type { MessageState } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { isQueued, isScheduled } from "../../src/message/listMessages.ts"
-import {
-  counting,
-  countPlanned,
-  fitsByBound as fitsByBoundSql,
-  fitsExactly as fitsExactlySql,
-  isKnownFull,
-  quotaFullUntil,
-  quotaRoomAt,
-  takesPromisedRoom,
-} from "../../src/message/quota.ts"
-import { hasExpired as expiredSql, notExpired } from "../../src/queue/lane.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
 const states = Object.keys(transitions) as ReadonlyArray<MessageState>
@@ -38,7 +26,7 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
   it.effect("which messages count in the quota", () =>
     compare("counts", {
       rows: { m: "messages" },
-      sql: counting("m"),
+      sql: "counts_in_quota(m)",
       draw: Effect.gen(function* () {
         const mode = yield* draw.from(modesSeenBy("test"))
         const state = yield* draw.from(states)
@@ -54,7 +42,7 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
   it.effect("whether a message has expired", () =>
     compare("expired", {
       rows: { m: "messages", q: "(now timestamptz)" },
-      sql: `array[coalesce(${expiredSql("m", "q.now")}, false), not ${notExpired("m", "q.now")}]`,
+      sql: "array[coalesce(has_expired(m, q.now), false), not not_expired(m, q.now)]",
       draw: Effect.gen(function* () {
         const expiresAt = yield* draw.maybe(draw.time)
         const now = yield* draw.time
@@ -69,8 +57,8 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
   it.effect("whether a waiting message is queued or scheduled", () =>
     compare("statuses", {
       rows: { m: "messages", q: "(now timestamptz)" },
-      sql: `case when ${isQueued("m", "q.now")} then 'queued'
-        when ${isScheduled("m", "q.now")} then 'scheduled' end`,
+      sql: `case when is_queued(m.send_at, q.now) then 'queued'
+        when is_scheduled(m.send_at, q.now) then 'scheduled' end`,
       draw: Effect.gen(function* () {
         const sendAt = yield* draw.maybe(draw.time)
         const now = yield* draw.time
@@ -86,11 +74,11 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
     compare("known quota", {
       rows: { l: "lanes", q: "(at timestamptz, count integer, most integer, planned integer)" },
       sql: `json_build_array(
-        coalesce(${isKnownFull("l", "q.at")}, false),
-        ${fitsByBoundSql("l", "q.count", "q.most")},
-        ${fitsExactlySql("q.planned", "q.count", "q.most")},
+        coalesce(is_known_full(l.quota_full_until, q.at), false),
+        fits_by_bound(l.quota_bound, q.count, q.most),
+        fits_exactly(q.planned, q.count, q.most),
         ${moment(`case
-          when ${takesPromisedRoom("l", "q.at", "interval '5 milliseconds'")} then null
+          when takes_promised_room(l.quota_full_until, q.at, interval '5 milliseconds') then null
           else l.quota_full_until
         end`)}
       )`,
@@ -129,13 +117,13 @@ export const messageRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
       sql: `(
         select json_build_array(
           with_pending.planned, with_pending.bound, stored.planned,
-          ${moment(`${quotaRoomAt.name}(q.number_id, q.at, q.count, q.most, q.width)`)},
-          ${moment(`${quotaFullUntil("q.number_id", "q.now", "q.most", "q.width")}`)}
+          ${moment("quota_room_at(q.number_id, q.at, q.count, q.most, q.width)")},
+          ${moment("nullif(quota_room_at(q.number_id, q.now, 1, q.most, q.width), q.now)")}
         )
-        from ${countPlanned.name}(
+        from count_planned(
           q.number_id, q.at, q.now, q.width, q.pending_at, q.pending_count
         ) with_pending
-        cross join ${countPlanned.name}(q.number_id, q.at, q.now, q.width, '{}', '{}') stored
+        cross join count_planned(q.number_id, q.at, q.now, q.width, '{}', '{}') stored
       )`,
       draw: aCount,
     }),

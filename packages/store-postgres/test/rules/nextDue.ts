@@ -10,21 +10,21 @@ import {
 import type { LaneChange, LaneDue } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import * as sql from "../../src/queue/lane.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
-import { aStanding } from "./lanes.ts"
+import { aMessage, aStanding } from "./lanes.ts"
 
 export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("which message is the first that waits in a lane", () =>
     compare("first", {
       rows: { l: "lanes", q: "(now timestamptz)" },
-      tables: ["messages"],
-      sql: moment(sql.firstWaiting("due_at", "l", { now: "q.now" })),
+      inserted: ["messages"],
+      sql: moment("(select first.due_at from first_waiting(l.number_id, q.now) first)"),
       draw: Effect.gen(function* () {
         const now = yield* draw.time
         const messages = yield* Effect.replicateEffect(
           Effect.gen(function* () {
             return {
+              id: yield* draw.id,
               state: yield* draw.from(["waiting", "waiting", "sent"] as const),
               dueAt: yield* draw.time,
               expiresAt: yield* draw.maybe(draw.time),
@@ -35,14 +35,15 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
         const waiting = messages
           .filter((one) => one.state === "waiting" && !hasExpired(one, now))
           .map(({ dueAt }) => dueAt)
+        const numberId = yield* draw.id
         return {
           facts: {
-            l: { number_id: 1 },
+            l: { number_id: numberId },
             q: { now: iso(now) },
-            messages: messages.map(({ dueAt, expiresAt, state }, id) => ({
+            messages: messages.map(({ dueAt, expiresAt, id, state }) => ({
+              ...aMessage,
               id,
-              number_id: 1,
-              mode: "live",
+              number_id: numberId,
               state,
               due_at: iso(dueAt),
               expires_at: iso(expiresAt),
@@ -63,23 +64,22 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
           interrupted integer
         )`,
       },
-      tables: ["messages"],
+      inserted: ["messages"],
       sql: moment(`case q.change
-        when 'Accepted' then ${sql.nextDueAfter.accepted("l", "q.at")}
+        when 'Accepted' then next_due_accepted(l, q.at)
         when 'HandedOut' then ${claimed("true")}
         when 'PassedOver' then ${claimed("false")}
-        when 'Ended' then ${sql.nextDueAfter.ended("l", "q.first")}
-        when 'Settled' then ${sql.nextDueAfter.settled("l", {
-          now: "q.at",
-          again: "q.again",
-          notBefore: "l.hold_until",
-          limitedUntil: "l.limited_until",
-          stoppedUntil: sql.stoppedUntil("l"),
-          mayHaveLeft: "l.interruptions + q.interrupted > 0",
-          firstDueAt: "q.first",
-        })}
-        when 'Changed' then ${sql.nextDueAfter.changed("l", sql.holdsUntil("l", sql.stoppedUntil("l")), "q.first")}
-        when 'Removed' then ${sql.nextDueAfter.removed("l", "q.at")}
+        when 'Ended' then next_due_ended(l, q.first)
+        when 'Settled' then next_due_settled(
+          l, q.at, q.again, l.interruptions + q.interrupted > 0, l.hold_until, l.limited_until,
+          q.first
+        )
+        when 'Changed' then next_due_changed(
+          l,
+          holds_until(l, stopped_until(l.disabled, l.paused_until), may_have_left(l), is_open(l)),
+          q.first
+        )
+        when 'Removed' then next_due_removed(l, q.at)
       end`),
       cases: 3000,
       draw: aChange,
@@ -88,12 +88,7 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
 }
 
 const claimed = (handsOut: string): string =>
-  sql.nextDueAfter.claimed({
-    handsOut,
-    leaseUntil: "q.at",
-    until: "q.other",
-    firstDueAt: "q.first",
-  })
+  `next_due_claimed(${handsOut}, q.at, q.other, q.first)`
 
 /** Infinite now and then: what only an operator ends. */
 const timeOrNever = Effect.flatMap(draw.below(4), (bit) =>
@@ -105,7 +100,7 @@ const orNever = (moment: number | null) => (moment === Infinity ? "infinity" : i
 const aChange = Effect.gen(function* () {
   const { row: standingRow, ...standing } = yield* aStanding
   const { removed } = standing
-  const headId = yield* draw.maybe(Effect.succeed(1))
+  const headId = yield* draw.maybe(draw.id)
   // A head alone has attempts.
   const before = headId === null ? 0 : yield* draw.below(2)
   const [again, interrupted] = [yield* draw.flag, yield* draw.below(2)]
@@ -157,7 +152,10 @@ const aChange = Effect.gen(function* () {
         again,
         interrupted,
       },
-      messages: headId === null ? [] : [{ id: headId, expires_at: iso(expiresAt) }],
+      messages:
+        headId === null
+          ? []
+          : [{ ...aMessage, id: headId, number_id: headId, expires_at: iso(expiresAt) }],
     },
     core: nextDueAfter(
       change._tag === "Settled"

@@ -13,20 +13,9 @@ import {
   phoneWithoutLink,
 } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
+import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { holdsAllNumbers as holdsAllNumbersSql } from "../../src/linking/beginLinking.ts"
-import {
-  hasEnded as hasEndedSql,
-  hasPhone as hasPhoneSql,
-  phoneWithStatus as phoneWithStatusSql,
-  phoneWithoutLink as phoneWithoutLinkSql,
-} from "../../src/linking/endLinking.ts"
-import {
-  canBeLinked as canBeLinkedSql,
-  linksItself as linksItselfSql,
-} from "../../src/linking/PostgresLinking.ts"
-import { changedTo as changedToSql } from "../../src/number/connections.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 import { aNumberId, someShards, sqlOwned } from "./lanes.ts"
 
@@ -44,11 +33,21 @@ const aNumberBeingLinked = Effect.gen(function* () {
   }
 })
 
+/** What a row of `numbers` must have. */
+const aNumberRow = {
+  label: "",
+  platform: "whatsapp",
+  status: "connected",
+  login_method: "qr",
+  mode: "live",
+  created_at: iso(noon),
+}
+
 export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("what phone a number has without its link", () =>
     compare("phone without link", {
       rows: { n: "numbers", q: "(before text)" },
-      sql: phoneWithoutLinkSql("n", "q.before"),
+      sql: "phone_without_link(n.phone, q.before)",
       draw: Effect.map(aNumberBeingLinked, ({ attempt, before, row }) => ({
         facts: { n: row, q: { before } },
         core: phoneWithoutLink(row, attempt),
@@ -59,7 +58,7 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
   it.effect("whether another number has the phone that one was linked to", () =>
     compare("phones that are had", {
       rows: { other: "numbers", n: "numbers", q: "(before text, phone text)" },
-      sql: `coalesce(${hasPhoneSql("other", "q.before", "n", "q.phone")}, false)`,
+      sql: "coalesce(has_phone(other, q.before, n, q.phone), false)",
       draw: Effect.gen(function* () {
         const other = yield* aNumberBeingLinked
         const linked = yield* aNumberBeingLinked
@@ -75,7 +74,7 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
   it.effect("what phone a number has with another status", () =>
     compare("phone with status", {
       rows: { n: "numbers", q: "(before text, status text, phone text)" },
-      sql: phoneWithStatusSql("n", "q.before", "q.status", "q.phone"),
+      sql: "phone_with_status(n, q.before, q.status, q.phone)",
       draw: Effect.gen(function* () {
         const { attempt, before, row } = yield* aNumberBeingLinked
         const status = yield* draw.from(numberStatuses)
@@ -88,11 +87,13 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
     }),
   )
 
-  it.effect("since when a number has its status, and why", () => {
-    const sql = changedToSql("n", { status: "q.status", reason: "q.reason", now: "q.now" })
-    return compare("statuses of numbers", {
+  it.effect("since when a number has its status, and why", () =>
+    compare("statuses of numbers", {
       rows: { n: "numbers", q: "(status text, reason text, now timestamptz)" },
-      sql: `json_build_array(${moment(sql.status_since)}, ${sql.status_reason})`,
+      sql: `json_build_array(
+        ${moment("status_since_after(n, q.status, q.reason, q.now)")},
+        status_reason_after(n, q.status, q.reason)
+      )`,
       draw: Effect.gen(function* () {
         const aReason = draw.maybe(draw.from(connectionReasons.slice(0, 3)))
         const at = yield* draw.maybe(draw.time)
@@ -116,26 +117,29 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
           core: [after?.at ?? null, after?.reason ?? null],
         }
       }),
-    })
-  })
+    }),
+  )
 
   it.effect("whether a workspace holds as many numbers as it may", () =>
     compare("limits of numbers", {
       rows: { q: "(workspace bigint, most integer)" },
-      tables: ["numbers"],
-      sql: `coalesce(${holdsAllNumbersSql("q.workspace", "q.most")}, false)`,
+      inserted: ["numbers"],
+      sql: "coalesce(holds_all_numbers(q.workspace, q.most), false)",
       draw: Effect.gen(function* () {
         const numbers = yield* Effect.replicateEffect(
-          Effect.all({ workspaceId: draw.from([1, 2]), removedAt: draw.maybe(draw.time) }),
+          Effect.all({ id: draw.id, isOwn: draw.flag, removedAt: draw.maybe(draw.time) }),
           yield* draw.below(9),
         )
+        const workspaceId = yield* draw.id
         const most = yield* draw.maybe(draw.below(4))
-        const own = numbers.filter(({ workspaceId }) => workspaceId === 1)
+        const own = numbers.filter(({ isOwn }) => isOwn)
         return {
           facts: {
-            q: { workspace: 1, most },
-            numbers: numbers.map(({ removedAt, workspaceId }) => ({
-              workspace_id: workspaceId,
+            q: { workspace: workspaceId, most },
+            numbers: numbers.map(({ id, isOwn, removedAt }) => ({
+              ...aNumberRow,
+              id,
+              workspace_id: isOwn ? workspaceId : -workspaceId,
               removed_at: iso(removedAt),
             })),
           },
@@ -152,9 +156,9 @@ export const numberRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>
     compare("attempts at linking", {
       rows: { a: "linking_attempts", q: "(now timestamptz, parts bigint, owned bigint[])" },
       sql: `array[
-        ${hasEndedSql("a", "q.now")},
-        coalesce(${linksItselfSql("a", "q.now")}, false),
-        ${canBeLinkedSql("a", "q.now", { of: "q.parts", shards: "q.owned" })}
+        has_ended(a, q.now),
+        coalesce(links_itself(a, q.now), false),
+        can_be_linked(a, q.now, q.parts, q.owned)
       ]`,
       draw: Effect.gen(function* () {
         const attempt = {

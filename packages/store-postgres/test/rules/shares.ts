@@ -16,12 +16,8 @@ import type { Shares, WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { claimLanes } from "../../src/queue/claimLanes.ts"
-import * as sql from "../../src/queue/lane.ts"
 import { crowdedOf as crowdedOfSql } from "../../src/queue/PostgresLanes.ts"
 import { fitsShare } from "../../src/queue/shares.ts"
-import { isToldOf as isToldOfSql } from "../../src/webhook/queueDeliveries.ts"
-import { callbackPlaces, inRounds, placesOfLane } from "../../src/webhook/claimShares.ts"
 import { compare, draw, iso } from "./compare.ts"
 
 const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)
@@ -31,8 +27,8 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
     compare("leases", {
       rows: { l: "lanes", q: "(now timestamptz, lease bigint)" },
       sql: `json_build_array(
-        coalesce(${sql.isLeased("l", "q.now")}, false), not ${sql.isFree("l", "q.now")},
-        ${sql.holdsLease("l", "q.lease")}
+        coalesce(is_leased(l.lease_until, q.now), false), not is_free(l.lease_until, q.now),
+        holds_lease(l.lease, l.lease_until, q.lease)
       )`,
       draw: Effect.gen(function* () {
         const leaseUntil = yield* draw.maybe(draw.time)
@@ -90,7 +86,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
       inserted: ["numbers", "lanes", "messages"],
       sql: `(
         select coalesce(json_agg(claimed.number_id order by claimed.number_id), '[]')
-        from ${claimLanes.name}(
+        from claim_lanes(
           '${iso(noon + 1000)}', '${iso(noon + 2000)}', q.most, 1000, 1000, 1000000000, q.owned,
           q.p_per_workspace, q.p_workspaces, q.p_held
         ) claimed
@@ -125,50 +121,49 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
 
   it.effect("which calls a claim takes", () =>
     compare("rounds", {
-      rows: { q: "(most integer, per_lane integer)" },
+      cases: 400,
+      rows: { q: "(now timestamptz, lanes bigint[], per_lane integer, most integer)" },
+      inserted: ["webhook_lanes", "webhook_deliveries"],
+      // The lanes are named as settled, without a result.
       sql: `(
-        with lane as (
-          select of_case.*
-          from jsonb_to_recordset(f.fact -> 'lane')
-            of_case (endpoint_id bigint, wanted bigint, ahead bigint[], dues timestamptz[])
-        ),
-        ${inRounds({ limit: "q.most", most: "q.per_lane" })}
         select coalesce(json_agg(taken.id order by taken.id), '[]')
-        from (
-          select lane.ahead, ${placesOfLane} as places
-          from lane
-          left join favoured on favoured.endpoint_id = lane.endpoint_id
-        ) lane
-        cross join lateral unnest(lane.ahead[:lane.places]) taken (id)
+        from settle_and_claim_deliveries(
+          q.lanes, array_fill(0, array[cardinality(q.lanes)]), '{}', '{}', '{}', '{}', '{}', '{}',
+          '{}', '{}', '{}', q.now, q.now + interval '1 minute', q.most, q.per_lane, 0, 0, '{}', '{}'
+        ) taken
       )`,
       draw: Effect.gen(function* () {
         const perLane = 1 + (yield* draw.below(4))
         const limit = 1 + (yield* draw.below(9))
+        // Earlier than all cases before, whose lanes are so never due.
+        const earlier = 1000 * (yield* draw.id)
+        const time = Effect.map(draw.time, (at) => at - earlier)
+        const now = yield* time
         const lanes = yield* Effect.replicateEffect(
           Effect.gen(function* () {
             const calls = yield* Effect.replicateEffect(
-              Effect.all({ id: draw.id, dueAt: draw.time }),
+              Effect.all({ id: draw.id, dueAt: time }),
               yield* draw.below(6),
             )
-            const wanted = yield* draw.below(Math.min(perLane, calls.length) + 1)
-            return { id: yield* draw.id, calls: calls.toSorted(byDue), wanted }
+            return { id: yield* draw.id, calls }
           }),
           yield* draw.below(6),
         )
         const taken = takeInRounds(
-          lanes.map(({ calls, wanted }) => calls.slice(0, wanted)),
+          lanes.map(({ calls }) =>
+            calls
+              .filter(({ dueAt }) => dueAt <= now)
+              .toSorted(byDue)
+              .slice(0, perLane),
+          ),
           byDue,
           limit,
         )
         return {
           facts: {
-            q: { most: limit, per_lane: perLane },
-            lane: lanes.map(({ calls, id, wanted }) => ({
-              endpoint_id: id,
-              wanted,
-              ahead: calls.map((call) => call.id),
-              dues: calls.map(({ dueAt }) => iso(dueAt)),
-            })),
+            q: { now: iso(now), lanes: lanes.map(({ id }) => id), most: limit, per_lane: perLane },
+            webhook_lanes: lanes.map(({ id }) => ({ ...aCallLane, endpoint_id: id })),
+            webhook_deliveries: lanes.flatMap(({ calls, id }) => calls.map(aDelivery(id))),
           },
           core: taken.map(({ id }) => id).toSorted((a, b) => a - b),
         }
@@ -186,7 +181,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
         )`,
       },
       inserted: ["webhook_lanes", "webhook_deliveries"],
-      sql: `${callbackPlaces.name}(
+      sql: `callback_places(
         q.now, q.lanes, '{}', q.per_lane, q.most, q.p_per_workspace, q.p_workspaces, q.p_held
       )`,
       draw: somePlaces,
@@ -222,7 +217,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
   it.effect("to which endpoints an event is delivered", () =>
     compare("endpoints", {
       rows: { e: "webhook_endpoints", announced: "outbox" },
-      sql: isToldOfSql("e", "announced"),
+      sql: "is_told_of(e, announced.workspace_id, announced.mode, announced.type)",
       draw: Effect.gen(function* () {
         const removed = yield* draw.flag
         const endpoint = {
@@ -258,6 +253,25 @@ interface Call {
   readonly id: number
   readonly dueAt: number
 }
+
+/** What a row of `webhook_lanes` must have. */
+const aCallLane = {
+  delivered_since: iso(noon),
+  lease: 0,
+  held_ids: [],
+  held_leases: [],
+  held_until: [],
+}
+
+const aDelivery = (lane: number) => (call: Call) => ({
+  id: call.id,
+  endpoint_id: lane,
+  due_at: iso(call.dueAt),
+  attempts: 0,
+  event_id: "",
+  type: "",
+  body: "",
+})
 
 const byDue = (a: Call, b: Call): number => a.dueAt - b.dueAt || a.id - b.id
 
@@ -322,24 +336,11 @@ const somePlaces = Effect.gen(function* () {
     facts: {
       q: { ...facts.q, now: iso(now), lanes: lanes.map(({ id }) => id), per_lane: perLane },
       webhook_lanes: lanes.map(({ id, workspaceId }) => ({
+        ...aCallLane,
         endpoint_id: id,
         workspace_id: workspaceId,
-        delivered_since: iso(noon),
-        lease: 0,
-        held_ids: [],
-        held_leases: [],
-        held_until: [],
       })),
-      webhook_deliveries: lanes.flatMap(({ calls, id }) =>
-        calls.map((call) => ({
-          id: call.id,
-          endpoint_id: id,
-          due_at: iso(call.dueAt),
-          attempts: 0,
-          event_id: "",
-          type: "",
-        })),
-      ),
+      webhook_deliveries: lanes.flatMap(({ calls, id }) => calls.map(aDelivery(id))),
     },
     core: lanes.length === 0 ? null : lanes.map(({ id }) => places.get(id) ?? 0),
   }

@@ -1,0 +1,229 @@
+-- Claims lanes: free ones that are due, the longest waiting first, one message each, and no more of a
+-- workspace than its share of the worker.
+--
+-- What becomes of each locked lane, in the order of the cases: one that is stopped, or whose number is not
+-- connected, is passed over unless its head may have left and has expired, and what was in flight in it
+-- counts as interrupted; an unsettled message whose lease ran out is handed out again, whatever became of
+-- it; a lane whose limits are used up is passed over until there is room; else its head goes out, and
+-- without one the lane is due when its next message is. Sends are counted only when the lane's bound says
+-- there may be too many, and of lanes that are paced.
+--
+-- Locks: the loop takes the rows of the lanes and passes over those that others hold, so dispatchers never
+-- wait for one another. Only the later statement reads messages: it sees all that was committed before
+-- the lane was locked, and nothing can change while it is.
+create function claim_lanes(
+  p_now timestamptz,
+  p_lease_until timestamptz,
+  p_limit integer,
+  p_cap integer,
+  p_window_millis bigint,
+  p_of bigint,
+  p_shards bigint[],
+  p_per_workspace integer,
+  p_workspaces bigint[],
+  p_held integer[]
+) returns table (
+  lease bigint,
+  interruptions integer,
+  removed boolean,
+  pacing integer[],
+  refusals integer,
+  pauses integer,
+  no_room integer,
+  n_phone text,
+  n_label text,
+  n_status text,
+  n_login_method text,
+  n_created_at timestamptz,
+  id bigint,
+  workspace_id bigint,
+  mode text,
+  number_id bigint,
+  platform text,
+  from_phone text,
+  to_kind text,
+  to_phone text,
+  to_name text,
+  to_contact_id bigint,
+  text text,
+  media_id bigint,
+  attachment_id bigint,
+  media_url text,
+  media_type text,
+  media_file_name text,
+  send_at timestamptz,
+  expires_at timestamptz,
+  created_at timestamptz,
+  due_at timestamptz,
+  transport_id text,
+  callback_url text,
+  state text,
+  sent_at timestamptz,
+  error_code text,
+  error_message text,
+  found_media_type text,
+  phone text
+)
+language plpgsql
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  v_lanes bigint[] := '{}';
+  v_found bigint[];
+  -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
+  v_crowded bigint[] := '{}';
+  v_refused bigint[];
+  v_window constant interval := p_window_millis * interval '1 millisecond';
+begin
+  -- Index lanes_due.
+  if cardinality(p_workspaces) > 0 then
+    v_crowded := array(
+      select workspace.id
+      from unnest(p_workspaces, p_held) workspace (id, held)
+      where workspace.held >= p_per_workspace
+    );
+  end if;
+  loop
+    v_found := v_lanes || array(
+      select l.number_id
+      from lanes l
+      where l.next_due <= p_now
+        and is_claimable(l)
+        and is_owned(l.number_id, p_of, p_shards)
+        and l.workspace_id <> all (v_crowded)
+        and l.number_id <> all (v_lanes)
+      order by l.next_due
+      limit p_limit - cardinality(v_lanes)
+      for no key update skip locked
+    );
+    exit when v_found = v_lanes;
+    if cardinality(p_workspaces) = 0 and p_limit <= p_per_workspace then
+      -- No workspace can get more than its share.
+      v_lanes := v_found;
+      exit;
+    end if;
+    -- Each workspace gets what it still may have; while one got less than it has, others may have
+    -- more.
+    select
+      coalesce(array_agg(judged.id order by judged.place) filter (where judged.fits), '{}'),
+      array_agg(distinct judged.workspace_id) filter (where not judged.fits)
+    into v_lanes, v_refused
+    from (
+      select
+        found.id, found.place, l.workspace_id,
+        held_of(l.workspace_id, p_workspaces, p_held)
+          + row_number() over (partition by l.workspace_id order by found.place)
+          <= p_per_workspace as fits
+      from unnest(v_found) with ordinality found (id, place)
+      join lanes l on l.number_id = found.id
+    ) judged;
+    exit when v_refused is null;
+    v_crowded := v_crowded || v_refused;
+  end loop;
+  if cardinality(v_lanes) = 0 then
+    return;
+  end if;
+
+  return query
+  with candidate as materialized (
+    select
+      l as lane, l.number_id, l.lease_until is not null as interrupted,
+      case
+        when l.removed_at is null
+        then paused_until(
+          holds_until(
+            l, stopped_until(l.disabled, l.paused_until), may_have_left(l), is_open(l)
+          ),
+          p_now
+        )
+      end as paused_until,
+      case
+        when l.lease_until is not null then l.head_id
+        else coalesce(
+          (
+            select head.id
+            from messages head
+            where head.id = l.head_id
+              and is_waiting(head)
+              and may_be_handed_out(head, l, p_now)
+          ),
+          (select first.id from first_waiting(l.number_id, p_now) first where first.due_at <= p_now)
+        )
+      end as head_id,
+      l.lease_until is null and l.sent_bound >= p_cap as counted,
+      case
+        when l.lease_until is null and l.sent_bound >= p_cap
+        then (
+          -- Index messages_sent.
+          select count(*)::integer
+          from messages m
+          where m.number_id = l.number_id
+            and m.mode = 'live'
+            and is_in_window(m.sent_at, p_now, v_window)
+        )
+        else 0
+      end as sent_count
+    from lanes l
+    where l.number_id = any (v_lanes)
+  ),
+  limited as materialized (
+    select
+      c.*,
+      case
+        when not c.interrupted and c.head_id is not null and c.paused_until is null
+          and (c.sent_count >= p_cap or (c.lane).pacing is not null)
+        then lane_limit(
+          c.number_id, (c.lane).pacing, c.head_id, c.sent_count >= p_cap, p_cap, v_window, p_now
+        )
+      end as limited_until
+    from candidate c
+  ),
+  picked as materialized (
+    select
+      c.number_id, (c.lane).next_due, c.interrupted, c.counted, c.sent_count, c.limited_until,
+      greatest(c.paused_until, c.limited_until) as until,
+      case when c.paused_until is null and c.limited_until is null then c.head_id end as head_id
+    from limited c
+  ),
+  moved as (
+    update lanes l
+    set head_id = coalesce(picked.head_id, l.head_id),
+      interruptions = case
+        when picked.interrupted then l.interruptions + 1
+        when picked.head_id is null or picked.head_id = l.head_id then l.interruptions
+        else 0
+      end,
+      lease = case when picked.head_id is null then l.lease else l.lease + 1 end,
+      lease_until = case when picked.head_id is null then null else p_lease_until end,
+      sent_bound = case when picked.counted then picked.sent_count else l.sent_bound end,
+      limited_until = picked.limited_until,
+      no_room = case when picked.limited_until is null then l.no_room else 0 end,
+      next_due = next_due_claimed(
+        picked.head_id is not null, p_lease_until, picked.until,
+        (select first.due_at from first_waiting(l.number_id, p_now) first)
+      )
+    from picked
+    where l.number_id = picked.number_id
+    returning
+      l.number_id, l.head_id, l.lease, l.interruptions, l.lease_until,
+      l.removed_at is not null as removed, l.pacing, l.refusals, l.pauses, l.no_room,
+      picked.next_due as was_due
+  )
+  select
+    moved.lease, moved.interruptions, moved.removed, moved.pacing, moved.refusals, moved.pauses,
+    moved.no_room,
+    n.phone, n.label, n.status, n.login_method, n.created_at,
+    m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+    m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+    m.media_file_name, m.send_at, m.expires_at, m.created_at,
+    planned_time(m.due_at, m.send_at, m.created_at), m.transport_id, m.callback_url, m.state,
+    m.sent_at, m.error_code, m.error_message, m.found_media_type,
+    shown_phone(m.state, n.phone, m.end_phone, m.from_phone)
+  from moved
+  join messages m on m.id = moved.head_id
+  join numbers n on n.id = moved.number_id
+  where moved.lease_until is not null
+  order by moved.was_due, moved.number_id;
+end
+$$;

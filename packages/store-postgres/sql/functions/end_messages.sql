@@ -1,0 +1,177 @@
+-- Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change stands on
+-- its own: what is no longer waiting, or in the hands of a transport, is passed over. Every array holds
+-- one element for each change; returns the ended messages.
+--
+-- Locks: the lanes by id, then the workspaces that get allowance back, by id.
+create function end_messages(
+  p_now timestamptz,
+  p_number_id bigint[],
+  p_message_id bigint[],
+  p_state text[],
+  p_sent_at timestamptz[],
+  p_error_code text[],
+  p_error_message text[],
+  p_found_media_type text[],
+  p_end_phone text[],
+  p_gives_back boolean[],
+  p_event_id text[],
+  p_event_type text[],
+  p_event_at timestamptz[],
+  p_event_body text[],
+  p_callback_target text[],
+  p_callback_url text[],
+  p_callback_body text[]
+) returns table (message_id bigint, queued boolean)
+language plpgsql
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  -- Whether deliveries were queued.
+  v_queued boolean;
+  v_ended bigint[];
+  v_given_back bigint[];
+  -- Numbers whose live messages ended, and those among them that got quota back.
+  v_lanes bigint[];
+  v_with_room bigint[];
+begin
+  perform
+  from lanes l
+  where l.number_id = any (p_number_id)
+  order by l.number_id
+  for no key update;
+
+  with ended as (
+    update messages m
+    set state = s.state,
+      sent_at = s.sent_at,
+      error_code = s.error_code,
+      error_message = s.error_message,
+      found_media_type = s.found_media_type,
+      end_phone = s.end_phone,
+      ended_at = s.event_at
+    from (
+      select *
+      from unnest(
+        p_number_id, p_message_id, p_state, p_sent_at, p_error_code, p_error_message,
+        p_found_media_type, p_end_phone, p_gives_back, p_event_id, p_event_type, p_event_at,
+        p_event_body, p_callback_target, p_callback_url, p_callback_body
+      ) with ordinality
+      limit cardinality(p_message_id)
+    )
+      s (
+        number_id, message_id, state, sent_at, error_code, error_message, found_media_type,
+        end_phone, gives_back, event_id, event_type, event_at, event_body, callback_target,
+        callback_url, callback_body, place
+      )
+    join lanes l on l.number_id = s.number_id
+    where m.id = s.message_id
+      and m.number_id = s.number_id
+      and is_waiting(m)
+      and not is_in_flight(m, l)
+    returning
+      m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
+      m.allowance_taken and s.gives_back as allowance_back,
+      s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
+      s.callback_body, s.place
+  ),
+  announced as (
+    insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+    select
+      ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
+      ended.event_body
+    from ended
+    order by ended.place
+    returning id, workspace_id, mode, created_at, event_id, type
+  ),
+  queued as (
+    insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
+    select e.id, announced.id, announced.created_at, announced.event_id, announced.type
+    from announced
+    join webhook_endpoints e on is_told_of(
+      e, announced.workspace_id, announced.mode, announced.type
+    )
+    returning endpoint_id
+  ),
+  marked as (
+    insert into webhook_marks (lane_id)
+    select distinct queued.endpoint_id
+    from queued
+  ),
+  called as (
+    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
+    select
+      callback_lane(ended.workspace_id, ended.callback_target),
+      ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
+      ended.callback_body
+    from ended
+    where ended.callback_url is not null
+      -- Asked of these alone: without callbacks nothing is joined.
+      and (
+        select w.deleted_at is null
+        from workspaces w
+        where w.id = ended.workspace_id
+      )
+    order by ended.place
+    returning endpoint_id, workspace_id
+  ),
+  marked_callbacks as (
+    insert into webhook_marks (lane_id, workspace_id)
+    select distinct called.endpoint_id, called.workspace_id
+    from called
+  )
+  select
+    array_agg(ended.id),
+    array_agg(ended.workspace_id) filter (where ended.allowance_back),
+    array_agg(distinct ended.number_id),
+    array_agg(distinct ended.number_id) filter (where ended.gives_back and ended.mode = 'live'),
+    exists (select from queued) or exists (select from called)
+  into v_ended, v_given_back, v_lanes, v_with_room, v_queued
+  from ended;
+  if v_ended is null then
+    return;
+  end if;
+
+  -- A later statement: it sees the messages as they are now.
+  update lanes l
+  set head_id = case when l.head_id = any (v_ended) then null else l.head_id end,
+    interruptions = case when l.head_id = any (v_ended) then 0 else l.interruptions end,
+    quota_full_until = case
+      when l.number_id = any (v_with_room) then null
+      else l.quota_full_until
+    end,
+    limited_until = null,
+    next_due = next_due_ended(
+      l, (select first.due_at from first_to_leave(l, p_now) first)
+    ),
+    stranded = l.removed_at is not null and exists (
+      select
+      from messages m
+      where m.number_id = l.number_id
+        and m.state = 'waiting'
+        and not is_in_flight(m, l)
+    )
+  where l.number_id = any (v_lanes);
+
+  if v_given_back is not null then
+    perform
+    from workspaces w
+    where w.id = any (v_given_back)
+    order by w.id
+    for no key update;
+    update workspaces w
+    set plan_messages_remaining = w.plan_messages_remaining + back.count
+    from (
+      select given.workspace_id, count(*) as count
+      from unnest(v_given_back) given (workspace_id)
+      group by given.workspace_id
+    ) back
+    where w.id = back.workspace_id
+      and is_limited(w);
+  end if;
+
+  return query
+  select ended.id, v_queued
+  from unnest(v_ended) ended (id);
+end
+$$;

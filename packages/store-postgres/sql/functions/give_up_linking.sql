@@ -1,0 +1,57 @@
+-- False when the attempt is over already.
+create function give_up_linking(
+  p_attempt text,
+  p_at timestamptz,
+  p_reason text,
+  p_new_workspace bigint,
+  p_new_target text,
+  p_new_url text,
+  p_new_created_at timestamptz,
+  p_new_event_id text,
+  p_new_type text,
+  p_new_body text
+) returns boolean
+language plpgsql
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  v_number bigint;
+  -- As the attempt keeps it.
+  v_before text;
+begin
+  select l.number_id
+  into v_number
+  from lanes l
+  where l.number_id = (select a.number_id from linking_attempts a where a.id = p_attempt)
+  for no key update;
+
+  delete from linking_attempts a
+  where a.id = p_attempt
+  returning a.phone_before
+  into v_before;
+  if not found then
+    return false;
+  end if;
+
+  update numbers n
+  set status = 'disconnected',
+    status_since = p_at,
+    status_reason = p_reason,
+    phone = phone_without_link(n.phone, v_before)
+  where n.id = v_number;
+  with called as (
+    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
+    select callback_lane(p_new_workspace, p_new_target), p_new_workspace, p_new_url,
+    p_new_created_at, p_new_event_id, p_new_type, p_new_body
+    from numbers n
+    where n.id = v_number
+      and is_reported_to(n, p_new_url)
+    returning endpoint_id, workspace_id
+  )
+    insert into webhook_marks (lane_id, workspace_id)
+    select distinct called.endpoint_id, called.workspace_id
+    from called;
+  return true;
+end
+$$;

@@ -1,0 +1,74 @@
+-- A number connects, is being connected or drops out, its lane with it, and the address that its
+-- connection is reported to is told. The lane's next due moment is kept while it rests and nothing of it
+-- may have left, so that connecting needs no count. Returns the number as it then stands; none when it is unknown or removed.
+--
+-- Locks: the lane first, as before every change of a status; only a later statement looks at the
+-- number, so that no change is told twice.
+create function set_number_status(
+  p_number bigint,
+  p_status text,
+  p_phone text,
+  p_now timestamptz,
+  p_reason text,
+  p_new_workspace bigint,
+  p_new_target text,
+  p_new_url text,
+  p_new_created_at timestamptz,
+  p_new_event_id text,
+  p_new_type text,
+  p_new_body text
+) returns setof numbers
+language plpgsql
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  -- As the attempt keeps it.
+  v_before text;
+begin
+  update lanes l
+  set connected = p_status = 'connected' and l.removed_at is null,
+    next_due = next_due_opened(
+      l, p_status = 'connected',
+      (select first.due_at from first_to_leave(l, p_now) first)
+    )
+  where l.number_id = p_number;
+
+  if p_status <> 'connecting' then
+    delete from linking_attempts a
+    where a.number_id = p_number
+    returning a.phone_before
+    into v_before;
+  end if;
+
+  if p_new_event_id is not null and exists (
+    select
+    from numbers n
+    where n.id = p_number
+      and n.status <> p_status
+  ) then
+    with called as (
+    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
+    select callback_lane(p_new_workspace, p_new_target), p_new_workspace, p_new_url,
+    p_new_created_at, p_new_event_id, p_new_type, p_new_body
+    from numbers n
+    where n.id = p_number
+      and is_reported_to(n, p_new_url)
+    returning endpoint_id, workspace_id
+  )
+    insert into webhook_marks (lane_id, workspace_id)
+    select distinct called.endpoint_id, called.workspace_id
+    from called;
+  end if;
+
+  return query
+  update numbers n
+  set status = p_status,
+    status_since = status_since_after(n, p_status, p_reason, p_now),
+    status_reason = status_reason_after(n, p_status, p_reason),
+    phone = phone_with_status(n, v_before, p_status, p_phone)
+  where n.id = p_number
+    and n.removed_at is null
+  returning n.*;
+end
+$$;

@@ -1,0 +1,233 @@
+-- Every array holds one element for each settlement, or none where all are null; returns the settled
+-- messages.
+create function settle_attempts(
+  p_now timestamptz,
+  p_patience text,
+  p_number_id bigint[],
+  p_lease bigint[],
+  p_message_id bigint[],
+  p_again boolean[],
+  p_not_before timestamptz[],
+  p_refusals integer[],
+  p_pauses integer[],
+  p_pause_reason text[],
+  p_pause_until timestamptz[],
+  p_no_room integer[],
+  p_no_room_until timestamptz[],
+  p_interrupted integer[],
+  p_state text[],
+  p_sent_at timestamptz[],
+  p_error_code text[],
+  p_error_message text[],
+  p_found_media_type text[],
+  p_end_phone text[],
+  p_gives_back boolean[],
+  p_event_id text[],
+  p_event_type text[],
+  p_event_at timestamptz[],
+  p_event_body text[],
+  p_callback_target text[],
+  p_callback_url text[],
+  p_callback_body text[]
+) returns table (message_id bigint, queued boolean)
+language plpgsql
+set search_path from current
+as $$
+#variable_conflict use_column
+declare
+  -- Whether deliveries were queued.
+  v_queued boolean;
+  -- The places of the settlements whose lease still holds.
+  v_held integer[];
+  -- Whether any of their lanes has its new recipients limited by now.
+  v_limits boolean;
+  v_given_back bigint[];
+begin
+  perform set_config('lock_timeout', p_patience, true);
+  perform
+  from lanes l
+  where l.number_id = any (p_number_id)
+  order by l.number_id
+  for no key update;
+
+  select array_agg(held.place), bool_or(held.limits)
+  into v_held, v_limits
+  from (
+    select distinct on (s.number_id) s.place, limits_recipients(l) as limits
+    from unnest(p_number_id, p_lease, p_message_id) with ordinality
+      s (number_id, lease, message_id, place)
+    join lanes l on l.number_id = s.number_id
+    where holds_lease(l.lease, l.lease_until, s.lease)
+      and l.head_id = s.message_id
+    order by s.number_id, s.place
+  ) held;
+  if v_held is null then
+    return;
+  end if;
+
+  with ended as (
+    update messages m
+    set state = s.state,
+      sent_at = s.sent_at,
+      error_code = s.error_code,
+      error_message = s.error_message,
+      found_media_type = s.found_media_type,
+      end_phone = s.end_phone,
+      ended_at = s.event_at
+    from (
+      select *
+      from unnest(
+        p_number_id, p_lease, p_message_id, p_again, p_not_before, p_refusals, p_pauses,
+        p_pause_reason, p_pause_until, p_no_room, p_no_room_until, p_interrupted, p_state,
+        p_sent_at, p_error_code, p_error_message, p_found_media_type, p_end_phone, p_gives_back,
+        p_event_id, p_event_type, p_event_at, p_event_body, p_callback_target, p_callback_url,
+        p_callback_body
+      ) with ordinality
+      limit cardinality(p_message_id)
+    )
+      s (
+        number_id, lease, message_id, again, not_before, refusals, pauses, pause_reason,
+        pause_until, no_room, no_room_until, interrupted, state, sent_at, error_code, error_message,
+        found_media_type, end_phone, gives_back, event_id, event_type, event_at, event_body,
+        callback_target, callback_url, callback_body, place
+      )
+    where s.place = any (v_held)
+      and not s.again
+      and m.id = s.message_id
+      and is_waiting(m)
+    returning
+      m.id, m.workspace_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
+      s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
+      s.callback_body, s.place
+  ),
+  announced as (
+    insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+    select
+      ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
+      ended.event_body
+    from ended
+    order by ended.place
+    returning id, workspace_id, mode, created_at, event_id, type
+  ),
+  queued as (
+    insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
+    select e.id, announced.id, announced.created_at, announced.event_id, announced.type
+    from announced
+    join webhook_endpoints e on is_told_of(
+      e, announced.workspace_id, announced.mode, announced.type
+    )
+    returning endpoint_id
+  ),
+  marked as (
+    insert into webhook_marks (lane_id)
+    select distinct queued.endpoint_id
+    from queued
+  ),
+  called as (
+    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
+    select
+      callback_lane(ended.workspace_id, ended.callback_target),
+      ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
+      ended.callback_body
+    from ended
+    where ended.callback_url is not null
+      -- Asked of these alone: without callbacks nothing is joined.
+      and (
+        select w.deleted_at is null
+        from workspaces w
+        where w.id = ended.workspace_id
+      )
+    order by ended.place
+    returning endpoint_id, workspace_id
+  ),
+  marked_callbacks as (
+    insert into webhook_marks (lane_id, workspace_id)
+    select distinct called.endpoint_id, called.workspace_id
+    from called
+  )
+  select
+    array_agg(ended.workspace_id) filter (where ended.gives_back),
+    exists (select from queued) or exists (select from called)
+  into v_given_back, v_queued
+  from ended;
+
+  if v_limits then
+    insert into lane_recipients (number_id, recipient, first_sent_at)
+    select m.number_id, recipient_name(m), m.sent_at
+    from unnest(p_message_id) with ordinality s (message_id, place)
+    join messages m on m.id = s.message_id
+    join lanes l on l.number_id = m.number_id
+    where s.place = any (v_held)
+      and m.sent_at is not null
+      and limits_recipients(l)
+    on conflict (number_id, recipient) do nothing;
+  end if;
+
+  if cardinality(p_pause_reason) > 0 then
+    update lanes l
+    set (
+      paused_until, pause_reason, pause_behind_until, pause_behind_reason
+    ) = (select p.* from pauses_after(l, s.pause_reason, s.pause_until) p)
+    from unnest(p_number_id, p_pause_reason, p_pause_until) with ordinality
+      s (number_id, pause_reason, pause_until, place)
+    where s.place = any (v_held)
+      and s.pause_reason is not null
+      and l.number_id = s.number_id;
+  end if;
+
+  -- A later statement: it sees the messages as they are now.
+  update lanes l
+  set lease_until = null,
+    head_id = case when s.again then l.head_id end,
+    interruptions = case when s.again then l.interruptions + s.interrupted else 0 end,
+    hold_until = s.not_before,
+    limited_until = s.no_room_until,
+    no_room = coalesce(s.no_room, 0),
+    refusals = coalesce(s.refusals, l.refusals),
+    pauses = coalesce(s.pauses, l.pauses),
+    sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end,
+    quota_full_until = case when s.gives_back then null else l.quota_full_until end,
+    next_due = next_due_settled(
+      l, p_now, s.again, l.interruptions + s.interrupted > 0, s.not_before,
+      s.no_room_until,
+      (select first.due_at from first_waiting(l.number_id, p_now) first)
+    ),
+    stranded = l.removed_at is not null and exists (
+      select
+      from messages m
+      where m.number_id = l.number_id
+        and m.state = 'waiting'
+        and not (s.again and l.interruptions + s.interrupted > 0 and m.id = l.head_id)
+    )
+  from unnest(
+    p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state, p_refusals,
+    p_pauses, p_no_room, p_no_room_until
+  ) with ordinality s (
+    number_id, again, not_before, interrupted, gives_back, state, refusals, pauses, no_room,
+    no_room_until, place
+  )
+  where s.place = any (v_held)
+    and l.number_id = s.number_id;
+
+  if v_given_back is not null then
+    perform
+    from workspaces w
+    where w.id = any (v_given_back)
+    order by w.id
+    for no key update;
+    update workspaces w
+    set plan_messages_remaining = w.plan_messages_remaining + back.count
+    from (
+      select given.workspace_id, count(*) as count
+      from unnest(v_given_back) given (workspace_id)
+      group by given.workspace_id
+    ) back
+    where w.id = back.workspace_id
+      and is_limited(w);
+  end if;
+
+  return query
+  select p_message_id[held.place], v_queued
+  from unnest(v_held) held (place);
+end
+$$;

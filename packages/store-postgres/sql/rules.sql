@@ -1,0 +1,707 @@
+-- What core decides and SQL must repeat, each rule once. docs/rules.md names core's side of each, and
+-- rules.test.ts asks both the same questions by calling these functions.
+--
+-- Three kinds, and nothing else belongs here:
+--   1. Predicates and moments: language sql, one expression without a subquery. The planner puts the
+--      expression in place of the call, so partial indexes are found and the call costs nothing. Pass a
+--      column or a parameter, not a subquery, for an argument that the body names twice.
+--   2. Look-ups: returns table, one select, keys as arguments. Called in from, they are put in place too.
+--      Never returns setof messages with m.*: a column that a later release adds would break it.
+--   3. Rare ones, in plpgsql: called behind a condition.
+-- inlined.test.ts reads the plans and fails when a function of the first two kinds is still called.
+
+---------------------------------------------------------------------------- messages
+
+create function not_expired(m messages, at timestamptz) returns boolean
+language sql immutable parallel safe
+return m.expires_at is null or m.expires_at > at;
+
+-- In the words of index messages_expiring.
+create function has_expired(m messages, at timestamptz) returns boolean
+language sql immutable parallel safe
+return m.expires_at <= at;
+
+-- For a message that is found by its id or its attachment. Not state = 'waiting': those are the words of
+-- the partial index messages_waiting, and the planner reads all of that index while it is small.
+create function is_waiting(m messages) returns boolean
+language sql immutable parallel safe
+return m.state between 'waiting' and 'waiting';
+
+-- Held since the store went back in time: never due, so neither claims nor sweeps by due time read it.
+create function is_held(m messages) returns boolean
+language sql immutable parallel safe
+return m.due_at = 'infinity';
+
+-- When the message was planned to leave, held or not.
+create function planned_time(
+  due_at timestamptz, send_at timestamptz, created_at timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+return case when isfinite(due_at) then due_at else coalesce(send_at, created_at) end;
+
+create function is_queued(send_at timestamptz, at timestamptz) returns boolean
+language sql immutable parallel safe
+return send_at is null or send_at <= at;
+
+create function is_scheduled(send_at timestamptz, at timestamptz) returns boolean
+language sql immutable parallel safe
+return send_at > at;
+
+create function counts_in_quota(m messages) returns boolean
+language sql immutable parallel safe
+return m.mode = 'live' and m.state not in ('cancelled', 'expired') and not m.refused;
+
+create function recipient_name(m messages) returns text
+language sql immutable parallel safe
+return coalesce(m.to_phone, m.to_name);
+
+-- The phone to show: the number's own while the message waits, then the one it left from.
+create function shown_phone(
+  state text, number_phone text, end_phone text, from_phone text
+) returns text
+language sql immutable parallel safe
+return case
+  when state = 'waiting' then number_phone
+  else nullif(coalesce(end_phone, from_phone), '')
+end;
+
+-- Whether a transport may have the first message of a lane.
+create function may_have_left(l lanes) returns boolean
+language sql immutable parallel safe
+return l.lease_until is not null or l.interruptions > 0;
+
+-- Whether a worker holds the message, or held it without settling it.
+create function is_in_flight(m messages, l lanes) returns boolean
+language sql immutable parallel safe
+return coalesce(l.head_id = m.id and may_have_left(l), false);
+
+---------------------------------------------------------------------------- leases
+
+create function is_leased(lease_until timestamptz, at timestamptz) returns boolean
+language sql immutable parallel safe
+return lease_until > at;
+
+create function is_free(lease_until timestamptz, at timestamptz) returns boolean
+language sql immutable parallel safe
+return lease_until is null or lease_until <= at;
+
+-- The lease of a lane, an attempt at linking or a check, which may have run out but was not taken over.
+create function holds_lease(held bigint, lease_until timestamptz, lease bigint) returns boolean
+language sql immutable parallel safe
+return held = lease and lease_until is not null;
+
+-- The shard of a number when there are so many.
+create function shard_of(number_id bigint, shards bigint) returns bigint
+language sql immutable parallel safe
+return number_id % shards;
+
+-- Whether a worker has that number: one in its shards of `parts`. No parts: all numbers.
+create function is_owned(number_id bigint, parts bigint, shards bigint[]) returns boolean
+language sql immutable parallel safe
+return parts is null or shard_of(number_id, parts) = any (shards);
+
+---------------------------------------------------------------------------- lanes
+
+-- In the words of index lanes_due.
+create function is_claimable(l lanes) returns boolean
+language sql immutable parallel safe
+return l.connected or l.removed_at is not null or l.interruptions > 0 or l.lease_until is not null;
+
+create function is_open(l lanes) returns boolean
+language sql immutable parallel safe
+return l.connected or l.removed_at is not null;
+
+-- Whether the message of a head whose lease is over goes out once more.
+create function may_be_handed_out(head messages, l lanes, at timestamptz) returns boolean
+language sql immutable parallel safe
+return l.interruptions > 0 or not_expired(head, at);
+
+create function limits_recipients(l lanes) returns boolean
+language sql immutable parallel safe
+return l.pacing[5] is not null;
+
+create function is_in_window(moment timestamptz, at timestamptz, width interval) returns boolean
+language sql stable parallel safe
+return moment > at - width and moment <= at;
+
+-- The message that leaves next. For holders of the lane's lock. Index messages_waiting.
+create function first_waiting(p_number bigint, p_at timestamptz)
+returns table (id bigint, due_at timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select m.id, m.due_at
+  from messages m
+  where m.number_id = p_number
+    and m.mode = 'live'
+    and m.state = 'waiting'
+    and not_expired(m, p_at)
+    and m.due_at < 'infinity'
+  order by m.due_at, m.id
+  limit 1;
+end;
+
+-- The same when what may have left counts too, although it has expired: it waits to be concluded. One row,
+-- of nulls when nothing waits.
+create function first_to_leave(l lanes, p_at timestamptz)
+returns table (id bigint, due_at timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select
+    coalesce(
+      (
+        select head.id
+        from messages head
+        where head.id = l.head_id
+          and is_waiting(head)
+          and l.interruptions > 0
+      ),
+      (select first.id from first_waiting(l.number_id, p_at) first)
+    ),
+    coalesce(
+      (
+        select head.due_at
+        from messages head
+        where head.id = l.head_id
+          and is_waiting(head)
+          and l.interruptions > 0
+      ),
+      (select first.due_at from first_waiting(l.number_id, p_at) first)
+    );
+end;
+
+-- When the window that ends now has room again, with `p_fits` sends in it; null when it has. Index messages_sent.
+create function sends_capped_until(
+  p_number bigint, p_fits integer, p_width interval, p_now timestamptz
+) returns table (until timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select past.sent_at + p_width
+  from messages past
+  where past.number_id = p_number
+    and past.mode = 'live'
+    and is_in_window(past.sent_at, p_now, p_width)
+  order by past.sent_at desc
+  offset p_fits - 1
+  limit 1;
+end;
+
+-- The same for recipients to whom the lane wrote for the first time. Index lane_recipients_by_time.
+create function recipients_capped_until(
+  p_number bigint, p_fits integer, p_width interval, p_now timestamptz
+) returns table (until timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select past.first_sent_at + p_width
+  from lane_recipients past
+  where past.number_id = p_number
+    and is_in_window(past.first_sent_at, p_now, p_width)
+  order by past.first_sent_at desc
+  offset p_fits - 1
+  limit 1;
+end;
+
+---------------------------------------------------------------------------- pauses
+
+-- Until when a pause lasts that ends at that moment; null when it is over.
+create function paused_until(until timestamptz, now timestamptz) returns timestamptz
+language sql immutable parallel safe
+return nullif(greatest(until, now), now);
+
+-- A disabled workspace stops its lanes for as long as it is disabled.
+create function stopped_until(disabled boolean, paused_until timestamptz) returns timestamptz
+language sql immutable parallel safe
+return case when disabled then 'infinity' else paused_until end;
+
+-- How long a head that may have left is held: no longer than it lasts. Rare.
+create function head_holds_until(p_head bigint, p_until timestamptz) returns timestamptz
+language plpgsql stable
+set search_path from current
+as $$
+begin
+  if p_until is null then
+    return null;
+  end if;
+  return least(p_until, (select m.expires_at from messages m where m.id = p_head));
+end
+$$;
+
+-- `stopped` is what stopped_until says of the lane, `opened` what is_open does.
+create function holds_until(
+  l lanes, stopped timestamptz, may_have_left boolean, opened boolean
+) returns timestamptz
+language sql stable
+return case
+  when may_have_left
+  then head_holds_until(l.head_id, case when opened then stopped else 'infinity' end)
+  else stopped
+end;
+
+-- The two pauses of a lane once another one came: an operator's, and the longest other one.
+create function pauses_after(l lanes, p_reason text, p_until timestamptz)
+returns table (
+  paused_until timestamptz,
+  pause_reason text,
+  pause_behind_until timestamptz,
+  pause_behind_reason text
+)
+language sql stable rows 1
+begin atomic
+  select
+    (array_agg(p.until order by p.until desc, p.reason = 'paused'))[1],
+    (array_agg(p.reason order by p.until desc, p.reason = 'paused'))[1],
+    (array_agg(p.until order by p.until desc, p.reason = 'paused'))[2],
+    (array_agg(p.reason order by p.until desc, p.reason = 'paused'))[2]
+  from (
+    select distinct on (p.reason = 'paused') p.until, p.reason
+    from (
+      values
+        (l.paused_until, l.pause_reason, false),
+        (l.pause_behind_until, l.pause_behind_reason, false),
+        (coalesce(p_until, 'infinity'), p_reason, true)
+    ) p (until, reason, is_next)
+    where p.is_next or p.until is not null
+    order by p.reason = 'paused', (p.reason = 'paused' and p.is_next) desc, p.until desc
+  ) p;
+end;
+
+-- The pause that stays once a number has a new session: the operator's. No row without one.
+create function pauses_once_linked(l lanes)
+returns table (
+  paused_until timestamptz,
+  pause_reason text,
+  pause_behind_until timestamptz,
+  pause_behind_reason text
+)
+language sql stable rows 1
+begin atomic
+  select p.until, p.reason, null::timestamptz, null::text
+  from (
+    values
+      (l.paused_until, l.pause_reason),
+      (l.pause_behind_until, l.pause_behind_reason)
+  ) p (until, reason)
+  where p.reason = 'paused';
+end;
+
+---------------------------------------------------------------------------- when a lane is next due
+
+-- The moment, or null where it lies after an endless pause and never comes by itself.
+create function if_ever(moment timestamptz) returns timestamptz
+language sql immutable parallel safe
+return nullif(moment, 'infinity');
+
+create function next_due_accepted(l lanes, due_at timestamptz) returns timestamptz
+language sql immutable parallel safe
+return case
+  when l.lease_until is null and l.interruptions = 0
+  then if_ever(greatest(
+    least(l.next_due, due_at), l.hold_until, l.limited_until,
+    stopped_until(l.disabled, l.paused_until)
+  ))
+  else l.next_due
+end;
+
+create function next_due_claimed(
+  hands_out boolean, lease_until timestamptz, until timestamptz, first_due timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+return case
+  when hands_out then lease_until
+  when until is not null then if_ever(until)
+  else first_due
+end;
+
+create function next_due_ended(l lanes, first_due timestamptz) returns timestamptz
+language sql stable
+return case
+  when l.lease_until is not null or l.removed_at is not null then l.next_due
+  else if_ever(greatest(
+    coalesce(first_due, 'infinity'),
+    case when l.limited_until is null then l.next_due end,
+    l.hold_until,
+    holds_until(l, stopped_until(l.disabled, l.paused_until), may_have_left(l), is_open(l))
+  ))
+end;
+
+create function next_due_settled(
+  l lanes, now timestamptz, again boolean, left_maybe boolean, not_before timestamptz,
+  no_room_until timestamptz, first_due timestamptz
+) returns timestamptz
+language sql stable
+return case
+  when l.removed_at is not null and not (again and left_maybe) then null
+  else if_ever(greatest(
+    case when not again then coalesce(first_due, 'infinity') end,
+    case when again then no_room_until end,
+    now,
+    not_before,
+    holds_until(l, stopped_until(l.disabled, l.paused_until), again and left_maybe, is_open(l))
+  ))
+end;
+
+create function next_due_changed(
+  l lanes, held_until timestamptz, first_due timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+return case
+  when l.lease_until is not null or l.removed_at is not null then l.next_due
+  else if_ever(greatest(coalesce(first_due, 'infinity'), l.hold_until, held_until))
+end;
+
+-- When the number connects or drops out: the moment stays while nothing may have left.
+create function next_due_opened(l lanes, opened boolean, first_due timestamptz) returns timestamptz
+language sql stable
+return case
+  when l.interruptions > 0
+  then next_due_changed(
+    l,
+    holds_until(l, stopped_until(l.disabled, l.paused_until), may_have_left(l), opened),
+    first_due
+  )
+  else l.next_due
+end;
+
+create function next_due_removed(l lanes, now timestamptz) returns timestamptz
+language sql immutable parallel safe
+return case
+  when l.lease_until is not null then l.lease_until
+  when l.head_id is not null and l.interruptions > 0 then greatest(now, l.hold_until)
+end;
+
+---------------------------------------------------------------------------- plans and quotas
+
+-- No plan means none; no number means unlimited.
+create function messages_remaining(w workspaces) returns bigint
+language sql immutable parallel safe
+return case when w.plan_name is null then 0 else w.plan_messages_remaining end;
+
+create function is_limited(w workspaces) returns boolean
+language sql immutable parallel safe
+return w.plan_name is not null and w.plan_messages_remaining is not null;
+
+-- The lane is known to be full then; without a count.
+create function is_known_full(full_until timestamptz, at timestamptz) returns boolean
+language sql immutable parallel safe
+return at < full_until;
+
+-- There is room for sure; without a count.
+create function fits_by_bound(bound integer, count integer, most integer) returns boolean
+language sql immutable parallel safe
+return bound + count <= most;
+
+create function fits_exactly(planned integer, count integer, most integer) returns boolean
+language sql immutable parallel safe
+return planned + count <= most;
+
+-- Whether a message planned for then takes the room that the moment promised until which the lane is full.
+create function takes_promised_room(
+  full_until timestamptz, at timestamptz, width interval
+) returns boolean
+language sql stable parallel safe
+return at < full_until + width;
+
+---------------------------------------------------------------------------- shares of workspaces
+
+-- How many places of a worker that workspace holds.
+create function held_of(workspace bigint, workspaces bigint[], held integer[]) returns integer
+language sql immutable parallel safe
+return coalesce(held[array_position(workspaces, workspace)], 0);
+
+---------------------------------------------------------------------------- webhook endpoints and callbacks
+
+-- In the words of index webhook_endpoints_running.
+create function is_running(e webhook_endpoints) returns boolean
+language sql immutable parallel safe
+return e.disabled_reason is null and e.removed_at is null;
+
+create function subscribes(e webhook_endpoints, event_type text) returns boolean
+language sql immutable parallel safe
+return event_type = any (e.events);
+
+create function is_told_of(
+  e webhook_endpoints, workspace bigint, event_mode text, event_type text
+) returns boolean
+language sql immutable parallel safe
+return e.workspace_id = workspace
+  and e.mode = event_mode
+  and is_running(e)
+  and subscribes(e, event_type);
+
+-- For a workspace whose row is locked. Index webhook_endpoints_running.
+create function holds_all_endpoints(p_workspace bigint, p_most integer) returns boolean
+language plpgsql stable
+set search_path from current
+as $$
+begin
+  return p_most <= (
+    select count(*)
+    from webhook_endpoints e
+    where e.workspace_id = p_workspace
+      and is_running(e)
+  );
+end
+$$;
+
+create function can_be_redelivered(o outbox, e webhook_endpoints) returns boolean
+language sql immutable parallel safe
+return o.workspace_id = e.workspace_id
+  and o.mode = e.mode
+  and subscribes(e, o.type)
+  and o.created_at >= e.created_at;
+
+-- Since when nothing was delivered, once something was delivered at that moment.
+create function delivered_since_after(
+  delivered_since timestamptz, delivered_at timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+return greatest(delivered_since, delivered_at);
+
+create function is_silent(
+  delivered_since timestamptz, stop_unless_delivered_since timestamptz
+) returns boolean
+language sql immutable parallel safe
+return delivered_since <= stop_unless_delivered_since;
+
+create function is_reported_to(n numbers, url text) returns boolean
+language sql immutable parallel safe
+return n.callback_url = url and n.removed_at is null;
+
+-- The lane of a workspace's callbacks to a target: 52 bits of a hash, below zero. Two targets that meet in
+-- one share its five calls, and nothing worse.
+create function callback_lane(workspace bigint, target text) returns bigint
+language sql stable parallel safe
+return -1 - ('x' || left(encode(
+  sha256(convert_to(workspace || ' ' || target, 'UTF8')), 'hex'
+), 13))::bit(52)::bigint;
+
+---------------------------------------------------------------------------- keys and their requests
+
+create function is_usable(k api_keys, now timestamptz) returns boolean
+language sql immutable parallel safe
+return k.revoked_at is null and (k.expires_at is null or k.expires_at > now);
+
+-- For a workspace whose row is locked. Index api_keys_by_workspace.
+create function holds_all_keys(p_workspace bigint, p_version integer, p_most integer) returns boolean
+language plpgsql stable
+set search_path from current
+as $$
+begin
+  return p_most <= (
+    select count(*)
+    from api_keys k
+    where k.workspace_id = p_workspace
+      and k.version = p_version
+      and k.revoked_at is null
+  );
+end
+$$;
+
+-- Whether a request counts against the limits of its key. `named`: the workspace that it names, or null.
+create function is_counted(
+  admits boolean, k api_keys, now timestamptz, named bigint
+) returns boolean
+language sql immutable parallel safe
+return admits and is_usable(k, now) and coalesce(named = k.workspace_id, true);
+
+-- Whether a request counts in the window that began then, and not in one of its own.
+create function is_in_same_window(
+  begun timestamptz, start timestamptz, width interval
+) returns boolean
+language sql immutable parallel safe
+return begun - start between interval '0' and width;
+
+create function is_claim_void(claimed_at timestamptz, now timestamptz) returns boolean
+language sql stable parallel safe
+return claimed_at <= now - interval '30 seconds';
+
+create function is_record_void(created_at timestamptz, now timestamptz) returns boolean
+language sql stable parallel safe
+return created_at <= now - interval '24 hours';
+
+---------------------------------------------------------------------------- numbers and linking
+
+-- Null without a limit. Index numbers_by_workspace.
+create function holds_all_numbers(p_workspace bigint, p_most bigint) returns boolean
+language plpgsql stable
+set search_path from current
+as $$
+begin
+  return p_most <= (
+    select count(*)
+    from numbers n
+    where n.workspace_id = p_workspace
+      and n.removed_at is null
+  );
+end
+$$;
+
+-- `before` as the number's attempt keeps it: null without an attempt, empty when the number had no phone.
+create function phone_without_link(phone text, before text) returns text
+language sql immutable parallel safe
+return case when before is null then phone else nullif(before, '') end;
+
+create function phone_with_status(
+  n numbers, before text, status text, phone text
+) returns text
+language sql immutable parallel safe
+return case
+  when phone is not null then phone
+  when status = 'disconnected' then phone_without_link(n.phone, before)
+  else n.phone
+end;
+
+-- Null where the other number has no phone.
+create function has_phone(
+  other numbers, before text, linked numbers, phone text
+) returns boolean
+language sql immutable parallel safe
+return other.id <> linked.id
+  and other.platform = linked.platform
+  and other.mode = linked.mode
+  and phone = phone_without_link(other.phone, before);
+
+-- In the words of index linking_attempts_ending.
+create function has_ended(a linking_attempts, now timestamptz) returns boolean
+language sql immutable parallel safe
+return a.ends_at <= now;
+
+-- Null where it never does.
+create function links_itself(a linking_attempts, now timestamptz) returns boolean
+language sql immutable parallel safe
+return a.links_at <= now and not has_ended(a, now);
+
+create function can_be_linked(
+  a linking_attempts, now timestamptz, parts bigint, shards bigint[]
+) returns boolean
+language sql immutable parallel safe
+return a.mode = 'live'
+  and not has_ended(a, now)
+  and is_free(a.lease_until, now)
+  and is_owned(a.number_id, parts, shards);
+
+create function status_since_after(
+  n numbers, status text, reason text, now timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+return case
+  when n.status <> status or n.status_since is null and reason is not null then now
+  else n.status_since
+end;
+
+create function status_reason_after(n numbers, status text, reason text) returns text
+language sql immutable parallel safe
+return case when n.status <> status then reason else coalesce(reason, n.status_reason) end;
+
+---------------------------------------------------------------------------- number checks
+
+create function can_be_asked(c number_checks, l lanes) returns boolean
+language sql immutable parallel safe
+return c.mode = 'test' or is_open(l);
+
+create function is_asked_by(
+  c number_checks, l lanes, parts bigint, shards bigint[]
+) returns boolean
+language sql immutable parallel safe
+return c.mode = 'test'
+  or l.removed_at is not null
+  or is_owned(c.number_id, parts, shards);
+
+-- `answered`: how many of the check's results were answered now.
+create function check_status_after(c number_checks, answered bigint) returns text
+language sql immutable parallel safe
+return case when c.checked + answered = c.total then 'completed' else c.status end;
+
+create function check_completed_at(
+  c number_checks, answered bigint, now timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+return case when c.checked + answered = c.total then now end;
+
+---------------------------------------------------------------------------- media files
+
+create function fits_room(used bigint, size bigint, most bigint) returns boolean
+language sql immutable parallel safe
+return used + size <= most;
+
+-- The room that the attachments of a workspace take. Index media_files_attached_bytes.
+create function attached_bytes(p_workspace bigint) returns table (bytes bigint)
+language sql stable parallel safe rows 1
+begin atomic
+  select coalesce(sum(m.size), 0)::bigint
+  from media_files m
+  where m.workspace_id = p_workspace
+    and m.state = 'attached';
+end;
+
+create function is_file_there(m media_files) returns boolean
+language sql immutable parallel safe
+return m.state in ('kept', 'attached');
+
+-- In the words of indexes media_files_left_over and media_files_remembered.
+create function is_file_ended(m media_files) returns boolean
+language sql immutable parallel safe
+return m.state in ('deleted', 'discarded');
+
+-- In the words of index media_files_reserved.
+create function is_given_up(m media_files, reserved_before timestamptz) returns boolean
+language sql immutable parallel safe
+return m.state = 'reserved' and m.created_at < reserved_before;
+
+-- What the sweep ends the file as; null while it stays as it is. `gone`: its workspace was deleted.
+create function swept_to(
+  m media_files, reserved_before timestamptz, gone boolean
+) returns text
+language sql immutable parallel safe
+return case
+  when is_given_up(m, reserved_before) then 'discarded'
+  when m.state = 'kept' and gone then 'deleted'
+end;
+
+-- The workspace, if it was deleted.
+create function deleted_workspace(p_id bigint) returns table (id bigint)
+language sql stable parallel safe rows 1
+begin atomic
+  select w.id
+  from workspaces w
+  where w.id = p_id
+    and w.deleted_at is not null;
+end;
+
+-- The messages that wait for an attachment. Index messages_with_attachment.
+create function waiting_for_attachment(p_id bigint) returns table (id bigint)
+language sql stable parallel safe
+begin atomic
+  select m.id
+  from messages m
+  where m.attachment_id = p_id
+    and is_waiting(m);
+end;
+
+-- `used`: a message waits for the attachment. `gone`: its workspace was deleted.
+create function unused_since_after(
+  m media_files, used boolean, now timestamptz
+) returns timestamptz
+language sql immutable parallel safe
+return case when used then null else coalesce(m.unused_since, now) end;
+
+create function is_unneeded(
+  m media_files, used boolean, gone boolean, unused_by timestamptz
+) returns boolean
+language sql immutable parallel safe
+return gone or (not used and coalesce(m.unused_since <= unused_by, false));
+
+-- Whether a sweep changes what is known of an attachment; nothing is written of the others.
+create function is_swept(
+  m media_files, used boolean, gone boolean, unused_by timestamptz
+) returns boolean
+language sql immutable parallel safe
+return gone or case
+  when used then m.unused_since is not null
+  else m.unused_since is null or m.unused_since <= unused_by
+end;
+
+---------------------------------------------------------------------------- JSON
+
+create function epoch_millis(moment timestamptz) returns bigint
+language sql stable parallel safe
+return (extract(epoch from moment) * 1000)::bigint;

@@ -1,0 +1,29 @@
+/**
+ * The functions inside the database: one for each operation that takes several statements, so that it
+ * costs one round trip, and the rules that they share. Each build of the service has them in a schema of
+ * its own, named by a digest of their texts. Processes of different builds that share a database call the
+ * very texts that they were built with, and a text that is installed never changes.
+ */
+import { createHash } from "node:crypto"
+import { sqlFiles } from "../sql.generated.ts"
+
+export interface Build {
+  readonly digest: string
+  /** In the order in which they are run. */
+  readonly texts: ReadonlyArray<string>
+}
+
+export const buildOf = (texts: ReadonlyArray<string>): Build => ({
+  digest: createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 8),
+  texts,
+})
+
+const functions = Object.entries(sqlFiles).flatMap(([file, text]) =>
+  file.startsWith("functions/") ? text : [],
+)
+
+export const thisBuild = buildOf([sqlFiles["rules.sql"], ...functions])
+
+/** The schema of the build's functions, for the service whose tables are in that one. */
+export const codeSchema = (schema: string, { digest }: Build = thisBuild): string =>
+  `${schema}_${digest}`
