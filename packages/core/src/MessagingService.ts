@@ -2,43 +2,111 @@
  * The core put together: every service over the ports. An embedder provides a store, a transport, a
  * way out, media files and ids, and has the whole service inside its own process.
  */
-import { Effect, Layer } from "effect"
-import { CallbackSecrets } from "./callback/CallbackSecrets.ts"
-import { CallbackUrls } from "./callback/CallbackUrls.ts"
-import { Contacts } from "./recipient/Contacts.ts"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
+import type { Failure } from "./error/Refusal.ts"
 import { EventFeed, EventSignal } from "./event/EventFeed.ts"
-import { Admission } from "./key/Admission.ts"
+import { Admission } from "./key/Auth.ts"
 import { Keys } from "./key/Keys.ts"
-import { Attachments } from "./media/Attachments.ts"
-import { MediaDirectory } from "./media/MediaDirectory.ts"
-import { MediaLinks } from "./media/MediaLinks.ts"
-import { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
-import { MessageOperations } from "./message/MessageOperations.ts"
-import { Messages } from "./message/Messages.ts"
-import { layerCountedStores } from "./monitoring/countedStores.ts"
+import { MediaLinks } from "./media/Media.ts"
+import { Attachments, MediaDirectory } from "./media/MediaDirectory.ts"
+import { MessageOperations, Messages } from "./message/Messages.ts"
 import { Readiness } from "./monitoring/Readiness.ts"
+import { layerCountedStores } from "./monitoring/Settlements.ts"
 import { Connections } from "./number/Connections.ts"
-import { NumberOperations } from "./number/NumberOperations.ts"
-import { TelegramLogins } from "./number/TelegramLogins.ts"
-import { Numbers } from "./number/Numbers.ts"
-import { QrLinks } from "./number/QrLinks.ts"
+import { QrLinks } from "./number/Linking.ts"
+import {
+  ConnectedFromTheStart,
+  newNumber,
+  NumberBody,
+  NumberOperations,
+  Numbers,
+  TelegramLogins,
+} from "./number/Numbers.ts"
+import { StartingPacing } from "./number/Pacing.ts"
+import { platforms } from "./number/SendingNumber.ts"
 import { NumberChecks } from "./numberCheck/NumberChecks.ts"
+import { WakeUp } from "./queue/DueWork.ts"
+import { Contacts } from "./recipient/Contacts.ts"
 import { Reminders } from "./reminder/Reminders.ts"
-import { DeliveryQueue } from "./queue/DeliveryQueue.ts"
-import { WakeUp } from "./queue/WakeUp.ts"
+import { inputDecoder } from "./request/Input.ts"
 import { Restoration } from "./restore/Restoration.ts"
 import { layerWatchedStores } from "./restore/StoreWatch.ts"
 import { Secrets } from "./secret/Secrets.ts"
-import { Version1Lists } from "./Version1Lists.ts"
 import { layerClockWatch } from "./time/ClockSkew.ts"
-import { SigningSecrets } from "./webhook/signature.ts"
+import { Version1Lists } from "./Version1Lists.ts"
+import { SigningSecrets } from "./webhook/WebhookEndpoint.ts"
 import { WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
+import { DeliveryQueue } from "./webhook/WebhookStore.ts"
+import { OutgoingMediaSource } from "./worker/Dispatcher.ts"
 import { Housekeeping } from "./worker/Housekeeper.ts"
-import { Settled } from "./worker/Settled.ts"
-import { WorkGate } from "./worker/WorkGate.ts"
-import { Worker } from "./worker/Worker.ts"
-import { EnsuredWorkspaces } from "./workspace/EnsuredWorkspaces.ts"
-import { Workspaces } from "./workspace/Workspaces.ts"
+import { Settled, Worker, WorkGate } from "./worker/Worker.ts"
+import type { Workspace } from "./workspace/Workspace.ts"
+import { newWorkspace, WorkspaceBody, Workspaces, WorkspaceStore } from "./workspace/Workspaces.ts"
+import type { WantedNumber } from "./workspace/Workspaces.ts"
+
+// The workspace of a name, made if there is none, with the numbers that it needs: for programs that
+// run the service and say at every start what they need, in several processes at once too. Everything is
+// looked at before anything is made, and the store does it in one step.
+
+const EnsureBody = Schema.Struct({
+  ...WorkspaceBody.fields,
+  numbers: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        ...NumberBody.fields,
+        platform: Schema.optionalKey(Schema.Literals(platforms)),
+      }),
+    ),
+  ),
+})
+
+/** A workspace that is to be there, and the numbers that it is to have; those of WhatsApp unless they say otherwise. */
+export type EnsureWorkspace = typeof EnsureBody.Encoded
+
+const decode = inputDecoder(EnsureBody)
+
+export class EnsuredWorkspaces extends Context.Service<
+  EnsuredWorkspaces,
+  {
+    /**
+     * The oldest workspace of that name; when there is none, one is made as the command says. A number
+     * that it does not have yet (by platform and phone) is added; others, and whatever else the
+     * workspace is by now, stay as they are. Concurrent calls make one workspace. Fails as
+     * `Workspaces.create` and `Numbers.create` do, with the number in the field (`numbers[1].phone`),
+     * and makes nothing then.
+     */
+    ensure(command: EnsureWorkspace): Effect.Effect<Workspace, Failure>
+  }
+>()("core/EnsuredWorkspaces") {
+  static readonly layer = Layer.effect(
+    EnsuredWorkspaces,
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const connectedFromTheStart = yield* ConnectedFromTheStart
+      const startingPacing = yield* StartingPacing
+
+      return EnsuredWorkspaces.of({
+        ensure: Effect.fn("EnsuredWorkspaces.ensure")(function* (command) {
+          const { numbers = [], ...input } = yield* Effect.fromResult(decode(command))
+          const createdAt = yield* Clock.currentTimeMillis
+          const wanted: Array<WantedNumber> = []
+          for (const [index, { platform = "whatsapp", ...number }] of numbers.entries()) {
+            const field = `numbers[${index}].status`
+            wanted.push({
+              number: yield* Effect.fromResult(
+                newNumber({ ...number, platform }, { connectedFromTheStart, createdAt }, field),
+              ),
+              pacing: startingPacing[platform],
+            })
+          }
+          const { admits, workspace } = newWorkspace(input, createdAt)
+          return yield* store.ensure(workspace, admits, wanted)
+        }),
+      })
+    }),
+  )
+}
 
 /**
  * Wakes the delivery loop when a commit of this process has queued deliveries. It runs beside the

@@ -5,18 +5,15 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { refuse } from "./error/Refusal.ts"
-import type { Failure } from "./error/Refusal.ts"
-import type { StoreUnavailable } from "./error/StoreUnavailable.ts"
+import type { Failure, StoreUnavailable } from "./error/Refusal.ts"
 import type { NumberCheckId } from "./Ids.ts"
-import { permit, scopeOf } from "./key/Caller.ts"
-import type { Caller, CallerScope } from "./key/Caller.ts"
-import type { MediaType } from "./media/contentType.ts"
-import type { MediaFile } from "./media/Media.ts"
+import { dayMillis, permit, scopeOf } from "./key/Auth.ts"
+import type { Caller, CallerScope } from "./key/Auth.ts"
+import type { MediaFile, MediaType } from "./media/Media.ts"
 import type { Message } from "./message/Message.ts"
-import { NumberCheckStore } from "./numberCheck/NumberCheck.ts"
-import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberCheck.ts"
+import { NumberCheckStore } from "./numberCheck/NumberChecks.ts"
+import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberChecks.ts"
 import type { Reminder } from "./reminder/Reminder.ts"
-import { dayMillis } from "./request/RateWindow.ts"
 
 export interface OffsetQuery {
   /** Records to leave out at the front. */

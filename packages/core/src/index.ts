@@ -18,7 +18,7 @@ export type {
   WebhookId,
   WorkspaceId,
 } from "./Ids.ts"
-export { layer, layerServices, layerWorker } from "./MessagingService.ts"
+export { layer, layerServices, layerWorker, EnsuredWorkspaces } from "./MessagingService.ts"
 export { Version1ListStore, Version1Lists, offsetOfPage } from "./Version1Lists.ts"
 export type { OffsetPage, OffsetQuery, Period } from "./Version1Lists.ts"
 export { version } from "./version.ts"
@@ -28,38 +28,70 @@ export {
   connectionCallback,
   failureText,
   isReportedTo,
-} from "./callback/Callback.ts"
+  endMessage,
+  refusedMessage,
+} from "./event/MessageChange.ts"
 export type {
   Callback,
   CallbackAttempt,
   CallbackType,
   ConnectionEvent,
-} from "./callback/Callback.ts"
-export { CallbackSalts, CallbackSecretJson, CallbackSecrets } from "./callback/CallbackSecrets.ts"
-export { CallbackUrls } from "./callback/CallbackUrls.ts"
-export type { CallbackUrl } from "./callback/CallbackUrls.ts"
-export { Egress, EgressError, OutboundRule } from "./egress/Egress.ts"
+  Ending,
+  MessageChange,
+} from "./event/MessageChange.ts"
+export {
+  CallbackSalts,
+  CallbackSecretJson,
+  CallbackSecrets,
+  CallbackUrls,
+} from "./callback/CallbackSettings.ts"
+
+export type { CallbackUrl } from "./callback/CallbackSettings.ts"
+export {
+  Egress,
+  EgressError,
+  OutboundRule,
+  isPublicAddress,
+  parseOutboundUrl,
+} from "./egress/Egress.ts"
 export type {
   EgressAnswer,
   FetchLimits,
   PostAnswer,
   PostLimits,
   PostRequest,
+  OutboundUrl,
+  OutboundUrlProblem,
 } from "./egress/Egress.ts"
-export { isPublicAddress, parseOutboundUrl } from "./egress/PublicAddress.ts"
-export type { OutboundUrl, OutboundUrlProblem } from "./egress/PublicAddress.ts"
-export { catalogue } from "./error/Catalogue.ts"
-export type { Code } from "./error/Catalogue.ts"
-export { Refusal, maximumErrors, refusalOfStore, refuse } from "./error/Refusal.ts"
-export type { Failure } from "./error/Refusal.ts"
-export { StoreUnavailable } from "./error/StoreUnavailable.ts"
-export { EventFeed, EventSignal } from "./event/EventFeed.ts"
-export type { MessageEvent } from "./event/MessageEvent.ts"
-export { Outbox } from "./event/Outbox.ts"
-export type { OutboxEvent } from "./event/Outbox.ts"
-export { Admission } from "./key/Admission.ts"
-export type { CredentialsV1 } from "./key/Admission.ts"
+
 export {
+  catalogue,
+  Refusal,
+  maximumErrors,
+  refusalOfStore,
+  refuse,
+  StoreUnavailable,
+} from "./error/Refusal.ts"
+export type { Code, Failure } from "./error/Refusal.ts"
+
+export { EventFeed, EventSignal, Outbox } from "./event/EventFeed.ts"
+export type {
+  MessageEvent,
+  Message,
+  MessageError,
+  MessageErrorCode,
+  MessageEventType,
+  MessageState,
+  MessageStatus,
+  ExactQuota,
+  PlannedQuota,
+  QuotaFacts,
+  QuotaLimit,
+} from "./message/Message.ts"
+
+export type { OutboxEvent } from "./event/EventFeed.ts"
+export {
+  Admission,
   KeyStore,
   bearerToken,
   holdsAllKeys,
@@ -67,8 +99,21 @@ export {
   keyLimit,
   keyRefusal,
   scopes,
-} from "./key/ApiKey.ts"
+  Caller,
+  operations,
+  permit,
+  addressGroup,
+  countRequest,
+  dayMillis,
+  dayStart,
+  minuteMillis,
+  minuteStart,
+  ratePolicy,
+  requestsPerDay,
+  requestsPerMinute,
+} from "./key/Auth.ts"
 export type {
+  CredentialsV1,
   AdmitQuery,
   AdmitV1Query,
   Admitted,
@@ -77,21 +122,40 @@ export type {
   NewKey,
   RequestCount,
   Scope,
-} from "./key/ApiKey.ts"
-export { Caller, operations, permit } from "./key/Caller.ts"
-export type { CallerScope, KeyCaller, OperationName, OperationRule, Trust } from "./key/Caller.ts"
+  CallerScope,
+  KeyCaller,
+  OperationName,
+  OperationRule,
+  Trust,
+  RateState,
+  RequestWindow,
+} from "./key/Auth.ts"
+
 export { KeyBody, Keys } from "./key/Keys.ts"
 export type { CreateKey } from "./key/Keys.ts"
-export { addressGroup } from "./key/WrongKeys.ts"
-export { crowdedOf, givePlaces, heldBy, isCrowded, takeInRounds, takeShares } from "./limit/Held.ts"
-export type { Capacity, Crowded, Shares } from "./limit/Held.ts"
-export { makePlaces, makeRefusingPlaces } from "./limit/Places.ts"
-export type { RefusingPlaces } from "./limit/Places.ts"
-export { remembered } from "./limit/Remembered.ts"
-export { sharedResources } from "./limit/sharedResources.ts"
-export type { SharedResource } from "./limit/sharedResources.ts"
-export { AttachmentBytes, Attachments } from "./media/Attachments.ts"
-export type { Attachment } from "./media/Attachments.ts"
+
+export {
+  crowdedOf,
+  givePlaces,
+  heldBy,
+  isCrowded,
+  takeInRounds,
+  takeShares,
+  makePlaces,
+  makeRefusingPlaces,
+  remembered,
+  sharedResources,
+} from "./limit/Bulkhead.ts"
+export type { Capacity, Crowded, Shares, RefusingPlaces, SharedResource } from "./limit/Bulkhead.ts"
+
+export {
+  AttachmentBytes,
+  Attachments,
+  MediaDirectory,
+  MediaQuery,
+  maximumFileBytes,
+} from "./media/MediaDirectory.ts"
+export type { Attachment, ListMedia, OpenedFile, Upload } from "./media/MediaDirectory.ts"
 export {
   fileStates,
   fitsRoom,
@@ -101,37 +165,56 @@ export {
   roomOf,
   sweptTo,
   unusedSinceAfter,
-} from "./media/FileState.ts"
-export type { AttachmentStanding, FileState } from "./media/FileState.ts"
-export { MediaReferenceJson, MediaStore } from "./media/Media.ts"
-export type {
-  BrokenMediaGuard,
-  Leftover,
-  MediaFile,
-  MediaReference,
-  Reservation,
-} from "./media/Media.ts"
-export { MediaDirectory, MediaQuery, maximumFileBytes } from "./media/MediaDirectory.ts"
-export type { ListMedia, OpenedFile, Upload } from "./media/MediaDirectory.ts"
-export {
+  MediaReferenceJson,
+  MediaStore,
   MediaFiles,
   MediaFilesError,
   filesUnavailable,
   noRoomForFile,
   refuseUnkept,
   unknownMimeType,
-} from "./media/MediaFiles.ts"
-export type { SpooledContent, StoredContent } from "./media/MediaFiles.ts"
-export { MediaLinks } from "./media/MediaLinks.ts"
-export type { MediaLink } from "./media/MediaLinks.ts"
-export { OutgoingMediaSource } from "./media/OutgoingMediaSource.ts"
-export { mediaTypeOf, mediaTypes } from "./media/contentType.ts"
-export type { MediaType } from "./media/contentType.ts"
-export { uploadedFileName } from "./media/fileName.ts"
-export { CallersTransactions, CannotJoin } from "./message/CallersTransactions.ts"
-export type { TransactionClient } from "./message/CallersTransactions.ts"
-export { ListQuery } from "./message/ListRequest.ts"
-export type { ListMessages } from "./message/ListRequest.ts"
+  MediaLinks,
+  mediaTypeOf,
+  mediaTypes,
+  uploadedFileName,
+} from "./media/Media.ts"
+export type {
+  AttachmentStanding,
+  FileState,
+  BrokenMediaGuard,
+  Leftover,
+  MediaFile,
+  MediaReference,
+  Reservation,
+  SpooledContent,
+  StoredContent,
+  MediaLink,
+  MediaType,
+} from "./media/Media.ts"
+
+export {
+  OutgoingMediaSource,
+  maximumInterruptions,
+  makeDispatcher,
+  makeTestModeSender,
+} from "./worker/Dispatcher.ts"
+
+export {
+  CallersTransactions,
+  CannotJoin,
+  ListQuery,
+  MessageOperations,
+  Messages,
+  waitsFor,
+} from "./message/Messages.ts"
+export type {
+  TransactionClient,
+  ListMessages,
+  Sent,
+  WaitReason,
+  WaitsFor,
+} from "./message/Messages.ts"
+
 export {
   hasExpired,
   messageStatuses,
@@ -140,20 +223,21 @@ export {
   statusAt,
   transition,
   transitions,
+  MessageJson,
+  DailyQuota,
+  countExactly,
+  countsInQuota,
+  dailyQuota,
+  fitsByBound,
+  fitsExactly,
+  fullUntil,
+  fullUntilAfter,
+  isInBound,
+  quotaVerdict,
+  messageJson,
 } from "./message/Message.ts"
-export type {
-  Message,
-  MessageError,
-  MessageErrorCode,
-  MessageEventType,
-  MessageState,
-  MessageStatus,
-} from "./message/Message.ts"
-export { MessageJson } from "./message/MessageAnswer.ts"
-export { endMessage, refusedMessage } from "./message/MessageChange.ts"
-export type { Ending, MessageChange } from "./message/MessageChange.ts"
-export { MessageOperations } from "./message/MessageOperations.ts"
-export { MessageStore, connectedShown } from "./message/MessageStore.ts"
+
+export { MessageStore, connectedShown, SentTexts } from "./message/MessageStore.ts"
 export type {
   Acceptance,
   AcceptanceFacts,
@@ -166,33 +250,16 @@ export type {
   NumberFacts,
   RefusedMessage,
 } from "./message/MessageStore.ts"
-export { Messages } from "./message/Messages.ts"
-export type { Sent } from "./message/Messages.ts"
-export {
-  DailyQuota,
-  countExactly,
-  countsInQuota,
-  dailyQuota,
-  fitsByBound,
-  fitsExactly,
-  fullUntil,
-  fullUntilAfter,
-  isInBound,
-  quotaVerdict,
-} from "./message/Quota.ts"
-export type { ExactQuota, PlannedQuota, QuotaFacts, QuotaLimit } from "./message/Quota.ts"
+
 export { BatchBody, SendBody, maximumRecipients, sendRequestParser } from "./message/SendRequest.ts"
 export type { SendBatch, SendMessage } from "./message/SendRequest.ts"
-export { SentTexts } from "./message/SentTexts.ts"
-export { messageJson } from "./message/messageJson.ts"
-export { waitsFor } from "./message/waitsFor.ts"
-export type { WaitReason, WaitsFor } from "./message/waitsFor.ts"
+
 export { Readiness, notReadyReasons } from "./monitoring/Readiness.ts"
 export type { NotReadyReason } from "./monitoring/Readiness.ts"
-export { ServiceFigures, mostCounted } from "./monitoring/ServiceFigures.ts"
-export type { Figures, NumberCount } from "./monitoring/ServiceFigures.ts"
-export { counted, startCounting } from "./monitoring/counters.ts"
-export { logTrouble, rarely } from "./monitoring/rareLog.ts"
+export { ServiceFigures, mostCounted, counted, startCounting } from "./monitoring/Metrics.ts"
+export type { Figures, NumberCount } from "./monitoring/Metrics.ts"
+
+export { logTrouble, rarely } from "./monitoring/logThrottled.ts"
 export {
   endOf,
   givenUpReasons,
@@ -203,19 +270,40 @@ export {
   pausesAfter,
   pausesOnceLinked,
   reasonOnceResumed,
-} from "./number/Breaker.ts"
-export type { Pause, PauseReason, Pauses, Strikes } from "./number/Breaker.ts"
-export { changedTo, connectionStates } from "./number/Connection.ts"
+  connectionReasons,
+  isSameNumber,
+  isSeenBy,
+  loginMethods,
+  modesSeenBy,
+  numberStatuses,
+  platforms,
+} from "./number/SendingNumber.ts"
+export type {
+  Pause,
+  PauseReason,
+  Pauses,
+  Strikes,
+  ConnectionReason,
+  NumberStatus,
+  Platform,
+  SendingNumber,
+  ShownNumber,
+} from "./number/SendingNumber.ts"
+export { changedTo, connectionStates, NumberStore } from "./number/NumberStore.ts"
 export type {
   ConnectionFacts,
   ConnectionReport,
   ConnectionState,
   KeptReport,
-} from "./number/Connection.ts"
+  NumberChange,
+  NumberInsertion,
+  NumberSettings,
+  SealedProxy,
+} from "./number/NumberStore.ts"
 export { ConnectBody, Connections } from "./number/Connections.ts"
 export type { ConnectNumber } from "./number/Connections.ts"
-export { makeLinkProgress } from "./number/LinkProgress.ts"
 export {
+  makeLinkProgress,
   LinkingStore,
   canBeLinked,
   hasEnded,
@@ -228,7 +316,10 @@ export {
   pairingCodeMillis,
   phoneWithStatus,
   phoneWithoutLink,
+  QrImages,
+  QrLinks,
 } from "./number/Linking.ts"
+
 export type {
   BrokenLinkingGuard,
   ConnectView,
@@ -240,54 +331,34 @@ export type {
   LinkingView,
   NewAttempt,
 } from "./number/Linking.ts"
-export { NumberOperations, PauseBody } from "./number/NumberOperations.ts"
-export type { NumberConnection, PauseNumber } from "./number/NumberOperations.ts"
-export { NumberStore } from "./number/NumberStore.ts"
-export type {
-  NumberChange,
-  NumberInsertion,
-  NumberSettings,
-  SealedProxy,
-} from "./number/NumberStore.ts"
 export {
+  NumberOperations,
+  PauseBody,
   ConnectedFromTheStart,
   NumberBody,
   NumberPatch,
   Numbers,
   makeConnectionChanged,
-} from "./number/Numbers.ts"
-export type { ChangeNumber, CreateNumber, OperatedNumber } from "./number/Numbers.ts"
-export { StartingPacing, changedPacing, liveWhatsAppPacing } from "./number/Pacing.ts"
-export type { Pacing } from "./number/Pacing.ts"
-export { NumberProxies } from "./number/Proxy.ts"
-export { QrImages, QrLinks } from "./number/QrLinks.ts"
-export {
-  connectionReasons,
-  isSameNumber,
-  isSeenBy,
-  loginMethods,
-  modesSeenBy,
-  numberStatuses,
-  platforms,
-} from "./number/SendingNumber.ts"
-export type {
-  ConnectionReason,
-  NumberStatus,
-  Platform,
-  SendingNumber,
-  ShownNumber,
-} from "./number/SendingNumber.ts"
-export {
+  NumberProxies,
   TelegramCodeBody,
   TelegramLoginBody,
   TelegramLogins,
   TelegramPasswordBody,
-} from "./number/TelegramLogins.ts"
+} from "./number/Numbers.ts"
 export type {
+  NumberConnection,
+  PauseNumber,
+  ChangeNumber,
+  CreateNumber,
+  OperatedNumber,
   BeginTelegramLogin,
   GiveTelegramCode,
   GiveTelegramPassword,
-} from "./number/TelegramLogins.ts"
+} from "./number/Numbers.ts"
+
+export { StartingPacing, changedPacing, liveWhatsAppPacing } from "./number/Pacing.ts"
+export type { Pacing } from "./number/Pacing.ts"
+
 export {
   NumberCheckStore,
   canBeAsked,
@@ -296,7 +367,11 @@ export {
   isAskedBy,
   isRegisteredInTestMode,
   numberCheckStatuses,
-} from "./numberCheck/NumberCheck.ts"
+  NumberCheckBody,
+  NumberChecks,
+  ResultsQuery,
+  maximumPhones,
+} from "./numberCheck/NumberChecks.ts"
 export type {
   BrokenCheckGuard,
   CheckClaimQuery,
@@ -307,16 +382,20 @@ export type {
   NewNumberCheck,
   NumberCheck,
   NumberCheckResult,
-} from "./numberCheck/NumberCheck.ts"
-export {
-  NumberCheckBody,
-  NumberChecks,
-  ResultsQuery,
-  maximumPhones,
+  CheckNumbers,
+  ListCheckResults,
 } from "./numberCheck/NumberChecks.ts"
-export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
-export { DeliveryQueue } from "./queue/DeliveryQueue.ts"
-export type { ClaimedDelivery, DeliveryQuery, DeliveryResult } from "./queue/DeliveryQueue.ts"
+
+export { DeliveryQueue, WebhookStore } from "./webhook/WebhookStore.ts"
+export type {
+  ClaimedDelivery,
+  DeliveryQuery,
+  DeliveryResult,
+  NewWebhook,
+  Queueing,
+  WebhookInsertion,
+  WebhookScope,
+} from "./webhook/WebhookStore.ts"
 export {
   cappedUntil,
   holdsLease,
@@ -330,42 +409,68 @@ export {
   mayHaveLeft,
   nextDueAfter,
   stoppedUntil,
+  LaneQueue,
+  noAftermath,
 } from "./queue/Lane.ts"
-export type { LaneChange, LaneDue } from "./queue/Lane.ts"
-export { LaneQueue, noAftermath } from "./queue/LaneQueue.ts"
-export { maximumInterruptions } from "./message/attemptOutcome.ts"
 export type {
+  LaneChange,
+  LaneDue,
   Aftermath,
   ClaimQuery,
   ClaimedMessage,
   LaneControl,
   SettledLanes,
   Settlement,
-} from "./queue/LaneQueue.ts"
-export { WakeUp, makeLocal as makeLocalWakeUp } from "./queue/WakeUp.ts"
-export { WorkStatus, kindsOfWork, sharedWork } from "./queue/WorkStatus.ts"
-export type { AttemptInHands, EarliestDue, SharedWork, Work, Workload } from "./queue/WorkStatus.ts"
-export { ContactStore } from "./recipient/Contact.ts"
-export type { Contact } from "./recipient/Contact.ts"
-export { ContactBody, Contacts } from "./recipient/Contacts.ts"
-export type { CreateContact } from "./recipient/Contacts.ts"
-export { parsePhone, phoneDescribed, phoneDigits } from "./recipient/Phone.ts"
-export type { Phone } from "./recipient/Phone.ts"
+} from "./queue/Lane.ts"
+
 export {
+  WakeUp,
+  makeLocal as makeLocalWakeUp,
+  WorkStatus,
+  kindsOfWork,
+  sharedWork,
+} from "./queue/DueWork.ts"
+
+export type { AttemptInHands, EarliestDue, SharedWork, Work, Workload } from "./queue/DueWork.ts"
+export {
+  ContactStore,
+  parsePhone,
+  phoneDescribed,
+  phoneDigits,
   isGroupName,
   parseUsername,
   recipientName,
   requestedRecipientJson,
+  RequestedRecipientJson,
 } from "./recipient/Recipient.ts"
-export type { Recipient, RequestedRecipient, Target } from "./recipient/Recipient.ts"
-export { RequestedRecipientJson } from "./recipient/recipientJson.ts"
-export { parseCron } from "./reminder/Cron.ts"
-export type { Cron, CronProblem } from "./reminder/Cron.ts"
+export type {
+  Contact,
+  Phone,
+  Recipient,
+  RequestedRecipient,
+  Target,
+} from "./recipient/Recipient.ts"
+export { ContactBody, Contacts } from "./recipient/Contacts.ts"
+export type { CreateContact } from "./recipient/Contacts.ts"
+
+export {
+  parseCron,
+  nextRunAfter,
+  formatInZone,
+  momentInZone,
+  parseTimeZone,
+} from "./reminder/Cron.ts"
+export type { Cron, CronProblem, ReminderSchedule, TimeZone } from "./reminder/Cron.ts"
 export {
   ReminderStore,
   contentOf,
   isRunForgotten,
   maximumReminderNameLength,
+  ReminderBody,
+  ReminderChangeBody,
+  ReminderQuery,
+  reminderRequestParser,
+  runRefusalMessage,
 } from "./reminder/Reminder.ts"
 export type {
   DueReminder,
@@ -378,22 +483,28 @@ export type {
   ReminderRun,
   ReminderScope,
   RunCommit,
+  ChangeReminder,
+  CreateReminder,
+  ListReminders,
 } from "./reminder/Reminder.ts"
-export {
-  ReminderBody,
-  ReminderChangeBody,
-  ReminderQuery,
-  reminderRequestParser,
-} from "./reminder/ReminderRequest.ts"
-export type { ChangeReminder, CreateReminder, ListReminders } from "./reminder/ReminderRequest.ts"
-export { runRefusalMessage } from "./reminder/ReminderRun.ts"
+
 export { Reminders } from "./reminder/Reminders.ts"
-export { nextRunAfter } from "./reminder/Schedule.ts"
-export type { ReminderSchedule } from "./reminder/Schedule.ts"
-export { formatInZone, momentInZone, parseTimeZone } from "./reminder/TimeZone.ts"
-export type { TimeZone } from "./reminder/TimeZone.ts"
-export { IdJson, PublicUrl, TimeJson } from "./request/Answer.ts"
-export { described, describedKeys } from "./request/Described.ts"
+
+export {
+  IdJson,
+  PublicUrl,
+  TimeJson,
+  described,
+  describedKeys,
+  bodyRule,
+  decoded,
+  inputDecoder,
+  parsed,
+  textBetween,
+  canonicalJson,
+  isBlank,
+} from "./request/Input.ts"
+
 export {
   IdempotencyStore,
   answerKeptMillis,
@@ -413,34 +524,31 @@ export type {
   KeyStanding,
   Repeatable,
 } from "./request/Idempotency.ts"
-export { bodyRule, decoded, inputDecoder, parsed, textBetween } from "./request/Input.ts"
-export { makeCursors, pageOf } from "./request/Page.ts"
-export type { CursorPage, JsonPage, PageOf, PageQuery } from "./request/Page.ts"
+
 export {
+  makeCursors,
+  pageOf,
   PageInput,
   pageFields,
   queryDecoder,
   queryId,
   refuseParameters,
-} from "./request/PageInput.ts"
-export type { ListPage } from "./request/PageInput.ts"
+} from "./request/Page.ts"
+export type { CursorPage, JsonPage, PageOf, PageQuery, ListPage } from "./request/Page.ts"
+
 export {
-  countRequest,
-  dayMillis,
-  dayStart,
-  minuteMillis,
-  minuteStart,
-  ratePolicy,
-  requestsPerDay,
-  requestsPerMinute,
-} from "./request/RateWindow.ts"
-export type { RateState, RequestWindow } from "./request/RateWindow.ts"
-export { canonicalJson } from "./request/canonicalJson.ts"
-export { isBlank } from "./request/text.ts"
-export { HeldBody, Restoration, RestoredBody, beginEpoch } from "./restore/Restoration.ts"
-export type { DecidedHeld, SelectHeld, StoreRestored } from "./restore/Restoration.ts"
-export { RestoreStore, idsSkipped, mayBeginEpoch } from "./restore/RestoreStore.ts"
+  HeldBody,
+  Restoration,
+  RestoredBody,
+  beginEpoch,
+  RestoreStore,
+  idsSkipped,
+  mayBeginEpoch,
+} from "./restore/Restoration.ts"
 export type {
+  DecidedHeld,
+  SelectHeld,
+  StoreRestored,
   Epoch,
   HeldCount,
   HeldFilter,
@@ -449,7 +557,8 @@ export type {
   SeenMessages,
   StorePosition,
   StoreRisk,
-} from "./restore/RestoreStore.ts"
+} from "./restore/Restoration.ts"
+
 export {
   OlderSecretsKeys,
   Secrets,
@@ -459,27 +568,67 @@ export {
   parseSecretsKey,
   parseSecretsKeys,
   secretsKeyRule,
+  ServiceSecrets,
 } from "./secret/Secrets.ts"
 export type { CannotOpen, SecretsKeys } from "./secret/Secrets.ts"
-export { ServiceSecrets } from "./secret/ServiceSecrets.ts"
-export { formatInstant, instantOrNull, parseInstant } from "./time/Instant.ts"
-export type { Instant } from "./time/Instant.ts"
-export { ClockStore, DeferrableSleep, RealTime, sleep as sleepInRealTime } from "./time/RealTime.ts"
-export { reconnectPauseMillis } from "./transport/LiveNumber.ts"
+
+export {
+  formatInstant,
+  instantOrNull,
+  parseInstant,
+  ClockStore,
+  DeferrableSleep,
+  RealTime,
+  sleep as sleepInRealTime,
+} from "./time/Time.ts"
+export type { Instant } from "./time/Time.ts"
+
+export {
+  reconnectPauseMillis,
+  NumberLinking,
+  TelegramLogin,
+  codeWays,
+  telegramLoginMillis,
+  telegramLoginStates,
+  PhoneDirectory,
+  TelegramTransport,
+  WhatsAppTransport,
+  outcomeOnceExpired,
+} from "./transport/Transport.ts"
 export type {
   ClosedReason,
   LiveConnection,
   LiveNumber,
   LiveStatus,
-} from "./transport/LiveNumber.ts"
-export { makeLiveNumbers } from "./transport/LiveNumbers.ts"
-export type { LiveNumbers, LiveNumbersOptions } from "./transport/LiveNumbers.ts"
-export { NumberLinking } from "./transport/NumberLinking.ts"
-export type { LinkingEvent, LinkingRequest } from "./transport/NumberLinking.ts"
+  LinkingEvent,
+  LinkingRequest,
+  AfterSecret,
+  TelegramLoginPort,
+  TelegramLoginRequest,
+  TelegramLoginState,
+  TelegramLoginView,
+  OutgoingMedia,
+  OutgoingMessage,
+  PhonesOutcome,
+  SendOutcome,
+  TakeEvent,
+  Transport,
+  TransportEvent,
+} from "./transport/Transport.ts"
+export { makeLiveNumbers, makeHold, retryUntilStoreAnswers } from "./transport/LiveNumbers.ts"
+export type {
+  LiveNumbers,
+  LiveNumbersOptions,
+  AfterClose,
+  Connecting,
+  LiveSettings,
+  Hold,
+} from "./transport/LiveNumbers.ts"
+
 export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
-export { SessionStore } from "./transport/SessionStore.ts"
-export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/SessionStore.ts"
-export { SessionVault } from "./transport/SessionVault.ts"
+export { SessionStore, SessionVault } from "./transport/Sessions.ts"
+export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/Sessions.ts"
+
 export { ShardLeases, isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
 export type {
   Fence,
@@ -491,40 +640,9 @@ export type {
   ShardTable,
   WorkerId,
 } from "./transport/Shards.ts"
+
 export {
-  TelegramLogin,
-  codeWays,
-  telegramLoginMillis,
-  telegramLoginStates,
-} from "./transport/TelegramLogin.ts"
-export type {
-  AfterSecret,
-  TelegramLoginPort,
-  TelegramLoginRequest,
-  TelegramLoginState,
-  TelegramLoginView,
-} from "./transport/TelegramLogin.ts"
-export {
-  PhoneDirectory,
-  TelegramTransport,
-  WhatsAppTransport,
-  outcomeOnceExpired,
-} from "./transport/Transport.ts"
-export type {
-  OutgoingMedia,
-  OutgoingMessage,
-  PhonesOutcome,
-  SendOutcome,
-  TakeEvent,
-  Transport,
-  TransportEvent,
-} from "./transport/Transport.ts"
-export type { AfterClose, Connecting, LiveSettings } from "./transport/keepConnected.ts"
-export { makeHold, retryUntilStoreAnswers } from "./transport/retryUntilStoreAnswers.ts"
-export type { Hold } from "./transport/retryUntilStoreAnswers.ts"
-export { EndpointBody } from "./webhook/EndpointRequest.ts"
-export type { CreateWebhook } from "./webhook/EndpointRequest.ts"
-export {
+  EndpointBody,
   canBeRedelivered,
   deliveredSinceAfter,
   deliveryErrors,
@@ -535,49 +653,54 @@ export {
   isSilent,
   isToldOf,
   webhookEventTypes,
+  HmacSha256,
+  SigningSecrets,
+  secretOfSalt,
+  webhookUserAgent,
 } from "./webhook/WebhookEndpoint.ts"
 export type {
+  CreateWebhook,
   DeliveryAttempt,
   DeliveryError,
   DisabledReason,
   WebhookEndpoint,
   WebhookEventType,
+  SaltedSecrets,
 } from "./webhook/WebhookEndpoint.ts"
-export { WebhookStore } from "./webhook/WebhookStore.ts"
-export type {
-  NewWebhook,
-  Queueing,
-  WebhookInsertion,
-  WebhookScope,
-} from "./webhook/WebhookStore.ts"
+
 export { RedeliverBody, WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
 export type { EndpointWithSecret, QueuedEvent, RedeliverEvent } from "./webhook/Webhooks.ts"
-export { HmacSha256, SigningSecrets, secretOfSalt, webhookUserAgent } from "./webhook/signature.ts"
-export type { SaltedSecrets } from "./webhook/signature.ts"
+
 export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Deliverer.ts"
-export { makeDispatcher } from "./worker/Dispatcher.ts"
-export { makeTestModeSender } from "./worker/DueMessages.ts"
+
 export { Housekeeping, HousekeepingRest } from "./worker/Housekeeper.ts"
-export { StopMillis } from "./worker/LeasedWork.ts"
-export { Settled } from "./worker/Settled.ts"
-export { WorkGate } from "./worker/WorkGate.ts"
-export type { GateCause } from "./worker/WorkGate.ts"
-export { Worker } from "./worker/Worker.ts"
-export { EnsuredWorkspaces } from "./workspace/EnsuredWorkspaces.ts"
-export type { EnsureWorkspace } from "./workspace/EnsuredWorkspaces.ts"
+export { StopMillis } from "./worker/LeaseLoop.ts"
+export { Settled, WorkGate, Worker } from "./worker/Worker.ts"
+
+export type { GateCause } from "./worker/Worker.ts"
+
+export type { EnsureWorkspace } from "./MessagingService.ts"
 export {
   ErasureStore,
   RetentionDays,
   TestMessagesKept,
   erasedAtOnce,
   retentionDaysMost,
-} from "./workspace/Erasure.ts"
+  WorkspaceStore,
+  WorkspaceBody,
+  WorkspacePatch,
+  Workspaces,
+} from "./workspace/Workspaces.ts"
 export type {
   DeletedWorkspace,
   EndedBefore,
   RemovalsKept,
   RetainedWorkspace,
-} from "./workspace/Erasure.ts"
+  NewWorkspace,
+  WantedNumber,
+  ChangeWorkspace,
+  CreateWorkspace,
+} from "./workspace/Workspaces.ts"
 export {
   clientId,
   coversMessages,
@@ -588,7 +711,3 @@ export {
   withMessages,
 } from "./workspace/Workspace.ts"
 export type { Admits, Mode, Plan, Role, Workspace } from "./workspace/Workspace.ts"
-export { WorkspaceStore } from "./workspace/WorkspaceStore.ts"
-export type { NewWorkspace, WantedNumber } from "./workspace/WorkspaceStore.ts"
-export { WorkspaceBody, WorkspacePatch, Workspaces } from "./workspace/Workspaces.ts"
-export type { ChangeWorkspace, CreateWorkspace } from "./workspace/Workspaces.ts"

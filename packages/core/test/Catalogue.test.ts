@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { catalogue } from "../src/error/Catalogue.ts"
-import type { Code } from "../src/error/Catalogue.ts"
-import { problem, problemsOf, refuse, refuseAll } from "../src/error/Refusal.ts"
+import { catalogue, problem, problemsOf, refuse, refuseAll } from "../src/error/Refusal.ts"
+import type { Code } from "../src/error/Refusal.ts"
 
 /**
  * The codes of keys, limits, messages, reminders, idempotency, cursors and webhooks (contract: Error codes),

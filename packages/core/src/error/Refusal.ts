@@ -3,9 +3,189 @@
  * these; adapters turn it into their form of answer.
  */
 import { Data, Effect } from "effect"
-import { catalogue } from "./Catalogue.ts"
-import type { Code } from "./Catalogue.ts"
-import type { StoreUnavailable } from "./StoreUnavailable.ts"
+
+/**
+ * The error catalogue: every `code` that an answer can carry, with its HTTP status and the text a
+ * developer reads (contract: Error codes). The one place that knows them; answers, events and the
+ * documentation are made from it.
+ */
+
+interface Entry {
+  readonly status: number
+  /** The status when the thing itself was addressed in the path. */
+  readonly pathStatus?: number
+  readonly message: string
+  /** Names of the extra fields of the error object, and of those that are there only at times. */
+  readonly details?: ReadonlyArray<string>
+  readonly optionalDetails?: ReadonlyArray<string>
+}
+
+const entry = (
+  status: number,
+  message: string,
+  more: Omit<Entry, "status" | "message"> = {},
+): Entry => ({ status, message, ...more })
+
+const entries = {
+  // Keys and workspaces
+  api_v2_not_enabled: entry(403, "Version 2 of the API is not enabled for this workspace."),
+  missing_api_key: entry(401, "Send the API key as `Authorization: Bearer <key>`."),
+  invalid_api_key: entry(401, "This is not a version 2 API key."),
+  v1_key_on_v2: entry(
+    401,
+    "This is a version 1 key. Version 2 needs a key that starts with svc_live_ or svc_test_.",
+  ),
+  api_key_revoked: entry(401, "This API key has been revoked."),
+  api_key_expired: entry(401, "This API key is past its expiry date."),
+  too_many_auth_failures: entry(
+    429,
+    "Too many requests with a wrong key from this address. Wait a minute.",
+  ),
+  demo_account: entry(403, "Demo workspaces cannot use the API."),
+  account_disabled: entry(403, "The account of the workspace's owner is disabled."),
+  missing_scope: entry(403, "The key lacks the scope that this operation needs.", {
+    details: ["required_scope"],
+  }),
+  number_not_allowed: entry(403, "The key is limited to other numbers."),
+  rate_limited: entry(429, "Too many requests with this key."),
+  // Requests
+  not_found: entry(404, "There is nothing at this address."),
+  method_not_allowed: entry(405, "This address does not take that method."),
+  invalid_json: entry(400, "The body is not valid JSON."),
+  unsupported_content_type: entry(415, "Send the body as application/json in UTF-8."),
+  request_too_large: entry(413, "The body is too large."),
+  validation_failed: entry(400, "The request is not valid."),
+  invalid_cursor: entry(400, "The cursor is malformed or was made for another list."),
+  invalid_idempotency_key: entry(
+    400,
+    "Idempotency-Key takes one value of 1 to 255 printable ASCII characters.",
+  ),
+  idempotency_key_reused: entry(
+    422,
+    "This Idempotency-Key was used within 24 hours for another request.",
+  ),
+  idempotency_in_progress: entry(
+    409,
+    "The first request with this Idempotency-Key is still running.",
+  ),
+  internal_error: entry(500, "The service failed. Retry later with the same Idempotency-Key."),
+  service_unavailable: entry(
+    503,
+    "The service is too busy for this request. Retry after the seconds of `Retry-After`.",
+  ),
+  // Messages
+  text_required: entry(400, "A message needs text or media, and text that is not blank."),
+  text_too_long: entry(400, "The text is longer than 3,000 characters."),
+  too_many_recipients: entry(400, "A batch takes at most 1,000 recipients."),
+  invalid_datetime: entry(
+    400,
+    "Times are ISO 8601 with an offset, such as 2030-01-31T09:00:00+02:00.",
+  ),
+  invalid_phone: entry(422, "Phone numbers are international, with + and a country code."),
+  invalid_username: entry(422, "Usernames are @name, a t.me/name link or tg: and a user id."),
+  username_needs_telegram: entry(
+    422,
+    "A Telegram username needs a Telegram account as `from`, or exactly one connected.",
+  ),
+  contact_not_found: entry(422, "There is no such contact.", { pathStatus: 404 }),
+  media_not_found: entry(422, "There is no such file in the media directory.", { pathStatus: 404 }),
+  invalid_media_url: entry(422, "The media link is not a public http or https address."),
+  time_in_past: entry(422, "This time is already past."),
+  number_not_found: entry(422, "There is no such number.", { pathStatus: 404 }),
+  from_required: entry(
+    422,
+    "Name the sending number in `from`: there is not exactly one connected.",
+  ),
+  no_credits: entry(402, "The plan has too few messages left."),
+  message_rejected: entry(422, "The message could not be queued."),
+  number_daily_cap_reached: entry(429, "The number has reached its 1,000 messages in 24 hours.", {
+    details: ["room", "room_at"],
+  }),
+  message_not_found: entry(404, "There is no such message."),
+  not_cancellable: entry(409, "The message is no longer waiting.", {
+    details: ["status"],
+    optionalDetails: ["sending"],
+  }),
+  // Numbers
+  plan_required: entry(403, "The plan does not include this."),
+  number_limit_reached: entry(403, "The plan has no room for another number."),
+  already_connected: entry(409, "The number is connected already."),
+  number_exists: entry(
+    409,
+    "The workspace has a number with this phone already. Use the number `number_id`, or remove it; where it is disconnected, link it again with POST /numbers and `number_id`.",
+    { details: ["number_id"] },
+  ),
+  connect_in_progress: entry(409, "The number is being connected already.", {
+    details: ["number_id"],
+  }),
+  // Reminders
+  invalid_cron: entry(400, "A cron pattern has five fields and must be able to run at some time."),
+  invalid_timezone: entry(400, "This is not the name of an IANA time zone."),
+  reminder_not_found: entry(404, "There is no such reminder."),
+  // Webhooks
+  webhook_limit_reached: entry(
+    403,
+    "The workspace already has the limit of 5 running webhook endpoints.",
+  ),
+  invalid_webhook_url: entry(422, "The webhook address is not a public https:// address."),
+  invalid_callback_url: entry(
+    422,
+    "The callback address is not a public http:// or https:// address.",
+  ),
+  webhook_not_found: entry(404, "There is no such webhook endpoint."),
+  webhook_stopped: entry(409, "The webhook endpoint is stopped: nothing is delivered to it."),
+  event_not_found: entry(404, "There is no such event for this webhook endpoint."),
+  // Media
+  storage_full: entry(403, "The plan's media storage has no room for this file.", {
+    details: ["used", "limit"],
+  }),
+  // Number checks
+  number_not_connected: entry(422, "The number is not connected."),
+  number_check_not_found: entry(404, "There is no such number check."),
+  // Operator API
+  missing_operator_token: entry(401, "Send the operator token as `Authorization: Bearer <token>`."),
+  invalid_operator_token: entry(401, "This is not the operator token."),
+  role_required: entry(403, "The acting role may not do this."),
+  workspace_not_found: entry(404, "There is no such workspace."),
+  key_not_found: entry(404, "There is no such key in this workspace."),
+  key_limit_reached: entry(403, "The workspace already has the limit of 10 keys of this version."),
+  not_connecting: entry(409, "The number is not being connected."),
+  telegram_not_configured: entry(
+    409,
+    "Telegram accounts are logged in with TELEGRAM_API_ID and TELEGRAM_API_HASH.",
+  ),
+  login_not_found: entry(404, "No login of this number goes on."),
+  invalid_code: entry(422, "This is not the code that Telegram sent."),
+  invalid_password: entry(422, "This is not the account's password."),
+  already_restored: entry(
+    409,
+    "This epoch of the store has accepted messages. Say again: true where it was restored once more.",
+  ),
+  clock_not_adjustable: entry(409, "The clock moves on only with CLOCK=adjustable."),
+} satisfies Record<string, Entry>
+
+/** A stable identifier; clients branch on it. */
+export type Code = keyof typeof entries
+
+export const catalogue: Readonly<Record<Code, Entry>> = entries
+
+// The one way in which a storage port fails: the store did not answer, or answered with something
+// other than a decision (connection refused, pool exhausted, statement timed out). Refusals of
+// rules are values, never this.
+
+export class StoreUnavailable
+  extends /*#__PURE__*/ Data.TaggedError("StoreUnavailable")<{
+    /** The port's operation, for logs; never shown to a client. */
+    readonly operation: string
+    readonly cause: unknown
+    /** Seconds; there when the store is well and only has no room for this at the moment. */
+    readonly retryAfter?: number
+  }>
+{
+  override get message() {
+    return `the store did not answer: ${this.operation}`
+  }
+}
 
 /**
  * How many problems `errors` tells of at most. A row of `sharedResources`, but kept here: every rule that
@@ -61,11 +241,11 @@ interface Options {
 
 /** Makes the refusal with the catalogue's status and text. */
 export const refuse = (code: Code, options: Options = {}): Refusal => {
-  const entry = catalogue[code]
+  const known = catalogue[code]
   return new Refusal({
     code,
-    status: options.inPath === true ? (entry.pathStatus ?? entry.status) : entry.status,
-    message: cut(options.message ?? entry.message, maximumMessage),
+    status: options.inPath === true ? (known.pathStatus ?? known.status) : known.status,
+    message: cut(options.message ?? known.message, maximumMessage),
     field: options.field == null ? null : cut(options.field, maximumField),
     errors: options.errors?.slice(0, maximumErrors) ?? [],
     details: options.details ?? {},

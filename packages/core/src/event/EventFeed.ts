@@ -5,12 +5,38 @@
  */
 import { Cause, Context, Effect, Exit, Latch, Layer } from "effect"
 import type { Scope } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import { logTrouble } from "../monitoring/rareLog.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { sleep } from "../time/RealTime.ts"
-import { Outbox } from "./Outbox.ts"
-import type { OutboxEvent } from "./Outbox.ts"
+import type { StoreUnavailable } from "../error/Refusal.ts"
+import type { EventId } from "../Ids.ts"
+import type { MessageEvent } from "../message/Message.ts"
+import { logTrouble } from "../monitoring/logThrottled.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import { sleep } from "../time/Time.ts"
+
+// The port through which the outbox is read; it is written only inside other commits.
+
+/** How long events, and the log of their deliveries, can be looked at and delivered again. */
+export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
+
+export interface OutboxEvent extends Omit<MessageEvent, "id"> {
+  /** Position in the outbox, growing. */
+  readonly id: number
+  readonly eventId: EventId
+}
+
+export class Outbox extends Context.Service<
+  Outbox,
+  {
+    /** Events after a position, oldest first. */
+    read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
+    /** The largest position that is taken as yet; 0 before the first. */
+    readonly latest: Effect.Effect<number, StoreUnavailable>
+    /**
+     * Drops events made before `before`, unless they or older ones are still to be delivered; the
+     * latest of them may be left for the next time.
+     */
+    forget(before: number): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/Outbox") {}
 
 /** Events of one read. */
 const batch = 100

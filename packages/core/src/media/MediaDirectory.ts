@@ -3,27 +3,49 @@
  * plan's storage is shared by both modes of a workspace, because the bytes of test files take room
  * like any others. And the sweep of all media files.
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { refuse } from "../error/Refusal.ts"
+import { Clock, Context, Data, Effect, Exit, Layer, Schema } from "effect"
+import type { Scope } from "effect"
+import { Egress, OutboundRule } from "../egress/Egress.ts"
+import type { EgressAnswer } from "../egress/Egress.ts"
+import { refuse, refuseAll, StoreUnavailable } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
-import { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { MediaId } from "../Ids.ts"
-import { permit } from "../key/Caller.ts"
-import type { Caller, Permitted } from "../key/Caller.ts"
-import { makeCursors } from "../request/Page.ts"
-import { makeIdempotent, answerKeptMillis } from "../request/Idempotency.ts"
+import type { MediaId, WorkspaceId } from "../Ids.ts"
+import { permit } from "../key/Auth.ts"
+import type { Caller, Permitted } from "../key/Auth.ts"
+import { makePlaces, sharedResources } from "../limit/Bulkhead.ts"
+import { answerKeptMillis, makeIdempotent } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
-import type { CursorPage } from "../request/Page.ts"
-import { pageFields, queryDecoder } from "../request/PageInput.ts"
-import type { ListPage } from "../request/PageInput.ts"
-import { WorkspaceStore } from "../workspace/WorkspaceStore.ts"
-import { MediaStore, newMediaFile, removeBytes } from "./Media.ts"
-import type { BrokenMediaGuard, Leftover, MediaFile } from "./Media.ts"
-import { mediaTypes } from "./contentType.ts"
-import type { MediaType } from "./contentType.ts"
-import { MediaFiles, filesUnavailable, refuseUnkept } from "./MediaFiles.ts"
-import type { SpooledContent, StoredContent } from "./MediaFiles.ts"
-import { MediaLinks, linkKeptMillis } from "./MediaLinks.ts"
+import { makeCursors, pageFields, queryDecoder } from "../request/Page.ts"
+import type { CursorPage, ListPage } from "../request/Page.ts"
+import { sleep } from "../time/Time.ts"
+import { WorkspaceStore } from "../workspace/Workspaces.ts"
+import {
+  fetchedFileName,
+  filesUnavailable,
+  linkKeptMillis,
+  MediaFiles,
+  MediaFilesError,
+  MediaLinks,
+  MediaStore,
+  mediaTypes,
+  mediaUrlProblems,
+  mimeTypeOf,
+  newMediaFile,
+  noRoomForFile,
+  refuseUnkept,
+  removeBytes,
+  shortenedFileName,
+  whyUnsendable,
+  withFittingEnding,
+} from "./Media.ts"
+import type {
+  BrokenMediaGuard,
+  Leftover,
+  MediaFile,
+  MediaType,
+  SpooledContent,
+  StoredContent,
+} from "./Media.ts"
 
 /** Bytes of an uploaded file (contract: Media). */
 export const maximumFileBytes = 64 * 1024 * 1024
@@ -246,3 +268,279 @@ export const makeMediaSweep = Effect.gen(function* () {
     )
   })
 })
+
+// A customer's link fetched through the guarded egress into a spooled file: at the moment of sending,
+// and during the call of a version 1 send. How much it may be and how long it may wait for a place
+// differ, everything else is the same. A file has its place as long as it is there, so that the disk
+// never holds more of them than there are places.
+
+/** All tries together, in real time (contract: Media links, Version 1: sends). */
+const timeoutMillis = 30_000
+
+const redirects = 3
+
+/** Tries when the far side fails or the connection breaks. */
+const tries = 3
+
+/** How large a file may be, how to say it, and how long it may wait for its place in real time. */
+export interface LinkTerms {
+  readonly maximumBytes: number
+  readonly inWords: string
+  readonly placeWaitMillis: number
+}
+
+/** There is no file, or none that may be sent; the message says why. */
+export class MediaUnavailable extends Data.TaggedError("MediaUnavailable")<{
+  readonly message: string
+}> {}
+
+/** As many links as may be are being fetched, for this workspace or for all. */
+export class LinksBusy extends Data.TaggedError("LinksBusy") {
+  override get message() {
+    return "too many links are being fetched"
+  }
+}
+
+export const unavailable = (message: string) => new MediaUnavailable({ message })
+
+const noAnswer = unavailable("The media link did not answer with the file.")
+
+/** A link, and what the send says of what it leads to. */
+interface MediaLinkRequest {
+  readonly url: string
+  readonly type: MediaType | null
+  readonly fileName: string | null
+}
+
+interface DownloadedFile {
+  readonly content: SpooledContent
+  /** The given one, else one with an ending that fits the type. */
+  readonly fileName: string
+  readonly mimeType: string
+}
+
+/** The name of a file for which there is no other. */
+const unnamed = "file"
+
+const answered = (
+  answer: EgressAnswer,
+): Effect.Effect<EgressAnswer, MediaUnavailable | "again"> => {
+  if (answer.status >= 200 && answer.status < 300) return Effect.succeed(answer)
+  return answer.status >= 500
+    ? Effect.fail("again")
+    : Effect.fail(unavailable(`The media link answered with HTTP ${answer.status}.`))
+}
+
+export class LinkDownloads extends Context.Service<
+  LinkDownloads,
+  {
+    /**
+     * Downloads what a link leads to; it goes with the scope, and so does its place. Fails with
+     * `LinksBusy` when there was no place for it in time, and with `MediaFilesError` only when the
+     * file could not be kept, which is not the link's fault: with `full` before anything is fetched
+     * while the disk has no room. An empty file cannot be sent, nor one
+     * that is not an image where one is asked for.
+     */
+    fetch(
+      workspaceId: WorkspaceId,
+      link: MediaLinkRequest,
+      terms: LinkTerms,
+    ): Effect.Effect<DownloadedFile, MediaUnavailable | LinksBusy | MediaFilesError, Scope.Scope>
+  }
+>()("core/LinkDownloads") {
+  static readonly layer = Layer.effect(
+    LinkDownloads,
+    Effect.gen(function* () {
+      const egress = yield* Egress
+      const files = yield* MediaFiles
+      const places = makePlaces<WorkspaceId>(sharedResources.linkedFiles)
+      return LinkDownloads.of({
+        fetch: (workspaceId, link, terms) =>
+          files.room.pipe(
+            Effect.andThen(
+              Effect.raceFirst(
+                places.take(workspaceId),
+                Effect.andThen(sleep(terms.placeWaitMillis), Effect.fail(new LinksBusy())),
+              ),
+            ),
+            Effect.andThen(download(egress, files, workspaceId, link, terms)),
+          ),
+      })
+    }),
+  )
+}
+
+const download = (
+  egress: typeof Egress.Service,
+  files: typeof MediaFiles.Service,
+  workspaceId: WorkspaceId,
+  link: MediaLinkRequest,
+  { inWords, maximumBytes }: LinkTerms,
+): Effect.Effect<DownloadedFile, MediaUnavailable | MediaFilesError, Scope.Scope> =>
+  egress.fetch(link.url, { maximumBytes, timeoutMillis, redirects }, workspaceId).pipe(
+    Effect.flatMap(answered),
+    Effect.flatMap((answer) =>
+      Effect.map(files.spool(answer.body, maximumBytes), (content) =>
+        downloaded(link, answer, content),
+      ),
+    ),
+    Effect.catchTags({
+      EgressError: ({ reason }) =>
+        reason === "connection" || reason === "timeout"
+          ? Effect.fail("again" as const)
+          : Effect.fail(unavailable(`The media link could not be fetched: ${reason}.`)),
+      MediaFilesError: (error) =>
+        Effect.fail(
+          error.reason === "too_large"
+            ? unavailable(`The media file is larger than ${inWords}.`)
+            : error,
+        ),
+    }),
+    Effect.retry({ times: tries - 1, while: (error) => error === "again" }),
+    Effect.mapError((error) => (error === "again" ? noAnswer : error)),
+    // All tries together: after this time the message or the call goes on without the file.
+    (fetched) =>
+      Effect.raceFirst(fetched, Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))),
+    Effect.tap(({ content: { size }, mimeType }) => {
+      const reason = whyUnsendable(link.type, { mimeType, size })
+      return reason === undefined ? Effect.void : Effect.fail(unavailable(reason))
+    }),
+  )
+
+const downloaded = (
+  link: MediaLinkRequest,
+  answer: EgressAnswer,
+  content: SpooledContent,
+): DownloadedFile => {
+  const name = link.fileName ?? fetchedFileName(answer, link.url)
+  const mimeType = mimeTypeOf(content.mimeType, name)
+  const fitting = withFittingEnding(name === "" ? unnamed : name, mimeType)
+  return { content, fileName: link.fileName ?? shortenedFileName(fitting), mimeType }
+}
+
+// Files that come with a send and belong to it alone (contract: Version 1: sends): uploaded with
+// it, or downloaded during the call. They are not in the media directory and take none of its
+// storage. A call that is refused or cut off leaves nothing of them behind: they go with its scope,
+// unless a message has them by then.
+
+/** How a link is downloaded during the call (contract: Version 1: sends). */
+const linkTerms: LinkTerms = {
+  maximumBytes: 100 * 1024 * 1024,
+  inWords: "100 MiB",
+  placeWaitMillis: 5000,
+}
+
+/** A file that is kept for the messages of one send. */
+export type Attachment = Pick<MediaFile, "id" | "type" | "mimeType" | "fileName" | "size">
+
+/**
+ * Bytes that the attachments of one workspace may take together (`ATTACHMENT_BYTES`; contract:
+ * Configuration).
+ */
+export const AttachmentBytes = Context.Reference<number>("core/AttachmentBytes", {
+  defaultValue: () => sharedResources.attachmentBytes.share.most,
+})
+
+export class Attachments extends Context.Service<
+  Attachments,
+  {
+    /**
+     * Keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes, of attachments)
+     * when the workspace has no room for it. The scope is that of the send.
+     */
+    fromUpload(caller: Caller, upload: Upload): Effect.Effect<Attachment, Failure, Scope.Scope>
+    /**
+     * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Fails with
+     * `invalid_media_url`: the link may not be called, the file could not be had, is empty, or is no
+     * image where one is asked for; and with `service_unavailable` when too many links are being
+     * fetched or the disk has no room; with `storage_full` as `fromUpload`. The scope is that of the send.
+     */
+    fromLink(
+      caller: Caller,
+      link: MediaLinkRequest,
+    ): Effect.Effect<Attachment, Failure, Scope.Scope>
+  }
+>()("core/Attachments") {
+  static readonly layer = Layer.effect(
+    Attachments,
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const files = yield* MediaFiles
+      const egress = yield* Egress
+      const links = yield* LinkDownloads
+      const rule = yield* OutboundRule
+      const limit = yield* AttachmentBytes
+      const remove = removeBytes(store, files)
+
+      const giveUp = (id: MediaId, storageKey: string) =>
+        Effect.flatMap(store.detach(id), (detached) =>
+          detached ? remove({ id, storageKey }) : Effect.void,
+        ).pipe(Effect.catch((error) => Effect.logWarning("an attachment is removed later", error)))
+
+      const attach = (caller: Permitted, { content, fileName }: Upload) =>
+        Effect.gen(function* () {
+          const unkept = refuseUnkept(files, field)
+          if (unkept !== undefined) return yield* unkept
+          const { storageKey } = content
+          const file = newMediaFile(caller, content, fileName, yield* Clock.currentTimeMillis)
+          const attached = yield* store.attach(file, limit)
+          if (attached._tag === "Full") {
+            return yield* refuse("storage_full", {
+              message: "The attachments of the workspace's messages take all the room they have.",
+              details: { used: attached.used, limit },
+            })
+          }
+          const { id } = attached
+          yield* content.keep.pipe(
+            Effect.mapError(filesUnavailable("attachment.keep")),
+            Effect.tapError(() => giveUp(id, storageKey)),
+          )
+          return { ...file, id }
+        }).pipe((keep) =>
+          Effect.acquireRelease(keep, ({ id, storageKey }, exit) =>
+            isKnown(exit) ? giveUp(id, storageKey) : Effect.void,
+          ),
+        )
+
+      return Attachments.of({
+        fromUpload: Effect.fn("Attachments.fromUpload")(function* (given, upload) {
+          return yield* attach(yield* permit(given, "sendMessage"), upload)
+        }),
+        fromLink: Effect.fn("Attachments.fromLink")(function* (given, link) {
+          const caller = yield* permit(given, "sendMessage")
+          const { url } = link
+          const [unreadable] = mediaUrlProblems({ url }, rule)
+          if (unreadable !== undefined) return yield* refuseAll(unreadable, [])
+          if (!(yield* egress.allows(url, caller.workspaceId)))
+            return yield* refuse(code, { field })
+          const { workspaceId } = caller
+          const { content, fileName } = yield* links.fetch(workspaceId, link, linkTerms).pipe(
+            Effect.catchTags({
+              LinksBusy: () => Effect.fail(refuse("service_unavailable", { retryAfter: 5 })),
+              MediaUnavailable: ({ message }) => Effect.fail(refuse(code, { field, message })),
+              MediaFilesError: (error) =>
+                error.reason === "full"
+                  ? Effect.fail(noRoomForFile)
+                  : Effect.fail(filesUnavailable("attachment.spool")(error)),
+            }),
+          )
+          return yield* attach(caller, { content, fileName })
+        }),
+      })
+    }),
+  ).pipe(Layer.provide(LinkDownloads.layer))
+}
+
+const code = "invalid_media_url"
+const field = "media.url"
+
+/**
+ * Whether it is known what became of the send. Where the store did not answer, a message may be
+ * written yet that cannot be seen now, and the file is left to the sweep.
+ */
+const isKnown = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isSuccess(exit) ||
+  !exit.cause.reasons.some(
+    (reason) =>
+      reason._tag === "Die" || (reason._tag === "Fail" && reason.error instanceof StoreUnavailable),
+  )

@@ -3,21 +3,18 @@
  * one guarded commit, and what reads, cancels and sweeps need. It holds no rule: limits and times
  * come with each call.
  */
-import { Context } from "effect"
-import type { Effect } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Context, Effect, Layer } from "effect"
+import type { StoreUnavailable } from "../error/Refusal.ts"
+import type { MessageChange } from "../event/MessageChange.ts"
 import type { ContactId, MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
-import type { CallerScope } from "../key/Caller.ts"
+import type { CallerScope } from "../key/Auth.ts"
 import type { MediaFile } from "../media/Media.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
-import type { Contact } from "../recipient/Contact.ts"
-import type { Phone } from "../recipient/Phone.ts"
+import type { Contact, Phone } from "../recipient/Recipient.ts"
 import type { ClaimOutcome, IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 import type { Mode, Plan } from "../workspace/Workspace.ts"
-import type { Message, MessageStatus, Tick } from "./Message.ts"
-import type { MessageChange } from "./MessageChange.ts"
-import type { PlannedQuota, QuotaFacts } from "./Quota.ts"
+import type { Message, MessageStatus, PlannedQuota, QuotaFacts, Tick } from "./Message.ts"
 
 export interface AcceptanceQuery {
   readonly workspaceId: WorkspaceId
@@ -182,3 +179,27 @@ export class MessageStore extends Context.Service<
     ): Effect.Effect<Message | null, StoreUnavailable>
   }
 >()("core/MessageStore") {}
+
+// The texts of messages that left, for live transports: a recipient who could not read a message asks
+// for it again, perhaps long after and of another process. A text stands in its message; what became
+// of media is the transport's to keep.
+
+export class SentTexts extends Context.Service<
+  SentTexts,
+  {
+    /** Null where the number has no such message, or one with media. */
+    of(numberId: NumberId, transportId: TransportId): Effect.Effect<string | null, StoreUnavailable>
+  }
+>()("core/SentTexts") {
+  static readonly layer = Layer.effect(
+    SentTexts,
+    Effect.map(MessageStore, (messages) =>
+      SentTexts.of({
+        of: (numberId, transportId) =>
+          Effect.map(messages.byTransportId(numberId, transportId), (message) =>
+            message === null || message.media !== null ? null : message.text,
+          ),
+      }),
+    ),
+  )
+}

@@ -8,16 +8,19 @@ import { problem } from "../error/Refusal.ts"
 import type { Problem } from "../error/Refusal.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import type { MediaId, NumberId } from "../Ids.ts"
-import { mediaTypeOfLink } from "../media/contentType.ts"
-import { MediaInput, mediaUrlProblems } from "../media/Media.ts"
+import { MediaInput, mediaTypeOfLink, mediaUrlProblems } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
-import { RecipientInput } from "../recipient/recipientJson.ts"
+import { RecipientInput } from "../recipient/Recipient.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
-import { described } from "../request/Described.ts"
-import { InstantInput, inputDecoder } from "../request/Input.ts"
-import { codePointLength, isBlank } from "../request/text.ts"
-import { compareInstants, momentText, parseInstant } from "../time/Instant.ts"
-import type { Instant, Moment } from "../time/Instant.ts"
+import {
+  codePointLength,
+  described,
+  inputDecoder,
+  InstantInput,
+  isBlank,
+} from "../request/Input.ts"
+import { compareInstants, momentText, parseInstant } from "../time/Time.ts"
+import type { Instant, Moment } from "../time/Time.ts"
 
 /** Code points. */
 const maximumTextLength = 3000

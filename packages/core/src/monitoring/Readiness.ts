@@ -4,9 +4,9 @@
  * reason is raised by the part of the service that knows it, and holds until that part clears it.
  */
 import { Cause, Context, Effect, Layer } from "effect"
-import { MediaFiles } from "../media/MediaFiles.ts"
-import { ClockStore, sleep } from "../time/RealTime.ts"
-import { rarely, rootOf } from "./rareLog.ts"
+import { MediaFiles } from "../media/Media.ts"
+import { ClockStore, sleep } from "../time/Time.ts"
+import { rarely, rootOf } from "./logThrottled.ts"
 
 /** Every reason that there is, as metrics label it. */
 export const notReadyReasons = [

@@ -3,19 +3,17 @@
  * number).
  */
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
-import { CallbackUrls } from "../callback/CallbackUrls.ts"
+import { CallbackUrls } from "../callback/CallbackSettings.ts"
 import { problem, refuse } from "../error/Refusal.ts"
 import type { Failure, Problem, Refusal } from "../error/Refusal.ts"
 import { Ids, linkingId } from "../Ids.ts"
 import type { NumberId } from "../Ids.ts"
-import { mayUse } from "../key/ApiKey.ts"
-import type { ApiKey } from "../key/ApiKey.ts"
-import { permit } from "../key/Caller.ts"
-import type { Caller, Permitted } from "../key/Caller.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
+import { mayUse, permit } from "../key/Auth.ts"
+import type { ApiKey, Caller, Permitted } from "../key/Auth.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Recipient.ts"
 import { Secrets } from "../secret/Secrets.ts"
-import { described } from "../request/Described.ts"
+import { described, IdInput, inputDecoder } from "../request/Input.ts"
 import { makeIdempotent } from "../request/Idempotency.ts"
 import type {
   FirstShown,
@@ -23,20 +21,20 @@ import type {
   IdempotencyKey,
   Repeatable,
 } from "../request/Idempotency.ts"
-import { IdInput, inputDecoder } from "../request/Input.ts"
 import {
-  LinkingStore,
   connectView,
   linkingMillis,
+  LinkingStore,
   nothingShown,
+  openedAttempt,
   pairingCodeMillis,
+  QrLinks,
+  sealedView,
   testLinkingMillis,
 } from "./Linking.ts"
 import type { ConnectView, LinkingOutcome, LinkingView, NewAttempt } from "./Linking.ts"
-import { openedAttempt, sealedView } from "./linkingSecrets.ts"
 import { NumberStore } from "./NumberStore.ts"
 import { StartingPacing } from "./Pacing.ts"
-import { QrLinks } from "./QrLinks.ts"
 import { isSeenBy, loginMethods } from "./SendingNumber.ts"
 import type { LoginMethod, SendingNumber, ShownNumber } from "./SendingNumber.ts"
 

@@ -3,18 +3,25 @@
  * pairing code, each replaced by a fresh one in time, until the phone has taken it or ten minutes are
  * over (contract: Number status). One attempt at most for each number.
  */
-import { Context } from "effect"
-import type { Effect } from "effect"
-import type { Callback } from "../callback/Callback.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { Ids, LinkingId, NumberId, WorkspaceId } from "../Ids.ts"
-import type { LeaseClaim, Shares } from "../limit/Held.ts"
-import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
+import { connectionCallback } from "../event/MessageChange.ts"
+import type { Callback, ConnectionEvent } from "../event/MessageChange.ts"
+import { eventId, Ids } from "../Ids.ts"
+import type { LinkingId, NumberId, WorkspaceId } from "../Ids.ts"
+import type { LeaseClaim, Shares } from "../limit/Bulkhead.ts"
+import { WakeUp } from "../queue/DueWork.ts"
 import { isLeased } from "../queue/Lane.ts"
+import type { IdempotencyClaim } from "../request/Idempotency.ts"
+import { PublicUrl } from "../request/Input.ts"
+import { sameSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
 import { isOwned } from "../transport/Shards.ts"
 import type { Owned } from "../transport/Shards.ts"
 import type { Mode } from "../workspace/Workspace.ts"
+import { NumberStore } from "./NumberStore.ts"
 import type { Pacing } from "./Pacing.ts"
+import { connectionReasons } from "./SendingNumber.ts"
 import type { ConnectionReason, LoginMethod, NumberStatus, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
@@ -140,7 +147,7 @@ export const hasPhone = (
 export const nothingShown: LinkingView = { qrText: null, pairingCode: null, linking: false }
 
 /** Makes a link to the QR image of an attempt, a fresh one with each call. */
-export type QrLink = (attempt: LinkingAttempt, now: number) => string
+type QrLink = (attempt: LinkingAttempt, now: number) => string
 
 /** What a caller is shown of an attempt (contract: Numbers). */
 export interface ConnectView {
@@ -210,7 +217,7 @@ export interface HeldAttempt {
   readonly lease: number
 }
 
-export interface LinkingClaimQuery extends LeaseClaim, Shares {
+interface LinkingClaimQuery extends LeaseClaim, Shares {
   /** Which numbers this worker may link. */
   readonly owned: Owned
 }
@@ -306,3 +313,234 @@ export class LinkingStore
       ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
     }
   >()("core/LinkingStore") {}
+
+// The callbacks of a number's connection, made from what the store knows of the number when something
+// happens to it. Whether it does happen, and is reported, is up to the commit.
+
+/** Makes the callbacks of numbers: null where a number reports nowhere. */
+export const makeConnectionCallbacks = Effect.gen(function* () {
+  const numbers = yield* NumberStore
+  const attempts = yield* LinkingStore
+  const ids = yield* Ids
+
+  /** The number and its reports now; most report nowhere, so that is asked first. */
+  const reporting = Effect.fnUntraced(function* (id: NumberId) {
+    const url = yield* numbers.callbackUrl(id)
+    const number = url === null ? null : yield* numbers.find(id)
+    if (url === null || number === null) return null
+    const now = yield* Clock.currentTimeMillis
+    const report = (event: ConnectionEvent, phone: string | null) =>
+      connectionCallback(eventId(ids, now), event, { ...number, phone }, url, now)
+    return { number, report }
+  })
+
+  const keptBy = (number: SendingNumber) =>
+    Effect.map(attempts.get(number.id), (attempt) => phoneWithoutLink(number, attempt))
+
+  return {
+    /** Of an event; `phone` is one that the event reveals. */
+    of: Effect.fnUntraced(function* (
+      id: NumberId,
+      event: ConnectionEvent,
+      phone: string | null = null,
+    ) {
+      const found = yield* reporting(id)
+      if (found === null) return null
+      const { number, report } = found
+      const known = event === "disconnected" ? yield* keptBy(number) : number.phone
+      return report(event, phone ?? known)
+    }),
+    /** Of a link that is made with that phone, whichever way it ends. */
+    ofEnd: Effect.fnUntraced(function* (id: NumberId, phone: string) {
+      const found = yield* reporting(id)
+      if (found === null) return null
+      const { number, report } = found
+      // A number that could not be linked does not keep the phone of another one.
+      const before = yield* keptBy(number)
+      return {
+        connected: report("connected", phone),
+        disconnected: report("disconnected", before === phone ? null : before),
+      }
+    }),
+  }
+})
+
+// What becomes of an attempt at linking, as it is reported by the transport through the worker, the
+// emulator's scan, or a test number by itself. A number that reports its connection somewhere does
+// so in the same commit.
+
+const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: LinkingAttempt) =>
+  Effect.annotateLogs(effect, { number: numberId })
+
+/** Makes what takes such reports. */
+export const makeLinkProgress = Effect.gen(function* () {
+  const store = yield* LinkingStore
+  const callbacks = yield* makeConnectionCallbacks
+  const wakeUp = yield* WakeUp
+
+  return {
+    /** There is something new to be seen, sealed by now. False when the attempt is over or held by another. */
+    shown: Effect.fn("LinkProgress.shown")(function* (held: HeldAttempt, view: LinkingView) {
+      const { attempt, lease } = held
+      const callback =
+        view.qrText === null ? null : yield* callbacks.of(attempt.numberId, "qr-generated")
+      return yield* store.show(attempt.id, lease, view, callback)
+    }),
+    /** The phone has taken the code. False when the attempt is over. */
+    taken: Effect.fn("LinkProgress.taken")(function* ({ id }: LinkingAttempt) {
+      return yield* store.taken(id, yield* Clock.currentTimeMillis)
+    }),
+    /**
+     * The link is made: the number is connected and what waits for it may leave, unless another
+     * number of the workspace has that phone already; then it is disconnected again. `phone` is
+     * digits with country code. Null when the attempt is over.
+     */
+    linked: Effect.fn("LinkProgress.linked")(function* (attempt: LinkingAttempt, phone: string) {
+      const now = yield* Clock.currentTimeMillis
+      const reports = yield* callbacks.ofEnd(attempt.numberId, phone)
+      const number = yield* store.linked(attempt.id, phone, now, reports)
+      if (number === null) return null
+      if (number.status === "connected") {
+        yield* Effect.logInfo("number linked")
+        yield* wakeUp.wake("lanes")
+      } else {
+        yield* Effect.logWarning("number not linked: another one has its phone")
+      }
+      return number
+    }, annotated),
+    /** The attempt ends without a link. False when it is over already. */
+    ended: Effect.fn("LinkProgress.ended")(function* (attempt: LinkingAttempt, reason: string) {
+      const callback = yield* callbacks.of(attempt.numberId, "disconnected")
+      const at = yield* Clock.currentTimeMillis
+      // A transport may give other reasons, for people: they are logged, and not kept with the number.
+      const shown = connectionReasons.find((one) => one === reason) ?? "not_linked"
+      const ended = yield* store.giveUp(attempt.id, { at, reason: shown }, callback)
+      if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
+      return ended
+    }, annotated),
+  }
+})
+
+// What is shown of an attempt at linking is a secret: who reads the text of its QR code or its pairing code can
+// link the account to a device of their own, and the QR code of WhatsApp says the key by which the new
+// device proves itself from then on. The store sees it sealed, as it does credentials.
+
+type Sealing = Pick<typeof Secrets.Service, "seal" | "open">
+
+const qrPlace = (id: LinkingId) => `QR code of linking attempt ${id}`
+const codePlace = (id: LinkingId) => `pairing code of linking attempt ${id}`
+
+/**
+ * The view as the store keeps it. Sealed once for each thing that is shown, since the store tells by the
+ * sealed text whether a QR code is a new one.
+ */
+export const sealedView = ({ seal }: Sealing, id: LinkingId, view: LinkingView): LinkingView => ({
+  ...view,
+  qrText: view.qrText === null ? null : seal(qrPlace(id), view.qrText),
+  pairingCode:
+    view.pairingCode === null
+      ? null
+      : { ...view.pairingCode, code: seal(codePlace(id), view.pairingCode.code) },
+})
+
+/**
+ * The attempt as it is shown. What cannot be opened, as the text of an earlier version, counts as nothing:
+ * the next code comes soon.
+ */
+export const openedAttempt = ({ open }: Sealing, attempt: LinkingAttempt): LinkingAttempt => {
+  const { id, pairingCode, qrText } = attempt
+  const opened = (place: string, sealed: string | undefined): string | null =>
+    sealed === undefined ? null : Result.getOrNull(open(place, sealed))
+  const code = opened(codePlace(id), pairingCode?.code)
+  return {
+    ...attempt,
+    qrText: opened(qrPlace(id), qrText ?? undefined),
+    pairingCode: pairingCode === null || code === null ? null : { ...pairingCode, code },
+  }
+}
+
+// Links to the QR image of a number that is being connected. A link works for ten minutes, without
+// a key, for as long as that attempt goes on, and always shows the newest code; every call makes
+// another one (contract: Number status). Nothing is kept for a link: it says by itself which
+// attempt it means and until when, and is signed. And the port that draws QR codes.
+
+/** How long a link works (contract: Number status). */
+const qrLinkMillis = 10 * 60 * 1000
+
+const suffix = ".png"
+
+interface Meaning {
+  readonly numberId: NumberId
+  /** Epoch milliseconds. */
+  readonly expires: number
+  /** Tells links of the same moment apart. */
+  readonly nonce: string
+}
+
+const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string => {
+  const { expires, nonce, numberId } = meaning
+  const signature = signatureOf(secret, [attempt, numberId, expires, nonce])
+  return `${numberId.toString(36)}-${expires.toString(36)}-${nonce}-${signature}`
+}
+
+/** What a token says; whether its signature is right is for the caller to check. */
+const readToken = (token: string): Meaning | undefined => {
+  const match = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{16})-[0-9a-f]{32}$/.exec(token)
+  const [, number = "", moment = "", nonce = ""] = match ?? []
+  const numberId = Number.parseInt(number, 36)
+  const expires = Number.parseInt(moment, 36)
+  return Number.isSafeInteger(numberId) && Number.isSafeInteger(expires)
+    ? { numberId: numberId as NumberId, expires, nonce }
+    : undefined
+}
+
+export class QrLinks extends Context.Service<
+  QrLinks,
+  {
+    readonly link: QrLink
+    /**
+     * What the code behind a link says now; the link is given by the last segment of its path. Fails
+     * with `not_found`: never given out, expired, or its attempt over.
+     */
+    read(segment: string): Effect.Effect<string, Failure>
+  }
+>()("core/QrLinks") {
+  static readonly layer = Layer.effect(
+    QrLinks,
+    Effect.gen(function* () {
+      const ids = yield* Ids
+      const store = yield* LinkingStore
+      const origin = yield* PublicUrl
+      const secrets = yield* Secrets
+      const secret = secrets.keys.qrLinks
+
+      return QrLinks.of({
+        link: (attempt, now) => {
+          const { id, numberId } = attempt
+          const meaning = { numberId, expires: now + qrLinkMillis, nonce: ids.hex(16) }
+          return `${origin}/qr/${makeToken(secret, id, meaning)}${suffix}`
+        },
+        read: Effect.fn("QrLinks.read")(function* (segment) {
+          const token = segment.endsWith(suffix) ? segment.slice(0, -suffix.length) : ""
+          const meaning = readToken(token)
+          const now = yield* Clock.currentTimeMillis
+          if (meaning === undefined || meaning.expires <= now) return yield* refuse("not_found")
+          const attempt = yield* store.get(meaning.numberId)
+          if (attempt === null || attempt.endsAt <= now) return yield* refuse("not_found")
+          if (!sameSecret(token, makeToken(secret, attempt.id, meaning))) {
+            return yield* refuse("not_found")
+          }
+          return openedAttempt(secrets, attempt).qrText ?? (yield* refuse("not_found"))
+        }),
+      })
+    }),
+  )
+}
+
+export class QrImages extends Context.Service<
+  QrImages,
+  {
+    /** A PNG whose QR code says exactly that text. */
+    png(text: string): Effect.Effect<Uint8Array>
+  }
+>()("core/QrImages") {}

@@ -1,28 +1,130 @@
 /** The numbers of a workspace as the operator keeps them (contract: Workspace numbers). */
-import { Clock, Context, Effect, Layer, Result, Schema, SchemaIssue } from "effect"
-import { makeConnectionCallbacks } from "../callback/ConnectionCallbacks.ts"
-import { refuse } from "../error/Refusal.ts"
-import type { Failure, Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Clock, Context, Effect, Layer, Redacted, Result, Schema, SchemaIssue } from "effect"
+import { problem, refuse } from "../error/Refusal.ts"
+import type { Failure, Problem, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
-import { makeStranded } from "../message/Stranded.ts"
-import { LaneQueue } from "../queue/LaneQueue.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Phone.ts"
-import { described } from "../request/Described.ts"
-import { decoded, inputDecoder, integerBetween, parsed, textBetween } from "../request/Input.ts"
+import { dailyQuota, DailyQuota } from "../message/Message.ts"
+import { logThrottled } from "../monitoring/logThrottled.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import { LaneQueue } from "../queue/Lane.ts"
+import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Recipient.ts"
+import {
+  decoded,
+  described,
+  inputDecoder,
+  InstantInput,
+  integerBetween,
+  parsed,
+  textBetween,
+} from "../request/Input.ts"
 import { Secrets } from "../secret/Secrets.ts"
+import type { CannotOpen } from "../secret/Secrets.ts"
+import { formatInstant, sleep } from "../time/Time.ts"
+import { NumberOwnership } from "../transport/NumberOwnership.ts"
+import { SessionStore } from "../transport/Sessions.ts"
+import { TelegramLogin } from "../transport/Transport.ts"
+import type {
+  AfterSecret,
+  TelegramLoginRequest,
+  TelegramLoginView,
+} from "../transport/Transport.ts"
 import type { Role } from "../workspace/Workspace.ts"
-import { Workspaces } from "../workspace/Workspaces.ts"
-import { pauseFor } from "./Breaker.ts"
-import { NumberStore } from "./NumberStore.ts"
-import type { NumberChange, NumberSettings, SealedProxy } from "./NumberStore.ts"
+import { makeStranded, Workspaces } from "../workspace/Workspaces.ts"
+import { makeConnectionCallbacks } from "./Linking.ts"
+import { connectionOf, isShutOut, NumberStore } from "./NumberStore.ts"
+import type {
+  Connection,
+  ConnectionFacts,
+  NumberChange,
+  NumberSettings,
+  SealedProxy,
+} from "./NumberStore.ts"
 import { StartingPacing, unpaced } from "./Pacing.ts"
 import type { Pacing } from "./Pacing.ts"
-import { parseProxyUrl, proxyPlace, proxyUrlRule } from "./Proxy.ts"
-import type { ProxyUrl } from "./Proxy.ts"
+import { pauseFor, platforms } from "./SendingNumber.ts"
 import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
-import { platforms } from "./SendingNumber.ts"
+
+// A proxy that one number's connection goes through, so that numbers of one machine need not share its
+// address. The URL holds a password: it is kept sealed, and only the number's transport reads it.
+
+/** The protocols, each with the port that it has by itself. */
+const protocols: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
+
+const mostCharacters = 2000
+
+/** SOCKS 5 gives the length of a user's name, and of a password, in one byte. */
+const mostSocksBytes = 255
+
+interface ProxyUrl {
+  readonly href: string
+  readonly host: string
+  readonly port: number
+}
+
+/** What a proxy's URL must be: the words after "must be" in a refusal. */
+const proxyUrlRule =
+  "http://, https:// or socks5:// with a host and, where the proxy asks for them, credentials"
+
+const encoder = new TextEncoder()
+
+/** Whether the proxy can be given that part of the credentials. */
+const canBeGiven = (escaped: string, protocol: string): boolean => {
+  const text = Result.try(() => decodeURIComponent(escaped))
+  return (
+    Result.isSuccess(text) &&
+    (protocol !== "socks5:" || encoder.encode(text.success).length <= mostSocksBytes)
+  )
+}
+
+/** Reads a proxy's URL; undefined for any other text. Its host may be private: an operator names it. */
+export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
+  // The URL standard drops or rewrites these without a word.
+  if (text.length > mostCharacters || /[\p{Cc}\p{White_Space}\\]/u.test(text)) return undefined
+  const url = URL.parse(text)
+  const ownPort = url === null ? undefined : protocols[url.protocol]
+  if (url === null || ownPort === undefined || url.hostname === "") return undefined
+  if (!["", "/"].includes(url.pathname) || url.search !== "" || url.hash !== "") return undefined
+  // Of hosts of SOCKS the URL standard leaves escapes as they are; no name has any.
+  if (url.port === "0" || url.hostname.includes("%")) return undefined
+  if (![url.username, url.password].every((part) => canBeGiven(part, url.protocol)))
+    return undefined
+  return {
+    href: url.href,
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: url.port === "" ? ownPort : Number(url.port),
+  }
+}
+
+/** What the sealed URL of a number's proxy is sealed for. */
+export const proxyPlace = (numberId: NumberId): string => `proxy of number ${numberId}`
+
+/** The proxies of numbers in the clear, for their transports alone. */
+export class NumberProxies extends Context.Service<
+  NumberProxies,
+  {
+    /** The URL with its credentials; null when the number has none, or is gone. */
+    of(numberId: NumberId): Effect.Effect<Redacted.Redacted | null, StoreUnavailable | CannotOpen>
+  }
+>()("core/NumberProxies") {
+  /** No number has a proxy. */
+  static readonly layerNone = Layer.succeed(NumberProxies, { of: () => Effect.succeed(null) })
+
+  static readonly layer = Layer.effect(
+    NumberProxies,
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const secrets = yield* Secrets
+      return NumberProxies.of({
+        of: Effect.fnUntraced(function* (numberId) {
+          const settings = (yield* numbers.settings([numberId])).get(numberId)
+          if (settings === undefined || settings.proxy === null) return null
+          const { url } = settings.proxy
+          return Redacted.make(yield* Effect.fromResult(secrets.open(proxyPlace(numberId), url)))
+        }),
+      })
+    }),
+  )
+}
 
 const LabelInput = textBetween(0, 100)
 
@@ -120,7 +222,7 @@ export const ConnectedFromTheStart = Context.Reference<boolean>("core/ConnectedF
 })
 
 /** What a new number gets beside its body. */
-export interface NumberDefaults {
+interface NumberDefaults {
   readonly connectedFromTheStart: boolean
   readonly createdAt: number
 }
@@ -286,6 +388,289 @@ export class Numbers extends Context.Service<
           return removed ? id : yield* notFound
         }),
         connectionChanged: yield* makeConnectionChanged,
+      })
+    }),
+  )
+}
+
+// What an operator does with a number beside keeping it: looking at its connection, pausing and
+// resuming it, and logging it out (contract: Connection of a number, Pauses).
+
+export const PauseBody = Schema.Struct({
+  until: described(
+    Schema.optionalKey(Schema.NullOr(InstantInput)),
+    "When it ends by itself; null: when it is resumed.",
+    { default: null },
+  ),
+}).annotate({ identifier: "PauseNumber" })
+
+/** Until when: in the words of its body. */
+export type PauseNumber = typeof PauseBody.Encoded
+
+const decodePause = inputDecoder(PauseBody)
+
+/** How long a log-out waits for the worker that keeps the connection, and how often it looks; in real time. */
+const logOutMillis = 10_000
+const lookMillis = 100
+
+export interface NumberConnection extends Connection {
+  readonly id: NumberId
+  /** The name of the process that has it; null when none does. */
+  readonly worker: string | null
+}
+
+/** A number as the operator names it, before it is known that there is one. */
+type AddressedNumber = readonly [
+  role: Role,
+  workspaceId: WorkspaceId | undefined,
+  id: NumberId | undefined,
+]
+
+export class NumberOperations extends Context.Service<
+  NumberOperations,
+  {
+    /** GET …/connection. Each fails with `number_not_found`. */
+    connection(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
+    /**
+     * POST …/pause: nothing more is handed to the transport; what it has already may still leave. Fails
+     * with `invalid_datetime` and `time_in_past`.
+     */
+    pause(
+      ...command: readonly [...AddressedNumber, PauseNumber]
+    ): Effect.Effect<NumberConnection, Failure>
+    /** POST …/resume: ends every pause, whatever it was for. */
+    resume(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
+    /**
+     * POST …/logout: the number is disconnected, and its device logged out at the far side; what the
+     * far side does not hear of within 10 s it is told later. Waiting messages wait.
+     */
+    logOut(...number: AddressedNumber): Effect.Effect<SendingNumber, Failure>
+  }
+>()("core/NumberOperations") {
+  static readonly layer = Layer.effect(
+    NumberOperations,
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const numbers = yield* Numbers
+      const lanes = yield* LaneQueue
+      const sessions = yield* SessionStore
+      const workspaces = yield* Workspaces
+      const wakeUp = yield* WakeUp
+      const ownership = yield* NumberOwnership
+      const simulated = yield* ConnectedFromTheStart
+      const sendCap = yield* DailyQuota
+      const notFound = refuse("number_not_found", { inPath: true })
+
+      const factsOf = Effect.fnUntraced(function* (
+        ...[role, workspaceId, id]: AddressedNumber
+      ): Effect.fn.Return<ConnectionFacts, Failure> {
+        const workspace = yield* workspaces.within(role, workspaceId, "numbers")
+        const now = yield* Clock.currentTimeMillis
+        const facts =
+          id === undefined ? null : yield* store.connection(workspace.id, id, now, sendCap)
+        return facts ?? (yield* notFound)
+      })
+
+      const connection = Effect.fnUntraced(function* (
+        ...number: AddressedNumber
+      ): Effect.fn.Return<NumberConnection, Failure> {
+        const facts = yield* factsOf(...number)
+        const { id, mode } = facts.number
+        // No far side is behind a test number.
+        const keepsConnections = !simulated && mode === "live"
+        const worker = yield* ownership.holderOf(id)
+        const now = yield* Clock.currentTimeMillis
+        return { ...connectionOf(facts, now, keepsConnections), id, worker }
+      })
+
+      /** Until its worker has logged the device out and forgotten it. */
+      const forgotten = (id: NumberId): Effect.Effect<void, StoreUnavailable> =>
+        Effect.flatMap(sessions.credentials(id), (credentials) =>
+          credentials === null
+            ? Effect.void
+            : Effect.andThen(
+                sleep(lookMillis),
+                Effect.suspend(() => forgotten(id)),
+              ),
+        )
+
+      return NumberOperations.of({
+        connection: Effect.fn("NumberOperations.connection")(connection),
+        pause: Effect.fn("NumberOperations.pause")(function* (role, workspaceId, id, command) {
+          const { id: found } = (yield* factsOf(role, workspaceId, id)).number
+          const { until = null } = yield* Effect.fromResult(decodePause(command))
+          const now = yield* Clock.currentTimeMillis
+          if (until !== null && until.millis <= now) {
+            return yield* refuse("time_in_past", { field: "until" })
+          }
+          yield* lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now)
+          yield* logThrottled("number paused", {
+            number: found,
+            reason: "paused",
+            until: until === null ? null : formatInstant(until.millis),
+          })
+          // The new pause may end earlier than the one that it replaces.
+          yield* wakeUp.wake("lanes")
+          return yield* connection(role, workspaceId, found)
+        }),
+        resume: Effect.fn("NumberOperations.resume")(function* (role, workspaceId, id) {
+          const { id: found } = (yield* factsOf(role, workspaceId, id)).number
+          yield* lanes.resume(found, yield* Clock.currentTimeMillis)
+          yield* logThrottled("number resumed", { number: found })
+          yield* wakeUp.wake("lanes")
+          return yield* connection(role, workspaceId, found)
+        }),
+        logOut: Effect.fn("NumberOperations.logOut")(function* (role, workspaceId, id) {
+          const { changed, number: known } = yield* factsOf(role, workspaceId, id)
+          // It was never linked: there is no device to log out, and why it is disconnected stays true.
+          if (known.status === "disconnected" && changed === null) return known
+          const found = known.id
+          yield* sessions.leave(found, yield* Clock.currentTimeMillis, null)
+          const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
+          yield* Effect.raceFirst(forgotten(found), sleep(logOutMillis))
+          return number ?? (yield* notFound)
+        }),
+      })
+    }),
+  )
+}
+
+// Logging Telegram accounts in, as an operator does it (contract: Telegram login). What is judged here is
+// whether the number may be logged in at all; how a login goes is the far side's doing.
+
+export const TelegramLoginBody = Schema.Struct({
+  method: described(
+    Schema.Literals(["qr", "code"]),
+    "`qr`: the account's own app scans a code. `code`: Telegram sends one to the phone.",
+  ),
+  // Unused with `qr`; with `code` it is held to its rules below.
+  phone: described(
+    Schema.optionalKey(Schema.String.annotate({ examples: phoneDescribed.examples })),
+    "Required with `code`: E.164 with a leading +. Unused with `qr`.",
+  ),
+}).annotate({ identifier: "TelegramLoginRequest" })
+
+export const TelegramCodeBody = Schema.Struct({ code: textBetween(1, 20) }).annotate({
+  identifier: "TelegramCode",
+})
+
+export const TelegramPasswordBody = Schema.Struct({ password: textBetween(1, 1000) }).annotate({
+  identifier: "TelegramPassword",
+})
+
+/** What an operator gives, in the words of its bodies. */
+export type BeginTelegramLogin = typeof TelegramLoginBody.Encoded
+export type GiveTelegramCode = typeof TelegramCodeBody.Encoded
+export type GiveTelegramPassword = typeof TelegramPasswordBody.Encoded
+
+type Raw = Readonly<Record<string, unknown>>
+
+const phoneProblems = ({ method, phone }: Raw): ReadonlyArray<Problem> => {
+  if (method !== "code") return []
+  if (phone === undefined) return [problem("validation_failed", "phone", "is required")]
+  return typeof phone !== "string" || parsePhone(phone) !== undefined
+    ? []
+    : [problem("invalid_phone", "phone")]
+}
+
+const decodeBegin = inputDecoder(TelegramLoginBody, { across: phoneProblems })
+const decodeCode = inputDecoder(TelegramCodeBody)
+const decodePassword = inputDecoder(TelegramPasswordBody)
+
+const requestOf = (command: unknown): Result.Result<TelegramLoginRequest, Refusal> =>
+  Result.map(decodeBegin(command), ({ method, phone = "" }): TelegramLoginRequest => {
+    const loginPhone = method === "code" ? parsePhone(phone) : undefined
+    return loginPhone === undefined ? { method: "qr" } : { method: "code", phone: loginPhone }
+  })
+
+export class TelegramLogins extends Context.Service<
+  TelegramLogins,
+  {
+    /**
+     * POST …/telegram-login. Fails with `connect_in_progress`, `already_connected` and
+     * `telegram_not_configured`. Each fails with `number_not_found`, and all but this with
+     * `login_not_found`.
+     */
+    begin(
+      ...command: readonly [...AddressedNumber, BeginTelegramLogin]
+    ): Effect.Effect<TelegramLoginView, Failure>
+    /** GET …/telegram-login. */
+    get(...number: AddressedNumber): Effect.Effect<TelegramLoginView, Failure>
+    /** DELETE …/telegram-login: gives it up. */
+    cancel(...number: AddressedNumber): Effect.Effect<void, Failure>
+    /** POST …/telegram-login/code. Fails with `invalid_code`. */
+    giveCode(
+      ...command: readonly [...AddressedNumber, GiveTelegramCode]
+    ): Effect.Effect<TelegramLoginView, Failure>
+    /** POST …/telegram-login/password. Fails with `invalid_password`. */
+    givePassword(
+      ...command: readonly [...AddressedNumber, GiveTelegramPassword]
+    ): Effect.Effect<TelegramLoginView, Failure>
+  }
+>()("core/TelegramLogins") {
+  static readonly layer = Layer.effect(
+    TelegramLogins,
+    Effect.gen(function* () {
+      const numbers = yield* NumberStore
+      const workspaces = yield* Workspaces
+      const login = yield* TelegramLogin
+      const noLogin = refuse("login_not_found", { inPath: true })
+
+      const accountOf = Effect.fnUntraced(function* (...[role, workspaceId, id]: AddressedNumber) {
+        const workspace = yield* workspaces.within(role, workspaceId, "numbers")
+        const number = id === undefined ? null : yield* numbers.get(workspace.id, id)
+        return number ?? (yield* refuse("number_not_found", { inPath: true }))
+      })
+
+      const after = (view: AfterSecret, wrong: "invalid_code" | "invalid_password") => {
+        if (view === "wrong") return Effect.fail(refuse(wrong))
+        return view === null ? Effect.fail(noLogin) : Effect.succeed(view)
+      }
+
+      return TelegramLogins.of({
+        begin: Effect.fn("TelegramLogins.begin")(function* (role, workspaceId, id, command) {
+          const number = yield* accountOf(role, workspaceId, id)
+          const request = yield* Effect.fromResult(requestOf(command))
+          if (number.platform !== "telegram") {
+            return yield* refuse("validation_failed", {
+              message: "Only Telegram accounts are logged in here.",
+            })
+          }
+          if (number.status === "connected") return yield* refuse("already_connected")
+          // Behind a test number there is no account.
+          if (!login.isConfigured || number.mode !== "live") {
+            return yield* refuse("telegram_not_configured")
+          }
+          const now = yield* Clock.currentTimeMillis
+          const facts = yield* numbers.connection(number.workspaceId, number.id, now, dailyQuota)
+          const view = yield* login.begin(
+            number.id,
+            request,
+            facts !== null && isShutOut(facts, now),
+          )
+          if (view !== null) return view
+          return yield* refuse("connect_in_progress", { details: { number_id: number.id } })
+        }),
+        get: Effect.fn("TelegramLogins.get")(function* (...addressed) {
+          const { id } = yield* accountOf(...addressed)
+          return (yield* login.look(id)) ?? (yield* noLogin)
+        }),
+        cancel: Effect.fn("TelegramLogins.cancel")(function* (...addressed) {
+          const { id } = yield* accountOf(...addressed)
+          if (!(yield* login.cancel(id))) return yield* noLogin
+        }),
+        giveCode: Effect.fn("TelegramLogins.giveCode")(function* (role, workspaceId, id, command) {
+          const number = yield* accountOf(role, workspaceId, id)
+          const { code } = yield* Effect.fromResult(decodeCode(command))
+          return yield* after(yield* login.giveCode(number.id, code), "invalid_code")
+        }),
+        givePassword: Effect.fn("TelegramLogins.givePassword")(
+          function* (role, workspaceId, id, command) {
+            const number = yield* accountOf(role, workspaceId, id)
+            const { password } = yield* Effect.fromResult(decodePassword(command))
+            return yield* after(yield* login.givePassword(number.id, password), "invalid_password")
+          },
+        ),
       })
     }),
   )

@@ -9,7 +9,7 @@
  */
 import { Context } from "effect"
 import type { Ids } from "../Ids.ts"
-import type { QuotaLimit } from "../message/Quota.ts"
+import type { QuotaLimit } from "../message/Message.ts"
 import type { Platform } from "./SendingNumber.ts"
 
 /** Null: no limit of that kind. */

@@ -3,19 +3,19 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { ContactId, WorkspaceId } from "../Ids.ts"
-import { described } from "../request/Described.ts"
-import { inputDecoder, nameUpTo, parsed } from "../request/Input.ts"
-import { makeCursors } from "../request/Page.ts"
-import type { CursorPage } from "../request/Page.ts"
-import { parsePageRequest } from "../request/PageInput.ts"
-import type { ListPage } from "../request/PageInput.ts"
+import { described, inputDecoder, nameUpTo, parsed } from "../request/Input.ts"
+import { makeCursors, parsePageRequest } from "../request/Page.ts"
+import type { CursorPage, ListPage } from "../request/Page.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { ContactStore } from "./Contact.ts"
-import type { Contact } from "./Contact.ts"
-import { parsePhone, phoneDescribed } from "./Phone.ts"
-import { parseUsername } from "./Recipient.ts"
-import { usernameDescribed } from "./recipientJson.ts"
+import {
+  ContactStore,
+  parsePhone,
+  parseUsername,
+  phoneDescribed,
+  usernameDescribed,
+} from "./Recipient.ts"
+import type { Contact } from "./Recipient.ts"
 
 export const ContactBody = Schema.Struct({
   name: described(nameUpTo(100), "Not blank."),

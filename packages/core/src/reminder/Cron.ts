@@ -7,6 +7,271 @@
  */
 import { CronDate, CronExpressionParser } from "cron-parser"
 import { Result } from "effect"
+import type { Brand } from "effect"
+import { formatInstant } from "../time/Time.ts"
+
+/**
+ * The names of the tz database, zones and links alike, in its own spelling. Made by
+ * `test/reminder/makeZoneNames.ts`; the database is in the public domain.
+ */
+export const zoneNames: ReadonlyArray<string> = `
+Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Asmara Africa/Asmera
+Africa/Bamako Africa/Bangui Africa/Banjul Africa/Bissau Africa/Blantyre Africa/Brazzaville
+Africa/Bujumbura Africa/Cairo Africa/Casablanca Africa/Ceuta Africa/Conakry Africa/Dakar
+Africa/Dar_es_Salaam Africa/Djibouti Africa/Douala Africa/El_Aaiun Africa/Freetown Africa/Gaborone
+Africa/Harare Africa/Johannesburg Africa/Juba Africa/Kampala Africa/Khartoum Africa/Kigali
+Africa/Kinshasa Africa/Lagos Africa/Libreville Africa/Lome Africa/Luanda Africa/Lubumbashi
+Africa/Lusaka Africa/Malabo Africa/Maputo Africa/Maseru Africa/Mbabane Africa/Mogadishu
+Africa/Monrovia Africa/Nairobi Africa/Ndjamena Africa/Niamey Africa/Nouakchott Africa/Ouagadougou
+Africa/Porto-Novo Africa/Sao_Tome Africa/Timbuktu Africa/Tripoli Africa/Tunis Africa/Windhoek
+America/Adak America/Anchorage America/Anguilla America/Antigua America/Araguaina
+America/Argentina/Buenos_Aires America/Argentina/Catamarca America/Argentina/ComodRivadavia
+America/Argentina/Cordoba America/Argentina/Jujuy America/Argentina/La_Rioja
+America/Argentina/Mendoza America/Argentina/Rio_Gallegos America/Argentina/Salta
+America/Argentina/San_Juan America/Argentina/San_Luis America/Argentina/Tucuman
+America/Argentina/Ushuaia America/Aruba America/Asuncion America/Atikokan America/Atka America/Bahia
+America/Bahia_Banderas America/Barbados America/Belem America/Belize America/Blanc-Sablon
+America/Boa_Vista America/Bogota America/Boise America/Buenos_Aires America/Cambridge_Bay
+America/Campo_Grande America/Cancun America/Caracas America/Catamarca America/Cayenne America/Cayman
+America/Chicago America/Chihuahua America/Ciudad_Juarez America/Coral_Harbour America/Cordoba
+America/Costa_Rica America/Coyhaique America/Creston America/Cuiaba America/Curacao
+America/Danmarkshavn America/Dawson America/Dawson_Creek America/Denver America/Detroit
+America/Dominica America/Edmonton America/Eirunepe America/El_Salvador America/Ensenada
+America/Fort_Nelson America/Fort_Wayne America/Fortaleza America/Glace_Bay America/Godthab
+America/Goose_Bay America/Grand_Turk America/Grenada America/Guadeloupe America/Guatemala
+America/Guayaquil America/Guyana America/Halifax America/Havana America/Hermosillo
+America/Indiana/Indianapolis America/Indiana/Knox America/Indiana/Marengo America/Indiana/Petersburg
+America/Indiana/Tell_City America/Indiana/Vevay America/Indiana/Vincennes America/Indiana/Winamac
+America/Indianapolis America/Inuvik America/Iqaluit America/Jamaica America/Jujuy America/Juneau
+America/Kentucky/Louisville America/Kentucky/Monticello America/Knox_IN America/Kralendijk
+America/La_Paz America/Lima America/Los_Angeles America/Louisville America/Lower_Princes
+America/Maceio America/Managua America/Manaus America/Marigot America/Martinique America/Matamoros
+America/Mazatlan America/Mendoza America/Menominee America/Merida America/Metlakatla
+America/Mexico_City America/Miquelon America/Moncton America/Monterrey America/Montevideo
+America/Montreal America/Montserrat America/Nassau America/New_York America/Nipigon America/Nome
+America/Noronha America/North_Dakota/Beulah America/North_Dakota/Center
+America/North_Dakota/New_Salem America/Nuuk America/Ojinaga America/Panama America/Pangnirtung
+America/Paramaribo America/Phoenix America/Port-au-Prince America/Port_of_Spain America/Porto_Acre
+America/Porto_Velho America/Puerto_Rico America/Punta_Arenas America/Rainy_River
+America/Rankin_Inlet America/Recife America/Regina America/Resolute America/Rio_Branco
+America/Rosario America/Santa_Isabel America/Santarem America/Santiago America/Santo_Domingo
+America/Sao_Paulo America/Scoresbysund America/Shiprock America/Sitka America/St_Barthelemy
+America/St_Johns America/St_Kitts America/St_Lucia America/St_Thomas America/St_Vincent
+America/Swift_Current America/Tegucigalpa America/Thule America/Thunder_Bay America/Tijuana
+America/Toronto America/Tortola America/Vancouver America/Virgin America/Whitehorse America/Winnipeg
+America/Yakutat America/Yellowknife Antarctica/Casey Antarctica/Davis Antarctica/DumontDUrville
+Antarctica/Macquarie Antarctica/Mawson Antarctica/McMurdo Antarctica/Palmer Antarctica/Rothera
+Antarctica/South_Pole Antarctica/Syowa Antarctica/Troll Antarctica/Vostok Arctic/Longyearbyen
+Asia/Aden Asia/Almaty Asia/Amman Asia/Anadyr Asia/Aqtau Asia/Aqtobe Asia/Ashgabat Asia/Ashkhabad
+Asia/Atyrau Asia/Baghdad Asia/Bahrain Asia/Baku Asia/Bangkok Asia/Barnaul Asia/Beirut Asia/Bishkek
+Asia/Brunei Asia/Calcutta Asia/Chita Asia/Choibalsan Asia/Chongqing Asia/Chungking Asia/Colombo
+Asia/Dacca Asia/Damascus Asia/Dhaka Asia/Dili Asia/Dubai Asia/Dushanbe Asia/Famagusta Asia/Gaza
+Asia/Harbin Asia/Hebron Asia/Ho_Chi_Minh Asia/Hong_Kong Asia/Hovd Asia/Irkutsk Asia/Istanbul
+Asia/Jakarta Asia/Jayapura Asia/Jerusalem Asia/Kabul Asia/Kamchatka Asia/Karachi Asia/Kashgar
+Asia/Kathmandu Asia/Katmandu Asia/Khandyga Asia/Kolkata Asia/Krasnoyarsk Asia/Kuala_Lumpur
+Asia/Kuching Asia/Kuwait Asia/Macao Asia/Macau Asia/Magadan Asia/Makassar Asia/Manila Asia/Muscat
+Asia/Nicosia Asia/Novokuznetsk Asia/Novosibirsk Asia/Omsk Asia/Oral Asia/Phnom_Penh Asia/Pontianak
+Asia/Pyongyang Asia/Qatar Asia/Qostanay Asia/Qyzylorda Asia/Rangoon Asia/Riyadh Asia/Saigon
+Asia/Sakhalin Asia/Samarkand Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Srednekolymsk Asia/Taipei
+Asia/Tashkent Asia/Tbilisi Asia/Tehran Asia/Tel_Aviv Asia/Thimbu Asia/Thimphu Asia/Tokyo Asia/Tomsk
+Asia/Ujung_Pandang Asia/Ulaanbaatar Asia/Ulan_Bator Asia/Urumqi Asia/Ust-Nera Asia/Vientiane
+Asia/Vladivostok Asia/Yakutsk Asia/Yangon Asia/Yekaterinburg Asia/Yerevan Atlantic/Azores
+Atlantic/Bermuda Atlantic/Canary Atlantic/Cape_Verde Atlantic/Faeroe Atlantic/Faroe
+Atlantic/Jan_Mayen Atlantic/Madeira Atlantic/Reykjavik Atlantic/South_Georgia Atlantic/St_Helena
+Atlantic/Stanley Australia/ACT Australia/Adelaide Australia/Brisbane Australia/Broken_Hill
+Australia/Canberra Australia/Currie Australia/Darwin Australia/Eucla Australia/Hobart Australia/LHI
+Australia/Lindeman Australia/Lord_Howe Australia/Melbourne Australia/NSW Australia/North
+Australia/Perth Australia/Queensland Australia/South Australia/Sydney Australia/Tasmania
+Australia/Victoria Australia/West Australia/Yancowinna Brazil/Acre Brazil/DeNoronha Brazil/East
+Brazil/West CET CST6CDT Canada/Atlantic Canada/Central Canada/Eastern Canada/Mountain
+Canada/Newfoundland Canada/Pacific Canada/Saskatchewan Canada/Yukon Chile/Continental
+Chile/EasterIsland Cuba EET EST EST5EDT Egypt Eire Etc/GMT Etc/GMT+0 Etc/GMT+1 Etc/GMT+10 Etc/GMT+11
+Etc/GMT+12 Etc/GMT+2 Etc/GMT+3 Etc/GMT+4 Etc/GMT+5 Etc/GMT+6 Etc/GMT+7 Etc/GMT+8 Etc/GMT+9 Etc/GMT-0
+Etc/GMT-1 Etc/GMT-10 Etc/GMT-11 Etc/GMT-12 Etc/GMT-13 Etc/GMT-14 Etc/GMT-2 Etc/GMT-3 Etc/GMT-4
+Etc/GMT-5 Etc/GMT-6 Etc/GMT-7 Etc/GMT-8 Etc/GMT-9 Etc/GMT0 Etc/Greenwich Etc/UCT Etc/UTC
+Etc/Universal Etc/Zulu Europe/Amsterdam Europe/Andorra Europe/Astrakhan Europe/Athens Europe/Belfast
+Europe/Belgrade Europe/Berlin Europe/Bratislava Europe/Brussels Europe/Bucharest Europe/Budapest
+Europe/Busingen Europe/Chisinau Europe/Copenhagen Europe/Dublin Europe/Gibraltar Europe/Guernsey
+Europe/Helsinki Europe/Isle_of_Man Europe/Istanbul Europe/Jersey Europe/Kaliningrad Europe/Kiev
+Europe/Kirov Europe/Kyiv Europe/Lisbon Europe/Ljubljana Europe/London Europe/Luxembourg
+Europe/Madrid Europe/Malta Europe/Mariehamn Europe/Minsk Europe/Monaco Europe/Moscow Europe/Nicosia
+Europe/Oslo Europe/Paris Europe/Podgorica Europe/Prague Europe/Riga Europe/Rome Europe/Samara
+Europe/San_Marino Europe/Sarajevo Europe/Saratov Europe/Simferopol Europe/Skopje Europe/Sofia
+Europe/Stockholm Europe/Tallinn Europe/Tirane Europe/Tiraspol Europe/Ulyanovsk Europe/Uzhgorod
+Europe/Vaduz Europe/Vatican Europe/Vienna Europe/Vilnius Europe/Volgograd Europe/Warsaw
+Europe/Zagreb Europe/Zaporozhye Europe/Zurich GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong
+Iceland Indian/Antananarivo Indian/Chagos Indian/Christmas Indian/Cocos Indian/Comoro
+Indian/Kerguelen Indian/Mahe Indian/Maldives Indian/Mauritius Indian/Mayotte Indian/Reunion Iran
+Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT Mexico/BajaNorte Mexico/BajaSur Mexico/General
+NZ NZ-CHAT Navajo PRC PST8PDT Pacific/Apia Pacific/Auckland Pacific/Bougainville Pacific/Chatham
+Pacific/Chuuk Pacific/Easter Pacific/Efate Pacific/Enderbury Pacific/Fakaofo Pacific/Fiji
+Pacific/Funafuti Pacific/Galapagos Pacific/Gambier Pacific/Guadalcanal Pacific/Guam Pacific/Honolulu
+Pacific/Johnston Pacific/Kanton Pacific/Kiritimati Pacific/Kosrae Pacific/Kwajalein Pacific/Majuro
+Pacific/Marquesas Pacific/Midway Pacific/Nauru Pacific/Niue Pacific/Norfolk Pacific/Noumea
+Pacific/Pago_Pago Pacific/Palau Pacific/Pitcairn Pacific/Pohnpei Pacific/Ponape Pacific/Port_Moresby
+Pacific/Rarotonga Pacific/Saipan Pacific/Samoa Pacific/Tahiti Pacific/Tarawa Pacific/Tongatapu
+Pacific/Truk Pacific/Wake Pacific/Wallis Pacific/Yap Poland Portugal ROC ROK Singapore Turkey UCT
+US/Alaska US/Aleutian US/Arizona US/Central US/East-Indiana US/Eastern US/Hawaii US/Indiana-Starke
+US/Michigan US/Mountain US/Pacific US/Samoa UTC Universal W-SU WET Zulu
+`
+  .trim()
+  .split(/\s/)
+
+// The time zones that a reminder may name, and what their clocks show. `Intl` alone does not settle the
+// names: it takes abbreviations (`PST`) and bare offsets too, and it answers with the name that it prefers
+// itself. So the names are the tz database's own.
+// How far the clocks of a zone are from UTC `Intl` knows for one moment at a time and takes a microsecond to
+// say, so what it said is kept: for each zone asked about, the periods between clock changes, a quarter of a
+// year at a time. They are facts of the tz database, the same whenever they are asked.
+
+/** A zone or a link of the tz database, in the database's spelling. */
+export type TimeZone = string & Brand.Brand<"TimeZone">
+
+/**
+ * The zone of that name, compared without case; a link stays the link. `undefined` for what is refused as
+ * `invalid_timezone`; a name that is younger than the time zones of the runtime is refused too.
+ */
+export const parseTimeZone = (text: string): TimeZone | undefined => {
+  // In lower case, some letters beyond ASCII become ASCII letters.
+  const name = ascii.test(text) ? byLowerCase.get(text.toLowerCase()) : undefined
+  return name !== undefined && isTimeZone(name) ? name : undefined
+}
+
+/**
+ * A moment (epoch milliseconds) as the clocks of a zone show it, with their offset:
+ * `YYYY-MM-DDTHH:MM:SS±HH:MM`, whole seconds, truncated. For moments between the years 0 and 9999 of that
+ * zone.
+ */
+export const formatInZone = (millis: number, timezone: TimeZone): string => {
+  // Before 1972 some offsets had seconds, which the format has no room for.
+  const offset = Math.trunc(periodAt(timezone, millis).offset / 60_000)
+  const size = Math.abs(offset)
+  const sign = offset < 0 ? "-" : "+"
+  const shown = `${sign}${twoDigits(Math.floor(size / 60))}:${twoDigits(size % 60)}`
+  return formatInstant(millis + offset * 60_000).replace("Z", shown)
+}
+
+/**
+ * The first moment (epoch milliseconds) at which the clocks of a zone show a time, which is given as the
+ * moment at which UTC shows it. A time that a clock change skips means the first moment after it.
+ */
+export const momentInZone = (shown: number, timezone: TimeZone): number => {
+  // No clock is a day ahead of UTC, so that the time is still to come in this period.
+  let period = periodAt(timezone, shown - dayMillis)
+  while (shown - period.offset >= period.end) period = periodAt(timezone, period.end)
+  return Math.max(shown - period.offset, period.start)
+}
+
+const dayMillis = 86_400_000
+
+const ascii = /^[\x20-\x7e]+$/
+
+const byLowerCase: ReadonlyMap<string, string> = new Map(
+  zoneNames.map((name) => [name.toLowerCase(), name]),
+)
+
+/** Whether `Intl` knows a zone of that name. */
+const isTimeZone = (name: string): name is TimeZone =>
+  Result.isSuccess(Result.try(() => clockOf(name)))
+
+const twoDigits = (value: number): string => `${value}`.padStart(2, "0")
+
+/** A stretch of time without a clock change; the one before or after it may have the same offset. */
+interface Period {
+  /** Epoch milliseconds. */
+  readonly start: number
+  /** Epoch milliseconds; the first moment that no longer belongs to it. */
+  readonly end: number
+  /** How far the clocks are ahead of UTC, in milliseconds. */
+  readonly offset: number
+}
+
+/** The period that a moment lies in. The zone must be one that `Intl` knows. */
+const periodAt = (zone: string, millis: number): Period => {
+  const clock = clockOf(zone)
+  const index = Math.floor(millis / quarterMillis)
+  let periods = clock.quarters.get(index)
+  if (periods === undefined) {
+    periods = periodsOf(clock.formatter, index * quarterMillis)
+    clock.quarters.set(index, periods)
+  }
+  let period = periods[0]
+  for (const next of periods) {
+    if (next.start > millis) break
+    period = next
+  }
+  return period
+}
+
+interface ZoneClock {
+  readonly formatter: Intl.DateTimeFormat
+  readonly quarters: Map<number, Periods>
+}
+
+type Periods = readonly [Period, ...ReadonlyArray<Period>]
+
+const clocks = new Map<string, ZoneClock>()
+
+const clockOf = (zone: string): ZoneClock => {
+  const known = clocks.get(zone)
+  if (known !== undefined) return known
+  const formatter = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" })
+  const clock: ZoneClock = { formatter, quarters: new Map() }
+  clocks.set(zone, clock)
+  return clock
+}
+
+// Two changes of a zone's offset were never less than 3.9 days apart (Freetown, 1939), and since 1970 none less than 6.9
+// (Recife, 2000; Gaza in years to come), so that no two fall between two samples.
+const sampleMillis = 3 * 86_400_000
+const quarterMillis = 30 * sampleMillis
+
+const periodsOf = (formatter: Intl.DateTimeFormat, quarterStart: number): Periods => {
+  const quarterEnd = quarterStart + quarterMillis
+  const periods: Array<Period> = []
+  let start = quarterStart
+  let offset = offsetAt(formatter, quarterStart)
+  for (let sample = quarterStart; sample < quarterEnd; sample += sampleMillis) {
+    // The next quarter's first moment is its own.
+    const last = Math.min(sample + sampleMillis, quarterEnd - 1)
+    const next = offsetAt(formatter, last)
+    if (next === offset) continue
+    const change = changeBetween(formatter, sample, last, offset)
+    periods.push({ start, end: change, offset })
+    start = change
+    offset = next
+  }
+  const rest: Period = { start, end: quarterEnd, offset }
+  const [first, ...others] = [...periods, rest]
+  return first === undefined ? [rest] : [first, ...others]
+}
+
+/** The first moment, after `before` and up to `after`, at which the offset is no longer `offset`. */
+const changeBetween = (
+  formatter: Intl.DateTimeFormat,
+  before: number,
+  after: number,
+  offset: number,
+): number => {
+  let low = before
+  let high = after
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (offsetAt(formatter, middle) === offset) low = middle
+    else high = middle
+  }
+  return high
+}
+
+// `1/1/1970, GMT-00:44:30`; offset zero may stand as `GMT` alone.
+const offsetForm = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
+
+const offsetAt = (formatter: Intl.DateTimeFormat, millis: number): number => {
+  const [, sign, hours = "0", minutes = "0", seconds = "0"] =
+    offsetForm.exec(formatter.format(millis)) ?? []
+  const size = (Number(hours) * 60 + Number(minutes)) * 60_000 + Number(seconds) * 1000
+  return sign === "-" ? -size : size
+}
 
 /**
  * A pattern that runs at some time. Wall times are what a clock on the wall shows, in milliseconds counted as
@@ -106,7 +371,6 @@ const weekdayField: Field = {
 const longestText = 1000
 
 const minuteMillis = 60_000
-const dayMillis = 86_400_000
 
 /** 1 January of the year 10000. */
 const endDay = 2_932_897
@@ -203,3 +467,87 @@ const wallTimes =
     if (day >= endDay) return undefined
     return day * dayMillis + ((day === today ? time : times[0]) ?? 0)
   }
+
+// The runs of a reminder: its pattern held against the clocks of its zone. `cron-parser` is not asked where clocks
+// change: behind a gap it runs once for each minute that was skipped, it loses runs where the gap is half an hour (Lord
+// Howe), and of a time that occurs twice there it takes the second.
+// The rules come down to two readings. An hourly or more frequent pattern runs at every moment at which the clocks show
+// one of its wall times. Any other pattern runs for each of its wall times at the moment when the clocks first show it or
+// have gone past it: that is once where it occurs twice, and at the end of the gap where it was skipped, at the same
+// moment for all that were.
+
+/** When a reminder runs. */
+export interface ReminderSchedule {
+  readonly cron: Cron
+  readonly timezone: TimeZone
+}
+
+/** The first run later than `after` (epoch milliseconds); `null` when it would be past the zone's year 9999. */
+export const nextRunAfter = (schedule: ReminderSchedule, after: number): number | null => {
+  if (after >= lastMillis) return null
+  return schedule.cron.everyHour ? nextShown(schedule, after) : nextReached(schedule, after)
+}
+
+/**
+ * The last run later than `from` and no later than `to` (epoch milliseconds); `null` when there is none. It is the one of
+ * the missed runs that is made up.
+ */
+export const latestRunIn = (
+  schedule: ReminderSchedule,
+  from: number,
+  to: number,
+): number | null => {
+  const first = nextRunAfter(schedule, from)
+  if (first === null || first > to) return null
+  let latest = first
+  // No run up to `to` is later than `end`. Halving spares the walk over each minute of a long time.
+  let end = to
+  while (latest < end) {
+    const middle = Math.floor((latest + end) / 2)
+    const run = nextRunAfter(schedule, middle)
+    if (run !== null && run <= end) latest = run
+    else end = middle
+  }
+  return latest
+}
+
+/** The first moment later than `after` at which the clocks show a wall time of the pattern. */
+const nextShown = ({ cron, timezone }: ReminderSchedule, after: number): number | null => {
+  let moment = after + 1
+  while (true) {
+    const period = periodAt(timezone, moment)
+    const wall = cron.wallTimeAfter(moment + period.offset - 1)
+    if (wall === undefined) return null
+    const run = wall - period.offset
+    if (run < period.end) return run
+    moment = period.end
+  }
+}
+
+/** The first moment later than `after` at which the clocks reach a wall time of the pattern, or leap over one. */
+const nextReached = ({ cron, timezone }: ReminderSchedule, after: number): number | null => {
+  const wall = cron.wallTimeAfter(reachedBy(timezone, after))
+  if (wall === undefined) return null
+  // No clock is a day from UTC: up to a day before, none can have shown it.
+  let moment = Math.max(after + 1, wall - dayMillis)
+  while (true) {
+    const period = periodAt(timezone, moment)
+    const run = Math.max(period.start, wall - period.offset)
+    if (run < period.end) return run
+    moment = period.end
+  }
+}
+
+/** The latest wall time that the clocks have shown or leapt over until then; clocks that were put back show less. */
+const reachedBy = (timezone: TimeZone, millis: number): number => {
+  let period = periodAt(timezone, millis)
+  let reached = millis + period.offset
+  while (period.start > millis - 2 * dayMillis) {
+    period = periodAt(timezone, period.start - 1)
+    reached = Math.max(reached, period.end - 1 + period.offset)
+  }
+  return reached
+}
+
+/** A day into the year 10000 in UTC, when the year 9999 is over in every zone. */
+const lastMillis = 253_402_387_200_000

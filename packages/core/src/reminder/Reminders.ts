@@ -8,29 +8,36 @@ import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { ReminderId, WorkspaceId } from "../Ids.ts"
-import { permit, scopeOf } from "../key/Caller.ts"
-import type { Caller, Permitted } from "../key/Caller.ts"
+import { permit, scopeOf } from "../key/Auth.ts"
+import type { Caller, Permitted } from "../key/Auth.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { makeCursors } from "../request/Page.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import { makeCursors, parsePageRequest } from "../request/Page.ts"
+import type { CursorPage, ListPage } from "../request/Page.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/Idempotency.ts"
-import type { CursorPage } from "../request/Page.ts"
-import { parsePageRequest } from "../request/PageInput.ts"
-import type { ListPage } from "../request/PageInput.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { ReminderStore, firstRun, contentOf } from "./Reminder.ts"
-import type { LoggedRun, Reminder, ReminderContent } from "./Reminder.ts"
 import {
+  contentOf,
   factsWanted,
+  firstRun,
   isPausing,
   nextRunOfChanged,
   parseListReminders,
   reminderRefusal,
   reminderRequestParser,
-} from "./ReminderRequest.ts"
-import type { ChangeReminder, CreateReminder, ListReminders, Wanted } from "./ReminderRequest.ts"
+  ReminderStore,
+} from "./Reminder.ts"
+import type {
+  ChangeReminder,
+  CreateReminder,
+  ListReminders,
+  LoggedRun,
+  Reminder,
+  ReminderContent,
+  Wanted,
+} from "./Reminder.ts"
 
 /** How often a change is decided anew when others changed the reminder, or it ran, meanwhile. */
 const attempts = 10

@@ -5,12 +5,11 @@
  */
 import { Clock, Context, Effect, Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
-import { claimantOf } from "../key/Caller.ts"
-import type { Permitted } from "../key/Caller.ts"
-import { hashSecret } from "../secret/hashing.ts"
+import { claimantOf } from "../key/Auth.ts"
+import type { Permitted } from "../key/Auth.ts"
+import { hashSecret } from "../secret/Secrets.ts"
 
 /** How long a finished request is answered again: 24 hours from the first, in milliseconds. */
 export const answerKeptMillis = 24 * 60 * 60 * 1000

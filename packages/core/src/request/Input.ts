@@ -3,17 +3,217 @@
  * what a request looks like; a check or a parser in them that stands for a code of the catalogue names that
  * code as its message, and every other failure is `validation_failed` with the schema's own words.
  */
-import { Effect, Result, Schema, SchemaAST, SchemaIssue, SchemaTransformation } from "effect"
-import { catalogue } from "../error/Catalogue.ts"
-import type { Code } from "../error/Catalogue.ts"
-import { problem, refuseAll } from "../error/Refusal.ts"
-import type { Problem, Refusal } from "../error/Refusal.ts"
-import { parseInstant } from "../time/Instant.ts"
-import type { Described } from "./Described.ts"
-import { boundedBy } from "./bounded.ts"
-import type { ListBounds } from "./bounded.ts"
-import { expected } from "./expected.ts"
-import { codePointLength, isBlank } from "./text.ts"
+import {
+  Context,
+  Effect,
+  Result,
+  Schema,
+  SchemaAST,
+  SchemaIssue,
+  SchemaTransformation,
+} from "effect"
+import { catalogue, maximumErrors, problem, refuseAll } from "../error/Refusal.ts"
+import type { Code, Problem, Refusal } from "../error/Refusal.ts"
+import { parseInstant } from "../time/Time.ts"
+
+// What the published document says of a schema beside what the schema itself tells. Whatever is said
+// of an input here must hold for everything its parser accepts; a document that is looser than the
+// parser is true, one that is stricter is not.
+
+/** JSON Schema keywords for values that a parser reads, which no schema could tell by itself. */
+export interface Described {
+  readonly description?: string
+  readonly format?: string
+  /** An ECMAScript pattern with the `u` flag that every accepted text matches. */
+  readonly pattern?: string
+  readonly examples?: ReadonlyArray<string>
+  /** For text in a query: the JSON Schema of the value that it stands for. */
+  readonly parameter?: Readonly<Record<string, unknown>>
+}
+
+/** Annotations of ours that go into the document beside JSON Schema's own. */
+export const describedKeys: ReadonlyArray<string> = ["pattern", "parameter"]
+
+/**
+ * A field of a body or an answer, with what a reader should know about it. What a parser reads from
+ * text is described where the text is: see `Described`.
+ */
+export const described = <S extends Schema.Top>(
+  schema: S,
+  description: string,
+  more: { readonly default?: S["Type"] } = {},
+): S["Rebuild"] => Schema.annotateKey<S>({ description, ...more })(schema)
+
+// What a decoder may be given to look at. It makes an issue of every bad member and every unknown
+// field, so a body of 1 MiB could make hundreds of thousands of them: here the length of a list is
+// judged before its members, and unknown fields beyond those that are reported are left out.
+
+/** How many members a list of a request may have, and how it is refused above that. */
+interface ListBound {
+  readonly most: number
+  /** `validation_failed` when left out, with a message that names the bound. */
+  readonly code?: Code
+}
+
+/** The bounds of a request's lists, by the names of their fields. */
+type ListBounds = Readonly<Record<string, ListBound>>
+
+type Raw = Readonly<Record<string, unknown>>
+
+interface Bounded {
+  /**
+   * Without the lists that were too long, and without unknown fields beyond those that `errors` can
+   * hold.
+   */
+  readonly input: Raw
+  /** One for each list that was too long, whose field it names. */
+  readonly problems: ReadonlyArray<Problem & { readonly field: string }>
+}
+
+/** Unknown fields that may still be kept. */
+interface Allowance {
+  left: number
+}
+
+/** A value without its further unknown fields; the value itself when it has none. */
+type Trim = (value: unknown, allowance: Allowance) => unknown
+
+const isRecord = (value: unknown): value is Raw =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const unchanged: Trim = (value) => value
+
+const trimObject = ({ propertySignatures }: SchemaAST.Objects): Trim => {
+  const known = new Map(
+    propertySignatures.map(({ name, type }) => [String(name), trimOf(type)] as const),
+  )
+  return (value, allowance) => {
+    if (!isRecord(value)) return value
+    const kept: Record<string, unknown> = Object.create(null)
+    let anyUnknown = false
+    for (const name of Object.keys(value)) {
+      const trim = known.get(name)
+      if (trim !== undefined) {
+        kept[name] = trim(value[name], allowance)
+      } else if (!anyUnknown || allowance.left > 0) {
+        // An object keeps one of its unknown fields, so that it is refused for having them.
+        anyUnknown = true
+        allowance.left--
+        kept[name] = value[name]
+      }
+    }
+    return kept
+  }
+}
+
+const trimList = ({ rest }: SchemaAST.Arrays): Trim => {
+  const trim = rest[0] === undefined ? unchanged : trimOf(rest[0])
+  return (value, allowance) =>
+    trim === unchanged || !Array.isArray(value)
+      ? value
+      : value.map((member) => trim(member, allowance))
+}
+
+/** Of a union, the member that takes such a value trims it. */
+const trimOf = (ast: SchemaAST.AST): Trim => {
+  if (SchemaAST.isObjects(ast)) return trimObject(ast)
+  if (SchemaAST.isArrays(ast)) return trimList(ast)
+  return SchemaAST.isUnion(ast)
+    ? (ast.types.map(trimOf).find((trim) => trim !== unchanged) ?? unchanged)
+    : unchanged
+}
+
+const tooMany = (field: string, { code, most }: ListBound) => ({
+  ...(code === undefined
+    ? problem("validation_failed", field, `must have at most ${most} members`)
+    : problem(code, field)),
+  field,
+})
+
+/** Makes what bounds the inputs of a schema, an object's. */
+export const boundedBy = (schema: Schema.Top, lists: ListBounds) => {
+  const trim = trimOf(SchemaAST.toEncoded(schema.ast))
+  return (given: Raw): Bounded => {
+    const problems = Object.entries(lists).flatMap(([field, bound]) => {
+      const value = Object.hasOwn(given, field) ? given[field] : undefined
+      return Array.isArray(value) && value.length > bound.most ? [tooMany(field, bound)] : []
+    })
+    const input =
+      problems.length === 0
+        ? given
+        : Object.fromEntries(
+            Object.entries(given).filter(([name]) => !problems.some(({ field }) => field === name)),
+          )
+    return { input: trim(input, { left: maximumErrors }) as Raw, problems }
+  }
+}
+
+// What a schema expects, in words for developers: a refusal that only says "no" makes them look it up.
+
+/** The words for each kind that has no values to name. */
+const kinds: Readonly<Partial<Record<SchemaAST.AST["_tag"], string>>> = {
+  String: "a text",
+  Number: "a number",
+  Boolean: "true or false",
+  Arrays: "a list",
+  Objects: "an object",
+  Null: "null",
+}
+
+const wholeNumber = "a whole number"
+
+/** The words of a check that says all that a value must be, such as "a whole number from 0 to 9". */
+const checked = ({ checks }: SchemaAST.AST): string | undefined => {
+  for (const { annotations } of checks ?? []) {
+    const told = annotations?.["message"]
+    if (typeof told === "string" && told.startsWith(`must be ${wholeNumber}`)) {
+      return told.slice("must be ".length)
+    }
+    if (annotations?.["expected"] === "an integer") return wholeNumber
+  }
+  return undefined
+}
+
+/** Each alternative; undefined where one of them has no words. */
+const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> | undefined => {
+  if (SchemaAST.isLiteral(ast)) return [JSON.stringify(ast.literal)]
+  if (SchemaAST.isUnion(ast)) {
+    const all = ast.types.map(alternatives)
+    return all.every((one) => one !== undefined) ? all.flat() : undefined
+  }
+  const told = checked(ast) ?? kinds[ast._tag]
+  return told === undefined ? undefined : [told]
+}
+
+/** What the schema expects, in words that follow a field's name: `must be "live" or "test"`. */
+const expected = (ast: SchemaAST.AST): string => {
+  const all = [...new Set(alternatives(SchemaAST.toEncoded(ast)))]
+  if (all.length === 0) return "is not an accepted value"
+  const last = all.length > 1 ? ` or ${all.at(-1)}` : ""
+  return `must be ${all.slice(0, last === "" ? 1 : -1).join(", ")}${last}`
+}
+
+// How texts are measured (contract: JSON and text). Loads nothing, so that an import of it costs nothing
+// else.
+
+/** The length of a text in code points. A surrogate pair counts once, a lone surrogate too. */
+export const codePointLength = (text: string): number => {
+  let pairs = 0
+  for (let at = 0; at < text.length - 1; at++) {
+    if (isHighSurrogate(text.charCodeAt(at)) && isLowSurrogate(text.charCodeAt(at + 1))) pairs++
+  }
+  return text.length - pairs
+}
+
+/**
+ * Whether a text is empty or consists of characters with the Unicode property White_Space alone. That is
+ * neither what `\s` matches nor what `trim` removes: both take U+FEFF, which has not the property, and miss
+ * U+0085, which has it.
+ */
+export const isBlank = (text: string): boolean => !/\P{White_Space}/u.test(text)
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
+const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
 /** An issue that stands for a code of the catalogue. */
 export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): SchemaIssue.Issue => {
@@ -278,4 +478,47 @@ export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices:
     if (first !== undefined) return Result.fail(refuseAll(first, rest))
     return Result.mapError(result, () => refuseAll(problem("validation_failed", null), []))
   }
+}
+
+// What answers share: schemas of their parts, and the origin that their links begin with.
+
+/** Times in answers. */
+export const TimeJson = Schema.String.annotate({
+  description: "UTC, whole seconds.",
+  format: "date-time",
+  pattern: "Z$",
+  examples: ["2030-01-31T07:00:00Z"],
+})
+
+export const IdJson = Schema.Int
+
+/**
+ * Where the service is reached from outside (`PUBLIC_URL`; contract: Configuration): the origin that
+ * links begin with, without a slash at its end. Answers and events carry links, so the server and the
+ * worker are given the same.
+ */
+export const PublicUrl = Context.Reference<string>("core/PublicUrl", {
+  defaultValue: () => "http://127.0.0.1:8080",
+})
+
+/**
+ * One text for all spellings of a value: keys in code unit order, no white space. Two bodies that mean the same have the
+ * same canonical text, which idempotency fingerprints rest on. Fields that are undefined are left out.
+ */
+export const canonicalJson = (value: unknown): string => {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value)
+    // Not JSON.stringify: it writes the infinity that 1e400 is read as like null.
+    case "number":
+    case "boolean":
+      return String(value)
+  }
+  if (typeof value !== "object" || value === null) return "null"
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`)
+  return `{${members.join(",")}}`
 }

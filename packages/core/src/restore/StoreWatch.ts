@@ -7,18 +7,18 @@
  * another look: a store that went back in time was away first.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
-import { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageId } from "../Ids.ts"
-import { CallersTransactions } from "../message/CallersTransactions.ts"
+import { CallersTransactions } from "../message/Messages.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import { showStoreRisks } from "../monitoring/counters.ts"
-import { logTrouble } from "../monitoring/rareLog.ts"
-import { LaneQueue } from "../queue/LaneQueue.ts"
+import { showStoreRisks } from "../monitoring/Metrics.ts"
+import { logTrouble } from "../monitoring/logThrottled.ts"
+import { LaneQueue } from "../queue/Lane.ts"
 import { ReminderStore } from "../reminder/Reminder.ts"
-import { sleep } from "../time/RealTime.ts"
-import { WorkGate } from "../worker/WorkGate.ts"
-import { RestoreStore } from "./RestoreStore.ts"
-import type { SeenMessages, StorePosition, StoreRisk } from "./RestoreStore.ts"
+import { sleep } from "../time/Time.ts"
+import { WorkGate } from "../worker/Worker.ts"
+import { RestoreStore } from "./Restoration.ts"
+import type { SeenMessages, StorePosition, StoreRisk } from "./Restoration.ts"
 
 /** What a process has seen of its store. */
 export interface SeenStore extends SeenMessages {

@@ -6,15 +6,49 @@
  * opens what these sealed and seals with the new one alone. What signs stays as it was.
  */
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js"
-import { bytesToUtf8 } from "@noble/ciphers/utils.js"
+import { bytesToUtf8, equalBytes } from "@noble/ciphers/utils.js"
 import { hkdf } from "@noble/hashes/hkdf.js"
+import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Data, Effect, Layer, Redacted, Result } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
-import { sameSecret } from "./hashing.ts"
-import { ServiceSecrets } from "./ServiceSecrets.ts"
+
+// What is made of secrets with SHA-256: the hash that is stored, what they sign, and how they are compared.
+
+/** SHA-256, hexadecimal. Keys are random, so that a plain hash is enough and can be looked up. */
+export const hashSecret = (secret: string): string => bytesToHex(sha256(utf8ToBytes(secret)))
+
+/** 128 bits of a value's signature, hexadecimal, by which links and cursors are known again. */
+export const signatureOf = (secret: string, value: unknown): string =>
+  bytesToHex(hmac(sha256, utf8ToBytes(secret), utf8ToBytes(JSON.stringify(value)))).slice(0, 32)
+
+/** In UTF-8 all lone surrogates become the same bytes; JSON escapes each as it is. */
+const exactBytes = (text: string): Uint8Array => utf8ToBytes(JSON.stringify(text))
+
+/**
+ * Whether two secrets are equal, in a time that does not depend on where they differ: their hashes
+ * are compared, whole.
+ */
+export const sameSecret = (a: string, b: string): boolean =>
+  equalBytes(sha256(exactBytes(a)), sha256(exactBytes(b)))
+
+// The port that keeps what belongs to the service itself under a name: what the secrets key must match,
+// and what it seals (`Secrets`). Nothing in it is of use without that key.
+
+export class ServiceSecrets
+  extends /*#__PURE__*/ Context.Service<
+    ServiceSecrets,
+    {
+      /** The stored value, or `candidate`, stored now; the same for every process that asks. */
+      getOrCreate(name: string, candidate: string): Effect.Effect<string, StoreUnavailable>
+      /** The stored value, null when there is none. */
+      get(name: string): Effect.Effect<string | null, StoreUnavailable>
+      /** Keeps `value` under `name` if `before` still stands there. */
+      replace(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
+    }
+  >()("core/ServiceSecrets") {}
 
 /** The length of a key in hexadecimal. */
 const hexLength = 64
@@ -23,7 +57,7 @@ const hexLength = 64
  * The bytes of a key, which no log shows. An interface, because TypeScript 5.6 cannot read what the
  * compiler would write into the declarations in its place.
  */
-export interface HiddenKey extends Redacted.Redacted<Uint8Array> {}
+interface HiddenKey extends Redacted.Redacted<Uint8Array> {}
 
 /** The key that a text of 64 hexadecimal characters stands for; undefined for any other text. */
 export const parseSecretsKey = (text: string): HiddenKey | undefined =>
@@ -85,7 +119,7 @@ export const secretsKeyRule = "32 bytes in hexadecimal (64 characters)"
 export const newSecretsKey = (ids: typeof Ids.Service): string => ids.hex(hexLength)
 
 /** What a key signs. */
-export type SigningPurpose = "cursors" | "mediaLinks" | "qrLinks" | "webhooks" | "callbacks"
+type SigningPurpose = "cursors" | "mediaLinks" | "qrLinks" | "webhooks" | "callbacks"
 
 /** The store was first used with another secrets key. */
 export class WrongSecretsKey extends /*#__PURE__*/ Data.TaggedError("WrongSecretsKey") {

@@ -4,10 +4,10 @@
  * both clocks at the start and every minute, and closes the gate while they are too far apart.
  */
 import { Effect, Layer } from "effect"
-import { showClockSkew } from "../monitoring/counters.ts"
-import { logTrouble } from "../monitoring/rareLog.ts"
-import { WorkGate } from "../worker/WorkGate.ts"
-import { ClockStore, RealTime } from "./RealTime.ts"
+import { showClockSkew } from "../monitoring/Metrics.ts"
+import { logTrouble } from "../monitoring/logThrottled.ts"
+import { WorkGate } from "../worker/Worker.ts"
+import { ClockStore, RealTime } from "./Time.ts"
 
 /** More than this is worth a warning. */
 const warnMillis = 2000

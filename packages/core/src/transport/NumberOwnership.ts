@@ -8,11 +8,11 @@
  * stopwatch of its own, so that the machines' clocks need not agree.
  */
 import { Context, Data, Deferred, Effect, Latch, Layer, Option } from "effect"
-import { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
-import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/counters.ts"
-import { logThrottled, logTrouble } from "../monitoring/rareLog.ts"
-import { RealTime, sleep } from "../time/RealTime.ts"
+import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/Metrics.ts"
+import { logThrottled, logTrouble } from "../monitoring/logThrottled.ts"
+import { RealTime, sleep } from "../time/Time.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
 import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
 

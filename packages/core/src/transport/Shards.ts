@@ -5,7 +5,7 @@
  */
 import { Context } from "effect"
 import type { Brand, Effect } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
 
 /** As many shards as there are: enough that ten workers differ by a few numbers in a hundred. */

@@ -3,31 +3,36 @@
  * operator sees and resumes them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import type { CallbackAttempt } from "../callback/Callback.ts"
+import type { CallbackAttempt } from "../event/MessageChange.ts"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
-import { pingEvent } from "../event/MessageEvent.ts"
+import { pingEvent } from "../message/Message.ts"
 import { Ids, eventId } from "../Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
-import { permit, scopeOf } from "../key/Caller.ts"
-import type { Caller, Permitted } from "../key/Caller.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { makeCursors } from "../request/Page.ts"
-import { described } from "../request/Described.ts"
+import { permit, scopeOf } from "../key/Auth.ts"
+import type { Caller, Permitted } from "../key/Auth.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import { makeCursors, parsePageRequest } from "../request/Page.ts"
+import type { CursorPage, ListPage } from "../request/Page.ts"
+import { described, inputDecoder } from "../request/Input.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/Idempotency.ts"
-import { inputDecoder } from "../request/Input.ts"
-import type { CursorPage } from "../request/Page.ts"
-import { parsePageRequest } from "../request/PageInput.ts"
-import type { ListPage } from "../request/PageInput.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { SigningSecrets } from "./signature.ts"
-import { endpointAsMade, endpointLimit } from "./WebhookEndpoint.ts"
-import { endpointRequestParser } from "./EndpointRequest.ts"
-import type { DeliveryAttempt, WebhookEndpoint, WebhookEventType } from "./WebhookEndpoint.ts"
-import type { CreateWebhook, EndpointRequest } from "./EndpointRequest.ts"
+import {
+  endpointAsMade,
+  endpointLimit,
+  endpointRequestParser,
+  SigningSecrets,
+} from "./WebhookEndpoint.ts"
+import type {
+  CreateWebhook,
+  DeliveryAttempt,
+  EndpointRequest,
+  WebhookEndpoint,
+  WebhookEventType,
+} from "./WebhookEndpoint.ts"
 import { WebhookStore } from "./WebhookStore.ts"
 import type { Queueing, WebhookScope } from "./WebhookStore.ts"
 

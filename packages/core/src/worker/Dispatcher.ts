@@ -3,19 +3,440 @@
  * them in batches. A lane is held by a lease that is renewed while its attempt goes on; when the
  * process dies the lease runs out and another worker repeats the attempt with the same id.
  */
-import { Clock, Effect } from "effect"
-import { sharedResources } from "../limit/sharedResources.ts"
-import { DailyQuota } from "../message/Quota.ts"
-import { laneLeaseMillis } from "../queue/Lane.ts"
-import { LaneQueue } from "../queue/LaneQueue.ts"
-import type { ClaimedMessage, Settlement } from "../queue/LaneQueue.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
+import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
+import type { Scope } from "effect"
+import type { StoreUnavailable } from "../error/Refusal.ts"
+import { endMessage } from "../event/MessageChange.ts"
+import type { Ending } from "../event/MessageChange.ts"
+import { eventId, Ids } from "../Ids.ts"
+import type { MediaId, WorkspaceId } from "../Ids.ts"
+import { sharedResources } from "../limit/Bulkhead.ts"
+import {
+  filesUnavailable,
+  markMissingFiles,
+  MediaFiles,
+  MediaLinks,
+  MediaStore,
+  mediaTypeOf,
+  whyUnsendable,
+} from "../media/Media.ts"
+import type {
+  MediaFile,
+  MediaFilesError,
+  MediaReference,
+  MediaType,
+  StoredContent,
+} from "../media/Media.ts"
+import { LinkDownloads, LinksBusy, unavailable } from "../media/MediaDirectory.ts"
+import type { LinkTerms, MediaUnavailable } from "../media/MediaDirectory.ts"
+import { DailyQuota, hasExpired } from "../message/Message.ts"
+import type { Message, MessageError } from "../message/Message.ts"
+import { MessageStore } from "../message/MessageStore.ts"
+import { rarely } from "../monitoring/logThrottled.ts"
+import { Numbers } from "../number/Numbers.ts"
+import { drawRestMillis } from "../number/Pacing.ts"
+import { strikesAfter } from "../number/SendingNumber.ts"
+import { WakeUp, WorkStatus } from "../queue/DueWork.ts"
+import type { Work } from "../queue/DueWork.ts"
+import {
+  laneLeaseMillis,
+  LaneQueue,
+  mayHaveLeft,
+  noAftermath,
+  roomRestAfter,
+} from "../queue/Lane.ts"
+import type { Aftermath, ClaimedMessage, Settlement } from "../queue/Lane.ts"
+import { targetOf } from "../recipient/Recipient.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
-import { makeAttempt } from "./Attempt.ts"
-import { makeLeasedLoop } from "./LeasedWork.ts"
+import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
+import type { OutgoingMedia, SendOutcome } from "../transport/Transport.ts"
+import { makeLeasedLoop, runLoop } from "./LeaseLoop.ts"
+
+// Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
+// egress into a spooled file (contract: Media links). What cannot be had fails the message. A disk
+// error, also in the middle of reading, postpones the message, and so does a disk without room.
+
+/** How a link is fetched when its message is sent (contract: Media links). */
+const linkTerms: LinkTerms = {
+  maximumBytes: 100_000_000,
+  inWords: "100 MB",
+  placeWaitMillis: 30_000,
+}
+
+const logWaiting = (error: MediaFilesError) =>
+  Effect.logWarning("a message waits for its media file", error)
+
+const isGone = ({ reason }: MediaFilesError): boolean => reason === "not_found"
+
+/** The disk has no room for the file behind a link. */
+export class NoRoom extends Data.TaggedError("NoRoom") {
+  override get message() {
+    return "the disk has no room for the file"
+  }
+}
+
+export class OutgoingMediaSource extends Context.Service<
+  OutgoingMediaSource,
+  {
+    open(
+      message: Pick<Message, "workspaceId" | "mode">,
+      reference: MediaReference,
+    ): Effect.Effect<
+      OutgoingMedia,
+      MediaUnavailable | LinksBusy | NoRoom | StoreUnavailable,
+      Scope.Scope
+    >
+  }
+>()("core/OutgoingMediaSource") {
+  static readonly layer = Layer.effect(
+    OutgoingMediaSource,
+    Effect.gen(function* () {
+      const store = yield* MediaStore
+      const files = yield* MediaFiles
+      const links = yield* LinkDownloads
+
+      const outgoing = (
+        reference: MediaReference,
+        stored: StoredContent,
+        { fileName, mimeType }: Pick<MediaFile, "fileName" | "mimeType">,
+      ): OutgoingMedia => ({
+        type: reference.type ?? mediaTypeOf(mimeType),
+        fileName: reference.fileName ?? fileName,
+        mimeType,
+        size: stored.size,
+        sha256: stored.sha256,
+        content: Stream.tapError(stored.content, logWaiting),
+      })
+
+      const download = (workspaceId: WorkspaceId, reference: MediaReference, url: string) =>
+        links.fetch(workspaceId, { ...reference, url }, linkTerms).pipe(
+          Effect.map((file) => outgoing(reference, file.content, file)),
+          // The link is not to blame for a disk that cannot keep its file.
+          Effect.catchTag("MediaFilesError", ({ reason }) =>
+            Effect.fail(reason === "full" ? new NoRoom() : new LinksBusy()),
+          ),
+        )
+
+      const openFile = (reference: MediaReference, file: MediaFile | null) =>
+        Effect.gen(function* () {
+          if (file === null) return yield* unavailable("The media file was deleted.")
+          const reason = whyUnsendable(reference.type, file)
+          if (reason !== undefined) return yield* unavailable(reason)
+          const stored = yield* files.open(file.storageKey).pipe(
+            Effect.tapError((error) => (isGone(error) ? Effect.void : logWaiting(error))),
+            Effect.mapError((error) =>
+              isGone(error)
+                ? unavailable("The media file could not be read.")
+                : filesUnavailable("media.send")(error),
+            ),
+          )
+          return outgoing(reference, stored, file)
+        })
+
+      const attached = (id: MediaId) =>
+        Effect.map(store.find(id), (found) => (found?.deleted === false ? found.file : null))
+
+      return OutgoingMediaSource.of({
+        open: Effect.fn("OutgoingMediaSource.open")(function* (message, reference) {
+          const { attachmentId, mediaId } = reference
+          if (mediaId !== null) {
+            const file = yield* store.get(message.workspaceId, message.mode, mediaId)
+            return yield* openFile(reference, file)
+          }
+          if (attachmentId !== null) {
+            return yield* openFile(reference, yield* attached(attachmentId))
+          }
+          return yield* download(message.workspaceId, reference, reference.url ?? "")
+        }),
+      })
+    }),
+  ).pipe(Layer.provide(LinkDownloads.layer))
+}
+
+// The rules of one attempt to send a message: what is checked last, and what its outcome means. The
+// promise lives here: never sent twice, never after it was cancelled or expired, and always reported
+// truthfully. Pure.
+
+/**
+ * A transport that does not answer for this long counts as interrupted (contract: How messages
+ * leave).
+ */
+export const attemptTimeoutMillis = 60_000
+
+/** Interrupted attempts that end in `outcome_unknown`. */
+export const maximumInterruptions = 3
+
+const unknownOutcome: MessageError = {
+  code: "outcome_unknown",
+  message: "It cannot be known whether the message left; it is not sent again.",
+}
+
+/** What became of an attempt: the transport's word, or what became of its media. */
+type AttemptOutcome =
+  | SendOutcome
+  | { readonly _tag: "Unsendable"; readonly error: MessageError }
+  | { readonly _tag: "TooLate" }
+  | { readonly _tag: "NoRoom" }
+
+/** What an outcome means: the end of the message, or another try. Pure. */
+export const judgeAttempt = (
+  claimed: Pick<ClaimedMessage, "interruptions"> & {
+    readonly message: Pick<Message, "expiresAt">
+  },
+  outcome: AttemptOutcome,
+  dropsCopies: boolean,
+  now: number,
+):
+  | { readonly _tag: "End"; readonly ending: Ending }
+  | {
+      readonly _tag: "Again"
+      readonly notBefore: number | null
+      readonly interrupted: boolean
+    } => {
+  const failed = (error: MessageError) =>
+    ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
+  // A refusal of a repeat says nothing about the attempts before it, whose copy may have been shown.
+  const earlierMayHaveLeft = mayHaveLeft(claimed)
+  const again = (notBefore: number | null, interrupted: boolean) =>
+    // It may have left before it expired, so that expired would not be the truth.
+    (interrupted || earlierMayHaveLeft) && hasExpired(claimed.message, now)
+      ? failed(unknownOutcome)
+      : ({ _tag: "Again", notBefore, interrupted } as const)
+  switch (outcome._tag) {
+    case "Accepted":
+      return { _tag: "End", ending: { trigger: "send_succeeded" } }
+    case "Refused":
+    case "Unsendable":
+      return failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)
+    case "TooLate":
+      return earlierMayHaveLeft
+        ? failed(unknownOutcome)
+        : { _tag: "End", ending: { trigger: "expire" } }
+    case "Postponed":
+      return again(now + outcome.afterMillis, false)
+    case "NotConnected":
+    case "NoRoom":
+      return again(null, false)
+    case "Unknown":
+      return dropsCopies && claimed.interruptions + 1 < maximumInterruptions
+        ? again(null, true)
+        : failed(unknownOutcome)
+  }
+}
+
+/** Whether the far side may have seen the attempt, so that the number's rest begins with its end. */
+const mayHaveBeenSeen = ({ _tag }: AttemptOutcome): boolean =>
+  _tag === "Accepted" || _tag === "Refused" || _tag === "Unknown"
+
+/** Why a claimed message must not be handed to a transport any more, if so. Pure. */
+export const lastCheck = (
+  claimed: Pick<ClaimedMessage, "message" | "interruptions" | "removed">,
+  dropsCopies: boolean,
+  now: number,
+): Ending | undefined => {
+  const { message, interruptions, removed } = claimed
+  const over = hasExpired(message, now)
+  if (!mayHaveLeft(claimed)) {
+    if (removed) return { trigger: "cancel" }
+    return over ? { trigger: "expire" } : undefined
+  }
+  // It may have left: neither cancelled nor expired would be the truth, and sending again would
+  // break the promise.
+  const givenUp = !dropsCopies || interruptions >= maximumInterruptions
+  return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome } : undefined
+}
+
+// One attempt to send a claimed message: it is checked a last time, its media are opened, the
+// transport is asked, and what that means for the message (`message/attemptOutcome.ts`) is settled.
+
+/**
+ * How long to wait before another try where nothing was handed over, because the store or the disk of
+ * media files did not answer or too many links were being fetched. Milliseconds. A disk without room
+ * has pauses that grow (see `roomRestAfter`).
+ */
+const pauseMillis = 1000
+
+/** An attempt, with what its media turned out to be; null when there was none or it could not be had. */
+interface Made {
+  readonly outcome: AttemptOutcome
+  readonly mediaType: MediaType | null
+}
+
+const made = (outcome: AttemptOutcome, mediaType: MediaType | null = null): Made => ({
+  outcome,
+  mediaType,
+})
+
+const postponed = made({ _tag: "Postponed", afterMillis: pauseMillis })
+
+const logNoRoom = ({ number }: ClaimedMessage): Effect.Effect<void> => {
+  const line = "the disk has no room for the file of a message; its number rests"
+  return rarely(
+    line,
+    (heldBack) =>
+      Effect.annotateLogs(Effect.logWarning(line), { number: number.id, held_back: heldBack }),
+    Effect.annotateLogs(Effect.logDebug(line), { number: number.id }),
+  )
+}
+
+/** The message with what its media turned out to be, where nothing had told it. */
+const withMediaType = (message: Message, found: MediaType | null): Message =>
+  found === null || message.media === null || message.media.type !== null
+    ? message
+    : { ...message, foundMediaType: found }
+
+/** Makes attempts; how to settle each. They never fail. */
+export const makeAttempt = Effect.gen(function* () {
+  const ids = yield* Ids
+  const { link } = yield* MediaLinks
+  const numbers = yield* Numbers
+  const sources = yield* OutgoingMediaSource
+  const markMissing = markMissingFiles(yield* MediaStore)
+  const transports = {
+    whatsapp: yield* WhatsAppTransport,
+    telegram: yield* TelegramTransport,
+  }
+
+  const settlement = (
+    claimed: ClaimedMessage,
+    ending: Ending,
+    now: number,
+    aftermath = noAftermath,
+    mediaType: MediaType | null = null,
+  ): Settlement => {
+    const { lease, number } = claimed
+    const message = withMediaType(claimed.message, mediaType)
+    const change = endMessage(message, ending, eventId(ids, now), now, link)
+    if (change === undefined) return again(claimed, aftermath, false)
+    return {
+      _tag: "Ended",
+      numberId: number.id,
+      lease,
+      ...aftermath,
+      change,
+    }
+  }
+
+  /** What ends unsent shows no link to a file that is gone. Where the store is silent, the link stays. */
+  const marked = (claimed: ClaimedMessage, { trigger }: Ending): Effect.Effect<ClaimedMessage> =>
+    trigger === "send_succeeded"
+      ? Effect.succeed(claimed)
+      : markMissing([claimed.message]).pipe(
+          Effect.map(([message = claimed.message]) => ({ ...claimed, message })),
+          Effect.orElseSucceed(() => claimed),
+        )
+
+  const again = (
+    { lease, message, number }: ClaimedMessage,
+    aftermath: Aftermath,
+    interrupted: boolean,
+  ): Settlement => ({
+    _tag: "Again",
+    numberId: number.id,
+    lease,
+    ...aftermath,
+    messageId: message.id,
+    interrupted,
+  })
+
+  /**
+   * What the attempt leaves behind in the lane: the wait that the remote server asked for, also where the
+   * message has ended meanwhile; else the rest of its pacing; and strikes.
+   */
+  const aftermathOf = (
+    { noRoomInARow, pacing, strikes }: ClaimedMessage,
+    outcome: AttemptOutcome,
+    now: number,
+  ): Aftermath => {
+    const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawRestMillis(pacing, ids)
+    const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
+    return {
+      notBefore: waits === 0 ? null : now + waits,
+      breaker: strikesAfter(strikes, outcome, now),
+      noRoom: outcome._tag === "NoRoom" ? roomRestAfter(noRoomInARow + 1, now) : null,
+    }
+  }
+
+  const handOver = (
+    { interruptions, message, number }: ClaimedMessage,
+    media: OutgoingMedia | null,
+  ): Effect.Effect<AttemptOutcome> =>
+    Effect.suspend(() =>
+      transports[number.platform].send({
+        numberId: number.id,
+        transportId: message.transportId,
+        to: targetOf(message.to),
+        text: message.text,
+        media,
+        mayHaveLeft: mayHaveLeft({ interruptions }),
+        expiresAt: message.expiresAt,
+      }),
+    ).pipe(
+      Effect.timeoutOrElse({
+        duration: attemptTimeoutMillis,
+        orElse: () => Effect.succeed<AttemptOutcome>({ _tag: "Unknown" }),
+      }),
+    )
+
+  const handOverWith = (claimed: ClaimedMessage, media: MediaReference): Effect.Effect<Made> =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const outgoing = yield* sources.open(claimed.message, media)
+        // Fetching took time: what expired meanwhile is not handed over.
+        const now = yield* Clock.currentTimeMillis
+        return hasExpired(claimed.message, now)
+          ? made({ _tag: "TooLate" }, outgoing.type)
+          : made(yield* handOver(claimed, outgoing), outgoing.type)
+      }),
+    ).pipe(
+      Effect.catchTags({
+        MediaUnavailable: ({ message: reason }) =>
+          Effect.succeed(
+            made({
+              _tag: "Unsendable",
+              error: { code: "media_unavailable", message: reason },
+            }),
+          ),
+        LinksBusy: () => Effect.succeed(postponed),
+        NoRoom: () => Effect.as(logNoRoom(claimed), made({ _tag: "NoRoom" })),
+        StoreUnavailable: () => Effect.succeed(postponed),
+      }),
+    )
+
+  // Without a span: each costs as much as all that is done for a message here.
+  return Effect.fnUntraced(function* (claimed: ClaimedMessage) {
+    const { dropsCopies } = transports[claimed.number.platform]
+    const started = yield* Clock.currentTimeMillis
+    const ending = lastCheck(claimed, dropsCopies, started)
+    if (ending !== undefined) return settlement(yield* marked(claimed, ending), ending, started)
+    const { media } = claimed.message
+    const { mediaType, outcome } = yield* (
+      media === null
+        ? Effect.map(handOver(claimed, null), (told) => made(told))
+        : handOverWith(claimed, media)
+    ).pipe(
+      // A bug in an adapter: it cannot be known how far the attempt got.
+      Effect.catchDefect((defect) =>
+        Effect.as(Effect.logError("an attempt broke off", defect), made({ _tag: "Unknown" })),
+      ),
+    )
+    const now = yield* Clock.currentTimeMillis
+    if (outcome._tag === "NotConnected") {
+      yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
+    }
+    const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
+    const aftermath = aftermathOf(claimed, outcome, now)
+    if (verdict._tag === "End") {
+      const shown = yield* marked(claimed, verdict.ending)
+      return settlement(shown, verdict.ending, now, { ...aftermath, noRoom: null }, mediaType)
+    }
+    const notBefore = verdict.notBefore ?? aftermath.notBefore
+    return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)
+  })
+})
 
 /** Lanes that one claim takes. */
-const batch = 128
+const claimBatch = 128
 
 /** Makes the loop. */
 export const makeDispatcher = Effect.gen(function* () {
@@ -27,7 +448,7 @@ export const makeDispatcher = Effect.gen(function* () {
   return yield* makeLeasedLoop<ClaimedMessage, Settlement>({
     work: "lanes",
     capacity: sharedResources.lanes,
-    batch,
+    batch: claimBatch,
     leaseMillis: laneLeaseMillis,
     workspaceOf: ({ message }) => message.workspaceId,
     owned: ownership.owned,
@@ -55,3 +476,76 @@ export const makeDispatcher = Effect.gen(function* () {
       ),
   })
 })
+
+// Messages that end by time alone, in batches: those whose `expires_at` came before they were sent,
+// and those of test keys, which reach no transport (contract: Test mode).
+
+/** Expired messages that one commit ends at most. */
+const expiryBatch = 500
+
+const { testMessages } = sharedResources
+
+/** `runOnce` ends one batch, and returns how many. */
+const makeEndingLoop = (
+  work: Work,
+  due: (
+    store: typeof MessageStore.Service,
+    now: number,
+  ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>,
+  endingOf: (message: Message) => Ending,
+) =>
+  Effect.gen(function* () {
+    const store = yield* MessageStore
+    const ids = yield* Ids
+    const { link } = yield* MediaLinks
+    const markMissing = markMissingFiles(yield* MediaStore)
+    const wakeUp = yield* WakeUp
+    const context = yield* Effect.context<WakeUp | WorkStatus>()
+    const runOnce = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const messages = yield* markMissing(yield* due(store, now))
+      const changes = messages.flatMap(
+        (message) => endMessage(message, endingOf(message), eventId(ids, now), now, link) ?? [],
+      )
+      if (changes.length === 0) return 0
+      const ended = yield* store.end(changes)
+      // A number's limits may have held back what expired, and not what is behind it.
+      if (work === "expiry") yield* wakeUp.wake("lanes")
+      return ended.size
+    })
+    const run = runLoop({ work, runOnce: Effect.map(runOnce, (ended) => ended > 0) })
+    return { runOnce, run: Effect.provideContext(run, context) }
+  })
+
+/** Makes the expiry sweep. */
+export const makeExpirer = makeEndingLoop(
+  "expiry",
+  (store, now) => store.expired(now, expiryBatch),
+  () => ({ trigger: "expire" }),
+)
+
+/** The phones to which test messages fail, and how. */
+const failingTestPhones: Readonly<Record<string, MessageError>> = {
+  "+15005550001": {
+    code: "recipient_not_found",
+    message: "In test mode this phone is not registered.",
+  },
+  "+15005550009": { code: "send_failed", message: "In test mode sending to this phone fails." },
+}
+
+/** How a due test message ends (contract: Test mode). */
+const testEnding = (message: Pick<Message, "to">): Ending => {
+  const target = targetOf(message.to)
+  const error = target.kind === "phone" ? failingTestPhones[target.phone] : undefined
+  return error === undefined ? { trigger: "send_succeeded" } : { trigger: "send_failed", error }
+}
+
+/**
+ * Makes the loop in which test messages become `sent` at once or when due, but for the phones that
+ * always fail.
+ */
+export const makeTestModeSender = makeEndingLoop(
+  "test_messages",
+  (store, now) => store.dueTest(now, testMessages.whole, testMessages.share.most),
+  testEnding,
+)

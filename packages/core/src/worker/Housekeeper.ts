@@ -3,19 +3,17 @@
  * matters. Runs seldom, and harms nothing when several workers do it.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { Outbox, eventsKeptMillis } from "../event/Outbox.ts"
+import { eventsKeptMillis, Outbox } from "../event/EventFeed.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
-import { makeStranded } from "../message/Stranded.ts"
-import { NumberCheckStore, checksKeptMillis } from "../numberCheck/NumberCheck.ts"
-import { logTrouble } from "../monitoring/rareLog.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { WorkStatus } from "../queue/WorkStatus.ts"
+import { makeErasure, makeStranded } from "../workspace/Workspaces.ts"
+import { checksKeptMillis, NumberCheckStore } from "../numberCheck/NumberChecks.ts"
+import { logTrouble } from "../monitoring/logThrottled.ts"
+import { WakeUp, WorkStatus } from "../queue/DueWork.ts"
 import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
 import { IdempotencyStore } from "../request/Idempotency.ts"
-import { DeferrableSleep, sleep } from "../time/RealTime.ts"
+import { DeferrableSleep, sleep } from "../time/Time.ts"
 import { WebhookStore } from "../webhook/WebhookStore.ts"
-import { makeErasure } from "../workspace/Erasure.ts"
-import { runLoop } from "./Loop.ts"
+import { runLoop } from "./LeaseLoop.ts"
 
 /**
  * Milliseconds between two rounds: in real time, and at most in service time, which tests and the

@@ -4,20 +4,20 @@
  * Checks of test keys reach no transport (contract: Test mode).
  */
 import { Clock, Effect } from "effect"
-import { sharedResources } from "../limit/sharedResources.ts"
+import { sharedResources } from "../limit/Bulkhead.ts"
 import { Numbers } from "../number/Numbers.ts"
 import {
-  NumberCheckStore,
   checkChunk,
   checkLeaseMillis,
   checkTimeoutMillis,
   judgeCheck,
+  NumberCheckStore,
   testModeOutcome,
-} from "../numberCheck/NumberCheck.ts"
-import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../numberCheck/NumberCheck.ts"
+} from "../numberCheck/NumberChecks.ts"
+import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../numberCheck/NumberChecks.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
-import { makeLeasedLoop } from "./LeasedWork.ts"
+import { makeLeasedLoop } from "./LeaseLoop.ts"
 
 /** Makes the loop. */
 export const makeNumberChecker = Effect.gen(function* () {

@@ -7,24 +7,22 @@
  * put off until the others are made.
  */
 import { Clock, Effect, Result } from "effect"
-import type { Code } from "../error/Catalogue.ts"
+import type { Code, StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId, ReminderId } from "../Ids.ts"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
-import type { Sender } from "../key/Caller.ts"
-import { makeAcceptor } from "../message/Acceptor.ts"
+import type { Sender } from "../key/Auth.ts"
+import { makeAcceptor } from "../message/accept.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { WorkStatus } from "../queue/WorkStatus.ts"
+import { WakeUp, WorkStatus } from "../queue/DueWork.ts"
 import {
   planRun,
+  ReminderStore,
   roomiest,
   runRequest,
   withoutReminders,
   workspaceRefusal,
-} from "../reminder/ReminderRun.ts"
-import { ReminderStore } from "../reminder/Reminder.ts"
+} from "../reminder/Reminder.ts"
 import type { DueReminder } from "../reminder/Reminder.ts"
-import { runLoop } from "./Loop.ts"
+import { runLoop } from "./LeaseLoop.ts"
 
 /** Reminders that one round takes at most. */
 const batch = 200

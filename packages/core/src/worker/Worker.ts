@@ -2,26 +2,98 @@
  * All loops of the worker, for the worker app, the server that runs it inline, and embedders; and
  * what the transports report by themselves, ticks and connection changes, taken into the store.
  */
-import { Context, Effect, Layer } from "effect"
-import type { StoreUnavailable } from "../error/StoreUnavailable.ts"
+import { Clock, Context, Effect, Latch, Layer } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import { logTrouble } from "../monitoring/rareLog.ts"
+import { logTrouble } from "../monitoring/logThrottled.ts"
+import { Readiness } from "../monitoring/Readiness.ts"
+import type { NotReadyReason } from "../monitoring/Readiness.ts"
 import { Numbers } from "../number/Numbers.ts"
-import { WorkStatus } from "../queue/WorkStatus.ts"
-import { sleep } from "../time/RealTime.ts"
+import { kindsOfWork, sharedWork, WakeUp, WorkStatus } from "../queue/DueWork.ts"
+import type { AttemptInHands } from "../queue/DueWork.ts"
+import { sleep } from "../time/Time.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { TakeEvent, TransportEvent } from "../transport/Transport.ts"
-import { makeConnectionReporter } from "./ConnectionReporter.ts"
-import { makeDeliverer } from "./Deliverer.ts"
-import { makeDispatcher } from "./Dispatcher.ts"
-import { makeExpirer, makeTestModeSender } from "./DueMessages.ts"
+import { deliveryLeaseMillis, makeDeliverer } from "./Deliverer.ts"
+import { makeDispatcher, makeExpirer, makeTestModeSender } from "./Dispatcher.ts"
 import { makeHousekeeper } from "./Housekeeper.ts"
-import { sharedWorkStatus } from "./Loop.ts"
-import { makeLinker } from "./Linker.ts"
+import { sharedWorkStatus } from "./LeaseLoop.ts"
+import { makeConnectionReporter, makeLinker } from "./Linker.ts"
 import { makeNumberChecker } from "./NumberChecker.ts"
-import { WorkGate } from "./WorkGate.ts"
 import { makeReminderRunner } from "./ReminderRunner.ts"
+
+// Whether this process may work. Where it cannot trust its clock or its store, it must neither claim nor
+// accept. The part of the service that finds such a cause closes the gate under the cause's name, and opens
+// it once the cause is gone; the gate is open while it has no cause. The worker's loops, the HTTP interface
+// and the acceptance of messages all ask this one gate.
+
+/** The reasons of `Readiness` for which a process must not work. */
+export type GateCause = Extract<NotReadyReason, "clock" | "store_behind">
+
+/** Seconds after which a refused request may be worth repeating. */
+const retryAfterSeconds = 5
+
+export class WorkGate extends Context.Service<
+  WorkGate,
+  {
+    /** Closes the gate for this cause. `because` is for the log, so it holds no text and no phone. */
+    close(cause: GateCause, because: string): Effect.Effect<void>
+    /** Takes this cause away; nothing happens where there is none. */
+    open(cause: GateCause): Effect.Effect<void>
+    /** The causes for which the gate is closed, each with why; none while it is open. */
+    causes(): ReadonlyMap<GateCause, string>
+    /** Fails with `service_unavailable` while the gate is closed. */
+    readonly pass: Effect.Effect<void, Refusal>
+    /**
+     * Runs the work while the gate is open, and again each time that it opens. When it closes the work is
+     * interrupted, and may end what is under way, as when the process stops.
+     */
+    whileOpen<R>(work: Effect.Effect<never, never, R>): Effect.Effect<never, never, R>
+  }
+>()("core/WorkGate") {
+  /** Open at first. While it is closed the process is not ready either. */
+  static readonly layer = Layer.effect(
+    WorkGate,
+    Effect.map(Readiness, (readiness) => makeWorkGate(readiness)),
+  )
+}
+
+const makeWorkGate = ({ raise }: typeof Readiness.Service): typeof WorkGate.Service => {
+  const causes = new Map<GateCause, string>()
+  const whenOpen = Latch.makeUnsafe(true)
+  const whenClosed = Latch.makeUnsafe(false)
+  const closed = refuse("service_unavailable", {
+    message:
+      "The service cannot work safely at the moment. Retry after the seconds of `Retry-After`.",
+    retryAfter: retryAfterSeconds,
+  })
+  return {
+    close: (cause, because) =>
+      Effect.suspend(() => {
+        causes.set(cause, because)
+        whenOpen.closeUnsafe()
+        whenClosed.openUnsafe()
+        return raise(cause, because)
+      }),
+    open: (cause) =>
+      Effect.suspend(() => {
+        if (!causes.delete(cause)) return Effect.void
+        if (causes.size === 0) {
+          whenClosed.closeUnsafe()
+          whenOpen.openUnsafe()
+        }
+        return raise(cause, null)
+      }),
+    causes: () => causes,
+    pass: Effect.suspend(() => (causes.size === 0 ? Effect.void : Effect.fail(closed))),
+    whileOpen: (work) =>
+      Effect.forever(
+        Effect.andThen(whenOpen.await, Effect.raceFirst(work, Effect.asVoid(whenClosed.await))),
+      ),
+  }
+}
 
 /** A tick may come before "sent" is written: it is taken again after each of these, in real time. */
 const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
@@ -111,5 +183,88 @@ export class Worker extends Context.Service<
   /** Runs the worker for as long as the layer lives. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Worker, (worker) => Effect.forkScoped(worker.run)),
+  )
+}
+
+// Waiting until the service has nothing more to do at this moment.
+
+/** Between two looks, in real time: longer each time, since each asks the store and may wake all loops. */
+const shortestPauseMillis = 5
+const longestPauseMillis = 40
+const growth = 1.25
+
+const pauses = (): Effect.Effect<void> => {
+  let next = shortestPauseMillis
+  return Effect.suspend(() => {
+    const pause = next
+    next = Math.min(pause * growth, longestPauseMillis)
+    return sleep(pause)
+  })
+}
+
+/** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
+const longestCallMillis = 16_000
+
+/** What a look at the whole store's work found. */
+interface WorkSeen {
+  readonly inHands: ReadonlyArray<AttemptInHands>
+  /** Null when nothing waits. */
+  readonly nextDue: number | null
+  readonly isDue: boolean
+  /** A receiver is being called. */
+  readonly isCalling: boolean
+}
+
+export class Settled extends Context.Service<
+  Settled,
+  {
+    readonly look: Effect.Effect<WorkSeen, StoreUnavailable>
+    /** The pause between two looks, for those who look until something is so; longer each time. */
+    pauses(): Effect.Effect<void>
+    /** Makes the loops look now, wherever they sleep. */
+    readonly wakeAll: Effect.Effect<void>
+    /**
+     * Returns once nothing is due and nothing is in flight, with the moment at which something falls
+     * due next; null when nothing waits. A worker must run.
+     */
+    readonly settled: Effect.Effect<number | null, StoreUnavailable>
+  }
+>()("core/Settled") {
+  static readonly layer = Layer.effect(
+    Settled,
+    Effect.gen(function* () {
+      const status = yield* WorkStatus
+      const wakeUp = yield* WakeUp
+
+      const look = Effect.gen(function* () {
+        const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
+        // Read after the store's answer, so that work put off to the moment of its commit is due.
+        const now = yield* Clock.currentTimeMillis
+        const { deliveringUntil, inHands, nextDue } = load
+        return {
+          inHands,
+          nextDue,
+          isDue: nextDue !== null && nextDue <= now,
+          // A call does not wait for the clock.
+          isCalling:
+            deliveringUntil !== null &&
+            now < deliveringUntil - deliveryLeaseMillis + longestCallMillis,
+        }
+      })
+
+      const wakeAll = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
+
+      const settled = Effect.gen(function* () {
+        const pause = pauses()
+        for (;;) {
+          const { inHands, isCalling, isDue, nextDue } = yield* look
+          if (!isDue && !isCalling && inHands.length === 0) return nextDue
+          if (isDue) yield* wakeAll
+          yield* pause
+        }
+      })
+
+      return Settled.of({ look, pauses, wakeAll, settled })
+    }),
   )
 }

@@ -1,21 +1,260 @@
 /** Making, changing and deleting workspaces (contract: Workspaces). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Failure } from "../error/Refusal.ts"
+import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
+import { endMessage } from "../event/MessageChange.ts"
+import { eventId, Ids } from "../Ids.ts"
 import type { WorkspaceId } from "../Ids.ts"
-import { makeStranded } from "../message/Stranded.ts"
-import { WakeUp } from "../queue/WakeUp.ts"
-import { makeCursors } from "../request/Page.ts"
-import { described } from "../request/Described.ts"
-import { inputDecoder, integerBetween, nameUpTo } from "../request/Input.ts"
-import type { CursorPage } from "../request/Page.ts"
-import { parsePageRequest } from "../request/PageInput.ts"
-import type { ListPage } from "../request/PageInput.ts"
-import { retentionDaysMost } from "./Erasure.ts"
+import { claimantsWithoutKey, dayMillis } from "../key/Auth.ts"
+import { markMissingFiles, MediaLinks, MediaStore } from "../media/Media.ts"
+import { MessageStore } from "../message/MessageStore.ts"
+import type { Pacing } from "../number/Pacing.ts"
+import type { SendingNumber } from "../number/SendingNumber.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import { answerKeptMillis } from "../request/Idempotency.ts"
+import { described, inputDecoder, integerBetween, nameUpTo } from "../request/Input.ts"
+import { makeCursors, parsePageRequest } from "../request/Page.ts"
+import type { CursorPage, ListPage, PageOf, PageQuery } from "../request/Page.ts"
 import { admits, requireRole, unlimitedPlan } from "./Workspace.ts"
 import type { Admits, Duty, Plan, Role, Workspace } from "./Workspace.ts"
-import { WorkspaceStore } from "./WorkspaceStore.ts"
-import type { NewWorkspace, WorkspaceChange } from "./WorkspaceStore.ts"
+
+// Messages that can no longer be sent: their number was removed or their workspace deleted. They
+// are cancelled, each with its event (contract: Message status). The removal does it before it
+// answers; the worker finishes what a killed process left.
+
+/** Messages that one commit cancels at most, so that no lock is held for long. */
+const batch = 500
+
+/** Makes what cancels them. */
+export const makeStranded = Effect.gen(function* () {
+  const store = yield* MessageStore
+  const ids = yield* Ids
+  const wakeUp = yield* WakeUp
+  const { link } = yield* MediaLinks
+  const markMissing = markMissingFiles(yield* MediaStore)
+  /** Cancels one batch; returns how many it cancelled. */
+  const cancelSome = Effect.gen(function* () {
+    const messages = yield* markMissing(yield* store.stranded(batch))
+    const now = yield* Clock.currentTimeMillis
+    const changes = messages.flatMap(
+      (message) => endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
+    )
+    return changes.length === 0 ? 0 : (yield* store.end(changes)).size
+  })
+  /**
+   * Removes a number or a workspace, and cancels what that left stranded until none is left. What is
+   * cut off half way (the store or the client went away) the worker finishes.
+   */
+  const removing = <A>(removal: Effect.Effect<A, StoreUnavailable>) =>
+    removal.pipe(
+      Effect.tap(Effect.repeat(cancelSome, { while: (cancelled) => cancelled > 0 })),
+      Effect.onError(() => wakeUp.wake("stranded")),
+      // Attempts whose outcome is not known can be concluded now, and so can number checks.
+      Effect.ensuring(Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks"))),
+    )
+  return { cancelSome, removing }
+})
+
+// What is erased, and when: ended messages after their workspace's retention, and everything of a
+// deleted workspace. Rules decide here; the port finds the rows and deletes them, at most 500 in a
+// statement. Housekeeping runs it.
+
+/** Days that a retention may last. */
+export const retentionDaysMost = 3_650
+
+/** Rows that one statement erases at most, so that none holds locks for long. */
+export const erasedAtOnce = 500
+
+/** `RETENTION_DAYS`: the retention of every workspace; null keeps messages until their workspace ends. */
+export const RetentionDays = Context.Reference<number | null>("core/RetentionDays", {
+  defaultValue: () => null,
+})
+
+/** Ended test messages of a workspace that are kept at most, whatever its retention. */
+export const TestMessagesKept = Context.Reference<number>("core/TestMessagesKept", {
+  defaultValue: () => 1_000_000,
+})
+
+/** The days that hold for a workspace: the lower of the service's and its own. Null: no limit. */
+export const retentionDaysOf = (service: number | null, own: number | null): number | null =>
+  service === null || own === null ? (service ?? own) : Math.min(service, own)
+
+/** What outlives its removal for a while. */
+export interface RemovalsKept {
+  readonly now: number
+  /** Webhook endpoints that were removed before are erased: no repeat of a request shows them. */
+  readonly endpointsBefore: number
+  /** Sessions of numbers that were removed before go, though the far side never heard of it. */
+  readonly sessionsBefore: number
+}
+
+/** A live transport gives up by then: see `endingSessions`. */
+const sessionsKeptMillis = 31 * dayMillis
+
+/** What a round of housekeeping needs to know of a workspace. */
+export type RetainedWorkspace = Pick<Workspace, "id" | "retentionDays" | "deletedAt">
+
+/** Which messages of a workspace go, with their events and the log of their deliveries. */
+export interface EndedBefore {
+  readonly workspaceId: WorkspaceId
+  /** Epoch milliseconds; what ended then or later stays. */
+  readonly endedBefore: number
+}
+
+/**
+ * What of a workspace has outlived its retention; null where nothing is to go. Of a deleted workspace
+ * everything has, once it ended.
+ */
+export const outlived = (
+  workspace: RetainedWorkspace,
+  service: number | null,
+  now: number,
+): EndedBefore | null => {
+  if (workspace.deletedAt !== null) return { workspaceId: workspace.id, endedBefore: Infinity }
+  const days = retentionDaysOf(service, workspace.retentionDays)
+  if (days === null) return null
+  return { workspaceId: workspace.id, endedBefore: now - days * dayMillis }
+}
+
+export interface DeletedWorkspace {
+  readonly id: WorkspaceId
+  /** Whose idempotency keys go with it, beside its keys'. */
+  readonly claimants: ReadonlyArray<number>
+}
+
+export class ErasureStore
+  extends /*#__PURE__*/ Context.Service<
+    ErasureStore,
+    {
+      /** By ascending id, those above `after`. Deleted workspaces that are erased are left out. */
+      workspaces(
+        after: number,
+        limit: number,
+      ): Effect.Effect<ReadonlyArray<RetainedWorkspace>, StoreUnavailable>
+      /**
+       * Erases, of each workspace, the messages that ended before its moment, the events made and the
+       * deliveries attempted before it, and which recipients its numbers first wrote to before it. An
+       * event that is still to be delivered stays until a later call.
+       */
+      eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
+      /** Erases the oldest of each workspace's ended test messages, so that at most `most` are left. */
+      eraseTestMessages(
+        workspaces: ReadonlyArray<WorkspaceId>,
+        most: number,
+      ): Effect.Effect<void, StoreUnavailable>
+      /**
+       * Erases of removed numbers label, phone, addresses, proxy and recipients, once no message waits
+       * in them (a message shows its number's phone until it ends; a session is logged out through its
+       * proxy), and what first answers have shown of them; of revoked keys name and last address; of removed webhook endpoints all but ids and times.
+       */
+      eraseRemoved(kept: RemovalsKept): Effect.Effect<void, StoreUnavailable>
+      /**
+       * Erases everything else of deleted workspaces but ids, times and counts. `workspaces` names a
+       * workspace again until nothing of it waits or is in a worker's hands. Each comes with its
+       * claimants of idempotency keys that have no key.
+       */
+      eraseDeleted(
+        workspaces: ReadonlyArray<DeletedWorkspace>,
+        now: number,
+      ): Effect.Effect<void, StoreUnavailable>
+    }
+  >()("core/ErasureStore") {}
+
+/** Workspaces that are looked at together. */
+const together = 500
+
+/** One round. */
+export const makeErasure = Effect.gen(function* () {
+  const store = yield* ErasureStore
+  const service = yield* RetentionDays
+  const testMessagesKept = yield* TestMessagesKept
+  return Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    yield* store.eraseRemoved({
+      now,
+      endpointsBefore: now - answerKeptMillis,
+      sessionsBefore: now - sessionsKeptMillis,
+    })
+    let after = 0
+    for (;;) {
+      const workspaces = yield* store.workspaces(after, together)
+      const ended = workspaces.flatMap((workspace) => outlived(workspace, service, now) ?? [])
+      if (ended.length > 0) yield* store.eraseEnded(ended)
+      const kept = workspaces.filter(({ deletedAt }) => deletedAt === null)
+      yield* store.eraseTestMessages(
+        kept.map(({ id }) => id),
+        testMessagesKept,
+      )
+      const deleted = workspaces.flatMap(({ deletedAt, id }) =>
+        deletedAt === null ? [] : { id, claimants: claimantsWithoutKey(id) },
+      )
+      if (deleted.length > 0) yield* store.eraseDeleted(deleted, now)
+      const last = workspaces.at(-1)
+      if (last === undefined || workspaces.length < together) return
+      after = last.id
+    }
+  })
+})
+
+// The port that keeps workspaces.
+
+export type NewWorkspace = Omit<Workspace, "id" | "deletedAt">
+
+/** The fields that change; `plan` is replaced as a whole. */
+type WorkspaceChange = Partial<
+  Pick<Workspace, "name" | "demo" | "accountDisabled" | "apiV2Enabled" | "plan" | "retentionDays">
+>
+
+/** A number that a workspace is to have, as it is made where it is missing. */
+export interface WantedNumber {
+  readonly number: Omit<SendingNumber, "id" | "workspaceId">
+  readonly pacing: Pacing | null
+}
+
+export class WorkspaceStore extends Context.Service<
+  WorkspaceStore,
+  {
+    /** `admits` is kept beside the workspace for `KeyStore`: does a request with its key count? */
+    insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
+    /**
+     * The oldest workspace of that name, which is made as given when there is none, with those of the
+     * numbers added that it lacks (by platform, mode and phone); whatever else it has stays as it is.
+     * One atomic step: however many processes call it at once, there is one workspace, and each number
+     * once.
+     */
+    ensure(
+      workspace: NewWorkspace,
+      admits: Admits,
+      numbers: ReadonlyArray<WantedNumber>,
+    ): Effect.Effect<Workspace, StoreUnavailable>
+    /** Null when unknown or deleted. */
+    get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
+    /** Newest first, deleted ones left out. */
+    list(query: PageQuery): Effect.Effect<PageOf<Workspace>, StoreUnavailable>
+    /**
+     * Reads, applies `decide` and writes in one atomic step, so that no concurrent change is lost.
+     * Null when unknown or deleted. Once `accountDisabled` is true nothing of the workspace leaves:
+     * its lanes are due no more (see `stoppedUntil`) nor are its test messages. Once it is false
+     * again, they are.
+     */
+    update(
+      id: WorkspaceId,
+      decide: (current: Workspace) => {
+        readonly change: WorkspaceChange
+        readonly admits: Admits
+      },
+      now: number,
+    ): Effect.Effect<Workspace | null, StoreUnavailable>
+    /**
+     * Marks it deleted: its keys no longer admit, every lane of its numbers is removed (no further
+     * claim, no further acceptance). Its waiting messages become stranded (`MessageStore.stranded`).
+     * False when unknown or already deleted.
+     */
+    delete(id: WorkspaceId, now: number): Effect.Effect<boolean, StoreUnavailable>
+    /** Whether no workspace was ever made. */
+    isEmpty: Effect.Effect<boolean, StoreUnavailable>
+  }
+>()("core/WorkspaceStore") {}
 
 const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { CallbackUrls } from "../../src/callback/CallbackUrls.ts"
+import { CallbackUrls } from "../../src/callback/CallbackSettings.ts"
 import { Egress, OutboundRule } from "../../src/egress/Egress.ts"
 import type { WorkspaceId } from "../../src/Ids.ts"
 

@@ -1,21 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { isPublicAddress, parseOutboundUrl } from "../../src/egress/PublicAddress.ts"
-import type { OutboundRule } from "../../src/egress/PublicAddress.ts"
+import { isPublicAddress, parseOutboundUrl } from "../../src/egress/Egress.ts"
+import type { TargetRule } from "../../src/egress/Egress.ts"
 
-const webhook: OutboundRule = { allowHttp: false, allowPrivate: false }
+const webhook: TargetRule = { allowHttp: false, allowPrivate: false }
 
-const media: OutboundRule = { allowHttp: true, allowPrivate: false }
+const media: TargetRule = { allowHttp: true, allowPrivate: false }
 
-const development: OutboundRule = { allowHttp: false, allowPrivate: true }
+const development: TargetRule = { allowHttp: false, allowPrivate: true }
 
-const outcome = (text: string, rule: OutboundRule) =>
+const outcome = (text: string, rule: TargetRule) =>
   Result.match(parseOutboundUrl(text, rule), {
     onFailure: (problem): string => problem,
     onSuccess: (url) => url.href,
   })
 
-const assertRefused = (problem: string, rule: OutboundRule, texts: ReadonlyArray<string>) => {
+const assertRefused = (problem: string, rule: TargetRule, texts: ReadonlyArray<string>) => {
   for (const text of texts) assert.strictEqual(outcome(text, rule), problem, JSON.stringify(text))
 }
 

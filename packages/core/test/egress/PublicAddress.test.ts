@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { isPublicAddress } from "../../src/egress/PublicAddress.ts"
+import { isPublicAddress } from "../../src/egress/Egress.ts"
 
 // Addresses of this file are read as texts: nothing connects to one.
 const publicAddresses = [

@@ -2,10 +2,9 @@
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Admission } from "../../src/key/Admission.ts"
-import { KeyStore } from "../../src/key/ApiKey.ts"
-import type { AdmitQuery, AdmitV1Query, ApiKey } from "../../src/key/ApiKey.ts"
-import { hashSecret } from "../../src/secret/hashing.ts"
+import { Admission, KeyStore } from "../../src/key/Auth.ts"
+import type { AdmitQuery, AdmitV1Query, ApiKey } from "../../src/key/Auth.ts"
+import { hashSecret } from "../../src/secret/Secrets.ts"
 import type { Workspace } from "../../src/workspace/Workspace.ts"
 
 /** 2026-03-02T12:34:56.789Z */

@@ -1,8 +1,8 @@
 /** What the guard against wrong keys remembers, and how much of it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { makeWrongKeys, addressGroup } from "../../src/key/WrongKeys.ts"
-import { sharedResources } from "../../src/limit/sharedResources.ts"
+import { addressGroup, makeWrongKeys } from "../../src/key/Auth.ts"
+import { sharedResources } from "../../src/limit/Bulkhead.ts"
 
 const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)
 

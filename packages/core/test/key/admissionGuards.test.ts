@@ -3,10 +3,9 @@ import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Result } from "effect"
 import { TestClock } from "effect/testing"
 import type { NumberId } from "../../src/Ids.ts"
-import { Admission } from "../../src/key/Admission.ts"
-import { mayUse, scopes } from "../../src/key/ApiKey.ts"
-import type { Scope } from "../../src/key/ApiKey.ts"
-import { hashSecret } from "../../src/secret/hashing.ts"
+import { Admission, mayUse, scopes } from "../../src/key/Auth.ts"
+import type { Scope } from "../../src/key/Auth.ts"
+import { hashSecret } from "../../src/secret/Secrets.ts"
 import { secret, admission, minute, version1, now, bearer, address, unknown } from "./Admitting.ts"
 
 describe("the brute-force guard", () => {

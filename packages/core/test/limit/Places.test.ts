@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { makePlaces } from "../../src/limit/Places.ts"
+import { makePlaces } from "../../src/limit/Bulkhead.ts"
 
 const makeCounted = (whole: number, most: number) => {
   const places = makePlaces<string>({ whole, share: { most } })

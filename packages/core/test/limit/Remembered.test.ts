@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { remembered } from "../../src/limit/Remembered.ts"
+import { remembered } from "../../src/limit/Bulkhead.ts"
 
 describe("a function that remembers its answers", () => {
   it.effect("is asked once for each question", () =>

@@ -3,18 +3,16 @@ import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-m
 import { Deferred, Effect, Fiber, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { Ids } from "../../src/Ids.ts"
 import type { MediaId } from "../../src/Ids.ts"
-import { Caller } from "../../src/key/Caller.ts"
-import { MediaStore } from "../../src/media/Media.ts"
+import { Caller } from "../../src/key/Auth.ts"
+import { MediaFiles, MediaFilesError, MediaLinks, MediaStore } from "../../src/media/Media.ts"
 import type { MediaFile } from "../../src/media/Media.ts"
-import { MediaDirectory, makeMediaSweep } from "../../src/media/MediaDirectory.ts"
-import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
-import { MediaLinks } from "../../src/media/MediaLinks.ts"
+import { makeMediaSweep, MediaDirectory } from "../../src/media/MediaDirectory.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import { WorkspaceStore } from "../../src/workspace/WorkspaceStore.ts"
+import { WorkspaceStore } from "../../src/workspace/Workspaces.ts"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
 const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })

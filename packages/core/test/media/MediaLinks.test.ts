@@ -1,13 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import type { MediaId } from "../../src/Ids.ts"
-import { PublicUrl } from "../../src/request/Answer.ts"
-import {
-  MediaLinks,
-  linkKeptMillis,
-  makeLinkPath,
-  readLinkPath,
-} from "../../src/media/MediaLinks.ts"
+import { PublicUrl } from "../../src/request/Input.ts"
+import { linkKeptMillis, makeLinkPath, MediaLinks, readLinkPath } from "../../src/media/Media.ts"
 import { layerSecrets } from "../secret/layerSecrets.ts"
 
 const secret = "a".repeat(64)

@@ -4,11 +4,9 @@ import { Effect, Layer, Ref, Stream } from "effect"
 import { Egress, EgressError } from "../../src/egress/Egress.ts"
 import type { EgressAnswer, FetchLimits } from "../../src/egress/Egress.ts"
 import type { MediaId, WorkspaceId } from "../../src/Ids.ts"
-import { MediaFiles, MediaFilesError } from "../../src/media/MediaFiles.ts"
-import type { StoredContent } from "../../src/media/MediaFiles.ts"
-import { MediaStore } from "../../src/media/Media.ts"
-import type { MediaFile, MediaReference } from "../../src/media/Media.ts"
-import { OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
+import { MediaFiles, MediaFilesError, MediaStore } from "../../src/media/Media.ts"
+import type { MediaFile, MediaReference, StoredContent } from "../../src/media/Media.ts"
+import { OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
 
 export const second = 1000
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { fetchedFileName } from "../../src/media/fileName.ts"
-import { codePointLength } from "../../src/request/text.ts"
+import { fetchedFileName } from "../../src/media/Media.ts"
+import { codePointLength } from "../../src/request/Input.ts"
 
 const nowhere = "https://example.com/"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { parseListRequest } from "../../src/message/ListRequest.ts"
-import type { ListMessages } from "../../src/message/ListRequest.ts"
+import { parseListRequest } from "../../src/message/Messages.ts"
+import type { ListMessages } from "../../src/message/Messages.ts"
 
 const told = (query: object) =>
   Result.match(parseListRequest(query), {

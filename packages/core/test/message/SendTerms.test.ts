@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { CallbackUrl } from "../../src/callback/CallbackUrls.ts"
+import type { CallbackUrl } from "../../src/callback/CallbackSettings.ts"
 import type { MediaId } from "../../src/Ids.ts"
-import type { Attachment } from "../../src/media/Attachments.ts"
+import type { Attachment } from "../../src/media/MediaDirectory.ts"
 import { sendRequestParser } from "../../src/message/SendRequest.ts"
-import { plainTerms, underTerms } from "../../src/message/SendTerms.ts"
+import { plainTerms, underTerms } from "../../src/message/Messages.ts"
 
 const rule = { allowPrivate: false }
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { KeyId } from "../../src/Ids.ts"
 import type { AcceptContext } from "../../src/message/accept.ts"
-import { dailyQuota } from "../../src/message/Quota.ts"
+import { dailyQuota } from "../../src/message/Message.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import {
   now,

@@ -5,8 +5,8 @@ import {
   judgeAttempt,
   lastCheck,
   maximumInterruptions,
-} from "../../src/message/attemptOutcome.ts"
-import type { Ending } from "../../src/message/MessageChange.ts"
+} from "../../src/worker/Dispatcher.ts"
+import type { Ending } from "../../src/event/MessageChange.ts"
 import type { SendOutcome } from "../../src/transport/Transport.ts"
 import { noon, unknown, accepted, refused, notConnected, claim } from "../worker/claimedMessage.ts"
 

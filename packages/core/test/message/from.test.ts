@@ -1,7 +1,7 @@
 /** The number that a send goes from: named, or found among those that are connected. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { Sender } from "../../src/key/Caller.ts"
+import type { Sender } from "../../src/key/Auth.ts"
 import { resolveNumber } from "../../src/message/accept.ts"
 import type { SendingNumber } from "../../src/number/SendingNumber.ts"
 import {

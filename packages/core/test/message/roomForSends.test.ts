@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { decideRefused, plannedQuota } from "../../src/message/accept.ts"
-import { dailyQuota } from "../../src/message/Quota.ts"
-import type { QuotaFacts } from "../../src/message/Quota.ts"
+import { dailyQuota } from "../../src/message/Message.ts"
+import type { QuotaFacts } from "../../src/message/Message.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import type { Plan } from "../../src/workspace/Workspace.ts"
 import {

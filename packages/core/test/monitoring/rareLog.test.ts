@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
-import { logTrouble } from "../../src/monitoring/rareLog.ts"
+import { logTrouble } from "../../src/monitoring/logThrottled.ts"
 
 const away = new StoreUnavailable({
   operation: "claim",

@@ -4,13 +4,13 @@ import {
   firstPauseMillis,
   noPauses,
   noStrikes,
-  pauseFor,
   pausedUntil,
+  pauseFor,
   pausesAfter,
   pausesOnceLinked,
   strikesAfter,
-} from "../../src/number/Breaker.ts"
-import type { Pause } from "../../src/number/Breaker.ts"
+} from "../../src/number/SendingNumber.ts"
+import type { Pause } from "../../src/number/SendingNumber.ts"
 import type { SendOutcome } from "../../src/transport/Transport.ts"
 import { accepted, noon, notConnected, refused, unknown } from "../worker/claimedMessage.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { connectionOf, isShutOut, shouldReplace } from "../../src/number/Connection.ts"
-import type { ConnectionFacts, ConnectionReport } from "../../src/number/Connection.ts"
+import { connectionOf, isShutOut, shouldReplace } from "../../src/number/NumberStore.ts"
+import type { ConnectionFacts, ConnectionReport } from "../../src/number/NumberStore.ts"
 import type { ConnectionReason } from "../../src/number/SendingNumber.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
 

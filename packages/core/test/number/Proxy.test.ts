@@ -3,10 +3,10 @@ import { Effect, Layer, Redacted } from "effect"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { Ids } from "../../src/Ids.ts"
 import { NumberStore } from "../../src/number/NumberStore.ts"
-import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/number/Proxy.ts"
+import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/number/Numbers.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import { WorkspaceStore } from "../../src/workspace/WorkspaceStore.ts"
+import { WorkspaceStore } from "../../src/workspace/Workspaces.ts"
 
 describe("a proxy's URL", () => {
   it.effect.each([

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { type CronProblem, parseCron } from "../../src/reminder/Cron.ts"
+import { parseCron } from "../../src/reminder/Cron.ts"
+import type { CronProblem } from "../../src/reminder/Cron.ts"
 
 /** Wall times of a pattern, from the start of a day on. */
 const wallTimes = (text: string, from: string, count: number): ReadonlyArray<string> => {

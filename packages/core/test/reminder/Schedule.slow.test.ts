@@ -1,9 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { parseCron } from "../../src/reminder/Cron.ts"
-import { nextRunAfter, type ReminderSchedule } from "../../src/reminder/Schedule.ts"
-import { formatInZone, parseTimeZone } from "../../src/reminder/TimeZone.ts"
-import { zoneNames } from "../../src/reminder/zoneNames.ts"
+import {
+  formatInZone,
+  nextRunAfter,
+  parseCron,
+  parseTimeZone,
+  zoneNames,
+} from "../../src/reminder/Cron.ts"
+import type { ReminderSchedule } from "../../src/reminder/Cron.ts"
 import { patterns } from "./patterns.ts"
 import { namedMinutes, runsByDefinition, walk } from "./WalkedClock.ts"
 

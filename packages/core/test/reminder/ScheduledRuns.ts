@@ -1,8 +1,7 @@
 /** Schedules from their pattern and zone, and their runs. */
 import { Result } from "effect"
-import { parseCron } from "../../src/reminder/Cron.ts"
-import { nextRunAfter, type ReminderSchedule } from "../../src/reminder/Schedule.ts"
-import { formatInZone, parseTimeZone } from "../../src/reminder/TimeZone.ts"
+import { formatInZone, nextRunAfter, parseCron, parseTimeZone } from "../../src/reminder/Cron.ts"
+import type { ReminderSchedule } from "../../src/reminder/Cron.ts"
 
 export const schedule = (cron: string, zone: string): ReminderSchedule => ({
   cron: Result.getOrThrow(parseCron(cron)),

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { formatInZone, momentInZone, parseTimeZone } from "../../src/reminder/TimeZone.ts"
-import { zoneNames } from "../../src/reminder/zoneNames.ts"
+import { formatInZone, momentInZone, parseTimeZone, zoneNames } from "../../src/reminder/Cron.ts"
 
 const accepted: ReadonlyArray<readonly [text: string, name: string]> = [
   ["UTC", "UTC"],

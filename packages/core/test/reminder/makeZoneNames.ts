@@ -1,5 +1,5 @@
 /**
- * Writes `src/reminder/zoneNames.ts` from a compact source of the tz database:
+ * Writes `src/reminder/Cron.ts` from a compact source of the tz database:
  *
  *     node test/reminder/makeZoneNames.ts tzdata.zi
  *
@@ -28,7 +28,7 @@ const lines = names.reduce<ReadonlyArray<string>>((filled, name) => {
 }, [])
 
 writeFileSync(
-  resolve(import.meta.dirname, "../../src/reminder/zoneNames.ts"),
+  resolve(import.meta.dirname, "../../src/reminder/Cron.ts"),
   `/**
  * The names of the tz database, zones and links alike, in its own spelling. Made by
  * \`test/reminder/makeZoneNames.ts\`; the database is in the public domain.

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import { problem } from "../../src/error/Refusal.ts"
 import {
-  InstantInput,
   decoded,
   inputDecoder,
+  InstantInput,
   integerBetween,
   parsed,
   refusedAs,

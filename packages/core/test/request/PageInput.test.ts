@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { pageOf } from "../../src/request/Page.ts"
-import { parsePageRequest } from "../../src/request/PageInput.ts"
+import { pageOf, parsePageRequest } from "../../src/request/Page.ts"
 
 const told = (query: object) =>
   Result.match(parsePageRequest(query), {

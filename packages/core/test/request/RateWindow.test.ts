@@ -9,8 +9,8 @@ import {
   requestsPerDay,
   requestsPerMinute,
   wrongKeysPerMinute,
-} from "../../src/request/RateWindow.ts"
-import type { RateState } from "../../src/request/RateWindow.ts"
+} from "../../src/key/Auth.ts"
+import type { RateState } from "../../src/key/Auth.ts"
 
 const second = 1000
 const minute = 60 * second

@@ -1,10 +1,9 @@
 /** How much of a request is looked at and told (sharedResources: refusalErrors). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { sharedResources } from "../../src/limit/sharedResources.ts"
-import { refuse, refuseAll, problem } from "../../src/error/Refusal.ts"
-import { boundedBy } from "../../src/request/bounded.ts"
-import { inputDecoder } from "../../src/request/Input.ts"
+import { sharedResources } from "../../src/limit/Bulkhead.ts"
+import { problem, refuse, refuseAll } from "../../src/error/Refusal.ts"
+import { boundedBy, inputDecoder } from "../../src/request/Input.ts"
 
 const Member = Schema.Struct({ size: Schema.Int })
 const Body = Schema.Struct({

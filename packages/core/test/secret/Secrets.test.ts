@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import {
-  Secrets,
-  WrongSecretsKey,
   parseSecretsKey,
   parseSecretsKeys,
+  Secrets,
+  WrongSecretsKey,
 } from "../../src/secret/Secrets.ts"
 import { aSecretsKey, layerSecrets } from "./layerSecrets.ts"
 import type { Stored } from "./layerSecrets.ts"

@@ -1,8 +1,13 @@
 /** Secrets over a store of their own, for tests of what signs with them. */
 import { Effect, Layer } from "effect"
 import { Ids } from "../../src/Ids.ts"
-import { ServiceSecrets } from "../../src/secret/ServiceSecrets.ts"
-import { Secrets, OlderSecretsKeys, SecretsKey, parseSecretsKey } from "../../src/secret/Secrets.ts"
+import {
+  OlderSecretsKeys,
+  parseSecretsKey,
+  Secrets,
+  SecretsKey,
+  ServiceSecrets,
+} from "../../src/secret/Secrets.ts"
 
 /** What a store keeps under a name. */
 export type Stored = Map<string, string>

@@ -7,7 +7,7 @@ import {
   checkLeaseMillis,
   checkRetryMillis,
   checkTimeoutMillis,
-} from "../../src/numberCheck/NumberCheck.ts"
+} from "../../src/numberCheck/NumberChecks.ts"
 import { behave, logOut, reconnect } from "./Operations.ts"
 import {
   aNumber,

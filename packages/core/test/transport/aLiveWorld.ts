@@ -5,19 +5,21 @@
 import { Clock, Deferred, Effect, Layer, Option, Queue, Redacted } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import type { NumberId } from "../../src/Ids.ts"
-import { NumberProxies } from "../../src/number/Proxy.ts"
+import { NumberProxies } from "../../src/number/Numbers.ts"
 import { CannotOpen } from "../../src/secret/Secrets.ts"
-import type { AfterClose, LiveSettings } from "../../src/transport/keepConnected.ts"
-import type { LiveConnection } from "../../src/transport/LiveNumber.ts"
 import { makeLiveNumbers } from "../../src/transport/LiveNumbers.ts"
-import type { LiveNumbersOptions } from "../../src/transport/LiveNumbers.ts"
+import type {
+  AfterClose,
+  LiveNumbersOptions,
+  LiveSettings,
+} from "../../src/transport/LiveNumbers.ts"
+import type { LiveConnection, TransportEvent } from "../../src/transport/Transport.ts"
 import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
-import type { KeptSession } from "../../src/transport/SessionStore.ts"
-import { SessionVault } from "../../src/transport/SessionVault.ts"
+import { SessionVault } from "../../src/transport/Sessions.ts"
+import type { KeptSession } from "../../src/transport/Sessions.ts"
 import type { Owned } from "../../src/transport/Shards.ts"
-import type { TransportEvent } from "../../src/transport/Transport.ts"
 
 export const second = 1000
 export const minute = 60 * second

@@ -6,11 +6,11 @@ import { Egress, EgressError, OutboundRule } from "../../src/egress/Egress.ts"
 import type { PostLimits, PostRequest } from "../../src/egress/Egress.ts"
 import { Ids } from "../../src/Ids.ts"
 import type { EventId, WorkspaceId } from "../../src/Ids.ts"
-import type { ClaimedDelivery } from "../../src/queue/DeliveryQueue.ts"
+import type { ClaimedDelivery } from "../../src/webhook/WebhookStore.ts"
 import { layerSecrets } from "../secret/layerSecrets.ts"
-import { SigningSecrets } from "../../src/webhook/signature.ts"
-import { judgeCall, makeDeliveryCall } from "../../src/webhook/DeliveryCall.ts"
-import type { CallOutcome } from "../../src/webhook/DeliveryCall.ts"
+import { SigningSecrets } from "../../src/webhook/WebhookEndpoint.ts"
+import { judgeCall, makeDeliveryCall } from "../../src/worker/Deliverer.ts"
+import type { CallOutcome } from "../../src/worker/Deliverer.ts"
 
 const hour = 3_600_000
 /** 2026-03-02T12:00:00.250Z */

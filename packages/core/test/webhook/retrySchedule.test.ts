@@ -1,10 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import {
-  nextAttemptAt,
-  parseRetryAfter,
-  retryDelaysMillis,
-} from "../../src/webhook/DeliveryCall.ts"
+import { nextAttemptAt, parseRetryAfter, retryDelaysMillis } from "../../src/worker/Deliverer.ts"
 
 const second = 1000
 const minute = 60 * second

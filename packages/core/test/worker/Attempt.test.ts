@@ -1,20 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer, Random, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { Ids } from "../../src/Ids.ts"
 import type { MediaId } from "../../src/Ids.ts"
-import { MediaStore } from "../../src/media/Media.ts"
+import { MediaLinks, MediaStore } from "../../src/media/Media.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
-import { MediaLinks } from "../../src/media/MediaLinks.ts"
-import { LinksBusy } from "../../src/media/LinkDownload.ts"
-import { MediaUnavailable } from "../../src/media/LinkDownload.ts"
-import { NoRoom, OutgoingMediaSource } from "../../src/media/OutgoingMediaSource.ts"
+import { LinksBusy, MediaUnavailable } from "../../src/media/MediaDirectory.ts"
+import { makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
 import type { Message } from "../../src/message/Message.ts"
-import { noStrikes } from "../../src/number/Breaker.ts"
+import { noStrikes } from "../../src/number/SendingNumber.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
-import type { Settlement } from "../../src/queue/LaneQueue.ts"
+import type { Settlement } from "../../src/queue/Lane.ts"
 import { TelegramTransport, WhatsAppTransport } from "../../src/transport/Transport.ts"
 import type {
   OutgoingMedia,
@@ -22,7 +20,6 @@ import type {
   SendOutcome,
   Transport,
 } from "../../src/transport/Transport.ts"
-import { makeAttempt } from "../../src/worker/Attempt.ts"
 import {
   noon,
   accepted,

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
-import type { ConnectionReport } from "../../src/number/Connection.ts"
+import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { NumberStore } from "../../src/number/NumberStore.ts"
+import type { ConnectionReport } from "../../src/number/NumberStore.ts"
 import { TelegramTransport, WhatsAppTransport } from "../../src/transport/Transport.ts"
-import { makeConnectionReporter } from "../../src/worker/ConnectionReporter.ts"
+import { makeConnectionReporter } from "../../src/worker/Linker.ts"
 import { claim, noon } from "./claimedMessage.ts"
 
 const first: ConnectionReport = {

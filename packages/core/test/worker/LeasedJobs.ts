@@ -2,13 +2,12 @@
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
+import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import type { WorkspaceId } from "../../src/Ids.ts"
-import { isCrowded } from "../../src/limit/Held.ts"
-import { WakeUp } from "../../src/queue/WakeUp.ts"
-import { WorkStatus } from "../../src/queue/WorkStatus.ts"
-import { makeLeasedLoop } from "../../src/worker/LeasedWork.ts"
-import type { LeaseQuery, LeasedWork } from "../../src/worker/LeasedWork.ts"
+import { isCrowded } from "../../src/limit/Bulkhead.ts"
+import { WakeUp, WorkStatus } from "../../src/queue/DueWork.ts"
+import { makeLeasedLoop } from "../../src/worker/LeaseLoop.ts"
+import type { LeasedWork, LeaseQuery } from "../../src/worker/LeaseLoop.ts"
 
 export const second = 1000
 

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { WakeUp } from "../../src/queue/WakeUp.ts"
-import type { LeaseQuery } from "../../src/worker/LeasedWork.ts"
+import { WakeUp } from "../../src/queue/DueWork.ts"
+import type { LeaseQuery } from "../../src/worker/LeaseLoop.ts"
 import { aLoop, leaseMillis, second, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
 import type { Job } from "./LeasedJobs.ts"
 

@@ -2,10 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { WakeUp, makeLocal } from "../../src/queue/WakeUp.ts"
-import { WorkStatus, kindsOfWork } from "../../src/queue/WorkStatus.ts"
-import type { Work } from "../../src/queue/WorkStatus.ts"
-import { runLoop, sharedWorkStatus } from "../../src/worker/Loop.ts"
+import { kindsOfWork, makeLocal, WakeUp, WorkStatus } from "../../src/queue/DueWork.ts"
+import type { Work } from "../../src/queue/DueWork.ts"
+import { runLoop, sharedWorkStatus } from "../../src/worker/LeaseLoop.ts"
 
 const pollMillis = 250
 

@@ -1,9 +1,9 @@
 /** A claimed message as a worker has it in its hands, with defaults for what a test does not speak of. */
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/Ids.ts"
 import type { Message } from "../../src/message/Message.ts"
-import { noStrikes } from "../../src/number/Breaker.ts"
-import type { ClaimedMessage } from "../../src/queue/LaneQueue.ts"
-import type { Phone } from "../../src/recipient/Phone.ts"
+import { noStrikes } from "../../src/number/SendingNumber.ts"
+import type { ClaimedMessage } from "../../src/queue/Lane.ts"
+import type { Phone } from "../../src/recipient/Recipient.ts"
 import type { SendOutcome } from "../../src/transport/Transport.ts"
 
 export const noon = Date.UTC(2026, 2, 2, 12)

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/StoreUnavailable.ts"
-import { StopMillis } from "../../src/worker/LeasedWork.ts"
+import { StoreUnavailable } from "../../src/error/Refusal.ts"
+import { StopMillis } from "../../src/worker/LeaseLoop.ts"
 import { aLoop, leaseMillis, second, stopped, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
 
 const unavailable = new StoreUnavailable({ operation: "a test", cause: "down" })

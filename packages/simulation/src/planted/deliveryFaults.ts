@@ -183,7 +183,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "signatures: the time is not signed",
     within: 5,
-    edits: [edit("core/src/webhook/signature.ts", "`${timestamp}.${body}`", "body")],
+    edits: [edit("core/src/webhook/WebhookEndpoint.ts", "`${timestamp}.${body}`", "body")],
   },
   {
     name: "signatures: callbacks keep the first secret",
@@ -201,7 +201,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/webhook/DeliveryCall.ts",
+        "core/src/worker/Deliverer.ts",
         "secret: secrets.callbacks.of",
         "secret: secrets.webhooks.of",
       ),
@@ -212,7 +212,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 50,
     edits: [
       edit(
-        "core/src/webhook/DeliveryCall.ts",
+        "core/src/worker/Deliverer.ts",
         "const timestamp = Math.floor(startedAt / 1000)",
         "const timestamp = Math.floor(startedAt / 1000) - 2",
       ),
@@ -324,7 +324,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 15,
     edits: [
       edit(
-        "core/src/webhook/DeliveryCall.ts",
+        "core/src/worker/Deliverer.ts",
         "  25 * minute,\n  90 * minute,\n  4 * hour,\n  7 * hour,\n  10 * hour,\n",
         "",
       ),
@@ -362,14 +362,14 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "callbacks: one attempt",
     within: 20,
-    edits: [edit("core/src/webhook/DeliveryCall.ts", "[10 * second, minute, 4 * minute]", "[]")],
+    edits: [edit("core/src/worker/Deliverer.ts", "[10 * second, minute, 4 * minute]", "[]")],
   },
   {
     name: "callbacks: five attempts",
     within: 30,
     edits: [
       edit(
-        "core/src/webhook/DeliveryCall.ts",
+        "core/src/worker/Deliverer.ts",
         "[10 * second, minute, 4 * minute]",
         "[10 * second, minute, 4 * minute, minute]",
       ),
@@ -389,42 +389,30 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "callbacks: what expired is said to be cancelled",
     within: 20,
-    edits: [edit("core/src/callback/Callback.ts", 'expired: "EXPIRED"', 'expired: "CANCELLED"')],
+    edits: [edit("core/src/event/MessageChange.ts", 'expired: "EXPIRED"', 'expired: "CANCELLED"')],
   },
   {
     name: "keys: a revoked one is let in",
     within: 40,
-    edits: [edit("core/src/key/ApiKey.ts", 'if (revokedAt !== null) return "api_key_revoked"', "")],
+    edits: [edit("core/src/key/Auth.ts", 'if (revokedAt !== null) return "api_key_revoked"', "")],
   },
   {
     name: "keys: one request too many in a minute",
     within: 80,
-    edits: [
-      edit(
-        "core/src/request/RateWindow.ts",
-        "exceeded: used > limit",
-        "exceeded: used > limit + 1",
-      ),
-    ],
+    edits: [edit("core/src/key/Auth.ts", "exceeded: used > limit", "exceeded: used > limit + 1")],
   },
   {
     name: "keys: one request too few in a minute",
     within: 100,
     unfound: "answers that callers did not hear may be the missing one",
-    edits: [
-      edit("core/src/request/RateWindow.ts", "exceeded: used > limit", "exceeded: used >= limit"),
-    ],
+    edits: [edit("core/src/key/Auth.ts", "exceeded: used > limit", "exceeded: used >= limit")],
   },
   {
     name: "keys: a late request begins its window again",
     within: 40,
     unfound: "more than sixty must be let in on both sides of one late request",
     edits: [
-      edit(
-        "core/src/request/RateWindow.ts",
-        "return ahead >= 0 && ahead <= length",
-        "return ahead === 0",
-      ),
+      edit("core/src/key/Auth.ts", "return ahead >= 0 && ahead <= length", "return ahead === 0"),
     ],
   },
 ]

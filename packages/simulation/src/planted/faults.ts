@@ -26,7 +26,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/message/attemptOutcome.ts",
+        "core/src/worker/Dispatcher.ts",
         "const over = hasExpired(message, now)",
         "const over = false && hasExpired(message, now)",
       ),
@@ -37,7 +37,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/queue/WakeUp.ts",
+        "core/src/queue/DueWork.ts",
         "for (const latch of latches.get(work) ?? []) yield* latch.open",
         'if (work === "lanes") return\n        for (const latch of latches.get(work) ?? []) yield* latch.open',
       ),
@@ -86,12 +86,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/message/Quota.ts",
+        "core/src/message/Message.ts",
         "exact.planned + count <= limit.messages",
         "exact.planned + count <= limit.messages + 1",
       ),
       edit(
-        "core/src/message/Quota.ts",
+        "core/src/message/Message.ts",
         "bound + count <= limit.messages",
         "bound + count <= limit.messages + 1",
       ),
@@ -118,7 +118,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/worker/Attempt.ts",
+        "core/src/worker/Dispatcher.ts",
         "transportId: message.transportId",
         "transportId: ids.hex(20).toUpperCase() as typeof message.transportId",
       ),
@@ -136,7 +136,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/message/attemptOutcome.ts",
+        "core/src/worker/Dispatcher.ts",
         "failed(earlierMayHaveLeft ? unknownOutcome : outcome.error)",
         "failed(outcome.error)",
       ),
@@ -166,14 +166,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a reminder runs before its time after the clock was set back",
     within: 250,
-    edits: [edit("core/src/reminder/ReminderRun.ts", "if (now < dueAt) return null", "")],
+    edits: [edit("core/src/reminder/Reminder.ts", "if (now < dueAt) return null", "")],
   },
   {
     name: "webhook: a 5xx counts as delivered",
     within: 20,
-    edits: [
-      edit("core/src/webhook/DeliveryCall.ts", "status >= 200 && status < 300", "status >= 200"),
-    ],
+    edits: [edit("core/src/worker/Deliverer.ts", "status >= 200 && status < 300", "status >= 200")],
   },
   {
     name: "what expired keeps its allowance",
@@ -191,7 +189,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/message/attemptOutcome.ts",
+        "core/src/worker/Dispatcher.ts",
         ": failed(unknownOutcome)\n  }",
         ': { _tag: "End", ending: { trigger: "send_succeeded" } }\n  }',
       ),
@@ -218,7 +216,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/Breaker.ts",
+        "core/src/number/SendingNumber.ts",
         "until ?? Infinity",
         "until === null ? Infinity : until - 500",
       ),
@@ -229,7 +227,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/NumberOperations.ts",
+        "core/src/number/Numbers.ts",
         'yield* logThrottled("number resumed", { number: found })\n          yield* wakeUp.wake("lanes")',
         'yield* logThrottled("number resumed", { number: found })',
       ),
@@ -278,7 +276,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/worker/Attempt.ts",
+        "core/src/worker/Dispatcher.ts",
         "notBefore: waits === 0 ? null : now + waits",
         "notBefore: null",
       ),
@@ -289,7 +287,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 250,
     edits: [
       edit(
-        "core/src/worker/Attempt.ts",
+        "core/src/worker/Dispatcher.ts",
         'const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest',
         "const waits = rest",
       ),
@@ -300,7 +298,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/worker/Attempt.ts",
+        "core/src/worker/Dispatcher.ts",
         "const aftermath = aftermathOf(claimed, outcome, now)",
         "const aftermath = aftermathOf(claimed, outcome, started)",
       ),
@@ -331,7 +329,9 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "five refusals pause nothing",
     within: 10,
-    edits: [edit("core/src/number/Breaker.ts", "const mostRefusals = 5", "const mostRefusals = 6")],
+    edits: [
+      edit("core/src/number/SendingNumber.ts", "const mostRefusals = 5", "const mostRefusals = 6"),
+    ],
   },
   {
     name: "a removed number still takes messages",
@@ -354,7 +354,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/message/attemptOutcome.ts",
+        "core/src/worker/Dispatcher.ts",
         'return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
         'return removed ? { trigger: "cancel" } : over || givenUp ? { trigger: "send_failed", error: unknownOutcome }',
       ),
@@ -387,7 +387,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "a deleted workspace keeps its messages",
     within: 20,
     edits: [
-      edit("core/src/workspace/Erasure.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
+      edit("core/src/workspace/Workspaces.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
     ],
   },
   {
@@ -442,7 +442,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 250,
     edits: [
       edit(
-        "core/src/worker/WorkGate.ts",
+        "core/src/worker/Worker.ts",
         "Effect.raceFirst(work, Effect.asVoid(whenClosed.await))",
         "work",
       ),
@@ -497,7 +497,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/workspace/Erasure.ts",
+        "core/src/workspace/Workspaces.ts",
         "now - days * dayMillis",
         "now - days * dayMillis + 3_600_000",
       ),
@@ -508,7 +508,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/workspace/Erasure.ts",
+        "core/src/workspace/Workspaces.ts",
         "now - days * dayMillis",
         "now - days * dayMillis - 3_600_000",
       ),
@@ -519,7 +519,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/workspace/Erasure.ts",
+        "core/src/workspace/Workspaces.ts",
         "const days = retentionDaysOf(service, workspace.retentionDays)",
         "const days = retentionDaysOf(service, workspace.retentionDays) ?? 1",
       ),
@@ -559,7 +559,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheck.ts",
+        "core/src/numberCheck/NumberChecks.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "not_registered")',
       ),
@@ -570,7 +570,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheck.ts",
+        "core/src/numberCheck/NumberChecks.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "failed")',
       ),
@@ -592,7 +592,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheck.ts",
+        "core/src/numberCheck/NumberChecks.ts",
         "return again(now + outcome.afterMillis, false)",
         "return again(now + outcome.afterMillis * 1e6, false)",
       ),
@@ -604,7 +604,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     unfound: "a number that rests too early breaks no promise that the model holds",
     edits: [
       edit(
-        "core/src/number/Breaker.ts",
+        "core/src/number/SendingNumber.ts",
         ": { strikes: noStrikes, pause: null }",
         ": { strikes, pause: null }",
       ),
@@ -675,7 +675,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "core/src/transport/keepConnected.ts",
+        "core/src/transport/LiveNumbers.ts",
         'if (after._tag === "Stop") {',
         'if (after._tag === "Stop" && after.wipe) {',
       ),
@@ -686,7 +686,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "core/src/transport/keepConnected.ts",
+        "core/src/transport/LiveNumbers.ts",
         'yield* Effect.forkScoped(tell(live, { status: "connected", phone, reason: null }))',
         "",
       ),
@@ -697,7 +697,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "core/src/message/attemptOutcome.ts",
+        "core/src/worker/Dispatcher.ts",
         "again(now + outcome.afterMillis, false)",
         "again(null, false)",
       ),

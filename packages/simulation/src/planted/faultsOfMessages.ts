@@ -7,10 +7,10 @@ const laneQueue = "store-memory/src/lanes.ts"
 const messageStore = "store-memory/src/messages.ts"
 const acceptance = "store-memory/src/messages.ts"
 const reminderStore = "store-memory/src/reminders.ts"
-const attemptOutcome = "core/src/message/attemptOutcome.ts"
+const attemptOutcome = "core/src/worker/Dispatcher.ts"
 const messageRules = "core/src/message/Message.ts"
 const idempotency = "core/src/request/Idempotency.ts"
-const loop = "core/src/worker/Loop.ts"
+const loop = "core/src/worker/LeaseLoop.ts"
 
 export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
@@ -45,12 +45,12 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 50,
     edits: [
       edit(
-        "core/src/message/Quota.ts",
+        "core/src/message/Message.ts",
         "exact.planned + count <= limit.messages",
         "exact.planned + count < limit.messages",
       ),
       edit(
-        "core/src/message/Quota.ts",
+        "core/src/message/Message.ts",
         "bound + count <= limit.messages",
         "bound + count < limit.messages",
       ),
@@ -284,7 +284,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/reminder/ReminderRun.ts",
+        "core/src/reminder/Reminder.ts",
         "nextRunAfter(schedule, now)",
         "nextRunAfter(schedule, now - 60_000)",
       ),

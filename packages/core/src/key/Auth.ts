@@ -1,0 +1,679 @@
+/**
+ * An API key: who may ask, for which workspace, in which mode, for what and from which numbers. Its
+ * text, and how that is made and given. And the port that keeps keys and counts what is asked with them.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { Brand } from "effect"
+import ipaddr from "ipaddr.js"
+import { refuse } from "../error/Refusal.ts"
+import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
+import type { Ids, KeyId, NumberId, WorkspaceId } from "../Ids.ts"
+import { sharedResources } from "../limit/Bulkhead.ts"
+import { hashSecret, sameSecret } from "../secret/Secrets.ts"
+import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
+import type { Mode, Workspace } from "../workspace/Workspace.ts"
+
+/** In the order of every answer (contract: Scopes). */
+export const scopes = [
+  "messages:send",
+  "messages:read",
+  "reminders",
+  "numbers",
+  "media",
+  "contacts",
+] as const
+
+export type Scope = (typeof scopes)[number]
+
+export interface ApiKey {
+  readonly id: KeyId
+  readonly workspaceId: WorkspaceId
+  readonly version: 1 | 2
+  readonly name: string
+  readonly mode: Mode
+  readonly scopes: ReadonlyArray<Scope>
+  /** The numbers it is limited to; null for all, later ones included. */
+  readonly numberIds: ReadonlyArray<NumberId> | null
+  readonly expiresAt: number | null
+  readonly last4: string
+  readonly createdAt: number
+  readonly lastUsedAt: number | null
+  readonly lastUsedIp: string | null
+  readonly revokedAt: number | null
+}
+
+/** `svc_live_` or `svc_test_` and 38 letters and digits (contract: Authentication). */
+export const makeKeyV2 = (ids: typeof Ids.Service, mode: Mode): string =>
+  `svc_${mode}_${ids.alphanumeric(38)}`
+
+/** 40 digits and letters a to f. */
+export const makeKeyV1 = (ids: typeof Ids.Service): string => ids.hex(40)
+
+export const isKeyV2 = (text: string): boolean => /^svc_(?:live|test)_[0-9A-Za-z]{38}$/.test(text)
+
+export const isKeyV1 = (text: string): boolean => /^[0-9a-f]{40}$/.test(text)
+
+/** The token of a bearer header; undefined when there is none, it is empty or of another scheme. */
+export const bearerToken = (authorization: string | undefined): string | undefined => {
+  const match = /^bearer +(\S(?:.*\S)?) *$/i.exec(authorization ?? "")
+  return match?.[1]
+}
+
+/** Non-revoked keys of one version that a workspace may hold; expired ones count. */
+export const keyLimit = 10
+
+/** Whether a workspace with these keys holds as many of that version as it may. */
+export const holdsAllKeys = (
+  keys: ReadonlyArray<Pick<ApiKey, "version" | "revokedAt">>,
+  version: ApiKey["version"],
+  limit: number,
+): boolean =>
+  keys.filter((key) => key.version === version && key.revokedAt === null).length >= limit
+
+/** Why a key can no longer be used, if so; one that is both is said to be revoked. */
+export const keyRefusal = (
+  { expiresAt, revokedAt }: Pick<ApiKey, "expiresAt" | "revokedAt">,
+  now: number,
+): "api_key_revoked" | "api_key_expired" | undefined => {
+  if (revokedAt !== null) return "api_key_revoked"
+  return expiresAt !== null && expiresAt <= now ? "api_key_expired" : undefined
+}
+
+/**
+ * Whether a request counts against the limits of its key's version: its workspace `admits` it, the key
+ * can be used, and a workspace that the request names (version 1; null: none) is the key's own.
+ */
+export const isCounted = (
+  admits: boolean,
+  key: Pick<ApiKey, "expiresAt" | "revokedAt" | "workspaceId">,
+  named: WorkspaceId | null,
+  now: number,
+): boolean =>
+  admits && keyRefusal(key, now) === undefined && (named === null || named === key.workspaceId)
+
+/** Whether the key may use the number. */
+export const mayUse = (key: Pick<ApiKey, "numberIds">, number: NumberId): boolean =>
+  key.numberIds === null || key.numberIds.includes(number)
+
+/** What a limited key's reads are narrowed to; null for everything. */
+type Restriction = ReadonlyArray<NumberId> | null
+
+export type NewKey = Omit<ApiKey, "id" | "lastUsedAt" | "lastUsedIp" | "revokedAt"> & {
+  /** SHA-256 of the full key, hexadecimal; the key itself is never stored. */
+  readonly hash: string
+}
+
+/** Requests in the current windows, this one included. */
+export interface RequestCount {
+  readonly minute: number
+  readonly day: number
+}
+
+export interface AdmitQuery {
+  readonly hash: string
+  readonly version: 1 | 2
+  readonly now: number
+  /** Start of the clock minute and of the UTC day that `now` lies in. */
+  readonly minuteStart: number
+  readonly dayStart: number
+  readonly clientAddress: string | null
+}
+
+export interface Admitted {
+  readonly key: ApiKey
+  readonly workspace: Workspace
+  /** Null when the request was not counted because the workspace or the key does not admit. */
+  readonly count: RequestCount | null
+}
+
+export interface AdmitV1Query extends Omit<AdmitQuery, "version" | "dayStart"> {
+  /** The workspace that the request names as its own; null where it need not name one. */
+  readonly workspaceId: WorkspaceId | null
+}
+
+export interface AdmittedV1 extends Pick<Admitted, "key" | "workspace"> {
+  /**
+   * The workspace's version 1 requests in the clock minute, this one included. Null when it was not
+   * counted because the workspace or the key does not admit, or another workspace was named.
+   */
+  readonly count: number | null
+}
+
+export class KeyStore
+  extends /*#__PURE__*/ Context.Service<
+    KeyStore,
+    {
+      /**
+       * One round trip: finds the key and its workspace and, when the workspace's `admits` says so
+       * for version 2 and the key is neither revoked nor past `expiresAt`, counts the request in both
+       * windows and notes time and address of use. Null when no such key was ever issued. Windows
+       * restart when their start differs from the stored one.
+       */
+      admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
+      /**
+       * One round trip for a version 1 key: as `admit`, but by the workspace's `admits` for version 1,
+       * only when it is the workspace that the request names, and counted in the minute of the
+       * workspace, which all its version 1 keys share.
+       */
+      admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
+      /** Guard: fewer than `limit` non-revoked keys of that version; null when it does not hold. */
+      insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
+      /** Oldest first, revoked ones included. */
+      list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
+      /** Sets `revokedAt` once; returns the key, null when unknown. */
+      revoke(
+        workspaceId: WorkspaceId,
+        id: KeyId,
+        now: number,
+      ): Effect.Effect<ApiKey | null, StoreUnavailable>
+    }
+  >()("core/KeyStore") {}
+
+// The fixed windows in which requests are counted: of a version 2 key 60 in a clock minute and
+// 10,000 in a UTC day, of a workspace's version 1 keys together 60 in a clock minute (contract:
+// Rate limits, Version 1: requests).
+
+export const requestsPerMinute = 60
+export const requestsPerDay = 10_000
+/** Version 1 requests of a workspace in a clock minute (contract: Version 1: requests). */
+const requestsPerMinuteV1 = 60
+/** Requests with a wrong key that one address may make in a clock minute. */
+export const wrongKeysPerMinute = 30
+
+/** A clock minute. */
+export const minuteMillis = 60_000
+/** A UTC day. */
+export const dayMillis = 86_400_000
+
+/** `RateLimit-Policy`. */
+export const ratePolicy = `${requestsPerMinute};w=60, ${requestsPerDay};w=86400`
+
+export const minuteStart = (now: number): number =>
+  now - (((now % minuteMillis) + minuteMillis) % minuteMillis)
+export const dayStart = (now: number): number => now - (((now % dayMillis) + dayMillis) % dayMillis)
+
+/** Requests that were counted since the window began; `start` is NaN before the first. */
+export interface RequestWindow {
+  readonly start: number
+  readonly count: number
+}
+
+/**
+ * The window after one more request of the window that begins at `start`; both last `length`
+ * milliseconds. A request that comes late from the window before (side by side with others, or from a
+ * server whose clock is behind) counts in the present one, which never begins anew for it: else
+ * taking turns would spend a limit many times. Further behind, the clock was set back.
+ */
+export const countRequest = (
+  window: RequestWindow,
+  start: number,
+  length: number,
+): RequestWindow => {
+  const ahead = window.start - start
+  return ahead >= 0 && ahead <= length
+    ? { start: window.start, count: window.count + 1 }
+    : { start, count: 1 }
+}
+
+/** What the `RateLimit-*` headers show. */
+export interface RateState {
+  /** 60, or 10,000 once the day's limit refuses. */
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until the window restarts, rounded up. */
+  readonly reset: number
+  readonly exceeded: boolean
+}
+
+/** The state after a request was counted; `count` includes it. */
+export const rateState = (count: RequestCount, now: number): RateState => {
+  const dayOver = count.day > requestsPerDay
+  const [limit, used, end] = dayOver
+    ? [requestsPerDay, count.day, dayStart(now) + dayMillis]
+    : [requestsPerMinute, count.minute, minuteStart(now) + minuteMillis]
+  return {
+    limit,
+    remaining: Math.max(0, limit - used),
+    reset: Math.ceil((end - now) / 1000),
+    exceeded: used > limit,
+  }
+}
+
+/** The refusal of a request over either limit, if any. */
+export const rateRefusal = (state: RateState): Refusal | undefined =>
+  state.exceeded
+    ? refuse("rate_limited", {
+        message: `The key's limit of ${state.limit} requests is used up until the window restarts.`,
+        retryAfter: state.reset,
+      })
+    : undefined
+
+/** The refusal of a version 1 request over its workspace's limit, if any; `count` includes it. */
+const rateRefusalV1 = (count: number, now: number): Refusal | undefined =>
+  count > requestsPerMinuteV1
+    ? refuse("rate_limited", {
+        message: `The workspace's limit of ${requestsPerMinuteV1} requests is used up until the window restarts.`,
+        retryAfter: Math.ceil((minuteStart(now) + minuteMillis - now) / 1000),
+      })
+    : undefined
+
+// Who asks for an operation, as plain data that every service reads: made from a key by admission, or
+// by an embedder's own word. And the gate at which every operation of a caller begins: one table says
+// what each needs, and services and adapters ask it alike.
+
+/** For whom a message is accepted: a caller, or a reminder that sends by itself. */
+export interface Sender {
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  /** The numbers it is limited to; null for all, later ones included. */
+  readonly numberIds: Restriction
+}
+
+/** Lasts for one request: what it holds of the workspace is as it was when the caller was made. */
+export interface Caller extends Sender {
+  readonly workspace: Workspace
+  readonly scopes: ReadonlyArray<Scope>
+  /** Null for a caller that the embedding program vouches for. */
+  readonly key: ApiKey | null
+}
+
+/** A caller that admission let in with a key. */
+export interface KeyCaller extends Caller {
+  readonly key: ApiKey
+}
+
+/** What an embedder may say of a caller; all that is left out is allowed. */
+export interface Trust {
+  readonly mode?: Mode
+  readonly scopes?: ReadonlyArray<Scope>
+  readonly numberIds?: Restriction
+}
+
+export const Caller = {
+  /** The caller with this key. Whether the key is good was asked before (`Admission`). */
+  ofKey: (key: ApiKey, workspace: Workspace): KeyCaller => ({
+    workspaceId: key.workspaceId,
+    mode: key.mode,
+    numberIds: key.numberIds,
+    workspace,
+    scopes: key.scopes,
+    key,
+  }),
+
+  /**
+   * A caller without a key: the program that runs the core vouches for it. Live and unlimited unless
+   * said otherwise. Rates are not counted, and a disabled workspace is not refused.
+   */
+  trusted: (workspace: Workspace, trust: Trust = {}): Caller => ({
+    workspaceId: workspace.id,
+    mode: trust.mode ?? "live",
+    numberIds: trust.numberIds ?? null,
+    workspace,
+    scopes: trust.scopes ?? scopes,
+    key: null,
+  }),
+} as const
+
+/**
+ * Whose idempotency keys a caller uses: its key's, by the key's id; without a key those of the
+ * workspace's mode, by a number below zero, which no key has.
+ */
+export const claimantOf = ({ key, mode, workspaceId }: Caller): number =>
+  key?.id ?? claimantWithoutKey(workspaceId, mode)
+
+const claimantWithoutKey = (workspaceId: WorkspaceId, mode: Mode): number =>
+  -(2 * workspaceId + (mode === "test" ? 1 : 0))
+
+/** All of a workspace's that have no key. */
+export const claimantsWithoutKey = (workspaceId: WorkspaceId): ReadonlyArray<number> => [
+  claimantWithoutKey(workspaceId, "live"),
+  claimantWithoutKey(workspaceId, "test"),
+]
+
+/** What an operation asks of its caller. */
+export interface OperationRule {
+  /** The scope that is needed; null when any caller will do. */
+  readonly scope: Scope | null
+  /** Whether callers that are limited to some numbers are refused. */
+  readonly unlimitedOnly: boolean
+}
+
+const needs = (scope: Scope): OperationRule => ({ scope, unlimitedOnly: false })
+const ofWebhooks: OperationRule = { ...needs("messages:read"), unlimitedOnly: true }
+
+/** Every operation of callers (contract: Operations of version 2). */
+export const operations = {
+  getKeyInfo: { scope: null, unlimitedOnly: false },
+  sendMessage: needs("messages:send"),
+  sendBatch: needs("messages:send"),
+  listMessages: needs("messages:read"),
+  getMessage: needs("messages:read"),
+  cancelMessage: needs("messages:send"),
+  createReminder: needs("reminders"),
+  listReminders: needs("reminders"),
+  getReminder: needs("reminders"),
+  updateReminder: needs("reminders"),
+  deleteReminder: needs("reminders"),
+  listNumbers: needs("numbers"),
+  getNumber: needs("numbers"),
+  connectNumber: needs("numbers"),
+  createWebhook: ofWebhooks,
+  listWebhooks: ofWebhooks,
+  getWebhook: ofWebhooks,
+  deleteWebhook: ofWebhooks,
+  rotateWebhookSecret: ofWebhooks,
+  testWebhook: ofWebhooks,
+  uploadMedia: needs("media"),
+  listMedia: needs("media"),
+  getMedia: needs("media"),
+  deleteMedia: needs("media"),
+  createNumberCheck: needs("contacts"),
+  listNumberChecks: needs("contacts"),
+  getNumberCheck: needs("contacts"),
+  listNumberCheckResults: needs("contacts"),
+} as const satisfies Readonly<Record<string, OperationRule>>
+
+export type OperationName = keyof typeof operations
+
+/** A caller whom the gate let through. What services read and write for a caller takes one of these. */
+export type Permitted = Caller & Brand.Brand<"Permitted">
+
+/**
+ * The gate: the caller, let through to the operation. Fails with `missing_scope`, and with
+ * `number_not_allowed` for a limited caller where only whole workspaces are dealt with.
+ */
+export const permit = (
+  caller: Caller,
+  operation: OperationName,
+): Effect.Effect<Permitted, Refusal> => {
+  const { scope, unlimitedOnly }: OperationRule = operations[operation]
+  if (scope !== null && !caller.scopes.includes(scope)) {
+    return Effect.fail(
+      refuse("missing_scope", {
+        message: `The key lacks the scope ${scope}.`,
+        details: { required_scope: scope },
+      }),
+    )
+  }
+  if (unlimitedOnly && caller.numberIds !== null) {
+    return Effect.fail(
+      refuse("number_not_allowed", {
+        message: "A key that is limited to some numbers cannot use webhook endpoints.",
+      }),
+    )
+  }
+  return Effect.succeed(caller as Permitted)
+}
+
+/** Whose records a caller sees: of these numbers, all when null. */
+export interface CallerScope {
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  readonly restriction: Restriction
+}
+
+export const scopeOf = ({ mode, numberIds, workspaceId }: Permitted): CallerScope => ({
+  workspaceId,
+  mode,
+  restriction: numberIds,
+})
+
+// The guard against wrong keys (contract: Wrong keys): how many wrong credentials each address has
+// sent in the clock minute, and which keys were found unknown just now.
+// All of it is this process's own and in memory, so that refusing costs no statement: several servers
+// each allow an address its 30, and a restart begins anew. That is enough, since keys are too long to
+// be guessed; the guard is there to make guessing cheap to refuse.
+
+/** The interfaces whose wrong credentials are counted apart. */
+type Api = "v1" | "v2" | "operator"
+
+/**
+ * How long a key that was not found is taken for unknown without asking the store, milliseconds: a
+ * key that was sent before it was made (keys are random, so that this does not happen by chance)
+ * works this much later at the latest.
+ */
+const unknownKeyMillis = 10_000
+
+/** Forgets what came first where there is no room for another entry. */
+const makeRoom = (entries: Map<string, unknown>, most: number): void => {
+  if (entries.size < most) return
+  const [oldest] = entries.keys()
+  if (oldest !== undefined) entries.delete(oldest)
+}
+
+/** A guard that has counted nothing. */
+export const makeWrongKeys = () => {
+  /** By interface, in the minute that they began in. */
+  const counted = new Map<Api, { readonly start: number; readonly byGroup: Map<string, number> }>()
+  const unknownSince = new Map<string, number>()
+
+  const ofMinute = (api: Api, now: number): Map<string, number> => {
+    const start = minuteStart(now)
+    const present = counted.get(api)
+    if (present?.start === start) return present.byGroup
+    const byGroup = new Map<string, number>()
+    counted.set(api, { start, byGroup })
+    return byGroup
+  }
+
+  return {
+    /** Counts a wrong credential; whether it is one too many, and so to be refused as such. */
+    count: (api: Api, address: string, now: number): boolean => {
+      const byGroup = ofMinute(api, now)
+      const group = addressGroup(address)
+      const count = (byGroup.get(group) ?? 0) + 1
+      if (count === 1) makeRoom(byGroup, sharedResources.wrongKeyAddresses.whole)
+      byGroup.set(group, count)
+      return count > wrongKeysPerMinute
+    },
+    /** Whether the address has already sent one too many in this minute. */
+    isExceeded: (api: Api, address: string, now: number): boolean =>
+      (ofMinute(api, now).get(addressGroup(address)) ?? 0) > wrongKeysPerMinute,
+    /** Whether the store did not know the key with that hash a moment ago. */
+    isUnknown: (hash: string, now: number): boolean => {
+      const since = unknownSince.get(hash)
+      if (since === undefined) return false
+      // A clock that was set back must not make the moment longer.
+      if (now >= since && now < since + unknownKeyMillis) return true
+      unknownSince.delete(hash)
+      return false
+    },
+    /** Remembers that the store does not know the key with that hash. */
+    noteUnknown: (hash: string, now: number): void => {
+      unknownSince.delete(hash)
+      makeRoom(unknownSince, sharedResources.unknownKeys.whole)
+      unknownSince.set(hash, now)
+    },
+  }
+}
+
+/** Of the eight parts of an IPv6 address those that make the /64. */
+const networkParts = 4
+
+/**
+ * Which addresses count as one caller: IPv6 gives each customer a whole /64, so all addresses of one
+ * /64 are the same caller; an IPv4 address, and any other text, stands for itself.
+ */
+export const addressGroup = (address: string): string => {
+  if (!address.includes(":")) return address
+  const [plain = ""] = address.split("%", 1)
+  if (!ipaddr.IPv6.isValid(plain)) return address
+  const parsed = ipaddr.IPv6.parse(plain)
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString()
+  const network = parsed.parts.slice(0, networkParts).map((part) => part.toString(16))
+  return `${network.join(":")}::/64`
+}
+
+// Who is asking: from an `Authorization` header, or version 1's credentials, to the key and its
+// workspace, or a refusal, in the order key, workspace, rate limit (contract: Order of checks). One
+// round trip.
+
+/** What a version 1 request brings (contract: Version 1: credentials). */
+export interface CredentialsV1 {
+  /** Null where the operation asks for none. */
+  readonly clientId: number | null
+  readonly apiKey: string
+  readonly clientAddress: string
+}
+
+const tooManyWrong = refuse("too_many_auth_failures", { retryAfter: 60 })
+
+/** A request that got past key, workspace and rate limit. */
+interface AdmittedCaller {
+  readonly caller: KeyCaller
+  readonly rate: RateState
+}
+
+export class Admission extends Context.Service<
+  Admission,
+  {
+    /**
+     * Admits a version 2 request, for one operation. Fails with the refusals of keys and workspaces,
+     * and with `rate_limited`; `counted` is told the rate then too.
+     */
+    admitV2(
+      authorization: string | undefined,
+      clientAddress: string,
+      counted?: (rate: RateState) => void,
+    ): Effect.Effect<AdmittedCaller, Failure>
+    /**
+     * For a version 2 request that will be answered 404 or 405 whatever its key, also above the limit:
+     * counts it when the key is good, and counts no wrong key.
+     */
+    noteV2(
+      authorization: string | undefined,
+      clientAddress: string,
+    ): Effect.Effect<RateState | null, StoreUnavailable>
+    /**
+     * Admits a version 1 request. Fails with `invalid_api_key` (malformed, unknown, of version 2,
+     * deleted, or of another workspace than `clientId` names), `too_many_auth_failures`,
+     * `account_disabled`, `demo_account`, `rate_limited`.
+     */
+    admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Failure>
+    /**
+     * Checks the operator's token; wrong ones are counted by address. An address that sent too many is
+     * refused before its token is compared, the right one too, until the minute is over: so it learns
+     * nothing by going on. Where the address is not known (null) the right token is let in even then,
+     * or strangers could shut the operator out.
+     */
+    admitOperator(
+      authorization: string | undefined,
+      operatorToken: string,
+      clientAddress: string | null,
+    ): Effect.Effect<void, Failure>
+  }
+>()("core/Admission") {
+  static readonly layer = Layer.effect(
+    Admission,
+    Effect.gen(function* () {
+      const store = yield* KeyStore
+      const wrongKeys = makeWrongKeys()
+
+      /** Counts a credential that was never issued, and refuses with it or with the guard. */
+      const wrong = (api: Api, address: string, refusal: Refusal) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
+        )
+
+      /** Asks the store for a key, unless it was unknown a moment ago. */
+      const known = <A>(
+        hash: string,
+        now: number,
+        ask: Effect.Effect<A | null, StoreUnavailable>,
+      ): Effect.Effect<A | null, StoreUnavailable> =>
+        wrongKeys.isUnknown(hash, now)
+          ? Effect.succeed(null)
+          : Effect.map(ask, (found) => {
+              if (found === null) wrongKeys.noteUnknown(hash, now)
+              return found
+            })
+
+      const lookUp = (token: string, clientAddress: string) =>
+        Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const hash = hashSecret(token)
+          const query = {
+            hash,
+            version: 2,
+            now,
+            minuteStart: minuteStart(now),
+            dayStart: dayStart(now),
+            clientAddress,
+          } as const
+          return { now, admitted: yield* known(hash, now, store.admit(query)) }
+        })
+
+      /** The refusal of an issued key, if any. */
+      const refusalOf = (
+        { key, workspace }: Pick<Admitted, "key" | "workspace">,
+        now: number,
+      ): Refusal | undefined => {
+        const code = keyRefusal(key, now) ?? refusalV2(workspace)
+        return code === undefined ? undefined : refuse(code)
+      }
+
+      return Admission.of({
+        admitV2: Effect.fn("Admission.admitV2")(function* (authorization, clientAddress, counted) {
+          const token = bearerToken(authorization)
+          if (token === undefined) return yield* refuse("missing_api_key")
+          if (isKeyV1(token)) return yield* wrong("v2", clientAddress, refuse("v1_key_on_v2"))
+          if (!isKeyV2(token)) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
+          const { admitted, now } = yield* lookUp(token, clientAddress)
+          if (admitted === null) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
+          const refusal = refusalOf(admitted, now)
+          if (refusal !== undefined) return yield* refusal
+          const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
+          counted?.(rate)
+          const over = rateRefusal(rate)
+          if (over !== undefined) return yield* over
+          return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
+        }),
+        noteV2: Effect.fn("Admission.noteV2")(function* (authorization, clientAddress) {
+          const token = bearerToken(authorization)
+          if (token === undefined || !isKeyV2(token)) return null
+          const { admitted, now } = yield* lookUp(token, clientAddress)
+          if (admitted === null || refusalOf(admitted, now) !== undefined) return null
+          return admitted.count === null ? null : rateState(admitted.count, now)
+        }),
+        admitV1: Effect.fn("Admission.admitV1")(function* ({ apiKey, clientAddress, clientId }) {
+          const invalid = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
+          if (!isKeyV1(apiKey)) return yield* wrong("v1", clientAddress, invalid)
+          const now = yield* Clock.currentTimeMillis
+          const named = clientId === null ? null : workspaceOfClient(clientId)
+          const hash = hashSecret(apiKey)
+          const query = {
+            hash,
+            workspaceId: named,
+            now,
+            minuteStart: minuteStart(now),
+            clientAddress,
+          }
+          const admitted = yield* known(hash, now, store.admitV1(query))
+          if (admitted === null) return yield* wrong("v1", clientAddress, invalid)
+          const { count, key, workspace } = admitted
+          if (keyRefusal(key, now) !== undefined || (named !== null && named !== workspace.id)) {
+            return yield* invalid
+          }
+          const code = refusalV1(workspace)
+          if (code !== undefined) return yield* code === "api_key_revoked" ? invalid : refuse(code)
+          const over = rateRefusalV1(count ?? 1, now)
+          if (over !== undefined) return yield* over
+          return Caller.ofKey(key, workspace)
+        }),
+        admitOperator: Effect.fn("Admission.admitOperator")(
+          function* (authorization, operatorToken, clientAddress) {
+            const token = bearerToken(authorization)
+            if (token === undefined) return yield* refuse("missing_operator_token")
+            const now = yield* Clock.currentTimeMillis
+            if (clientAddress !== null && wrongKeys.isExceeded("operator", clientAddress, now)) {
+              return yield* tooManyWrong
+            }
+            if (!sameSecret(token, operatorToken)) {
+              return yield* wrong("operator", clientAddress ?? "", refuse("invalid_operator_token"))
+            }
+          },
+        ),
+      })
+    }),
+  )
+}
