@@ -293,13 +293,7 @@ export type Credentials = AccountCredentials | LoginCredentials
 
 export const toText = (credentials: Credentials): string => JSON.stringify(credentials)
 
-/** What versions before wrote of a login has no word on its steps. */
-const ofBefore = { id: "", stepUntil: null, mayBeIn: false, isCancelled: false }
-
-export const fromText = (text: string): Credentials => {
-  const kept = JSON.parse(text) as Credentials
-  return kept.kind === "login" ? { ...ofBefore, ...kept } : kept
-}
+export const fromText = (text: string): Credentials => JSON.parse(text) as Credentials
 
 const isSettled = ({ state }: TelegramLoginView): boolean =>
   state === "failed" || state === "expired" || state === "connected"

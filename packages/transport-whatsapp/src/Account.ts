@@ -116,7 +116,7 @@ const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
 
   /**
-   * A text stands in its message; what was uploaded, and what earlier versions kept of texts, in the vault.
+   * The message has its text; the vault has what was uploaded.
    * A message that is not found now is not asked for again: the store is waited for.
    */
   const sentMessage = (numberId: NumberId, id: string) =>

@@ -444,7 +444,7 @@ export const sealedView = ({ seal }: Sealing, id: LinkingId, view: LinkingView):
 })
 
 /**
- * The attempt as it is shown. What cannot be opened, as the text of an earlier version, counts as nothing:
+ * The attempt as it is shown. What cannot be opened, as after the exchange of the key, counts as nothing:
  * the next code comes soon.
  */
 export const openedAttempt = ({ open }: Sealing, attempt: LinkingAttempt): LinkingAttempt => {
