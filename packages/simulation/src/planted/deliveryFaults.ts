@@ -27,7 +27,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "endpoints: a removed one hears of new events",
-    within: 20,
+    within: 70,
     edits: [edit("store-memory/src/webhooks.ts", "if (row.removed || !isToldOf", "if (!isToldOf")],
   },
   {
@@ -111,7 +111,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "endpoints: the idempotency claim is not finished",
-    within: 20,
+    within: 60,
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
@@ -187,7 +187,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "signatures: callbacks keep the first secret",
-    within: 20,
+    within: 30,
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
@@ -209,7 +209,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "signatures: a retry keeps its first timestamp",
-    within: 50,
+    within: 20,
     edits: [
       edit(
         "core/src/worker/Deliverer.ts",
@@ -242,7 +242,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "deliveries: a redelivery of the other mode",
-    within: 10,
+    within: 30,
     edits: [
       edit(
         "core/src/webhook/WebhookEndpoint.ts",
@@ -253,7 +253,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "deliveries: a redelivery of types it did not ask for",
-    within: 10,
+    within: 20,
     edits: [
       edit(
         "core/src/webhook/WebhookEndpoint.ts",
@@ -275,7 +275,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "deliveries: a dead worker's call is never made again",
-    within: 40,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/webhooks.ts",
@@ -321,7 +321,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "deliveries: given up after four failures",
-    within: 15,
+    within: 30,
     edits: [
       edit(
         "core/src/worker/Deliverer.ts",
@@ -332,7 +332,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "deliveries: the log calls every attempt delivered",
-    within: 5,
+    within: 20,
     edits: [
       edit("store-memory/src/webhooks.ts", "      error: result.error,", "      error: null,"),
     ],
@@ -393,7 +393,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "keys: a revoked one is let in",
-    within: 40,
+    within: 60,
     edits: [edit("core/src/key/Auth.ts", 'if (revokedAt !== null) return "api_key_revoked"', "")],
   },
   {
@@ -409,7 +409,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "keys: a late request begins its window again",
-    within: 40,
+    within: 150,
     unfound: "more than sixty must be let in on both sides of one late request",
     edits: [
       edit("core/src/key/Auth.ts", "return ahead >= 0 && ahead <= length", "return ahead === 0"),

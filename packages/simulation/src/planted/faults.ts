@@ -99,7 +99,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "quota not guarded at the commit",
-    within: 30,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/messages.ts",
@@ -126,14 +126,14 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "cancel ignores what may have left",
-    within: 40,
+    within: 120,
     edits: [
       edit("core/src/queue/Lane.ts", "attempts.leased || mayHaveLeft(attempts)", "attempts.leased"),
     ],
   },
   {
     name: "a refusal of a repeat is believed",
-    within: 60,
+    within: 270,
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
@@ -149,12 +149,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a lease never runs out",
-    within: 20,
+    within: 80,
     edits: [edit("core/src/queue/Lane.ts", "laneLeaseMillis = 30_000", "laneLeaseMillis = 3e10")],
   },
   {
     name: "a reminder's advance is not guarded",
-    within: 200,
+    within: 270,
     edits: [
       edit(
         "store-memory/src/reminders.ts",
@@ -165,7 +165,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a reminder runs before its time after the clock was set back",
-    within: 250,
+    within: 20,
     edits: [edit("core/src/reminder/Reminder.ts", "if (now < dueAt) return null", "")],
   },
   {
@@ -186,7 +186,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "an unknown outcome is reported as sent",
-    within: 200,
+    within: 40,
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
@@ -284,7 +284,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a flood wait is lost when the message has ended meanwhile",
-    within: 250,
+    within: 520,
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
@@ -351,7 +351,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "what a removed number may have sent is cancelled",
-    within: 20,
+    within: 30,
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
@@ -385,7 +385,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a deleted workspace keeps its messages",
-    within: 20,
+    within: 60,
     edits: [
       edit("core/src/workspace/Workspaces.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
     ],
@@ -538,7 +538,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a link that was made still runs out",
-    within: 60,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/numbers.ts",
@@ -556,7 +556,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a phone that answers nothing is not registered",
-    within: 100,
+    within: 10,
     edits: [
       edit(
         "core/src/numberCheck/NumberChecks.ts",
@@ -567,7 +567,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a check is never tried again",
-    within: 100,
+    within: 10,
     edits: [
       edit(
         "core/src/numberCheck/NumberChecks.ts",
@@ -613,7 +613,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   ...deliveryFaults,
   {
     name: "a worker trusts in its shards for as long as it likes",
-    within: 400,
+    within: 90,
     edits: [
       edit("core/src/transport/NumberOwnership.ts", "sinceConfirmed() < trustMillis", "true"),
     ],
@@ -627,7 +627,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "silent workers are never ended",
-    within: 400,
+    within: 60,
     edits: [
       edit("core/src/transport/NumberOwnership.ts", "since() < leaseMillis", "since() < Infinity"),
     ],
@@ -635,6 +635,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "shards are given while they are in use",
     within: 400,
+    unfound: "not seen in 532 seeds, and it is not known why",
     edits: [
       edit(
         "core/src/transport/NumberOwnership.ts",
@@ -662,6 +663,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a write is not fenced",
     within: 400,
+    unfound:
+      "the fence refuses no write in 300 seeds: few have a worker that writes once it was ended",
     edits: [
       edit(
         "store-memory/src/sessions.ts",
@@ -672,7 +675,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a number that was shut out is connected again in a loop",
-    within: 400,
+    within: 30,
     edits: [
       edit(
         "core/src/transport/LiveNumbers.ts",
@@ -683,7 +686,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "it is not told that a number is connected again",
-    within: 400,
+    within: 30,
     edits: [
       edit(
         "core/src/transport/LiveNumbers.ts",
@@ -695,6 +698,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a flood wait is not kept",
     within: 400,
+    unfound: "the rest of the number after an attempt holds the same wait",
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",

@@ -42,7 +42,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "quota: one too few",
-    within: 50,
+    within: 10,
     edits: [
       edit(
         "core/src/message/Message.ts",
@@ -58,7 +58,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "quota: what is cancelled goes on filling it",
-    within: 50,
+    within: 10,
     edits: [
       edit(
         lane,
@@ -69,7 +69,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "quota: a number that was full stays full",
-    within: 50,
+    within: 10,
     edits: [
       edit(
         lane,
@@ -80,7 +80,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "allowance: one too few",
-    within: 50,
+    within: 10,
     edits: [
       edit(
         acceptance,
@@ -113,7 +113,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a reminder that is held between its look and its run runs",
-    within: 50,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/workspaces.ts",
@@ -197,7 +197,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "the event is written before the lease is checked",
-    within: 60,
+    within: 10,
     edits: [
       edit(
         laneQueue,
@@ -223,7 +223,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "what may have left is reported as expired",
-    within: 100,
+    within: 40,
     edits: [
       edit(
         attemptOutcome,
@@ -249,7 +249,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a tick moves a state back",
-    within: 20,
+    within: 170,
     edits: [
       edit(
         messageStore,
@@ -260,7 +260,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a tick moves what waits",
-    within: 60,
+    within: 10,
     edits: [edit(messageStore, "movedByTick[state].includes(row.message.state)", "row !== null")],
   },
   {
@@ -270,7 +270,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "idempotency: another request is answered with the first one's",
-    within: 60,
+    within: 10,
     edits: [
       edit(
         idempotency,
@@ -281,7 +281,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a reminder's next run is the one that ran",
-    within: 60,
+    within: 20,
     edits: [
       edit(
         "core/src/reminder/Reminder.ts",
@@ -303,7 +303,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a reminder's creation is not guarded",
-    within: 200,
+    within: 50,
     edits: [
       edit(
         reminderStore,
@@ -330,7 +330,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a loop closes its sleeper after it has looked",
-    within: 20,
+    within: 150,
     unfound: "the loop asks what is due next after closing it, and so sees what came meanwhile",
     edits: [
       edit(loop, "yield* sleeper.close\n        const isNothing", "const isNothing"),
