@@ -1,5 +1,5 @@
 /**
- * The shape of the house, held by the linter: which part of the workspace may import which, and
+ * The architecture, held by the linter: which part of the workspace may import which, and
  * what the core may not touch. Everything points towards `core`; adapters know `core` alone; only
  * `service` chooses adapters, for programs that embed it and for the apps.
  * The tables below are the rules, the code under them only reads them.

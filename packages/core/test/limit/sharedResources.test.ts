@@ -38,7 +38,7 @@ it.effect("docs/security.md names every shared resource, its bound and its share
   Effect.gen(function* () {
     const [, table = ""] = (yield* page).split(/<!-- (?:end of )?shared resources -->/)
     const [head, , ...rows] = rowsOf(table)
-    assert.deepStrictEqual(head, ["name in code", "what", "in all", "of which", "above it"])
+    assert.deepStrictEqual(head, ["name in code", "what", "in all", "share", "above it"])
     assert.deepStrictEqual(
       rows.map(([name, , whole, share]) => [name, whole, share]),
       Object.entries(sharedResources).map(([name, resource], at) => [

@@ -188,7 +188,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
     }),
   )
 
-  it.effect("of which workspaces no more may be taken", () =>
+  it.effect("which workspaces are at their limit", () =>
     compare("crowded workspaces", {
       rows: { q: "(most integer, whole integer)" },
       tables: ["lanes"],
