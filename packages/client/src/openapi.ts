@@ -418,7 +418,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Look at a number's connection */
+        /** Read a number's connection */
         readonly get: operations["getConnection"];
         readonly put?: never;
         readonly post?: never;
@@ -486,12 +486,12 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Look at a Telegram login */
+        /** Read a Telegram login */
         readonly get: operations["getTelegramLogin"];
         readonly put?: never;
         /** Log a Telegram account in */
         readonly post: operations["beginTelegramLogin"];
-        /** Give a Telegram login up */
+        /** Cancel a Telegram login */
         readonly delete: operations["cancelTelegramLogin"];
         readonly options?: never;
         readonly head?: never;
@@ -507,7 +507,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Give the code that Telegram sent */
+        /** Enter the code that Telegram sent */
         readonly post: operations["giveTelegramCode"];
         readonly delete?: never;
         readonly options?: never;
@@ -524,7 +524,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Give the account's password */
+        /** Enter the account's password */
         readonly post: operations["giveTelegramPassword"];
         readonly delete?: never;
         readonly options?: never;
@@ -712,7 +712,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Say that the store went back in time */
+        /** Report a restored store */
         readonly post: operations["storeRestored"];
         readonly delete?: never;
         readonly options?: never;
@@ -727,7 +727,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** See what is held */
+        /** List workspaces with held messages */
         readonly get: operations["listHeldWorkspaces"];
         readonly put?: never;
         readonly post?: never;
@@ -763,7 +763,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Let held messages leave */
+        /** Release held messages */
         readonly post: operations["releaseHeld"];
         readonly delete?: never;
         readonly options?: never;
@@ -897,7 +897,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List what left the phones */
+        /** List sent copies */
         readonly get: operations["listSent"];
         readonly put?: never;
         readonly post?: never;
@@ -933,7 +933,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Move the clock on */
+        /** Advance the clock */
         readonly post: operations["advanceClock"];
         readonly delete?: never;
         readonly options?: never;
@@ -950,7 +950,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Wait until everything is done */
+        /** Wait until the service is idle */
         readonly post: operations["settle"];
         readonly delete?: never;
         readonly options?: never;
@@ -1050,7 +1050,7 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+        /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
         readonly "Idempotency-Key": string;
     };
     requestBodies: never;
@@ -1107,7 +1107,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
                 readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             readonly path?: never;
@@ -1134,7 +1134,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
                 readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             readonly path?: never;
@@ -1229,7 +1229,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
                 readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             readonly path?: never;
@@ -1302,7 +1302,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
                 readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             readonly path?: never;
@@ -1358,7 +1358,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It runs no more. */
+            /** @description The reminder no longer runs. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1423,7 +1423,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
                 readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             readonly path?: never;
@@ -1485,7 +1485,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is gone. */
+            /** @description Deleted. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1524,7 +1524,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
                 readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             readonly path?: never;
@@ -1536,7 +1536,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The check, whose results come in later. */
+            /** @description The check; its results follow. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1621,7 +1621,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept. */
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
                 readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
             };
             readonly path?: never;
@@ -1655,7 +1655,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The endpoint; a stopped one too. */
+            /** @description The endpoint, active or stopped. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1677,7 +1677,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Nothing more is sent to it, repeats included. */
+            /** @description The service sends nothing more to it, including repeats. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1813,7 +1813,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is gone. */
+            /** @description Deleted. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1889,7 +1889,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The key, whole; it is shown only now. */
+            /** @description The whole key, shown only now. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1912,7 +1912,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The key works no more. */
+            /** @description The key no longer works. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1985,7 +1985,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is gone. */
+            /** @description Deleted. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2181,7 +2181,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is given up. */
+            /** @description The login is cancelled. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2313,7 +2313,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description It is gone. */
+            /** @description Deleted. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2535,7 +2535,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The epoch that began, and how much is held. */
+            /** @description The new epoch, and how much is held. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2555,7 +2555,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Each workspace of which anything is held. */
+            /** @description Each workspace with held messages or reminders. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2609,7 +2609,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description How many messages and reminders go on. */
+            /** @description How many messages and reminders were released. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2635,7 +2635,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description How many messages were cancelled, and reminders went on. */
+            /** @description How many messages were cancelled and reminders released. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2870,7 +2870,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Nothing is due and nothing is in flight. */
+            /** @description Nothing is due or in flight. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2906,7 +2906,7 @@ export interface CallbackDelivery {
      * @example 2030-01-31T07:00:00Z
      */
     readonly attempted_at: string;
-    /** @description Null when there was no answer. */
+    /** @description Null without an answer. */
     readonly response_status: number | null;
     /**
      * @description Null when it was delivered.
@@ -2915,7 +2915,7 @@ export interface CallbackDelivery {
     readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
     /**
      * Format: date-time
-     * @description Null when it is not tried again.
+     * @description Null when there is no further attempt.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
@@ -2988,7 +2988,7 @@ export interface Clock {
     readonly now: string;
 }
 export interface Connect {
-    /** @description Link to the QR image, valid 10 minutes; a fresh one with each call. */
+    /** @description Link to the QR image, valid for 10 minutes; each call makes a new one. */
     readonly qr_code_url: string | null;
     /** @description Code of 8 characters to type on the phone; null until it is ready. */
     readonly pairing_code: string | null;
@@ -2998,7 +2998,7 @@ export interface Connect {
      * @example 2030-01-31T07:00:00Z
      */
     readonly pairing_code_expires_at: string | null;
-    /** @description True after the scan or code entry while linking finishes. */
+    /** @description True from the scan or code entry until linking finishes. */
     readonly linking: boolean;
     /**
      * Format: date-time
@@ -3024,12 +3024,12 @@ export interface ConnectNumber {
 }
 export interface Connection {
     /**
-     * @description `waiting`: between two tries to connect.
+     * @description `waiting`: between two connection attempts.
      * @enum {string}
      */
     readonly state: "connected" | "connecting" | "waiting" | "disconnected";
     /**
-     * @description Why it is not connected, or sends nothing although it is.
+     * @description Why it is not connected, or why it sends nothing while connected.
      * @enum {string|null}
      */
     readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
@@ -3041,24 +3041,24 @@ export interface Connection {
     readonly since: string;
     /**
      * Format: date-time
-     * @description The last word of the far side.
+     * @description When the remote server last answered.
      * @example 2030-01-31T07:00:00Z
      */
     readonly last_seen_at: string | null;
     /**
      * Format: date-time
-     * @description Null also when it is paused until it is resumed: then `reason` says so.
+     * @description Also null when paused until resumed; `reason` then says so.
      * @example 2030-01-31T07:00:00Z
      */
     readonly paused_until: string | null;
     readonly reconnects: number;
-    /** @description The process that keeps the connection. */
+    /** @description The process that holds the connection. */
     readonly worker: string | null;
-    /** @description Messages that wait, scheduled ones included. */
+    /** @description Waiting messages, including scheduled ones. */
     readonly waiting: number;
     /**
      * Format: date-time
-     * @description When the next of them may leave; null when that is not known.
+     * @description When the next one may leave; null when unknown.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_send_at: string | null;
@@ -3197,7 +3197,7 @@ export interface Delivery {
     readonly event_id: string;
     /** @enum {string} */
     readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
-    /** @description From 1; anew for each redelivery. */
+    /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
      * Format: date-time
@@ -3205,7 +3205,7 @@ export interface Delivery {
      * @example 2030-01-31T07:00:00Z
      */
     readonly attempted_at: string;
-    /** @description Null when there was no answer. */
+    /** @description Null without an answer. */
     readonly response_status: number | null;
     /**
      * @description Null when it was delivered.
@@ -3214,14 +3214,14 @@ export interface Delivery {
     readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
     /**
      * Format: date-time
-     * @description Null when it is not tried again.
+     * @description Null when there is no further attempt.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
     readonly duration_ms: number;
 }
 export interface Epoch {
-    /** @description Grows with each restore; 1 before the first. */
+    /** @description Increases with each restore; 1 before the first. */
     readonly epoch: number;
     /** @description Messages and reminders. */
     readonly held: number;
@@ -3238,7 +3238,7 @@ export interface Held {
 }
 export interface HeldCancelled {
     readonly cancelled: number;
-    /** @description Whether there are more: at most 1,000 a call. */
+    /** @description True when more remain: a call handles at most 1,000. */
     readonly more: boolean;
 }
 export interface HeldFilter {
@@ -3257,7 +3257,7 @@ export interface HeldFilter {
 }
 export interface HeldReleased {
     readonly released: number;
-    /** @description Whether there are more: at most 1,000 a call. */
+    /** @description True when more remain: a call handles at most 1,000. */
     readonly more: boolean;
 }
 export interface Key {
@@ -3337,7 +3337,7 @@ export interface LastDelivery {
     readonly event_id: string;
     /** @enum {string} */
     readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
-    /** @description From 1; anew for each redelivery. */
+    /** @description From 1; starts again for each redelivery. */
     readonly attempt: number;
     /**
      * Format: date-time
@@ -3345,7 +3345,7 @@ export interface LastDelivery {
      * @example 2030-01-31T07:00:00Z
      */
     readonly attempted_at: string;
-    /** @description Null when there was no answer. */
+    /** @description Null without an answer. */
     readonly response_status: number | null;
     /**
      * @description Null when it was delivered.
@@ -3354,7 +3354,7 @@ export interface LastDelivery {
     readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
     /**
      * Format: date-time
-     * @description Null when it is not tried again.
+     * @description Null when there is no further attempt.
      * @example 2030-01-31T07:00:00Z
      */
     readonly next_attempt_at: string | null;
@@ -3369,11 +3369,11 @@ export interface LastRun {
      */
     readonly due_at: string;
     /**
-     * @description `missed`: nothing ran when it was due, and it was too late to make it up.
+     * @description `missed`: the service did not run when it was due, and it was too late to make up for it.
      * @enum {string}
      */
     readonly outcome: "accepted" | "refused" | "missed";
-    /** @description Of the message that was accepted. */
+    /** @description The accepted message. */
     readonly message_id: number | null;
     /** @description Why it was refused, with a code of the error catalogue. */
     readonly error: {
@@ -3395,11 +3395,11 @@ export interface MediaFile {
     readonly file_name: string;
     /** @enum {string} */
     readonly type: "image" | "file";
-    /** @description Found from the content; of text, whose content does not tell it, from the ending of the name. */
+    /** @description Detected from the content; for text, from the ending of the name. */
     readonly mime_type: string;
     /** @description Bytes. */
     readonly size: number;
-    /** @description Works for 26 hours from the answer on; two answers within a second may carry the same one. */
+    /** @description Valid for 26 hours; two answers within a second may have the same link. */
     readonly url: string;
     /**
      * Format: date-time
@@ -3518,7 +3518,7 @@ export interface NewKey {
      * @example 2030-01-31T07:00:00Z
      */
     readonly revoked_at: string | null;
-    /** @description The whole key; shown only here. */
+    /** @description The whole key, shown only here. */
     readonly key: string;
 }
 export interface SendingNumber {
@@ -3533,7 +3533,7 @@ export interface SendingNumber {
     readonly status: "connected" | "connecting" | "disconnected";
     /** @enum {string} */
     readonly login_method: "qr" | "phone_code";
-    /** @description Filled only while `status` is `connecting`, and only by GET of a single number. */
+    /** @description Set only while `status` is `connecting`, and only by GET of a single number. */
     readonly connect: components["schemas"]["Connect"] | null;
 }
 export interface NumberCheck {
@@ -3541,7 +3541,7 @@ export interface NumberCheck {
     readonly name: string | null;
     /** @enum {string} */
     readonly status: "pending" | "processing" | "completed";
-    /** @description Results, a doubled phone's each. */
+    /** @description Results; a repeated phone counts each time. */
     readonly total: number;
     /** @description Results that are no longer pending. */
     readonly checked: number;
@@ -3565,7 +3565,7 @@ export interface NumberCheckResult {
     /** @description E.164 with a leading +. */
     readonly phone: string;
     /**
-     * @description `failed`: it could not be found out.
+     * @description `failed`: could not be determined.
      * @enum {string}
      */
     readonly status: "pending" | "registered" | "not_registered" | "failed";
@@ -3588,10 +3588,10 @@ export interface OperatedNumber {
     readonly status: "connected" | "connecting" | "disconnected";
     /** @enum {string} */
     readonly login_method: "qr" | "phone_code";
-    /** @description Filled only while `status` is `connecting`, and only by GET of a single number. */
+    /** @description Set only while `status` is `connecting`, and only by GET of a single number. */
     readonly connect: components["schemas"]["Connect"] | null;
     readonly pacing: components["schemas"]["Pacing"];
-    /** @description What its connection goes through. */
+    /** @description The proxy of its connection. */
     readonly proxy: {
         readonly host: string;
         readonly port: number;
@@ -3691,7 +3691,7 @@ export interface Reminder {
      * @example 2030-01-31T07:00:00Z
      */
     readonly created_at: string;
-    /** @description What became of the latest run; null before the first. */
+    /** @description The outcome of the latest run; null before the first. */
     readonly last_run: components["schemas"]["LastRun"] | null;
 }
 export type ReminderRecipient = {
@@ -3718,13 +3718,13 @@ export interface ReminderRun {
      */
     readonly ran_at: string;
     /**
-     * @description `missed`: nothing ran when it was due, and it was too late to make it up.
+     * @description `missed`: the service did not run when it was due, and it was too late to make up for it.
      * @enum {string}
      */
     readonly outcome: "accepted" | "refused" | "missed";
-    /** @description Of the message that was accepted. */
+    /** @description The accepted message. */
     readonly message_id: number | null;
-    /** @description Why it was refused: a code of the catalogue. */
+    /** @description Why the run was refused: a code of the error catalogue. */
     readonly code: string | null;
 }
 export type RevokedKey = {
@@ -3855,11 +3855,11 @@ export interface TelegramCode {
 export interface TelegramLogin {
     /** @enum {string} */
     readonly state: "showing_qr" | "code_sent" | "password_needed" | "connected" | "failed" | "expired";
-    /** @description What a QR code is to show to the account's own app: a `tg://` link. */
+    /** @description The `tg://` link to show as a QR code to the account's app. */
     readonly qr_url: string | null;
     /**
      * Format: date-time
-     * @description Then there is another one.
+     * @description When a new link replaces it.
      * @example 2030-01-31T07:00:00Z
      */
     readonly qr_expires_at: string | null;
@@ -3867,7 +3867,7 @@ export interface TelegramLogin {
     readonly code_sent_to: "app" | "sms" | "call" | "email" | null;
     /**
      * Format: date-time
-     * @description When the login as a whole is over.
+     * @description When the login expires.
      * @example 2030-01-31T07:00:00Z
      */
     readonly expires_at: string;
@@ -3938,7 +3938,7 @@ export interface WebhookWithSecret {
     readonly created_at: string;
     /** @description Outcome of the latest attempt. */
     readonly last_delivery: components["schemas"]["LastDelivery"] | null;
-    /** @description 64 hexadecimal characters that sign deliveries; shown only here. */
+    /** @description 64 hexadecimal characters that sign deliveries, shown only here. */
     readonly secret: string;
 }
 export interface Workspace {
@@ -3949,9 +3949,9 @@ export interface Workspace {
     readonly demo: boolean;
     readonly account_disabled: boolean;
     readonly api_v2_enabled: boolean;
-    /** @description Null: no active plan, nothing included. */
+    /** @description Null without an active plan. */
     readonly plan: components["schemas"]["Plan"] | null;
-    /** @description Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds. */
+    /** @description Days from the end of a message to its erasure; null for `RETENTION_DAYS` alone. The lower value applies. */
     readonly retention_days: number | null;
     /**
      * Format: date-time

@@ -223,7 +223,7 @@ const operation = (route: OpenRoute<unknown>): Operation => ({
   ...route,
   security: [],
   parameters: {
-    token: text("From a link that the service gave out."),
+    token: text("From a link of the service."),
     name: text("The file's name, from the same link."),
   },
   headers: [...(route.headers ?? []), clientRequestId],
@@ -234,7 +234,7 @@ const operation = (route: OpenRoute<unknown>): Operation => ({
 })
 
 const tags = [
-  { name: "Links", description: "What links in answers lead to." },
+  { name: "Links", description: "Targets of links in answers." },
   { name: "Service", description: "Health, metrics and documentation." },
 ]
 

@@ -45,7 +45,7 @@ const emulatorRoutes = [
   route(`PUT ${simulatorPath}/numbers/{number_id}/behaviour`, {
     id: "setBehaviour",
     summary: "Set how a phone behaves",
-    about: "Replaces the phone's whole behaviour from now on: what is left out gets its default.",
+    about: "Replaces the phone's whole behaviour; omitted fields get their defaults.",
     request: json<JsonValue>()(BehaviourBody, {
       send: "fail",
       error_message: "The recipient has gone.",
@@ -91,7 +91,7 @@ const emulatorRoutes = [
   route(`PUT ${simulatorPath}/registered`, {
     id: "setRegistered",
     summary: "Set which phones exist",
-    about: "For number checks and for sending: others fail with `recipient_not_found`.",
+    about: "For number checks and sends: others fail with `recipient_not_found`.",
     request: json<JsonValue>()(RegisteredBody, { phones: ["+15550001234"] }),
     success: "The phones.",
     answer: bodyOf(RegisteredJson, { phones: ["+15550001234"] }),
@@ -115,8 +115,8 @@ const emulatorRoutes = [
   }),
   route(`GET ${simulatorPath}/sent`, {
     id: "listSent",
-    summary: "List what left the phones",
-    about: "Newest first: one entry for each copy that a recipient would really see.",
+    summary: "List sent copies",
+    about: "Newest first: one entry for each copy that a recipient would see.",
     request: query<ListSent>()(SentQuery),
     success: "A page of copies.",
     answer: pageOf(SentJson, sent),
@@ -137,9 +137,8 @@ const emulatorRoutes = [
   }),
   route(`POST ${simulatorPath}/clock/advance`, {
     id: "advanceClock",
-    summary: "Move the clock on",
-    about:
-      "From due moment to due moment; at each, what fell due is worked off first. Needs `CLOCK=adjustable`.",
+    summary: "Advance the clock",
+    about: "From due time to due time, doing the due work at each. Needs `CLOCK=adjustable`.",
     request: json<JsonValue>()(AdvanceBody, { seconds: 3600 }),
     success: "The service's time.",
     answer: bodyOf(ClockJson, clock),
@@ -151,8 +150,8 @@ const emulatorRoutes = [
   }),
   route(`POST ${simulatorPath}/settle`, {
     id: "settle",
-    summary: "Wait until everything is done",
-    success: "Nothing is due and nothing is in flight.",
+    summary: "Wait until the service is idle",
+    success: "Nothing is due or in flight.",
     answer: bodyOf(Schema.Struct({}).annotate({ identifier: "Settled" }), {}),
     handler: Effect.fnUntraced(function* settle() {
       const emulator = yield* Emulator

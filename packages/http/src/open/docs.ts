@@ -78,7 +78,7 @@ const cachedReply = (
 
 const cacheHeaders: ReadonlyArray<Header> = [
   ...commonHeaders.filter(({ name }) => name !== "Cache-Control"),
-  header("Cache-Control", "A copy may be kept, and is checked by its tag before each use.", {
+  header("Cache-Control", "Caches may keep a copy, and check its tag before each use.", {
     type: "string",
     const: "no-cache",
   }),
@@ -117,7 +117,7 @@ const cachedAnswers = (
 ]
 
 /** What callers send to check a copy. */
-const ifNoneMatch = header("If-None-Match", "Tags of the copies that the caller has.")
+const ifNoneMatch = header("If-None-Match", "Tags of the caller's copies.")
 
 // The error catalogue
 

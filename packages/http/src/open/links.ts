@@ -123,7 +123,7 @@ export const linkRoutes: ReadonlyArray<OpenRoute<LinkServices>> = [
     id: "readFile",
     tag: "Links",
     summary: "Read a stored file",
-    about: "The `url` of a file works for 26 hours, for all who have it.",
+    about: "The `url` of a file is valid for 26 hours, for everyone who has it.",
     headers: [
       header("Range", "One range of bytes, such as `bytes=0-1023`."),
       header("If-Range", "The `ETag` of the content that the client has the rest of."),

@@ -77,8 +77,8 @@ export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
     tag: "Service",
     summary: "Is the process ready to work?",
     answers: [
-      answer(["ok", "full"], "It is; `full`: this worker takes no more live numbers."),
-      { ...answer(["unavailable"], "It is not; its log and its metrics say why."), status: 503 },
+      answer(["ok", "full"], "It is ready; `full`: this worker takes no more live numbers."),
+      { ...answer(["unavailable"], "It is not ready; log and metrics say why."), status: 503 },
     ],
     handler: Effect.fnUntraced(function* isReady() {
       const readiness = yield* Readiness
@@ -248,7 +248,7 @@ export const metricsRoute = Effect.gen(function* metricsRoute() {
     id: "readMetrics",
     tag: "Service",
     summary: "Read the metrics",
-    about: "What this process has counted, and how the whole service stands.",
+    about: "Counters of this process, and figures of the whole service.",
     answers: [success("The text format of Prometheus.", content("text/plain", { type: "string" }))],
     handler: Effect.fnUntraced(function* readMetrics() {
       const [kept, reasons] = yield* Effect.all(

@@ -111,12 +111,12 @@ const integer = { type: "integer", minimum: 0 }
 
 /** Of every answer. */
 export const commonHeaders: ReadonlyArray<Header> = [
-  header("X-Request-Id", "The request's id; errors hold it too.", {
+  header("X-Request-Id", "The request's id, also in errors.", {
     type: "string",
     pattern: "^req_[A-Za-z0-9]{24}$",
   }),
   header("X-Client-Request-Id", "The `X-Request-Id` that the client sent."),
-  header("Cache-Control", "Answers are not to be kept.", { type: "string", const: "no-store" }),
+  header("Cache-Control", "Answers must not be cached.", { type: "string", const: "no-store" }),
 ]
 
 /** Of every answer to a request that was counted. */
@@ -126,50 +126,46 @@ export const rateHeaders: ReadonlyArray<Header> = [
     "Requests of the window: 60, or 10000 once the day's limit is reached.",
     integer,
   ),
-  header("RateLimit-Remaining", "Requests that are left in the window.", integer),
-  header("RateLimit-Reset", "Seconds until the window starts anew.", integer),
+  header("RateLimit-Remaining", "Requests left in the window.", integer),
+  header("RateLimit-Reset", "Seconds until the window resets.", integer),
   header("RateLimit-Policy", "Both limits, each with its window in seconds.", {
     type: "string",
     const: ratePolicy,
   }),
 ]
 
-export const retryAfter = header(
-  "Retry-After",
-  "Seconds after which the request may be repeated.",
-  integer,
-)
+export const retryAfter = header("Retry-After", "Seconds to wait before retrying.", integer)
 
 const challenge = header("WWW-Authenticate", "What to send.", {
   type: "string",
   const: 'Bearer realm="service"',
 })
 
-const allow = header("Allow", "The methods that the address takes.")
+const allow = header("Allow", "The allowed methods.")
 
 export const noSniff = header("X-Content-Type-Options", "Always `nosniff`.")
 
 export const replayed = header(
   "Idempotent-Replayed",
-  "There when this is the first answer once more, and nothing was done again.",
+  "Present when this repeats the first answer, and nothing was done again.",
   { type: "string", const: "true" },
 )
 
 export const idempotencyKey = header(
   "Idempotency-Key",
-  "A repeat with the same key and the same request within 24 hours gets the first answer and does nothing twice. Errors are not kept.",
+  "A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored.",
   { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7E]+$" },
 )
 
 export const clientRequestId = header(
   "X-Request-Id",
-  "An id of your own, which comes back as `X-Client-Request-Id`.",
+  "Your own id, returned as `X-Client-Request-Id`.",
   { type: "string", minLength: 1, maxLength: 100 },
 )
 
 export const actingRole = header(
   "Acting-Role",
-  "Acts as that role of the workspace instead of its owner.",
+  "Acts in this role of the workspace instead of as its owner.",
   { type: "string", enum: roles, default: "owner" },
 )
 
@@ -189,16 +185,20 @@ const statusOf = (refused: Refused): number => {
 /** The extra fields of error objects (contract: Errors). */
 const detailSchemas: Readonly<Record<string, JsonObject>> = {
   required_scope: { type: "string", enum: scopes, description: "The scope that the key lacks." },
-  status: { type: "string", enum: messageStatuses, description: "What the message is by now." },
+  status: {
+    type: "string",
+    enum: messageStatuses,
+    description: "The current status of the message.",
+  },
   sending: {
     type: "boolean",
     const: true,
     description:
-      "There when a transport still has the message after five seconds: it is no longer waiting, and may be sent yet.",
+      "Present when a transport still has the message after five seconds: it no longer waits, and may still be sent.",
   },
   number_id: {
     type: "integer",
-    description: "The number that is being connected, or that has the phone already.",
+    description: "The number that is connecting, or that already has the phone.",
   },
   room: {
     type: "integer",

@@ -238,11 +238,11 @@ const operationV2 = (route: RouteV2): Operation => {
 const tagsV2 = [
   { name: "Account", description: "The key itself." },
   { name: "Messages", description: "Send, follow and cancel messages." },
-  { name: "Reminders", description: "Messages that are sent again and again, on a cron schedule." },
-  { name: "Numbers", description: "The numbers that messages are sent from." },
-  { name: "Media", description: "Files that are uploaded once and sent by their id." },
+  { name: "Reminders", description: "Messages sent repeatedly, on a cron schedule." },
+  { name: "Numbers", description: "The numbers that send messages." },
+  { name: "Media", description: "Files to upload once and send by id." },
   { name: "Number checks", description: "Which phones are registered." },
-  { name: "Webhooks", description: "Endpoints that are told what became of messages." },
+  { name: "Webhooks", description: "Endpoints that receive events about messages." },
 ]
 
 const documentV2 = (routes: ReadonlyArray<RouteV2>): DescribedPart => ({
@@ -281,18 +281,17 @@ const operatorOperation = (route: OperatorRoute): Operation =>
   })
 
 const operatorTags = [
-  { name: "Workspaces", description: "What owns keys, numbers, contacts and messages." },
+  { name: "Workspaces", description: "Owners of keys, numbers, contacts and messages." },
   { name: "Keys", description: "Keys of both versions." },
   { name: "Workspace numbers", description: "The numbers of a workspace." },
   { name: "Contacts", description: "The saved contacts of a workspace." },
-  { name: "Deliveries", description: "What was sent to webhook endpoints." },
-  { name: "Reminder runs", description: "What became of the runs of reminders." },
+  { name: "Deliveries", description: "Attempts to deliver events and callbacks." },
+  { name: "Reminder runs", description: "Outcomes of the runs of reminders." },
   { name: "Workspace messages", description: "The messages of a workspace." },
-  { name: "Restored stores", description: "What is held since the store went back in time." },
+  { name: "Restored stores", description: "Messages and reminders held since a restore." },
   {
     name: "Emulator",
-    description:
-      "The other side of the simulated wire, and the clock; only with `TRANSPORT=simulated`.",
+    description: "Simulated phones and the clock; only with `TRANSPORT=simulated`.",
   },
 ]
 
@@ -344,7 +343,7 @@ const idOf = (route: RouteV1): string => {
 }
 
 const credentials: Readonly<Record<string, JsonObject>> = {
-  client_id: { description: "The workspace's; the same for all its keys." },
+  client_id: { description: "Of the workspace; the same for all its keys." },
   api_key: { description: "A version 1 key; it may come as a bearer token instead." },
 }
 
@@ -458,7 +457,7 @@ const query = (route: RouteV1): Schema.Top => {
 const Failure = Schema.Struct({
   status: Schema.Literal(0),
   message: Schema.String.annotate({
-    description: "What is wrong. Other texts may come to be.",
+    description: "What is wrong. New texts may be added.",
     examples: [...new Set(Object.values(texts).map(({ message }) => message))],
   }),
 }).annotate({ identifier: "FailureV1" })
@@ -466,7 +465,7 @@ const Failure = Schema.Struct({
 const DailyLimit = Schema.Struct({
   status: Schema.Literal(0),
   msg_id: Schema.optionalKey(
-    Schema.Int.annotate({ description: "A single send is stored, as failed." }),
+    Schema.Int.annotate({ description: "A single send is stored as failed." }),
   ),
   code: Schema.Literal("daily_limit_reached"),
   message: Schema.String,
@@ -653,14 +652,14 @@ const messageCallbackCall = callbackCall(
     name: "message",
     id: "onMessageV1",
     tag: "Messages (version 1)",
-    summary: "The end of a message",
+    summary: "The outcome of a message",
   },
-  "A message was sent, or will not be.",
+  "A message was sent, or will not be sent.",
   {
     properties: {
       msg_id: { type: "integer" },
       status: { type: "string", enum: ["SENT", "FAILED", "CANCELLED", "EXPIRED"] },
-      error: { type: "string", description: "Why it failed; only beside `FAILED`." },
+      error: { type: "string", description: "Why it failed; only with `FAILED`." },
     },
     required: ["msg_id", "status"],
   },
@@ -675,12 +674,12 @@ const connectionCallbackCall = callbackCall(
     tag: "WhatsApp numbers (version 1)",
     summary: "The connection of a number",
   },
-  "A QR code can be shown, the number is connected, or it no longer is.",
+  "A QR code is ready, the number is connected, or it is disconnected.",
   {
     properties: {
       event: { type: "string", enum: ["qr-generated", "connected", "disconnected"] },
       whatsapp_client: { type: "integer" },
-      whatsapp_number: { type: "string", description: "Empty while the phone is not known." },
+      whatsapp_number: { type: "string", description: "Empty while the phone is unknown." },
     },
     required: ["event", "whatsapp_client", "whatsapp_number"],
   },

@@ -50,8 +50,11 @@ const RunJson = Schema.Struct({
   due_at: TimeJson,
   ran_at: TimeJson,
   outcome: RunOutcomeJson,
-  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
-  code: described(Schema.NullOr(Schema.String), "Why it was refused: a code of the catalogue."),
+  message_id: described(Schema.NullOr(IdJson), "The accepted message."),
+  code: described(
+    Schema.NullOr(Schema.String),
+    "Why the run was refused: a code of the error catalogue.",
+  ),
 }).annotate({ identifier: "ReminderRun" })
 
 const runJson = (run: LoggedRun): typeof RunJson.Type => ({
@@ -94,7 +97,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   route(`GET ${workspacePath}/webhooks`, {
     id: "listWorkspaceWebhooks",
     summary: "List webhook endpoints",
-    about: "Of live and test keys, stopped ones included, oldest first.",
+    about: "Oldest first, of live and test keys, including stopped ones.",
     success: "The endpoints.",
     answer: listOf(EndpointJson, examples.webhook),
     handler: Effect.fnUntraced(function* listWorkspaceWebhooks({ id, role }) {
@@ -135,7 +138,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${webhookPath}/redeliver`, {
     id: "redeliverEvent",
     summary: "Deliver an event again",
-    about: "A new schedule with attempt 1 and the same event id.",
+    about: "Starts a new schedule with attempt 1 and the same event id.",
     request: json<RedeliverEvent>()(RedeliverBody, { event_id: delivery.event_id }),
     status: 202,
     success: "The event is on its way.",
@@ -168,7 +171,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   route(`GET ${workspacePath}/callback-secret`, {
     id: "getCallbackSecret",
     summary: "Read the secret of version 1 callbacks",
-    about: "Every workspace has one from the start.",
+    about: "Every workspace has one from its creation.",
     success: "The secret.",
     answer: bodyOf(CallbackSecretJson, callbackSecret),
     handler: Effect.fnUntraced(function* getCallbackSecret({ id, role }) {
@@ -179,7 +182,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${workspacePath}/callback-secret/rotate`, {
     id: "rotateCallbackSecret",
     summary: "Change the secret of version 1 callbacks",
-    about: "The old secret stops working at once; attempts that are under way still end with it.",
+    about: "The old secret stops working at once; attempts in flight still use it.",
     success: "The new secret.",
     answer: bodyOf(CallbackSecretJson, callbackSecret),
     handler: Effect.fnUntraced(function* rotateCallbackSecret({ id, role }) {
@@ -190,7 +193,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   operatorRoute("Reminder runs")(`GET ${workspacePath}/reminders/{reminder_id}/runs`, {
     id: "listReminderRuns",
     summary: "Read a reminder's log",
-    about: "Every run, newest first: what it sent, or why it sent nothing.",
+    about: "Every run, newest first, with what it sent or why it sent nothing.",
     request: query<ListPage>()(PageInput),
     success: "A page of runs.",
     answer: pageOf(RunJson, run),

@@ -57,7 +57,7 @@ const OperatedNumberJson = Schema.Struct({
   pacing: PacingJson,
   proxy: described(
     Schema.NullOr(Schema.Struct({ host: Schema.String, port: Schema.Int })),
-    "What its connection goes through.",
+    "The proxy of its connection.",
   ),
 }).annotate({ identifier: "OperatedNumber" })
 
@@ -89,23 +89,26 @@ const operated = { ...examples.number, pacing, proxy: null }
 
 /** The state of a number's connection. */
 const ConnectionJson = Schema.Struct({
-  state: described(Schema.Literals(connectionStates), "`waiting`: between two tries to connect."),
+  state: described(
+    Schema.Literals(connectionStates),
+    "`waiting`: between two connection attempts.",
+  ),
   reason: described(
     Schema.NullOr(Schema.Literals(connectionReasons)),
-    "Why it is not connected, or sends nothing although it is.",
+    "Why it is not connected, or why it sends nothing while connected.",
   ),
   since: TimeJson,
-  last_seen_at: described(Schema.NullOr(TimeJson), "The last word of the far side."),
+  last_seen_at: described(Schema.NullOr(TimeJson), "When the remote server last answered."),
   paused_until: described(
     Schema.NullOr(TimeJson),
-    "Null also when it is paused until it is resumed: then `reason` says so.",
+    "Also null when paused until resumed; `reason` then says so.",
   ),
   reconnects: Schema.Int,
-  worker: described(Schema.NullOr(Schema.String), "The process that keeps the connection."),
-  waiting: described(Schema.Int, "Messages that wait, scheduled ones included."),
+  worker: described(Schema.NullOr(Schema.String), "The process that holds the connection."),
+  waiting: described(Schema.Int, "Waiting messages, including scheduled ones."),
   next_send_at: described(
     Schema.NullOr(TimeJson),
-    "When the next of them may leave; null when that is not known.",
+    "When the next one may leave; null when unknown.",
   ),
   sent_24h: Schema.Int,
 }).annotate({ identifier: "Connection" })
@@ -178,8 +181,8 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   route(`DELETE ${numberPath}`, {
     id: "deleteNumber",
     summary: "Remove a number",
-    about: "Its waiting messages are cancelled, each with its event.",
-    success: "It is gone.",
+    about: "Cancels its waiting messages, each with its event.",
+    success: "Deleted.",
     answer: bodyOf(DeletedJson, deleted(12)),
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* deleteNumber({ id, role }) {
@@ -189,8 +192,8 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${numberPath}/connection`, {
     id: "getConnection",
-    summary: "Look at a number's connection",
-    about: "Why a message of the number waits is always in one of these fields.",
+    summary: "Read a number's connection",
+    about: "These fields always tell why a message of the number waits.",
     success: "The connection.",
     answer: bodyOf(ConnectionJson, connected),
     refused: [missingNumber],
@@ -202,7 +205,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${numberPath}/pause`, {
     id: "pauseNumber",
     summary: "Pause a number",
-    about: "Nothing is sent while it is paused; its messages wait, and may expire.",
+    about: "A paused number sends nothing; its messages wait, and may expire.",
     request: optionalJson<PauseNumber>()(PauseBody, { until: "2030-01-31T09:00:00Z" }),
     success: "The connection.",
     answer: bodyOf(ConnectionJson, paused),
@@ -215,7 +218,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${numberPath}/resume`, {
     id: "resumeNumber",
     summary: "Resume a number",
-    about: "Ends every pause: an operator's, and those for what the far side refused or said.",
+    about: "Ends every pause: an operator's, and those that the remote server caused.",
     success: "The connection.",
     answer: bodyOf(ConnectionJson, connected),
     refused: [missingNumber],
@@ -228,7 +231,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     id: "logOutNumber",
     summary: "Log a number out",
     about:
-      "Its device is logged out at the far side and its credentials are wiped. Waiting messages wait for it to be linked again.",
+      "Logs its device out at the remote server and wipes its credentials. Waiting messages wait until the number is linked again.",
     success: "The number, disconnected.",
     answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
     refused: [missingNumber],
@@ -246,11 +249,11 @@ const LoginJson = Schema.Struct({
   state: Schema.Literals(telegramLoginStates),
   qr_url: described(
     Schema.NullOr(Schema.String),
-    "What a QR code is to show to the account's own app: a `tg://` link.",
+    "The `tg://` link to show as a QR code to the account's app.",
   ),
-  qr_expires_at: described(Schema.NullOr(TimeJson), "Then there is another one."),
+  qr_expires_at: described(Schema.NullOr(TimeJson), "When a new link replaces it."),
   code_sent_to: Schema.NullOr(Schema.Literals(codeWays)),
-  expires_at: described(TimeJson, "When the login as a whole is over."),
+  expires_at: described(TimeJson, "When the login expires."),
   error: described(Schema.NullOr(Schema.String), "Why it failed."),
 }).annotate({ identifier: "TelegramLogin" })
 
@@ -282,7 +285,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${loginPath}`, {
     id: "beginTelegramLogin",
     summary: "Log a Telegram account in",
-    about: "By a code that Telegram sends, or by a QR code; it takes ten minutes at most.",
+    about: "By a code that Telegram sends, or by a QR code, within ten minutes.",
     request: json<BeginTelegramLogin>()(TelegramLoginBody, {
       method: "code",
       phone: "+15550001000",
@@ -304,7 +307,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${loginPath}`, {
     id: "getTelegramLogin",
-    summary: "Look at a Telegram login",
+    summary: "Read a Telegram login",
     success: "The login.",
     answer: bodyOf(LoginJson, codeSent),
     refused: [missingNumber, noLogin],
@@ -315,8 +318,8 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`DELETE ${loginPath}`, {
     id: "cancelTelegramLogin",
-    summary: "Give a Telegram login up",
-    success: "It is given up.",
+    summary: "Cancel a Telegram login",
+    success: "The login is cancelled.",
     answer: bodyOf(Schema.Struct({ cancelled: Schema.Literal(true) }), { cancelled: true }),
     refused: [missingNumber, noLogin],
     handler: Effect.fnUntraced(function* cancelTelegramLogin({ id, role }) {
@@ -327,8 +330,8 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${loginPath}/code`, {
     id: "giveTelegramCode",
-    summary: "Give the code that Telegram sent",
-    about: "A wrong one may be given again. It is kept nowhere.",
+    summary: "Enter the code that Telegram sent",
+    about: "After a wrong one, try again. It is not stored.",
     request: json<GiveTelegramCode>()(TelegramCodeBody, { code: "12345" }),
     success: "The login: `connected`, or `password_needed`.",
     answer: bodyOf(LoginJson, loggedIn),
@@ -340,8 +343,8 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${loginPath}/password`, {
     id: "giveTelegramPassword",
-    summary: "Give the account's password",
-    about: "A wrong one may be given again. It is kept nowhere.",
+    summary: "Enter the account's password",
+    about: "After a wrong one, try again. It is not stored.",
     request: json<GiveTelegramPassword>()(TelegramPasswordBody, {
       password: "correct horse battery staple",
     }),

@@ -21,7 +21,7 @@ import type { OperatorRoute } from "./pipeline.ts"
 const route = operatorRoute("Restored stores")
 
 const EpochJson = Schema.Struct({
-  epoch: described(Schema.Int, "Grows with each restore; 1 before the first."),
+  epoch: described(Schema.Int, "Increases with each restore; 1 before the first."),
   held: described(Schema.Int, "Messages and reminders."),
 }).annotate({ identifier: "Epoch" })
 
@@ -37,7 +37,7 @@ const heldJson = ({ messages, reminders, workspaceId }: HeldCount): typeof HeldJ
   reminders,
 })
 
-const more = described(Schema.Boolean, "Whether there are more: at most 1,000 a call.")
+const more = described(Schema.Boolean, "True when more remain: a call handles at most 1,000.")
 
 const ReleasedJson = Schema.Struct({ released: Schema.Int, more }).annotate({
   identifier: "HeldReleased",
@@ -52,11 +52,11 @@ const selecting = json<SelectHeld>()(HeldBody, { filter: {} })
 export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   route("POST /admin/v1/store/restored", {
     id: "storeRestored",
-    summary: "Say that the store went back in time",
+    summary: "Report a restored store",
     about:
-      "After a restore, or when a standby that lagged took over: ids given before are not given again, and what waits is held.",
+      "Call it after a restore, or after a lagging standby took over. The service never reuses earlier ids, and holds everything that waits.",
     request: optionalJson<StoreRestored>()(RestoredBody, { above: 21300 }),
-    success: "The epoch that began, and how much is held.",
+    success: "The new epoch, and how much is held.",
     answer: bodyOf(EpochJson, { epoch: 2, held: 83 }),
     refused: ["role_required", "already_restored"],
     handler: Effect.fnUntraced(function* storeRestored({ request, role }) {
@@ -66,8 +66,8 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route("GET /admin/v1/held", {
     id: "listHeldWorkspaces",
-    summary: "See what is held",
-    success: "Each workspace of which anything is held.",
+    summary: "List workspaces with held messages",
+    success: "Each workspace with held messages or reminders.",
     answer: listOf(HeldJson, { workspace_id: 3, messages: 82, reminders: 1 }),
     refused: ["role_required"],
     handler: Effect.fnUntraced(function* listHeldWorkspaces({ role }) {
@@ -92,11 +92,11 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${workspacePath}/held/release`, {
     id: "releaseHeld",
-    summary: "Let held messages leave",
+    summary: "Release held messages",
     about:
-      "Messages leave in the order in which they fell due. A reminder that a filter finds goes on with its next run; those that it missed are not made up.",
+      "Messages leave in the order of their due times. A selected reminder continues with its next run; missed runs are not made up.",
     request: selecting,
-    success: "How many messages and reminders go on.",
+    success: "How many messages and reminders were released.",
     answer: bodyOf(ReleasedJson, { released: 83, more: false }),
     refused: ["invalid_datetime"],
     handler: Effect.fnUntraced(function* releaseHeld({ id, request, role }) {
@@ -112,9 +112,9 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
     id: "cancelHeld",
     summary: "Cancel held messages",
     about:
-      "Each with its event. A reminder that a filter finds is not deleted: it goes on with its next run.",
+      "Each with its event. A selected reminder is not deleted: it continues with its next run.",
     request: selecting,
-    success: "How many messages were cancelled, and reminders went on.",
+    success: "How many messages were cancelled and reminders released.",
     answer: bodyOf(CancelledJson, { cancelled: 83, more: false }),
     refused: ["invalid_datetime"],
     handler: Effect.fnUntraced(function* cancelHeld({ id, request, role }) {
@@ -129,7 +129,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   operatorRoute("Workspace messages")(`DELETE ${workspacePath}/messages/{message_id}`, {
     id: "cancelWorkspaceMessage",
     summary: "Cancel a waiting message",
-    about: "As the workspace does with its key; of either mode.",
+    about: "As with the workspace's own key; live or test.",
     success: "The cancelled message.",
     answer: bodyOf(MessageJson, examples.cancelled),
     refused: ["message_not_found", "not_cancellable"],

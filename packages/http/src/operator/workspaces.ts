@@ -48,10 +48,10 @@ const WorkspaceJson = Schema.Struct({
   demo: Schema.Boolean,
   account_disabled: Schema.Boolean,
   api_v2_enabled: Schema.Boolean,
-  plan: described(Schema.NullOr(PlanJson), "Null: no active plan, nothing included."),
+  plan: described(Schema.NullOr(PlanJson), "Null without an active plan."),
   retention_days: described(
     Schema.NullOr(Schema.Int),
-    "Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds.",
+    "Days from the end of a message to its erasure; null for `RETENTION_DAYS` alone. The lower value applies.",
   ),
   created_at: TimeJson,
 }).annotate({ identifier: "Workspace" })
@@ -129,8 +129,8 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
   route(`DELETE ${workspacePath}`, {
     id: "deleteWorkspace",
     summary: "Delete a workspace",
-    about: "Its keys stop, its waiting messages are cancelled, its webhook endpoints go.",
-    success: "It is gone.",
+    about: "Stops its keys, cancels its waiting messages and removes its webhook endpoints.",
+    success: "Deleted.",
     answer: bodyOf(DeletedJson, deleted(1)),
     refused: ["workspace_not_found", "role_required"],
     handler: Effect.fnUntraced(function* deleteWorkspace({ id, role }) {
@@ -157,7 +157,7 @@ const KeyJson = Schema.Struct({
 /** The answer to a key's creation. */
 const NewKeyJson = Schema.Struct({
   ...KeyJson.fields,
-  key: described(Schema.String, "The whole key; shown only here."),
+  key: described(Schema.String, "The whole key, shown only here."),
 }).annotate({ identifier: "NewKey" })
 
 /** The answer to a key's revocation: version 1 keys are deleted. */
@@ -202,10 +202,10 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
   keyRoute(`POST ${workspacePath}/keys`, {
     id: "createKey",
     summary: "Create a key",
-    about: "At most 10 keys of a version that are not revoked.",
+    about: "At most 10 active keys of each version.",
     request: json<CreateKey>()(KeyBody, { version: 2, name: "Shop", scopes: "all" }),
     status: 201,
-    success: "The key, whole; it is shown only now.",
+    success: "The whole key, shown only now.",
     answer: bodyOf(NewKeyJson, { ...example, key: `svc_live_${"x".repeat(34)}Qx7z` }),
     refused: ["key_limit_reached", "number_not_found"],
     handler: Effect.fnUntraced(function* createKey({ id, request, role }) {
@@ -220,7 +220,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
   keyRoute(`GET ${workspacePath}/keys`, {
     id: "listKeys",
     summary: "List keys",
-    about: "Oldest first, revoked ones included; those that the acting role may see.",
+    about: "Oldest first, including revoked keys. Lists only keys that the acting role may see.",
     success: "The keys.",
     answer: listOf(KeyJson, example),
     handler: Effect.fnUntraced(function* listKeys({ id, role }) {
@@ -233,8 +233,8 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
     id: "revokeKey",
     summary: "Revoke a key",
     about:
-      "A version 2 key is revoked, with the webhook endpoints it made; a version 1 key is deleted.",
-    success: "The key works no more.",
+      "Revokes a version 2 key with the webhook endpoints that it created; deletes a version 1 key.",
+    success: "The key no longer works.",
     answer: bodyOf(RevokedKeyJson, { id: 9, revoked: true }),
     refused: ["key_not_found"],
     handler: Effect.fnUntraced(function* revokeKey({ id, role }) {
@@ -293,7 +293,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
   contactRoute(`DELETE ${workspacePath}/contacts/{contact_id}`, {
     id: "deleteContact",
     summary: "Delete a contact",
-    success: "It is gone.",
+    success: "Deleted.",
     answer: bodyOf(DeletedJson, deleted(6)),
     refused: [{ code: "contact_not_found", inPath: true }],
     handler: Effect.fnUntraced(function* deleteContact({ id, role }) {

@@ -187,7 +187,7 @@ export const oneOf = <Word extends string>(
 
 // Pages
 
-export const pageField = integer("1 when left out.")
+export const pageField = integer("Default: 1.")
 
 /** No workspace has so many records that it comes so far. */
 const lastPage = 1_000_000_000
@@ -200,7 +200,7 @@ interface LimitV1 {
 }
 
 export const limitField = ({ most, otherwise }: LimitV1) =>
-  integer(`Records of a page; ${otherwise} when left out, at most ${most}.`)
+  integer(`Records of a page, at most ${most}. Default: ${otherwise}.`)
 
 /** A larger limit than is allowed counts as the largest. */
 export const limitOf = (given: Lenient<number>, { most, otherwise }: LimitV1) =>
@@ -208,7 +208,7 @@ export const limitOf = (given: Lenient<number>, { most, otherwise }: LimitV1) =>
     Math.min(limit, most),
   )
 
-export const offsetField = integer("Records to leave out at the front; 0 when left out.")
+export const offsetField = integer("Records to skip. Default: 0.")
 
 export const offsetOf = (given: Lenient<number>) => within(given, 0, 0, Infinity, "invalid_offset")
 
@@ -222,7 +222,7 @@ export type RecipientV1 =
   | { readonly username: string }
 
 const countryCode = {
-  country_code: string("Digits; without it the phone must carry its country code."),
+  country_code: string("Digits; without it, the phone must include its country code."),
 }
 
 export const phoneFields = {
@@ -309,8 +309,8 @@ export const contentFields = {
   msg_type: strictInteger("0 text (the default), 1 image, 2 file."),
   msg: string("The text, up to 3,000 characters; the caption of an image or a file."),
   message: string("Another name of `msg`."),
-  img_url: string("Link of an image, which is downloaded during the call."),
-  file_url: string("Link of a file, which is downloaded during the call; at most 100 MiB."),
+  img_url: string("Link of an image, downloaded during the call."),
+  file_url: string("Link of a file, downloaded during the call; at most 100 MiB."),
   file_name: string("The file's name."),
   file: file("The file itself, instead of `file_url`, in a multipart form; at most 64 MiB."),
 }
@@ -378,13 +378,11 @@ export const sourceOf = (
 export const scheduleFields = {
   date: string("`dd/mm/yyyy`.", { required: true }),
   time: string("`HH:MM`.", { required: true }),
-  timezone: string("IANA name of the zone of `date` and `time`; UTC when left out."),
+  timezone: string("IANA name of the zone of `date` and `time`. Default: UTC."),
 }
 
 export const expiryFields = {
-  expire_after_seconds: integer(
-    "Counted from when it is due: what was not sent by then is not sent any more.",
-  ),
+  expire_after_seconds: integer("Counted from the due time; later the message is not sent."),
 }
 
 const slashed = /^(\d{2})\/(\d{2})\/(\d{4})$/

@@ -53,15 +53,15 @@ const reminderFields = {
   reminder_name: string(`Up to ${maximumReminderNameLength} characters.`, { required: true }),
   ...phoneFields,
   ...groupFields,
-  whatsapp_client: integer("Id of a connected number; without it any connected one."),
+  whatsapp_client: integer("Id of a connected number. Default: any connected one."),
   ...contentFields,
-  img_url: string("Link of an image, which is fetched at each run."),
-  file_url: string("Link of a file, which is fetched at each run."),
+  img_url: string("Link of an image, fetched at each run."),
+  file_url: string("Link of a file, fetched at each run."),
   file: contentFields.file,
   cron_expression: string("Five fields: minute, hour, day of month, month, day of week.", {
     required: true,
   }),
-  timezone: string("IANA name; UTC when left out."),
+  timezone: string("IANA name. Default: UTC."),
 }
 
 interface AskedReminder {
@@ -224,7 +224,7 @@ export const reminderRoutes = Effect.gen(function* () {
 
   return [
     routeV1("POST /api/v1/reminder/create", {
-      summary: "Make a reminder",
+      summary: "Create a reminder",
       fields: reminderFields,
       example: {
         reminder_name: "Stand-up",
@@ -242,7 +242,7 @@ export const reminderRoutes = Effect.gen(function* () {
         })),
     }),
     routeV1("POST /api/v1/reminder/list", {
-      summary: "The workspace's reminders",
+      summary: "List reminders",
       fields: { page: pageField },
       example: { page: 1 },
       answer: successV1({

@@ -67,7 +67,7 @@ import type { RouteV1 } from "./pipeline.ts"
 /** Whether credentials work together, without sending or using up anything. */
 export const meRoute: RouteV1 = routeV1("POST /api/v1/me", {
   summary: "Check credentials",
-  fields: { whatsapp_client: integer("A number that must be the workspace's.") },
+  fields: { whatsapp_client: integer("A number to check: it must belong to the workspace.") },
   texts: textsOfMe,
   answer: successV1({
     message: Schema.String,
@@ -177,7 +177,7 @@ const readStatus = Effect.fnUntraced(function* readStatus(
 
 export const messageRoutes: ReadonlyArray<RouteV1> = [
   routeV1("POST /api/v1/cancel_msg", {
-    summary: "Cancel a message that is still waiting",
+    summary: "Cancel a waiting message",
     fields: { msg_id: msgId },
     example: { msg_id: 4711 },
     answer: DoneAnswer,
@@ -188,7 +188,7 @@ export const messageRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("POST /api/v1/message/status", {
-    summary: "What became of a message",
+    summary: "Read the status of a message",
     fields: { msg_id: msgId },
     example: { msg_id: 4711 },
     answer: StatusAnswer,
@@ -197,7 +197,7 @@ export const messageRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("GET /api/v1/message/status/{msg_id}", {
-    summary: "What became of a message",
+    summary: "Read the status of a message",
     fields: {},
     answer: StatusAnswer,
     handler: Effect.fnUntraced(function* v1GetMessageStatus({ caller, parameter }) {
@@ -205,7 +205,7 @@ export const messageRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("POST /api/v1/report", {
-    summary: "Messages made on given days",
+    summary: "List messages by day",
     fields: {
       start_date: string("First day, `dd-mm-yyyy` in UTC.", { required: true }),
       end_date: string("Last day, `dd-mm-yyyy` in UTC.", { required: true }),
@@ -242,11 +242,11 @@ const FileV1 = Schema.Struct({
   file_name: Schema.String,
   file_url: described(
     Schema.String,
-    "Works for 26 hours from the answer on; two answers within a second may carry the same one.",
+    "Valid for 26 hours; two answers within a second may have the same link.",
   ),
   file_type: Schema.Literals(mediaTypes),
   file_size: described(Schema.Int, "Bytes."),
-  mime_type: described(Schema.String, "Found from the content."),
+  mime_type: described(Schema.String, "Detected from the content."),
   created_at: DateTime,
 }).annotate({ identifier: "MediaFileV1" })
 
@@ -271,7 +271,7 @@ const jsonNow = Effect.gen(function* jsonNow() {
 
 export const mediaRoutes: ReadonlyArray<RouteV1> = [
   routeV1("POST /api/v1/media/upload", {
-    summary: "Put a file into the media directory",
+    summary: "Upload a file",
     fields: {
       file: file("The file, in a multipart form; at most 64 MiB."),
       media_file: file("Another name of `file`."),
@@ -287,11 +287,11 @@ export const mediaRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("POST /api/v1/media/list", {
-    summary: "Files of the media directory",
+    summary: "List files",
     fields: {
       page: pageField,
       limit: limitField(mediaPageLimits),
-      file_type: string("`image` or `file`; both when left out."),
+      file_type: string("`image` or `file`. Default: both."),
     },
     example: { limit: 50, file_type: "image" },
     answer: successV1({
@@ -317,7 +317,7 @@ export const mediaRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("POST /api/v1/media/delete", {
-    summary: "Delete a file of the media directory",
+    summary: "Delete a file",
     fields: { media_id: integer("The file's id.", { required: true }) },
     example: { media_id: 8 },
     answer: DoneAnswer,
@@ -349,7 +349,7 @@ const ofName = (refusal: Refusal): Refusal | FailureV1 =>
 
 export const verificationRoutes: ReadonlyArray<RouteV1> = [
   routeV1("POST /api/v1/verification/create", {
-    summary: "Find out which phones are registered",
+    summary: "Start a verification of phones",
     bearerOnly: true,
     fields: {
       numbers: strings(maximumPhones, "1 to 1,000 phones with their country codes."),
@@ -381,7 +381,7 @@ export const verificationRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("GET /api/v1/verification/status", {
-    summary: "How far a verification has come",
+    summary: "Read the progress of a verification",
     bearerOnly: true,
     fields: { campaign_id: campaignId },
     answer: successV1({
@@ -405,11 +405,11 @@ export const verificationRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("GET /api/v1/verification/results", {
-    summary: "What a verification has found out",
+    summary: "List the results of a verification",
     bearerOnly: true,
     fields: {
       campaign_id: campaignId,
-      status: string("`pending`, `registered`, `not_registered` or `failed`; all when left out."),
+      status: string("`pending`, `registered`, `not_registered` or `failed`. Default: all."),
       limit: limitField(resultPageLimits),
       offset: offsetField,
     },
@@ -475,11 +475,11 @@ const ofNumber = (refusal: Refusal): Refusal =>
 
 export const numberRoutes: ReadonlyArray<RouteV1> = [
   routeV1("POST /api/v1/whatsapp/connect", {
-    summary: "Connect a WhatsApp number, or connect one again",
+    summary: "Connect or reconnect a WhatsApp number",
     fields: {
-      whatsapp_client: integer("Connects this number again instead of adding one."),
-      whatsapp_number: string("Connects with a pairing code that is typed on this phone."),
-      webhook_url: string("Where QR codes, the connection and its end are reported."),
+      whatsapp_client: integer("Reconnects this number instead of adding one."),
+      whatsapp_number: string("Connects by a pairing code to type on this phone."),
+      webhook_url: string("URL that receives QR codes, connections and disconnections."),
     },
     example: { webhook_url: "https://shop.example.com/numbers" },
     answer: successV1({
@@ -503,7 +503,7 @@ export const numberRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("POST /api/v1/whatsapp/list", {
-    summary: "The workspace's WhatsApp numbers",
+    summary: "List WhatsApp numbers",
     fields: {},
     answer: successV1({
       data: described(Schema.Array(Schema.Struct(numberFields)), "Oldest first."),
@@ -518,7 +518,7 @@ export const numberRoutes: ReadonlyArray<RouteV1> = [
     }),
   }),
   routeV1("POST /api/v1/whatsapp/status", {
-    summary: "A number, and what there is to scan or to type",
+    summary: "Read a number, with its QR or pairing code",
     fields: { whatsapp_client: integer("The number's id.", { required: true }) },
     example: { whatsapp_client: 12 },
     answer: successV1({
@@ -526,11 +526,11 @@ export const numberRoutes: ReadonlyArray<RouteV1> = [
         ...numberFields,
         qr_code_url: described(
           Schema.NullOr(Schema.String),
-          "Of the image to scan, while connecting; valid 10 minutes.",
+          "The image to scan while connecting; valid for 10 minutes.",
         ),
         pairing_code: described(
           Schema.NullOr(Schema.String),
-          "To type on the phone, while connecting.",
+          "The code to type on the phone while connecting.",
         ),
       }),
     }),

@@ -44,9 +44,9 @@ import { routeV1, succeeded, successV1 } from "./pipeline.ts"
 
 /** What every send takes besides its recipients and its time. */
 export const sendFields = {
-  whatsapp_client: integer("Id of the sending number; only needed beside others."),
+  whatsapp_client: integer("Id of the sending number; needed when there are several."),
   ...contentFields,
-  webhook: string("Where the end of each message is reported."),
+  webhook: string("URL that receives the outcome of each message."),
   ...expiryFields,
 }
 
@@ -181,7 +181,7 @@ export const sendRoutes = Effect.gen(function* () {
       },
     }),
     routeV1("POST /api/v1/send_msg/multi", {
-      summary: "Send to many phones, to all or to none",
+      summary: "Send to many phones, all or nothing",
       fields: { ...phonesFields, ...sendFields },
       example: {
         country_code: "1",

@@ -67,7 +67,7 @@ export const keyInfo = ({ key, workspace }: KeyCaller): typeof KeyInfo.Type => (
 export const meRoute = routeV2("Account")("GET /api/v2/me", {
   id: "getKeyInfo",
   summary: "Check the key",
-  about: "What the key is and may do. Sends nothing.",
+  about: "Tells what the key is and may do. Sends nothing.",
   success: "What the key is and may do.",
   answer: bodyOf(KeyInfo, examples.keyInfo),
   handler: ({ caller }) => Effect.succeed(keyInfo(caller)),

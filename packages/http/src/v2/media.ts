@@ -32,12 +32,12 @@ const MediaFileJson = Schema.Struct({
   type: Schema.Literals(mediaTypes),
   mime_type: described(
     Schema.String,
-    "Found from the content; of text, whose content does not tell it, from the ending of the name.",
+    "Detected from the content; for text, from the ending of the name.",
   ),
   size: described(Schema.Int, "Bytes."),
   url: described(
     Schema.String,
-    "Works for 26 hours from the answer on; two answers within a second may carry the same one.",
+    "Valid for 26 hours; two answers within a second may have the same link.",
   ),
   created_at: TimeJson,
 }).annotate({ identifier: "MediaFile" })
@@ -69,7 +69,7 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
     id: "uploadMedia",
     summary: "Upload a file",
     about:
-      "One part alone, the file in the field `file`. Its id is then the `media_id` of messages.",
+      "The form has one part: the file, in the field `file`. Its id is the `media_id` of messages.",
     request: file,
     status: 201,
     success: "The file.",
@@ -109,8 +109,8 @@ export const mediaRoutes: ReadonlyArray<RouteV2> = [
   route("DELETE /api/v2/media/{id}", {
     id: "deleteMedia",
     summary: "Delete a file",
-    about: "A waiting message with this file then fails with `media_unavailable`.",
-    success: "It is gone.",
+    about: "Waiting messages with this file fail with `media_unavailable`.",
+    success: "Deleted.",
     answer: bodyOf(DeletedJson, deleted(8)),
     refused: [missing],
     handler: Effect.fnUntraced(function* deleteMedia({ caller, id }) {

@@ -72,7 +72,7 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
     id: "sendMessage",
     summary: "Send a message",
     about:
-      "Queues one message. It is sent later: read its status, or let a webhook tell. A refused send stores nothing.",
+      "Queues one message. The service sends it later: read its status, or receive it by webhook. A refused send stores nothing.",
     request: json<SendMessage>()(SendBody, { to: aRecipient, text: "Your table is ready." }),
     status: 202,
     success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
@@ -94,7 +94,7 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
     id: "sendBatch",
     summary: "Send to many recipients",
     about:
-      "All or nothing: one bad recipient queues nothing, and `field` of the error names it. A recipient that appears twice receives two messages.",
+      "All or nothing: one invalid recipient queues nothing, and the error's `field` names it. A recipient that appears twice receives two messages.",
     request: json<SendBatch>()(BatchBody, {
       to: [aRecipient, { group: "Team" }],
       text: "We open at ten today.",
@@ -130,7 +130,7 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
     id: "cancelMessage",
     summary: "Cancel a waiting message",
     about:
-      "A message that is being sent at this moment is waited for, at most 5 seconds, and answered by what became of it.",
+      "Waits at most 5 seconds for a message that is being sent, and answers with its outcome.",
     success: "The cancelled message.",
     answer: bodyOf(MessageJson, examples.cancelled),
     refused: ["message_not_found", "not_cancellable"],

@@ -29,7 +29,7 @@ const NumberCheckJson = Schema.Struct({
   id: IdJson,
   name: Schema.NullOr(Schema.String),
   status: Schema.Literals(numberCheckStatuses),
-  total: described(Schema.Int, "Results, a doubled phone's each."),
+  total: described(Schema.Int, "Results; a repeated phone counts each time."),
   checked: described(Schema.Int, "Results that are no longer pending."),
   registered: Schema.Int,
   not_registered: Schema.Int,
@@ -52,7 +52,7 @@ const shown = (check: NumberCheck): typeof NumberCheckJson.Type => ({
 const CheckResultJson = Schema.Struct({
   id: IdJson,
   phone: described(Schema.String, "E.164 with a leading +."),
-  status: described(Schema.Literals(checkResultStatuses), "`failed`: it could not be found out."),
+  status: described(Schema.Literals(checkResultStatuses), "`failed`: could not be determined."),
   checked_at: Schema.NullOr(TimeJson),
 }).annotate({ identifier: "NumberCheckResult" })
 
@@ -75,7 +75,7 @@ export const numberCheckRoutes: ReadonlyArray<RouteV2> = [
       name: "January's guests",
     }),
     status: 202,
-    success: "The check, whose results come in later.",
+    success: "The check; its results follow.",
     answer: bodyOf(NumberCheckJson, {
       ...examples.numberCheck,
       status: "pending",

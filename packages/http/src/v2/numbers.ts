@@ -20,14 +20,14 @@ import type { RouteV2 } from "./pipeline.ts"
 const ConnectJson = Schema.Struct({
   qr_code_url: described(
     Schema.NullOr(Schema.String),
-    "Link to the QR image, valid 10 minutes; a fresh one with each call.",
+    "Link to the QR image, valid for 10 minutes; each call makes a new one.",
   ),
   pairing_code: described(
     Schema.NullOr(Schema.String),
     "Code of 8 characters to type on the phone; null until it is ready.",
   ),
   pairing_code_expires_at: Schema.NullOr(TimeJson),
-  linking: described(Schema.Boolean, "True after the scan or code entry while linking finishes."),
+  linking: described(Schema.Boolean, "True from the scan or code entry until linking finishes."),
   requested_at: Schema.NullOr(TimeJson),
 }).annotate({ identifier: "Connect" })
 
@@ -43,7 +43,7 @@ export const NumberJson = Schema.Struct({
   login_method: Schema.Literals(loginMethods),
   connect: described(
     Schema.NullOr(ConnectJson),
-    "Filled only while `status` is `connecting`, and only by GET of a single number.",
+    "Set only while `status` is `connecting`, and only by GET of a single number.",
   ),
 }).annotate({ identifier: "Number" })
 
@@ -100,7 +100,7 @@ export const numberRoutes: ReadonlyArray<RouteV2> = [
     id: "connectNumber",
     summary: "Connect a WhatsApp number",
     about:
-      "Starts linking a phone by QR code or pairing code. It ends after 10 minutes. Needs a plan with the QR code API.",
+      "Starts linking a phone by QR code or pairing code, for 10 minutes. Needs a plan with the QR code API.",
     request: json<ConnectNumber>()(ConnectBody, { login_method: "qr" }),
     status: 202,
     success: "The number, `connecting`.",

@@ -40,13 +40,13 @@ import type { RouteV2 } from "./pipeline.ts"
 
 export const RunOutcomeJson = described(
   Schema.Literals(["accepted", "refused", "missed"]),
-  "`missed`: nothing ran when it was due, and it was too late to make it up.",
+  "`missed`: the service did not run when it was due, and it was too late to make up for it.",
 )
 
 const LastRunJson = Schema.Struct({
   due_at: TimeJson,
   outcome: RunOutcomeJson,
-  message_id: described(Schema.NullOr(IdJson), "Of the message that was accepted."),
+  message_id: described(Schema.NullOr(IdJson), "The accepted message."),
   error: described(
     Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String })),
     "Why it was refused, with a code of the error catalogue.",
@@ -69,7 +69,7 @@ const ReminderJson = Schema.Struct({
   created_at: TimeJson,
   last_run: described(
     Schema.NullOr(LastRunJson),
-    "What became of the latest run; null before the first.",
+    "The outcome of the latest run; null before the first.",
   ),
 }).annotate({ identifier: "Reminder" })
 
@@ -165,7 +165,7 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
     id: "updateReminder",
     summary: "Change, pause or resume a reminder",
     about:
-      "`schedule` is replaced as a whole, but without `timezone` the current zone is kept. Pausing works in any plan.",
+      "Replaces `schedule` as a whole, but keeps the current zone without `timezone`. Pausing works in any plan.",
     request: json<ChangeReminder>()(ReminderChangeBody, { active: false }),
     success: "The reminder as it is now.",
     answer: bodyOf(ReminderJson, { ...examples.reminder, active: false, next_run_at: null }),
@@ -178,7 +178,7 @@ export const reminderRoutes: ReadonlyArray<RouteV2> = [
   route("DELETE /api/v2/reminders/{id}", {
     id: "deleteReminder",
     summary: "Delete a reminder",
-    success: "It runs no more.",
+    success: "The reminder no longer runs.",
     answer: bodyOf(DeletedJson, deleted(5)),
     refused: ["reminder_not_found"],
     handler: Effect.fnUntraced(function* deleteReminder({ caller, id }) {

@@ -36,11 +36,11 @@ const eventId = described(Schema.String, "`evt_` and 24 characters.")
 const attemptFields = {
   event_id: eventId,
   type: EventType,
-  attempt: described(Schema.Int, "From 1; anew for each redelivery."),
+  attempt: described(Schema.Int, "From 1; starts again for each redelivery."),
   attempted_at: TimeJson,
-  response_status: described(Schema.NullOr(Schema.Int), "Null when there was no answer."),
+  response_status: described(Schema.NullOr(Schema.Int), "Null without an answer."),
   error: described(Schema.NullOr(Schema.Literals(deliveryErrors)), "Null when it was delivered."),
-  next_attempt_at: described(Schema.NullOr(TimeJson), "Null when it is not tried again."),
+  next_attempt_at: described(Schema.NullOr(TimeJson), "Null when there is no further attempt."),
 }
 
 const LastDeliveryJson = Schema.Struct({
@@ -65,7 +65,7 @@ const EndpointWithSecretJson = Schema.Struct({
   ...EndpointJson.fields,
   secret: described(
     Schema.String,
-    "64 hexadecimal characters that sign deliveries; shown only here.",
+    "64 hexadecimal characters that sign deliveries, shown only here.",
   ),
 }).annotate({ identifier: "WebhookWithSecret" })
 
@@ -138,7 +138,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
     idempotent: true,
     id: "createWebhook",
     summary: "Create a webhook endpoint",
-    about: "At most 5 run in a workspace. The secret is shown only now.",
+    about: "A workspace has at most 5 active endpoints. The secret is shown only now.",
     request: json<CreateWebhook>()(EndpointBody, { url: "https://shop.example.com/events" }),
     status: 201,
     success: "The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it.",
@@ -154,7 +154,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
   route("GET /api/v2/webhooks", {
     id: "listWebhooks",
     summary: "List webhook endpoints",
-    about: "Those that run, oldest first.",
+    about: "Active ones, oldest first.",
     success: "The endpoints.",
     answer: listOf(EndpointJson, examples.webhook),
     handler: Effect.fnUntraced(function* listWebhooks({ caller }) {
@@ -166,7 +166,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
   route("GET /api/v2/webhooks/{id}", {
     id: "getWebhook",
     summary: "Read a webhook endpoint",
-    success: "The endpoint; a stopped one too.",
+    success: "The endpoint, active or stopped.",
     answer: bodyOf(EndpointJson, examples.webhook),
     refused: ["webhook_not_found"],
     handler: Effect.fnUntraced(function* getWebhook({ caller, id }) {
@@ -177,7 +177,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
   route("DELETE /api/v2/webhooks/{id}", {
     id: "deleteWebhook",
     summary: "Delete a webhook endpoint",
-    success: "Nothing more is sent to it, repeats included.",
+    success: "The service sends nothing more to it, including repeats.",
     answer: bodyOf(DeletedJson, deleted(3)),
     refused: ["webhook_not_found"],
     handler: Effect.fnUntraced(function* deleteWebhook({ caller, id }) {
@@ -188,7 +188,7 @@ export const webhookRoutes: ReadonlyArray<RouteV2> = [
   route("POST /api/v2/webhooks/{id}/rotate-secret", {
     id: "rotateWebhookSecret",
     summary: "Replace the signing secret",
-    about: "The old secret stops working at once, for repeats of earlier events too.",
+    about: "The old secret stops working at once, also for repeats of earlier events.",
     success: "The endpoint with its new secret.",
     answer: bodyOf(EndpointWithSecretJson, examples.newWebhook),
     refused: ["webhook_not_found"],

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { sharedResources } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { parseStrictJson } from "../../src/StrictJson.ts"
-import type { JsonValue } from "../../src/StrictJson.ts"
+import { parseStrictJson } from "../src/StrictJson.ts"
+import type { JsonValue } from "../src/StrictJson.ts"
 
 const mostValues = sharedResources.jsonValues.whole
 

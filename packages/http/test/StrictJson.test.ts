@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import { canonicalJson } from "@messaging-service/core"
-import { parseStrictJson } from "../../src/StrictJson.ts"
-import type { JsonValue } from "../../src/StrictJson.ts"
+import { parseStrictJson } from "../src/StrictJson.ts"
+import type { JsonValue } from "../src/StrictJson.ts"
 
 const utf8 = new TextEncoder()
 const parse = (text: string) => parseStrictJson(utf8.encode(text))

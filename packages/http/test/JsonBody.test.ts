@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { isJsonContentType } from "../../src/readRequest.ts"
+import { isJsonContentType } from "../src/readRequest.ts"
 
 const contentTypes: ReadonlyArray<readonly [contentType: string | undefined, json: boolean]> = [
   ["application/json", true],

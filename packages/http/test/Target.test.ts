@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Refusal } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
-import { parseQuery, parseTarget, queryRecord, refuseQuery } from "../../src/IncomingRequest.ts"
-import type { QueryEntries } from "../../src/IncomingRequest.ts"
+import { parseQuery, parseTarget, queryRecord, refuseQuery } from "../src/IncomingRequest.ts"
+import type { QueryEntries } from "../src/IncomingRequest.ts"
 
 describe("a request target", () => {
   for (const [url, path, query] of [

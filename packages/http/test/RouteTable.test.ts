@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { routeFinder } from "../../src/RouteTable.ts"
-import type { Route } from "../../src/RouteTable.ts"
+import { routeFinder } from "../src/RouteTable.ts"
+import type { Route } from "../src/RouteTable.ts"
 
 const table: ReadonlyArray<Route> = [
   { method: "GET", path: "/v/things" },

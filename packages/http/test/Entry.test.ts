@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { PageInput } from "@messaging-service/core"
 import type { CreateReminder, ListPage } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { bodyOf, DeletedJson, json, query } from "../../src/Entry.ts"
-import { routeV1 } from "../../src/v1/pipeline.ts"
-import { routeV2 } from "../../src/v2/pipeline.ts"
+import { bodyOf, DeletedJson, json, query } from "../src/Entry.ts"
+import { routeV1 } from "../src/v1/pipeline.ts"
+import { routeV2 } from "../src/v2/pipeline.ts"
 
 const at = "DELETE /api/v2/messages/{id}"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { clientAddressReader, normalAddress } from "../../src/IncomingRequest.ts"
+import { clientAddressReader, normalAddress } from "../src/IncomingRequest.ts"
 
 const request = (socket: string | undefined, forwarded?: string) =>
   HttpServerRequest.fromWeb(
