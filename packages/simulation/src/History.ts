@@ -10,6 +10,12 @@ export const nameOf = (text: string, phone: string): string => `${text}>${phone.
 /** A public status, or `waiting` for both queued and scheduled. */
 export type State = "waiting" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired"
 
+/** Media of a message, by a link or by the name of an uploaded file. */
+export type AskedMedia = {
+  /** What they hold; null where a message can never have them. */
+  readonly content: string | null
+} & ({ readonly url: string; readonly isSure: boolean } | { readonly file: string })
+
 /** What a caller asks of the service. Times in epoch milliseconds. */
 export type Ask =
   | {
@@ -35,7 +41,10 @@ export type Ask =
       readonly leavesOutNumber?: true
       /** The contact that it is sent to, by name. */
       readonly contact?: string
+      readonly media?: AskedMedia
     }
+  /** Uploads a file, or deletes it. */
+  | { readonly _tag: "Upload" | "DeleteFile"; readonly file: string }
   /** Asks which of the phones are registered. */
   | {
       readonly _tag: "Check"
@@ -167,7 +176,13 @@ export type Entry = {
       readonly outcome: string
     }
   /** A recipient sees a copy. */
-  | { readonly _tag: "Shown"; readonly name: string; readonly transportId: string }
+  | {
+      readonly _tag: "Shown"
+      readonly name: string
+      readonly transportId: string
+      /** What its media held; null for none. */
+      readonly media: string | null
+    }
   /** A receiver was called. */
   | ({ readonly _tag: "Told" } & ReceivedCall)
   /** All is well from here on. */
@@ -325,6 +340,8 @@ export interface FinalState {
     readonly status: string
     readonly phone: string | null
   }>
+  /** Uploaded files whose content is left although they were deleted. */
+  readonly filesLeft: ReadonlyArray<string>
   /** Messages that are left of the workspace that is deleted in the storm. */
   readonly leftOfDeleted: number
   /** Ids of the numbers of the workspace that is audited. */

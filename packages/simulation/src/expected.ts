@@ -67,6 +67,8 @@ const lineEnds = [
 
 const refusedLines = ["logged_out", "restricted", "banned", "client_outdated"]
 
+const sites = ["good", "flaky", "slow", "missing", "empty", "unknown"]
+
 const sharing = ["SessionStore.write false", "ShardLeases.beat ended"]
 
 const expected: ReadonlyArray<string> = [
@@ -78,6 +80,7 @@ const expected: ReadonlyArray<string> = [
   ...lookUpOutcomes.map((tag) => `look-up ${tag}`),
   ...lineEnds.map((end) => `line ${end}`),
   ...refusedLines.map((reason) => `turned away ${reason}`),
+  ...sites.map((kind) => `site ${kind}`),
   ...sharing,
   ...refusals.map((code) => `refusal ${code}`),
 ]

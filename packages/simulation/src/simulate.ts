@@ -9,6 +9,7 @@ import {
   CallbackSecrets,
   Keys,
   kindsOfWork,
+  MediaFiles,
   MessageStore,
   Messages,
   NumberCheckStore,
@@ -26,7 +27,7 @@ import {
 import type { Message, MessageId, NumberId, Platform, ReminderId } from "@messaging-service/core"
 import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
-import { Cause, Context, Effect, Exit, Layer, Random, Scope } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Random, Result, Scope } from "effect"
 import { Lost, oneOf, randomFrom, spawn } from "./calls.ts"
 import { Coverage } from "./Coverage.ts"
 import { FaultPoints, strikeKinds } from "./faults/FaultPoints.ts"
@@ -50,6 +51,7 @@ import type {
 import { keys } from "./features/keys.ts"
 import { links } from "./features/links.ts"
 import { lineEnds, mendOne } from "./features/lines.ts"
+import { media } from "./features/media.ts"
 import { messages, sendProbe } from "./features/messages.ts"
 import { operations } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
@@ -103,6 +105,7 @@ const features: ReadonlyArray<Feature> = [
   restores,
   checks,
   links,
+  media,
 ]
 
 export interface SimulateOptions {
@@ -154,7 +157,7 @@ const unlimited = {
   reminders: true,
   qr_code_api: true,
   max_numbers: null,
-  media_storage_bytes: 0,
+  media_storage_bytes: 1_000_000,
 }
 
 /** A workspace with numbers, keys of both modes and an endpoint for webhooks. */
@@ -249,6 +252,7 @@ class Simulation {
   readonly #reminders: Array<MadeReminder> = []
   readonly #keys: Stage["keys"] = new Map()
   readonly #endpoints: Stage["endpoints"] = new Map()
+  readonly #files: Stage["files"] = new Map()
   readonly #contacts: Stage["contacts"] = new Map()
   readonly #links: Stage["links"] = new Map()
   #doomed: Given | null = null
@@ -504,6 +508,7 @@ class Simulation {
       given,
       doomed: this.#doomed ?? given,
       audited: this.#audited ?? given,
+      files: this.#files,
       contacts: this.#contacts,
       links: this.#links,
       chance,
@@ -777,6 +782,14 @@ class Simulation {
     )
   }
 
+  /** Every uploaded file was deleted by then. */
+  #filesLeft(): FinalState["filesLeft"] {
+    return Array.from(this.#files).flatMap(([file, { storageKey }]) => {
+      const opened = MediaFiles.use((files) => Effect.result(files.open(storageKey)))
+      return Result.isSuccess(this.#read(opened)) ? [file] : []
+    })
+  }
+
   /** What everything came to, read from the store. */
   #audit(given: Given, endOfRuns: number): Omit<FinalState, "lines"> {
     const read = this.#read
@@ -809,6 +822,7 @@ class Simulation {
       links: this.#read(NumberStore.use((store) => store.list(given.workspace)))
         .filter(({ id }) => !given.numbers.includes(id))
         .map(({ id, phone, status }) => ({ id, phone, status })),
+      filesLeft: this.#filesLeft(),
       leftOfDeleted: this.#doomed === null ? 0 : this.#storedOf(this.#doomed).length,
       numbers: given.numbers.map(Number),
       allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
@@ -834,6 +848,7 @@ const nothing: FinalState = {
   events: [],
   endpoints: [],
   attempts: [],
+  filesLeft: [],
   leftOfDeleted: 0,
   checks: [],
   links: [],

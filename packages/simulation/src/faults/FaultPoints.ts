@@ -54,8 +54,11 @@ export const callKinds = [
 /** The directory does not answer. A phone is given up after three look-ups of that kind in a row. */
 const lookKind = "look.unanswered"
 
+/** The server behind a media link fails, or breaks off. */
+const siteKind = "site.fails"
+
 export type StrikeKind = (typeof strikeKinds)[number]
-export type CallKind = (typeof callKinds)[number] | typeof lookKind
+export type CallKind = (typeof callKinds)[number] | typeof lookKind | typeof siteKind
 export type FaultKind = StrikeKind | CallKind
 
 export interface FaultOptions {
@@ -120,6 +123,8 @@ export class FaultPoints {
     // From a stream of its own: look-ups are few, and only a high rate gets a phone given up.
     const isMute = !isCalm && new Chance(`${seed}/mix/${lookKind}`).below(2) === 0
     this.#rates.set(lookKind, isMute ? 0.6 : 0)
+    const site = new Chance(`${seed}/mix/${siteKind}`)
+    this.#rates.set(siteKind, isCalm ? 0 : ([0, 0.3, 0.8][site.below(3)] ?? 0))
     for (const kind of strikeKinds) {
       const counts = strikeCounts[kind]
       const count = counts[mix.below(counts.length)] ?? 0

@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import type { Coverage } from "../Coverage.ts"
 import type { ReceivedCall, Recorder } from "../History.ts"
 import type { FaultPoints } from "./FaultPoints.ts"
+import { makeFetch } from "./sites.ts"
 
 /** What the call says by itself. */
 const readCall = (
@@ -47,7 +48,7 @@ export const layerReceiver = (
   const pause = Effect.suspend(() => Effect.sleep(latency.below(40)))
   return Layer.succeed(Egress, {
     allows: () => Effect.succeed(true),
-    fetch: () => Effect.fail(new EgressError({ reason: "dns" })),
+    fetch: makeFetch(process, faults, coverage, seed),
     post: (url, { body, headers }) =>
       Effect.gen(function* () {
         const calledAt = process.world.now

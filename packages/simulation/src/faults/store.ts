@@ -2,7 +2,7 @@
  * The store as one process of the service sees it: every operation of every port goes through one place,
  * where it fails, takes its time, or is asked of something else.
  */
-import { StoreUnavailable } from "@messaging-service/core"
+import { MediaFilesError, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect } from "effect"
 
 /** Goes around an operation; its name is that of the port and the method, its input what the method is given. */
@@ -52,5 +52,7 @@ export const aroundStore = <Ports>(
   return Context.makeUnsafe<Ports>(ports)
 }
 
-export const unavailable = (operation: string) =>
-  new StoreUnavailable({ operation, cause: "simulated" })
+export const unavailable = (operation: string): StoreUnavailable | MediaFilesError =>
+  operation.startsWith("MediaFiles.")
+    ? new MediaFilesError({ reason: "io", cause: "simulated" })
+    : new StoreUnavailable({ operation, cause: "simulated" })

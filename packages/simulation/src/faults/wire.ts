@@ -13,7 +13,7 @@ import type {
 } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import type { Context } from "effect"
 import { callIn, spawn } from "../calls.ts"
 import type { Coverage } from "../Coverage.ts"
@@ -75,7 +75,7 @@ export class Remote {
   }
 
   /** Takes a message: recipients see it unless it is a copy that the server drops. */
-  receive(message: OutgoingMessage): void {
+  receive(message: OutgoingMessage, media: string | null): void {
     const { numberId, transportId } = message
     const name = nameOfMessage(message)
     const isCopy = this.#shown.has(transportId)
@@ -84,7 +84,7 @@ export class Remote {
       return
     }
     this.#shown.set(transportId, numberId)
-    this.#record.add({ _tag: "Shown", name, transportId }, `shown ${name}`)
+    this.#record.add({ _tag: "Shown", name, transportId, media }, `shown ${name}`)
     for (const status of ["delivered", "read"] as const) {
       // Early, late, twice, out of order, or never.
       for (let ticks = this.#ticks.below(3); ticks > 0; ticks--) {
@@ -169,7 +169,11 @@ export const makeAttempt = (
   const slowest = new Chance(`${seed}/latency`).below(3) === 0 ? 1500 : 50
   const drawLatency = () => latency.below(faults.isStormy ? slowest : 50)
 
-  const attempt = (message: OutgoingMessage, givenAt: number): Effect.Effect<SendOutcome> =>
+  const attempt = (
+    message: OutgoingMessage,
+    givenAt: number,
+    media: string | null,
+  ): Effect.Effect<SendOutcome> =>
     Effect.suspend((): Effect.Effect<SendOutcome> => {
       const { numberId: number, transportId } = message
       const name = nameOfMessage(message)
@@ -225,7 +229,7 @@ export const makeAttempt = (
       const ackLost = hits("wire.ackLost")
       const arriving = Effect.andThen(
         Effect.sleep(there),
-        Effect.sync(() => remote.receive(message)),
+        Effect.sync(() => remote.receive(message, media)),
       )
       return callIn(remote.process, process, arriving).pipe(
         Effect.andThen(
@@ -235,8 +239,19 @@ export const makeAttempt = (
       )
     })
 
+  /** A transport reads media to their end, and sends nothing where it cannot. */
+  const handOver = (message: OutgoingMessage, givenAt: number): Effect.Effect<SendOutcome> =>
+    message.media === null
+      ? attempt(message, givenAt, null)
+      : Stream.mkString(Stream.decodeText(message.media.content)).pipe(
+          Effect.flatMap((media) => attempt(message, givenAt, media)),
+          Effect.catch(() =>
+            Effect.succeed<SendOutcome>({ _tag: "Postponed", afterMillis: second }),
+          ),
+        )
+
   return (message, givenAt) =>
-    Effect.tap(attempt(message, givenAt), (outcome) =>
+    Effect.tap(handOver(message, givenAt), (outcome) =>
       Effect.sync(() => {
         const { _tag } = outcome
         const name = nameOfMessage(message)

@@ -52,6 +52,8 @@ export interface Stage {
   readonly seen: ReadonlyArray<Entry>
   /** Ids of numbers that are being connected, by key. */
   readonly links: Map<string, number>
+  /** Files that were uploaded, by name: where their content is kept, and the id once it is known. */
+  readonly files: Map<string, { readonly storageKey: string; readonly id: number | null }>
   /** Contacts that were made, by name. */
   readonly contacts: Map<string, ContactId>
   /** Connections of numbers at the remote server; null where processes keep none. */

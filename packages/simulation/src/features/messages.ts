@@ -4,7 +4,7 @@ import type { CallbackUrl, MessageId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import { oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"
-import type { Ask } from "../History.ts"
+import type { Ask, AskedMedia } from "../History.ts"
 import { quota } from "../SimulatedService.ts"
 import { refusalOf } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
@@ -23,7 +23,17 @@ const iso = (moment: number): string => new Date(moment).toISOString()
 const sendTries = 8
 const repeats = 4
 
-const sendOnce = (send: Send, { contacts, given }: Stage) => {
+/** The media as a request has them; null for none. */
+const mediaInput = ({ media }: Send, { files }: Stage) => {
+  if (media === undefined) return null
+  if ("url" in media) return { url: media.url }
+  const id = files.get(media.file)?.id ?? null
+  return id === null ? null : { media_id: id }
+}
+
+const sendOnce = (send: Send, stage: Stage) => {
+  const { contacts, given } = stage
+  const media = mediaInput(send, stage)
   const { callback, expiresAt, idempotencyKey, leavesOutNumber, mode, number, phones } = send
   const { sendAt, text } = send
   const terms = {
@@ -36,6 +46,7 @@ const sendOnce = (send: Send, { contacts, given }: Stage) => {
     text,
     send_at: sendAt === null ? null : iso(sendAt),
     expires_at: expiresAt === null ? null : iso(expiresAt),
+    ...(media === null ? {} : { media }),
   }
   const [phone = "", ...others] = phones
   const contact = send.contact === undefined ? undefined : contacts.get(send.contact)
@@ -67,6 +78,8 @@ export const send = (wanted: Send, isRepeated: boolean) =>
     const { expiresAt, phones, sendAt, text } = wanted
     if (expiresAt !== null && expiresAt <= stage.now() + 1) return
     if (sendAt !== null && sendAt <= stage.now()) return
+    // Who does not know the id of a file cannot send it.
+    if (wanted.media !== undefined && mediaInput(wanted, stage) === null) return
     for (let attempt = 0; attempt < sendTries; attempt++) {
       const call = stage.asked(wanted)
       const result = yield* Effect.result(stage.ask(sendOnce(wanted, stage)))
@@ -203,6 +216,35 @@ const planMessage = (
   const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
   const name = nameOf(text, phoneOf(chance.below(recipients)))
   return [command, { name, about: Math.max(at, sendAt === null ? 0 : sendAt - start) }]
+}
+
+/** A send with media, to one recipient, and sometimes its cancellation. */
+export const planSendOf = (
+  { chance, moment, numbers, start }: Planning,
+  text: string,
+  media: AskedMedia,
+  earliest = 0,
+): ReadonlyArray<Command> => {
+  const at = Math.max(earliest, moment())
+  const sendAt = chance.below(3) === 0 ? start + at + 1 + chance.below(minute) : null
+  const wanted: Send = {
+    _tag: "Send",
+    text,
+    phones: [phoneOf(chance.below(2))],
+    number: chance.below(numbers),
+    sendAt,
+    expiresAt:
+      chance.below(4) === 0 ? (sendAt ?? start + at) + 1 + chance.below(10 * second) : null,
+    idempotencyKey: `k ${text}`,
+    mode: "live",
+    isProbe: false,
+    media,
+  }
+  const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
+  if (chance.below(5) !== 0) return [command]
+  const name = nameOf(text, wanted.phones[0] ?? "")
+  const about = Math.max(at, sendAt === null ? 0 : sendAt - start) + chance.below(4 * second)
+  return [command, { at: about, name: `cancel ${name}`, perform: look("Cancel", name) }]
 }
 
 /** A send that reports its end, and sometimes its cancellation. */

@@ -460,6 +460,40 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "a link is waited for without an end",
+    within: 150,
+    edits: [
+      edit(
+        "core/src/media/LinkDownload.ts",
+        "Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))",
+        "Effect.andThen(sleep(10 * timeoutMillis), Effect.fail(noAnswer))",
+      ),
+    ],
+  },
+  {
+    name: "an answer of a link is not looked at",
+    within: 150,
+    edits: [
+      edit(
+        "core/src/media/LinkDownload.ts",
+        "answer.status >= 200 && answer.status < 300",
+        "answer.status > 0",
+      ),
+    ],
+  },
+  {
+    name: "files are not freed",
+    within: 60,
+    edits: [
+      edit("core/src/media/MediaDirectory.ts", "yield* remove(file)", "void remove"),
+      edit(
+        "core/src/media/MediaDirectory.ts",
+        "files.remove(leftover.storageKey).pipe(",
+        "Effect.void.pipe(",
+      ),
+    ],
+  },
+  {
     name: "what may have left is held in a new epoch",
     within: 60,
     edits: [

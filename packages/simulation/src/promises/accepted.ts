@@ -1,7 +1,7 @@
 /** A refusal has its reason: what a number and a plan have room for is accepted. */
 import type { Ask, History } from "../History.ts"
 import { nameOf } from "../History.ts"
-import { controlsOf, isGivenBack, sendsOf, toldMessages, toldStates } from "./Promise.ts"
+import { callsOf, controlsOf, isGivenBack, sendsOf, toldMessages, toldStates } from "./Promise.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
 type Send = Extract<Ask, { readonly _tag: "Send" }>
@@ -103,6 +103,19 @@ const violationOf = (facts: Facts, call: SendCall): string | null => {
     }
     case "contact_not_found":
       return unless(isControlled(`contact ${ask.contact}`), "its contact was not deleted")
+    case "media_not_found": {
+      const { media } = ask
+      const isDeleted =
+        media !== undefined &&
+        "file" in media &&
+        callsOf(history).some(
+          (other) =>
+            other.ask._tag === "DeleteFile" &&
+            other.ask.file === media.file &&
+            other.asked < answered,
+        )
+      return unless(isDeleted, "its file was not deleted")
+    }
     case "from_required":
       return unless(ask.leavesOutNumber === true, "it names a number")
     case "idempotency_key_reused":

@@ -16,6 +16,7 @@ import { connected, keptAway } from "./connected.ts"
 import { flooded } from "./flooded.ts"
 import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
 import { inStep } from "./inStep.ts"
+import { media } from "./media.ts"
 import { neverLost } from "./neverLost.ts"
 import { neverTwice } from "./neverTwice.ts"
 import { controlled, paused } from "./controlled.ts"
@@ -35,6 +36,7 @@ const promises = [
   neverAfterEnd,
   inItsTime,
   inStep,
+  media,
   ordered,
   truthful,
   announced,

@@ -1,0 +1,82 @@
+/** The servers behind media links: each link says in its path what its server does. */
+import { EgressError } from "@messaging-service/core"
+import type { EgressAnswer } from "@messaging-service/core"
+import { Chance } from "@messaging-service/emulator"
+import type { Process } from "@messaging-service/emulator"
+import { Effect, Stream } from "effect"
+import type { Coverage } from "../Coverage.ts"
+import type { FaultPoints } from "./FaultPoints.ts"
+
+const second = 1000
+
+/** What servers do. Only the first one answers with the file whenever it is asked. */
+export const siteKinds = [
+  "good",
+  /** It fails and breaks off now and then. */
+  "flaky",
+  /** It takes longer than anybody waits. */
+  "slow",
+  "missing",
+  "empty",
+  "unknown",
+] as const
+
+export type SiteKind = (typeof siteKinds)[number]
+
+export const linkTo = (kind: SiteKind, name: string): string =>
+  `https://files.example/${kind}/${name}.txt`
+
+/** What the file behind a link holds. */
+export const contentOf = (url: string): string => `what ${url} leads to`
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** GETs of a process. */
+export const makeFetch = (
+  process: Process,
+  faults: FaultPoints,
+  coverage: Coverage,
+  seed: string,
+): ((url: string) => Effect.Effect<EgressAnswer, EgressError>) => {
+  const latency = new Chance(`${seed}/sites/${process.name}`)
+  const answer = (
+    url: string,
+    status: number,
+    body: EgressAnswer["body"],
+  ): Effect.Effect<EgressAnswer> => Effect.succeed({ status, headers: {}, url, body })
+  const whole = (url: string) => answer(url, 200, Stream.make(bytes(contentOf(url))))
+  const answers: Readonly<
+    Record<SiteKind, (url: string) => Effect.Effect<EgressAnswer, EgressError>>
+  > = {
+    good: whole,
+    flaky: (url) => {
+      const fault = faults.hits(process.name, "site.fails")
+      if (fault === null) return whole(url)
+      switch (fault.below(3)) {
+        case 0:
+          return answer(url, 503, Stream.empty)
+        case 1:
+          return Effect.fail(new EgressError({ reason: "connection" }))
+        default:
+          return answer(
+            url,
+            200,
+            Stream.concat(
+              Stream.make(bytes("half of")),
+              Stream.fail(new EgressError({ reason: "connection" })),
+            ),
+          )
+      }
+    },
+    slow: (url) => Effect.andThen(Effect.sleep(40 * second), whole(url)),
+    missing: (url) => answer(url, 404, Stream.make(bytes("Not found"))),
+    empty: (url) => answer(url, 200, Stream.empty),
+    unknown: () => Effect.fail(new EgressError({ reason: "dns" })),
+  }
+  return (url) =>
+    Effect.suspend(() => {
+      const kind = (new URL(url).pathname.split("/")[1] ?? "unknown") as SiteKind
+      coverage.hit(`site ${kind}`)
+      return Effect.andThen(Effect.sleep(latency.below(2 * second)), answers[kind](url))
+    })
+}

@@ -1,0 +1,109 @@
+/** Messages with media: behind links, and uploaded files that are deleted again. */
+import { MediaDirectory, MediaFiles, filesUnavailable } from "@messaging-service/core"
+import type { MediaId } from "@messaging-service/core"
+import { Effect, Stream } from "effect"
+import { oneOf } from "../calls.ts"
+import { contentOf, linkTo, siteKinds } from "../faults/sites.ts"
+import type { SiteKind } from "../faults/sites.ts"
+import { askUntilAnswered, done } from "./asking.ts"
+import type { Command, Feature, Stage } from "./Feature.ts"
+import { planSendOf } from "./messages.ts"
+
+const minute = 60_000
+
+/** One of so many seeds has media: in few they cost little. */
+const seedsWithMedia = 4
+
+const maximumBytes = 1000
+
+/** Uploads a file until that is answered. */
+const upload = (file: string, content: string) => (stage: Stage) =>
+  Effect.asVoid(
+    askUntilAnswered(stage, {
+      ask: { _tag: "Upload", file },
+      effect: Effect.scoped(
+        Effect.gen(function* () {
+          const files = yield* MediaFiles
+          const spooled = yield* files.spool(
+            Stream.make(new TextEncoder().encode(content)),
+            maximumBytes,
+          )
+          // Each try has a content of its own, of which one is kept.
+          stage.files.set(`${file} ${spooled.storageKey}`, {
+            storageKey: spooled.storageKey,
+            id: null,
+          })
+          return yield* MediaDirectory.use((directory) =>
+            directory.upload(
+              stage.given.callers.live,
+              { fileName: `${file}.txt`, content: spooled },
+              { key: file, fingerprint: file },
+            ),
+          )
+        }),
+      ).pipe(
+        Effect.catchTag("MediaFilesError", (error) =>
+          Effect.fail(filesUnavailable("media.spool")(error)),
+        ),
+      ),
+      answer: ({ answer }) => {
+        const { id, storageKey } = answer
+        stage.files.set(file, { storageKey, id })
+        return { _tag: "Accepted", ids: [id] }
+      },
+    }),
+  )
+
+const remove = (file: string) => (stage: Stage) =>
+  Effect.suspend(() => {
+    const id = stage.files.get(file)?.id ?? null
+    if (id === null) return Effect.void
+    return Effect.asVoid(
+      askUntilAnswered(stage, {
+        ask: { _tag: "DeleteFile", file },
+        effect: MediaDirectory.use((directory) =>
+          directory.delete(stage.given.callers.live, id as MediaId),
+        ),
+        answer: done,
+      }),
+    )
+  })
+
+export const media: Feature = {
+  name: "media",
+  plan: (planning) => {
+    const { chance, span } = planning
+    if (chance.below(seedsWithMedia) !== 0) return []
+    const links = Array.from({ length: 4 }, (_, index) => {
+      const kind = oneOf<SiteKind>(chance, ["good", "flaky", oneOf(chance, siteKinds)])
+      const url = linkTo(kind, String(index))
+      const isSure = kind === "good"
+      const content = isSure || kind === "flaky" ? contentOf(url) : null
+      return planSendOf(planning, `linked ${index}`, { url, isSure, content })
+    })
+    const files = Array.from({ length: 2 }, (_, index): ReadonlyArray<Command> => {
+      const file = `file ${index}`
+      const content = `what ${file} holds`
+      const at = chance.below(span / 2)
+      const sends = Array.from({ length: 2 }, (__, each) =>
+        planSendOf(planning, `${file} in ${each}`, { file, content }, at + 1),
+      )
+      const made = { at, name: `upload ${file}`, perform: upload(file, content) }
+      if (chance.below(2) === 0) return [made, ...sends.flat()]
+      const over = at + chance.below(4 * minute)
+      return [made, ...sends.flat(), { at: over, name: `delete ${file}`, perform: remove(file) }]
+    })
+    return [...links.flat(), ...files.flat()]
+  },
+  // Also what was uploaded for a caller who never heard so.
+  calm: Effect.fnUntraced(function* (stage) {
+    const { live } = stage.given.callers
+    const { items } = yield* stage.ask(MediaDirectory.use((directory) => directory.list(live, {})))
+    for (const { fileName, id } of items) {
+      const file = fileName.slice(0, fileName.lastIndexOf("."))
+      const known = stage.files.get(file)
+      stage.files.set(file, { storageKey: known?.storageKey ?? "", id })
+      yield* remove(file)(stage)
+    }
+  }),
+}
