@@ -21,7 +21,9 @@ create table schema_migrations (
 -- Builds in use: each installs its functions in a schema of that name, and the last use decides when it goes.
 create table builds (
   name text primary key,
-  used_at timestamptz not null
+  used_at timestamptz not null,
+  -- The latest migration that it knows.
+  migration integer not null
 );
 
 -- Secrets of the service itself, sealed, and what tells this store from others.

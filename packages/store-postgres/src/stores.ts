@@ -33,7 +33,7 @@ const storesOf = (wanted: Schema) =>
     const database = yield* Database
     // Not one port is there before the tables are.
     yield* migrate(wanted)
-    yield* Effect.forkScoped(keepBuild())
+    yield* Effect.forkScoped(keepBuild(wanted))
     const queued = new DeliveriesQueued()
     return Context.mergeAll(
       Context.make(ports.WorkspaceStore, workspaceStore(database)),

@@ -40,6 +40,14 @@ const aBuild = (answer: number): Build =>
     return ${answer};`,
   ])
 
+/** What processes that know the index do not use any more. */
+const removeRegion: Migration = {
+  id: 9_004,
+  name: "remove_region",
+  sql: "lock table lanes in access exclusive mode; alter table lanes drop column region;",
+  oldest: addIndex.id,
+}
+
 const lineOf = ({ cause }: { readonly cause: unknown }) => (cause as Error).message
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
@@ -82,14 +90,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
     it.effect("a version that cannot work with what a later one made is refused in one line", () =>
       Effect.gen(function* () {
         const door = yield* aDoor(yield* aDatabase)
-        const removal: Migration = {
-          id: 9_004,
-          name: "remove_region",
-          sql: "lock table lanes in access exclusive mode; alter table lanes drop column region;",
-          oldest: addIndex.id,
-        }
         yield* bring(door, schema)
-        yield* bring(door, withMigrations(addColumns, addIndex, addRule, removal))
+        yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
         yield* bring(door, withMigrations(addColumns, addIndex))
         for (const tooOld of [schema, withMigrations(addColumns)]) {
           assert.strictEqual(
@@ -97,6 +99,31 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             `version ${version} has upgraded the schema "messaging" (migration 9004, remove_region); older ones such as this, ${version}, cannot work with it`,
           )
         }
+      }),
+    )
+
+    it.effect("a removal takes along the rules of builds that are too old for it", () =>
+      Effect.gen(function* () {
+        const door = yield* aDoor(yield* aDatabase)
+        const old = buildOf([
+          `create function is_near(l lanes) returns boolean
+          language sql immutable
+          return l.region = 'eu';`,
+        ])
+        const kept = aBuild(1)
+        const before = withMigrations(addColumns, addIndex)
+        yield* bring(door, schema)
+        yield* bring(door, withMigrations(addColumns), old)
+        yield* bring(door, before, kept)
+        yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
+        const rows = yield* door.query<{ readonly name: string }>(
+          "builds",
+          `select b.name from builds b join pg_namespace n on n.nspname = b.name`,
+        )
+        assert.sameMembers(
+          rows.map(({ name }) => name),
+          [kept, thisBuild].map((build) => codeSchema("messaging", build)),
+        )
       }),
     )
 
@@ -201,7 +228,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* migrate(schema, stopped)
           yield* migrate(schema, running)
           yield* TestClock.adjust("20 days")
-          const process = yield* Effect.forkChild(keepBuild(running), { startImmediately: true })
+          const process = yield* Effect.forkChild(keepBuild(schema, running), {
+            startImmediately: true,
+          })
           yield* TestClock.adjust("1 hour")
           yield* Effect.repeat(isNoted, { until: (noted) => noted })
           yield* migrate(schema, latest)

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { codeSchema } from "../database/build.ts"
 import type { Build } from "../database/build.ts"
 import type { RunStatement } from "../database/Database.ts"
-import { instant, text } from "../database/Fields.ts"
+import { instant, integer, text } from "../database/Fields.ts"
 import { given, statement } from "../database/Statement.ts"
 
 /** How long a build stays after a process last used it. */
@@ -21,11 +21,12 @@ where n.nspname = $schema
   and acl.privilege_type = 'USAGE'
   and acl.grantee <> n.nspowner`
 
-const noteUse = statement("migrate", given({ name: text, now: instant }))`
-insert into builds as noted (name, used_at)
-values ($name, $now)
+const noteUse = statement("migrate", given({ name: text, now: instant, migration: integer }))`
+insert into builds as noted (name, used_at, migration)
+values ($name, $now, $migration)
 on conflict (name) do update
-set used_at = greatest(noted.used_at, excluded.used_at)`
+set used_at = greatest(noted.used_at, excluded.used_at),
+  migration = greatest(noted.migration, excluded.migration)`
 
 /** A build of another role stays, and so does its note. */
 const forgetUnused = statement("migrate", given({ before: instant }))`
@@ -37,6 +38,12 @@ where noted.used_at < $before
     where n.nspname = noted.name
       and not pg_has_role(n.nspowner, 'usage')
   )
+returning noted.name`
+
+/** Those that do not know a migration which the tables are about to need. */
+const forgetOlder = statement("migrate", given({ oldest: integer }))`
+delete from builds noted
+where noted.migration < $oldest
 returning noted.name`
 
 const create = Effect.fnUntraced(function* (
@@ -56,17 +63,26 @@ const create = Effect.fnUntraced(function* (
   }
 })
 
-/** Makes what is missing of the build, in a transaction that holds the lock, and notes its use. */
+const drop = (run: RunStatement, builds: ReadonlyArray<{ readonly name: string }>) =>
+  Effect.forEach(builds, ({ name }) => run(`drop schema if exists "${name}" cascade`), {
+    discard: true,
+  })
+
+/**
+ * Makes what is missing of the build, in a transaction that holds the lock, and notes its use and the
+ * latest migration that it knows.
+ */
 export const installBuild = Effect.fnUntraced(function* (
   run: RunStatement,
   schema: string,
   build: Build,
+  migration: number,
   now: number,
 ) {
   const name = codeSchema(schema, build)
   const [found] = yield* isInstalled.within<{ readonly installed: boolean }>(run, { name })
   if (found?.installed !== true) yield* create(run, schema, name, build.texts)
-  yield* noteUse.within(run, { name, now })
+  yield* noteUse.within(run, { name, now, migration })
 })
 
 /** Drops the builds that no process has used for a month. */
@@ -74,5 +90,10 @@ export const dropUnusedBuilds = Effect.fnUntraced(function* (run: RunStatement, 
   const unused = yield* forgetUnused.within<{ readonly name: string }>(run, {
     before: now - keptMillis,
   })
-  for (const { name } of unused) yield* run(`drop schema if exists "${name}" cascade`)
+  yield* drop(run, unused)
+})
+
+/** Drops the builds that are too old for what comes: their rules would hold on to what it removes. */
+export const dropOlderBuilds = Effect.fnUntraced(function* (run: RunStatement, oldest: number) {
+  yield* drop(run, yield* forgetOlder.within<{ readonly name: string }>(run, { oldest }))
 })

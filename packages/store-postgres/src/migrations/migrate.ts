@@ -16,7 +16,7 @@ import { isLockTimeout } from "../database/HostPool.ts"
 import { relations } from "../database/Schema.ts"
 import { given, statement } from "../database/Statement.ts"
 import { cannotStart } from "../database/cannotStart.ts"
-import { dropUnusedBuilds, installBuild } from "./installBuild.ts"
+import { dropOlderBuilds, dropUnusedBuilds, installBuild } from "./installBuild.ts"
 
 /** A change of the tables of databases that exist. */
 export interface Migration {
@@ -28,7 +28,7 @@ export interface Migration {
    * one `create index concurrently` or `drop index concurrently`.
    */
   readonly sql: string
-  /** Processes that do not know this migration must not start any more; null while they may. */
+  /** A process that does not know the migration of this id must not start any more; null while all may. */
   readonly oldest: number | null
 }
 
@@ -39,6 +39,9 @@ export interface Schema {
 }
 
 const firstId = 1
+
+/** The latest that processes of this version know. */
+const latestId = ({ migrations }: Schema): number => migrations.at(-1)?.id ?? firstId
 
 /** One lock for each schema: a change of the tables, and of the functions, is made by one process at a time. */
 const lock = 7_306_112_025
@@ -262,8 +265,8 @@ const makeTables = Effect.fnUntraced(function* (
 })
 
 /** Fails where a later version has made changes that this one cannot work with. */
-const refuseNewer = (applied: ReadonlyArray<Applied>, { migrations }: Schema, schema: string) => {
-  const latest = migrations.at(-1)?.id ?? firstId
+const refuseNewer = (applied: ReadonlyArray<Applied>, wanted: Schema, schema: string) => {
+  const latest = latestId(wanted)
   const tooNew = applied.findLast(({ oldest }) => oldest !== null && oldest > latest)
   return tooNew === undefined
     ? Effect.void
@@ -288,7 +291,7 @@ const prepare = (wanted: Schema, build: Build) =>
       yield* refuseNewer(applied, wanted, schema)
       const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
       if (missing !== undefined) return missing
-      yield* installBuild(run, schema, build, now)
+      yield* installBuild(run, schema, build, latestId(wanted), now)
       yield* dropUnusedBuilds(run, now)
       yield* checkGrants(run, schema, build)
       return null
@@ -300,6 +303,7 @@ const applyInTurn = (migration: Migration, lockTimeout: number) =>
     Effect.fnUntraced(function* (run, now) {
       if (yield* isApplied(run, migration)) return
       yield* run(`set local lock_timeout = ${lockTimeout}`)
+      if (migration.oldest !== null) yield* dropOlderBuilds(run, migration.oldest)
       yield* run(`do $sql$ begin ${migration.sql} end $sql$`)
       yield* record(run, migration, now)
     }),
@@ -359,8 +363,8 @@ export const migrate = (wanted: Schema, build: Build = thisBuild) =>
  * For as long as the process runs, says that it uses its build, so that no start of another build drops
  * it. A process that could not say so for too long makes it again.
  */
-export const keepBuild = (build: Build = thisBuild) =>
-  inTurn((run, now, schema) => installBuild(run, schema, build, now)).pipe(
+export const keepBuild = (known: Schema, build: Build = thisBuild) =>
+  inTurn((run, now, schema) => installBuild(run, schema, build, latestId(known), now)).pipe(
     Effect.catchCause((cause) => Effect.logWarning("build is noted again later", cause)),
     Effect.delay(noteMillis),
     Effect.forever,
