@@ -92,13 +92,26 @@ const check = ({ entries, final }: History): ReadonlyArray<string> => {
 
 export const connected: JudgedPromise = { name: "one connection", check }
 
+/** A worker that stopped for so long has lost its numbers, and tries them as one that starts. */
+const lostMillis = 7500
+
 /** A number that the server turned away is not tried in a loop, until an operator has mended it. */
 export const keptAway: JudgedPromise = {
   name: "kept away",
   check: ({ entries }) => {
     const violations: Array<string> = []
     const tries = new Map<number, { readonly process: string; count: number }>()
+    const frozenAt = new Map<string, number>()
     for (const entry of entries) {
+      if (entry._tag === "Frozen") frozenAt.set(entry.process, entry.at)
+      if (
+        entry._tag === "Thawed" &&
+        entry.at - (frozenAt.get(entry.process) ?? entry.at) >= lostMillis
+      ) {
+        for (const [number, { process }] of tries) {
+          if (process === entry.process) tries.delete(number)
+        }
+      }
       if (entry._tag === "Mended" || entry._tag === "LineOpened") tries.delete(entry.number)
       if (entry._tag === "Calm") tries.clear()
       // An operator who resumes the number lets it be tried again.
