@@ -277,6 +277,9 @@ const trimKeys = 10_000
  */
 const emptyMillis = 200
 
+/** How often it is asked which numbers are this worker's. */
+const askMillis = 250
+
 /** How patient a transport is; all in service time. */
 export interface LiveSettings {
   /** The pause after the first lost connection; it doubles up to the longest. */
@@ -298,8 +301,9 @@ type LiveChange =
 /** What a transport says and asks for while it connects a number. */
 export interface Connecting<Open extends LiveConnection> {
   /**
-   * What each connection needs before it is opened: keys are trimmed, and its turn has come. Gives the
-   * URL of its proxy, null without one, and `leavePlace`, for connections that are not open for long.
+   * What each connection needs before it is opened: keys are trimmed, its turn has come, and the number is
+   * this worker's. Gives the URL of its proxy, null without one, and `leavePlace`, for connections that are
+   * not open for long.
    */
   readonly ready: Effect.Effect<
     { readonly proxy: string | null; readonly leavePlace: Effect.Effect<void> },
@@ -384,6 +388,15 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
       return told ? take({ _tag: "ConnectionChanged", numberId, ...change }) : Effect.void
     })
 
+  /**
+   * Waits until the number is this worker's. A worker that was frozen is in doubt when it goes on: this is
+   * interrupted if another worker has the number by then.
+   */
+  const owned = (numberId: NumberId): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      ownership.owns(numberId) ? Effect.void : Effect.andThen(sleep(askMillis), owned(numberId)),
+    )
+
   /** It was away for so long that it counts as disconnected, although it is still tried again. */
   const tellLost = (live: LiveNumber<Open>) =>
     tell(live, { status: "disconnected", phone: null, reason: "connection_lost" })
@@ -418,6 +431,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
         live.proxyUrl = proxy === null ? null : Redacted.value(proxy)
         yield* trim(live)
         leavePlace = yield* takePlace(starts)
+        yield* owned(live.numberId)
         return { proxy: live.proxyUrl, leavePlace }
       }),
       opened: Effect.fnUntraced(function* (connection, phone) {
@@ -457,8 +471,8 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
     wipe: boolean,
   ) {
     const { numberId } = live
-    // Another worker has the number by now and has replaced this one; what is true is told there.
-    if (!ownership.owns(numberId)) return yield* Effect.never
+    // Another worker may have the number by now and have replaced this one; what is true is told there.
+    yield* owned(numberId)
     yield* Effect.logWarning(`number disconnected: ${reason}`)
     yield* changeStatus(live, { state: "disconnected", reason })
     yield* Deferred.succeed(live.turn, reason)
@@ -587,9 +601,6 @@ export interface LiveNumbers<Open extends LiveConnection> {
   /** From now on its session leaves: it is logged out as soon as the far side is there. */
   logOut(numberId: NumberId): Effect.Effect<void>
 }
-
-/** How often it is asked which numbers are this worker's. */
-const askMillis = 250
 
 /** Connections end with the scope. */
 export const makeLiveNumbers = <Open extends LiveConnection, E>(

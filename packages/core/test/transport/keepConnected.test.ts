@@ -190,6 +190,39 @@ it.effect(
     }),
 )
 
+it.effect("a number that is in doubt while its turn comes is not connected until it is not", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    for (const place of [1, 2]) world.keep(idOf(place))
+    const numbers = yield* world.numbers({ settings: { ...settings, startsAtOnce: 1 } })
+    yield* Effect.forkScoped(numbers.listen(world.takeAll))
+    yield* TestClock.adjust("100 millis")
+    assert.deepStrictEqual([...world.open], [idOf(1)])
+    // As after the worker was frozen: it has not noticed yet what another one may have taken.
+    world.away.owner = true
+    yield* TestClock.adjust("140 millis")
+    assert.deepStrictEqual(world.begunOf(idOf(2)), [])
+    world.away.owner = false
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual([...world.open], [1, 2].map(idOf))
+    assert.lengthOf(world.begunOf(idOf(2)), 1)
+  }),
+)
+
+it.effect("an end that is heard while the number is in doubt is told once it is not", () =>
+  Effect.gen(function* () {
+    const { numbers, world } = yield* connected
+    world.away.owner = true
+    yield* world.end(one, { _tag: "Stop", reason: "replaced", wipe: false })
+    yield* TestClock.adjust("100 millis")
+    assert.lengthOf(world.told, 1)
+    world.away.owner = false
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(numbers.status(one)?.state, "disconnected")
+    assert.deepInclude(world.told[1], { status: "disconnected", reason: "replaced" })
+  }),
+)
+
 it.effect("what is worth nothing any more is wiped once it is told, however often that fails", () =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected

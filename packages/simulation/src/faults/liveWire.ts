@@ -81,9 +81,14 @@ export const makeLiveWire = Effect.fnUntraced(function* (
 > {
   const { attempt, board, dropsCopies, faults, platform, process, seed } = options
   const vault = yield* SessionVault
+  const ownership = yield* NumberOwnership
+  const scope = yield* Effect.scope
   const latency = new Chance(`${seed}/lines/${process.name}/${platform}`)
 
-  /** Writes down which connection is the latest, as a device writes its keys. */
+  /**
+   * Writes down which connection is the latest, as a device writes its keys: beside the connection, which
+   * ends without waiting for the store.
+   */
   const remember = ({ id, numberId }: Line) =>
     retryUntilStoreAnswers(
       vault.write(numberId, null, [{ type: lineKey, id: lineKey, value: String(id) }]),
@@ -98,6 +103,8 @@ export const makeLiveWire = Effect.fnUntraced(function* (
     yield* connecting.ready
     yield* Effect.sleep(latency.below(50))
     if (faults.hits(process.name, "line.fails") !== null) return again
+    // A process that was frozen goes on here, and speaks over no connection of a number that it may not have.
+    if (!ownership.owns(numberId)) return again
     const events = yield* Queue.unbounded<LineEvent>()
     const line = yield* Effect.acquireRelease(
       Effect.sync(() => board.connect(process, numberId, credentials, events)),
@@ -105,7 +112,7 @@ export const makeLiveWire = Effect.fnUntraced(function* (
     )
     if (typeof line === "string") return afterEnd[line]
     yield* connecting.opened(line, board.phoneOf(numberId))
-    yield* Effect.forkScoped(remember(line))
+    yield* Effect.forkIn(remember(line), scope)
     return afterEnd[yield* hear(line, connecting)]
   })
 
