@@ -359,7 +359,10 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
       })
       const read = files.map((file) => /\/project\/node_modules\/(@[^/]+\/[^/]+|[^/]+)/.exec(file))
       const packages = new Set(read.flatMap((found) => (found === null ? [] : [found[1] ?? ""])))
-      assert.sameMembers([...packages], plain)
+      assert.sameMembers(
+        [...packages],
+        plain.filter((name) => !name.endsWith("/webhook")),
+      )
       assert.isEmpty(files.filter((line) => line.includes("error TS")))
     }),
   )

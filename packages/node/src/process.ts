@@ -1,4 +1,4 @@
-/** For programs that run as a process of their own: they listen, log, and stop in good order. */
+/** For the apps of this repository, which listen, log, and stop in good order. Not published. */
 export { addressOf, listen } from "./HttpListener.ts"
 export type { HttpListener, ListenOptions } from "./HttpListener.ts"
 export { announce, isTerminal, logged, saysStop, terminalWriter } from "./Logging.ts"

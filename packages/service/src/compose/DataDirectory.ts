@@ -24,8 +24,8 @@ import { Ids } from "@messaging-service/core"
 import { briefly, CannotStart } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
-import { SettingFault, isOfFullDisk, noRoomForData } from "./cannotStart.ts"
-import type { SettingNames } from "./cannotStart.ts"
+import { isOfFullDisk, noRoomForData, SettingFault } from "./startFaults.ts"
+import type { SettingNames } from "./startFaults.ts"
 
 /** What is kept is for the service's own user alone. */
 const directoryPermissions = 0o700

@@ -12,7 +12,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
 import type { ComposedSettings, StoreChoice } from "./Settings.ts"
-import { optionalPackage } from "./cannotStart.ts"
+import { optionalPackage } from "./startFaults.ts"
 
 /** The modules of each kind of store, where what they keep is `Kept`. */
 interface StoreModules<Kept> {

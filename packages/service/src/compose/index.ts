@@ -2,7 +2,7 @@
  * The whole service as one effect, for programs that are written with Effect: the apps of this
  * repository are made from it, and so is the front door.
  */
-export { storeCannotStart } from "./cannotStart.ts"
+export { storeCannotStart } from "./startFaults.ts"
 export type { ComposedSettings, StoreChoice, ServiceSettings } from "./Settings.ts"
 export { databaseCommandSummaries, runDatabaseCommand } from "./databaseCommands.ts"
 export { keepSecret, keptSecret } from "./DataDirectory.ts"

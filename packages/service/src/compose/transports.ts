@@ -27,7 +27,7 @@ import type {
 import { CannotStart, qrCodeForTerminal } from "@messaging-service/node"
 import { Effect, Layer, Stream } from "effect"
 import type { Redacted } from "effect"
-import { SettingFault, optionalPackage } from "./cannotStart.ts"
+import { optionalPackage, SettingFault } from "./startFaults.ts"
 
 /** Where codes that link a phone are written as text. */
 type Write = (text: string) => void

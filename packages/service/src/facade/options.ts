@@ -20,7 +20,7 @@ import type {
   TelegramApplication,
   TelemetryOptions,
 } from "../api/options.ts"
-import { optionalPackage } from "../compose/cannotStart.ts"
+import { optionalPackage } from "../compose/startFaults.ts"
 import * as rules from "../compose/Settings.ts"
 import {
   isOperatorToken,

@@ -1,7 +1,7 @@
 /** A package that is chosen and not installed is missed in one line; any other fault stays what it is. */
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
-import { optionalPackage } from "../../src/compose/cannotStart.ts"
+import { optionalPackage } from "../../src/compose/startFaults.ts"
 import { errorOf } from "../../src/facade/Calls.ts"
 
 const load = (fault: Error) => optionalPackage("@scope/birds", "live", () => Promise.reject(fault))
