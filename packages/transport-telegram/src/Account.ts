@@ -21,7 +21,8 @@ import type {
 import type { IPeersRepository, TelegramClient, tl } from "@mtcute/node"
 import { Clock, Context, Deferred, Effect, Layer, Queue, Random } from "effect"
 import { asked, endingOf, isWorthless, makeClient, makeQuestions } from "./Client.ts"
-import type { Questions, TelegramSettings } from "./Client.ts"
+import type { Questions } from "./Client.ts"
+import type { TelegramSettings } from "./TelegramSettings.ts"
 import { heldMillis, isHeld, makeHeldLogins, makeLoginClients } from "./Login.ts"
 import {
   fromText,

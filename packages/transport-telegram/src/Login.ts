@@ -31,7 +31,8 @@ import type {
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Effect, FiberMap, Layer, Queue, Redacted, References } from "effect"
 import { asked, isUnanswered, makeClient } from "./Client.ts"
-import type { CallFailed, TelegramSettings } from "./Client.ts"
+import type { CallFailed } from "./Client.ts"
+import type { TelegramSettings } from "./TelegramSettings.ts"
 import {
   accountKeys,
   fromText,

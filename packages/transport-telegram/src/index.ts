@@ -3,19 +3,25 @@
  * compiled without its declarations.
  */
 import type {
+  NumberId,
   NumberOwnership,
   NumberProxies,
   SessionVault,
   TelegramTransport,
 } from "@messaging-service/core"
 import { Layer } from "effect"
+import type { Effect } from "effect"
 import { Sessions } from "./Account.ts"
-import type { TelegramSettings } from "./Client.ts"
+import { layerLogin as layerLoginOf } from "./Login.ts"
+import type { TelegramSettings } from "./TelegramSettings.ts"
 import { layerTransport } from "./Transport.ts"
 
-export { layerLogin } from "./Login.ts"
-export { defaultSettings } from "./Client.ts"
-export type { TelegramApplication, TelegramServerAddress, TelegramSettings } from "./Client.ts"
+export { defaultSettings } from "./TelegramSettings.ts"
+export type {
+  TelegramApplication,
+  TelegramServerAddress,
+  TelegramSettings,
+} from "./TelegramSettings.ts"
 
 /**
  * Sending over one session for each account that is logged in. Sessions are kept while the transport's
@@ -25,3 +31,12 @@ export const layer = (
   settings: TelegramSettings,
 ): Layer.Layer<TelegramTransport, never, SessionVault | NumberOwnership | NumberProxies> =>
   layerTransport.pipe(Layer.provide(Sessions.layer(settings)))
+
+/**
+ * Logging accounts in. `SessionVault` must be one without an owner: any process may log a number in that
+ * has no session. `shown` gets each QR code too.
+ */
+export const layerLogin: (
+  settings: TelegramSettings,
+  shown?: (numberId: NumberId, url: string) => Effect.Effect<void>,
+) => Layer.Layer<never, never, SessionVault | NumberProxies> = layerLoginOf

@@ -22,8 +22,8 @@ import { aNumber as aStoredNumber, aWorkspace, live } from "@messaging-service/t
 import { Effect, Layer, Redacted } from "effect"
 import { layerLogin } from "../src/Login.ts"
 import { Sessions } from "../src/Account.ts"
-import { defaultSettings } from "../src/Client.ts"
-import type { TelegramSettings } from "../src/Client.ts"
+import { defaultSettings } from "../src/TelegramSettings.ts"
+import type { TelegramSettings } from "../src/TelegramSettings.ts"
 import { layerTransport } from "../src/Transport.ts"
 
 export const phone = (text: string): Phone => {

@@ -2,7 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage, tl } from "@mtcute/node"
 import { Effect, Exit, Fiber, Redacted } from "effect"
-import { defaultSettings, makeClient, makeQuestions } from "../src/Client.ts"
+import { makeClient, makeQuestions } from "../src/Client.ts"
+import { defaultSettings } from "../src/TelegramSettings.ts"
 
 it.live("a client that waits for a write of its own is gone none the less", () =>
   Effect.gen(function* () {

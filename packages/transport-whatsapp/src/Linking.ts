@@ -24,7 +24,8 @@ import { Sessions } from "./Account.ts"
 import { credentialsText, isLinked, newDevice } from "./authState.ts"
 import type { NewDevice } from "./authState.ts"
 import { afterClose, openConnection } from "./Connection.ts"
-import type { Closed, Connection, WhatsAppSettings } from "./Connection.ts"
+import type { Closed, Connection } from "./Connection.ts"
+import type { WhatsAppSettings } from "./WhatsAppSettings.ts"
 import { digitsOf } from "./recipients.ts"
 
 /** Why linking fails where an older secrets key sealed the number's proxy: it is not connected past that. */

@@ -15,11 +15,11 @@ import type {
 import { Layer } from "effect"
 import { layerLinking } from "./Linking.ts"
 import { Sessions } from "./Account.ts"
-import type { WhatsAppSettings } from "./Connection.ts"
+import type { WhatsAppSettings } from "./WhatsAppSettings.ts"
 import { layerTransport } from "./Transport.ts"
 
-export { defaultSettings } from "./Connection.ts"
-export type { ClientVersion, WhatsAppSettings } from "./Connection.ts"
+export { defaultSettings } from "./WhatsAppSettings.ts"
+export type { ClientVersion, WhatsAppSettings } from "./WhatsAppSettings.ts"
 
 /**
  * Sending, number checks and linking over one session for each linked number. Sessions are kept while

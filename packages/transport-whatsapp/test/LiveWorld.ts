@@ -34,8 +34,8 @@ import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Context, Effect, Layer, Stream } from "effect"
 import { layerLinking } from "../src/Linking.ts"
 import { Sessions } from "../src/Account.ts"
-import { defaultSettings } from "../src/Connection.ts"
-import type { WhatsAppSettings } from "../src/Connection.ts"
+import { defaultSettings } from "../src/WhatsAppSettings.ts"
+import type { WhatsAppSettings } from "../src/WhatsAppSettings.ts"
 import { layerTransport } from "../src/Transport.ts"
 
 export const phone = (text: string): Phone => {

@@ -14,7 +14,7 @@ import { once } from "node:events"
 import { createServer } from "node:net"
 import type { Socket } from "node:net"
 import { Sessions } from "../src/Account.ts"
-import { defaultSettings } from "../src/Connection.ts"
+import { defaultSettings } from "../src/WhatsAppSettings.ts"
 import { layerTransport } from "../src/Transport.ts"
 import {
   aLinkedNumber,
