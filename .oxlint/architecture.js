@@ -101,7 +101,7 @@ const callersOfPorts = [
   "layerWorker",
   "makeDeliverer",
   "makeDispatcher",
-  "permit",
+  "authorize",
 ]
 
 /** Packages for those on the other end of the wire: what they may import instead of the core. */

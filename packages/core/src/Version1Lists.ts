@@ -7,7 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import { refuse } from "./error/Refusal.ts"
 import type { Failure, StoreUnavailable } from "./error/Refusal.ts"
 import type { NumberCheckId } from "./Ids.ts"
-import { dayMillis, permit, scopeOf } from "./key/Auth.ts"
+import { dayMillis, authorize, scopeOf } from "./key/Auth.ts"
 import type { Caller, CallerScope } from "./key/Auth.ts"
 import type { MediaFile, MediaType } from "./media/Media.ts"
 import type { Message } from "./message/Message.ts"
@@ -99,17 +99,17 @@ export class Version1Lists
       const checks = yield* NumberCheckStore
       return Version1Lists.of({
         messages: Effect.fn("Version1Lists.messages")(function* (given, { first, last }, query) {
-          const scope = scopeOf(yield* permit(given, "listMessages"))
+          const scope = scopeOf(yield* authorize(given, "listMessages"))
           return yield* store.messages(scope, { since: first, until: last + dayMillis }, query)
         }),
         media: Effect.fn("Version1Lists.media")(function* (given, type, query) {
-          return yield* store.media(scopeOf(yield* permit(given, "listMedia")), type, query)
+          return yield* store.media(scopeOf(yield* authorize(given, "listMedia")), type, query)
         }),
         reminders: Effect.fn("Version1Lists.reminders")(function* (given, query) {
-          return yield* store.reminders(scopeOf(yield* permit(given, "listReminders")), query)
+          return yield* store.reminders(scopeOf(yield* authorize(given, "listReminders")), query)
         }),
         checkResults: Effect.fn("Version1Lists.checkResults")(function* (given, id, status, query) {
-          const scope = scopeOf(yield* permit(given, "listNumberCheckResults"))
+          const scope = scopeOf(yield* authorize(given, "listNumberCheckResults"))
           const check = id === undefined ? null : yield* checks.get(scope, id)
           if (check === null) return yield* refuse("number_check_not_found")
           return yield* store.checkResults(check.id, status, query)

@@ -101,7 +101,7 @@ export {
   scopes,
   Caller,
   operations,
-  permit,
+  authorize,
   addressGroup,
   countRequest,
   dayMillis,

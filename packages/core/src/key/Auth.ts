@@ -376,16 +376,16 @@ export const operations = {
 export type OperationName = keyof typeof operations
 
 /** A caller whom the gate let through. What services read and write for a caller takes one of these. */
-export type Permitted = Caller & Brand.Brand<"Permitted">
+export type Authorized = Caller & Brand.Brand<"Authorized">
 
 /**
  * The gate: the caller, let through to the operation. Fails with `missing_scope`, and with
  * `number_not_allowed` for a limited caller where only whole workspaces are dealt with.
  */
-export const permit = (
+export const authorize = (
   caller: Caller,
   operation: OperationName,
-): Effect.Effect<Permitted, Refusal> => {
+): Effect.Effect<Authorized, Refusal> => {
   const { scope, unlimitedOnly }: OperationRule = operations[operation]
   if (scope !== null && !caller.scopes.includes(scope)) {
     return Effect.fail(
@@ -402,7 +402,7 @@ export const permit = (
       }),
     )
   }
-  return Effect.succeed(caller as Permitted)
+  return Effect.succeed(caller as Authorized)
 }
 
 /** Whose records a caller sees: of these numbers, all when null. */
@@ -412,7 +412,7 @@ export interface CallerScope {
   readonly restriction: Restriction
 }
 
-export const scopeOf = ({ mode, numberIds, workspaceId }: Permitted): CallerScope => ({
+export const scopeOf = ({ mode, numberIds, workspaceId }: Authorized): CallerScope => ({
   workspaceId,
   mode,
   restriction: numberIds,

@@ -10,8 +10,8 @@ import type { EgressAnswer } from "../egress/Egress.ts"
 import { refuse, refuseAll, StoreUnavailable } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
-import { permit } from "../key/Auth.ts"
-import type { Caller, Permitted } from "../key/Auth.ts"
+import { authorize } from "../key/Auth.ts"
+import type { Caller, Authorized } from "../key/Auth.ts"
 import { makePlaces, sharedResources } from "../limit/Bulkhead.ts"
 import { answerKeptMillis, makeIdempotent } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
@@ -128,7 +128,7 @@ export class MediaDirectory extends Context.Service<
           : new StoreUnavailable({ operation: "media.commit", cause: "the reservation lapsed" })
 
       const keepNew = Effect.fnUntraced(function* (
-        caller: Permitted,
+        caller: Authorized,
         { content, fileName }: Upload,
         claim: IdempotencyClaim | null,
       ) {
@@ -160,7 +160,7 @@ export class MediaDirectory extends Context.Service<
 
       return MediaDirectory.of({
         upload: Effect.fn("MediaDirectory.upload")(function* (given, upload, requested) {
-          const caller = yield* permit(given, "uploadMedia")
+          const caller = yield* authorize(given, "uploadMedia")
           const unkept = refuseUnkept(files, "file")
           if (unkept !== undefined) return yield* unkept
           return yield* idempotent.run<MediaFile, Failure>(caller, requested, {
@@ -170,7 +170,7 @@ export class MediaDirectory extends Context.Service<
           // All of it was read: a client that hangs up now leaves nothing half done.
         }, Effect.uninterruptible),
         list: Effect.fn("MediaDirectory.list")(function* (given, asked) {
-          const { mode, workspaceId } = yield* permit(given, "listMedia")
+          const { mode, workspaceId } = yield* authorize(given, "listMedia")
           const query = yield* Effect.fromResult(decodeList(asked))
           const type = query.type ?? null
           const binding = ["media", workspaceId, mode, type]
@@ -179,12 +179,12 @@ export class MediaDirectory extends Context.Service<
           )
         }),
         get: Effect.fn("MediaDirectory.get")(function* (given, id) {
-          const { mode, workspaceId } = yield* permit(given, "getMedia")
+          const { mode, workspaceId } = yield* authorize(given, "getMedia")
           const file = id === undefined ? null : yield* store.get(workspaceId, mode, id)
           return file ?? (yield* notFound)
         }),
         delete: Effect.fn("MediaDirectory.delete")(function* (given, id) {
-          const { mode, workspaceId } = yield* permit(given, "deleteMedia")
+          const { mode, workspaceId } = yield* authorize(given, "deleteMedia")
           const file = id === undefined ? null : yield* store.delete(workspaceId, mode, id)
           if (file === null) return yield* notFound
           yield* remove(file)
@@ -477,7 +477,7 @@ export class Attachments extends Context.Service<
           detached ? remove({ id, storageKey }) : Effect.void,
         ).pipe(Effect.catch((error) => Effect.logWarning("an attachment is removed later", error)))
 
-      const attach = (caller: Permitted, { content, fileName }: Upload) =>
+      const attach = (caller: Authorized, { content, fileName }: Upload) =>
         Effect.gen(function* () {
           const unkept = refuseUnkept(files, field)
           if (unkept !== undefined) return yield* unkept
@@ -504,10 +504,10 @@ export class Attachments extends Context.Service<
 
       return Attachments.of({
         fromUpload: Effect.fn("Attachments.fromUpload")(function* (given, upload) {
-          return yield* attach(yield* permit(given, "sendMessage"), upload)
+          return yield* attach(yield* authorize(given, "sendMessage"), upload)
         }),
         fromLink: Effect.fn("Attachments.fromLink")(function* (given, link) {
-          const caller = yield* permit(given, "sendMessage")
+          const caller = yield* authorize(given, "sendMessage")
           const { url } = link
           const [unreadable] = mediaUrlProblems({ url }, rule)
           if (unreadable !== undefined) return yield* refuseAll(unreadable, [])

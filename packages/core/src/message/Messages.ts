@@ -10,8 +10,8 @@ import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { endMessage, refusedMessage } from "../event/MessageChange.ts"
 import { eventId, Ids } from "../Ids.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
-import { claimantOf, permit, scopeOf } from "../key/Auth.ts"
-import type { Caller, CallerScope, Permitted, Sender } from "../key/Auth.ts"
+import { claimantOf, authorize, scopeOf } from "../key/Auth.ts"
+import type { Caller, CallerScope, Authorized, Sender } from "../key/Auth.ts"
 import { makePlaces, sharedResources } from "../limit/Bulkhead.ts"
 import { markMissingFiles, MediaLinks, MediaStore } from "../media/Media.ts"
 import type { MediaLink } from "../media/Media.ts"
@@ -96,7 +96,6 @@ export const parseListRequest = (given: ListMessages) =>
   })
 
 // What a send of version 1 may ask for and one of version 2 cannot (contract: Version 1: sends).
-// `plainTerms`: a version 2 send, which has none of these.
 
 export interface SendTerms {
   /**
@@ -112,8 +111,6 @@ export interface SendTerms {
    */
   readonly keepRefused: boolean
 }
-
-export const plainTerms: SendTerms = { callbackUrl: null, attachment: null, keepRefused: false }
 
 /** The request under its terms. */
 export const underTerms = (request: SendRequest, terms: SendTerms): SendRequest => {
@@ -205,14 +202,14 @@ export class Messages extends Context.Service<
       caller: Caller,
       command: SendMessage,
       idempotency: IdempotencyKey | null,
-      terms?: SendTerms,
+      terms?: SendTerms | null,
     ): Effect.Effect<Sent, Failure>
     /** POST /messages/batch: one message for each recipient, all or nothing. */
     sendBatch(
       caller: Caller,
       command: SendBatch,
       idempotency: IdempotencyKey | null,
-      terms?: SendTerms,
+      terms?: SendTerms | null,
     ): Effect.Effect<Sent, Failure>
     /** GET /messages/{id}. Fails with `message_not_found`. */
     get(caller: Caller, id: MessageId | undefined): Effect.Effect<Message, Failure>
@@ -242,17 +239,17 @@ export class Messages extends Context.Service<
       const rule = yield* OutboundRule
       const plainParser = sendRequestParser(rule)
       const attachedParser = sendRequestParser(rule, true)
-      const parserUnder = ({ attachment }: SendTerms) =>
-        attachment === null ? plainParser : attachedParser
+      const parserUnder = (terms: SendTerms | null) =>
+        terms === null || terms.attachment === null ? plainParser : attachedParser
 
       const storeRefused = keepRefused(acceptor.decideRefused, store, ids, link)
 
       /** Claims, loads, decides and commits until the commit holds. */
       const accept = (
-        caller: Permitted,
+        caller: Authorized,
         request: SendRequest,
         claim: IdempotencyClaim | null,
-        terms: SendTerms,
+        terms: SendTerms | null,
       ) =>
         Effect.gen(function* () {
           /** Whether the quota is to be counted exactly: the commit found that the last facts were off. */
@@ -279,7 +276,7 @@ export class Messages extends Context.Service<
             )
             if (Result.isFailure(decided)) {
               const { failure } = decided
-              if (!leavesMessage(failure, request, terms)) return yield* failure
+              if (terms === null || !leavesMessage(failure, request, terms)) return yield* failure
               const refusal = yield* storeRefused(failure, caller, request, facts, now)
               if (refusal !== null) return yield* refusal
               continue
@@ -310,7 +307,7 @@ export class Messages extends Context.Service<
        * part of an open transaction, which others would then wait for while it waits for them.
        */
       const inTurn = (
-        { key, mode, workspaceId }: Permitted,
+        { key, mode, workspaceId }: Authorized,
         request: SendRequest,
         work: Effect.Effect<Sent, Failure>,
       ): Effect.Effect<Sent, Failure> => {
@@ -320,23 +317,23 @@ export class Messages extends Context.Service<
       }
 
       const send = (
-        caller: Permitted,
+        caller: Authorized,
         parsedRequest: Result.Result<SendRequest, Refusal>,
         requested: IdempotencyKey | null,
-        terms: SendTerms,
+        terms: SendTerms | null,
       ): Effect.Effect<Sent, Failure> =>
         Effect.flatMap(Effect.fromResult(parsedRequest), (sendRequest) => {
-          const request = underTerms(sendRequest, terms)
+          const request = terms === null ? sendRequest : underTerms(sendRequest, terms)
           const work = commit(caller, request, requested, terms)
           // Behind a closed gate not even the quota is decided, and no key is claimed.
           return Effect.andThen(gate.pass, inTurn(caller, request, work))
         })
 
       const commit = (
-        caller: Permitted,
+        caller: Authorized,
         request: SendRequest,
         requested: IdempotencyKey | null,
-        terms: SendTerms,
+        terms: SendTerms | null,
       ): Effect.Effect<Sent, Failure> =>
         Effect.gen(function* () {
           if (requested === null) return yield* accept(caller, request, null, terms)
@@ -350,7 +347,7 @@ export class Messages extends Context.Service<
           Effect.uninterruptible,
         )
 
-      const find = (caller: Permitted, id: MessageId | undefined) =>
+      const find = (caller: Authorized, id: MessageId | undefined) =>
         findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
 
       /** Without a link to a file that is gone. */
@@ -409,31 +406,26 @@ export class Messages extends Context.Service<
       })
 
       return Messages.of({
-        send: Effect.fn("Messages.send")(function* (
-          given,
-          command,
-          idempotency,
-          terms = plainTerms,
-        ) {
-          const caller = yield* permit(given, "sendMessage")
+        send: Effect.fn("Messages.send")(function* (given, command, idempotency, terms = null) {
+          const caller = yield* authorize(given, "sendMessage")
           return yield* send(caller, parserUnder(terms).single(command), idempotency, terms)
         }),
         sendBatch: Effect.fn("Messages.sendBatch")(function* (
           given,
           command,
           idempotency,
-          terms = plainTerms,
+          terms = null,
         ) {
-          const caller = yield* permit(given, "sendBatch")
+          const caller = yield* authorize(given, "sendBatch")
           return yield* send(caller, parserUnder(terms).batch(command), idempotency, terms)
         }),
         get: Effect.fn("Messages.get")(function* (given, id) {
-          const caller = yield* permit(given, "getMessage")
+          const caller = yield* authorize(given, "getMessage")
           const { message } = yield* find(caller, id)
           return yield* marked(message)
         }),
         list: Effect.fn("Messages.list")(function* (given, query) {
-          const caller = yield* permit(given, "listMessages")
+          const caller = yield* authorize(given, "listMessages")
           const request = yield* Effect.fromResult(parseListRequest(query))
           const scope = scopeOf(caller)
           const { mode, restriction, workspaceId } = scope
@@ -447,7 +439,7 @@ export class Messages extends Context.Service<
           )
         }),
         cancel: Effect.fn("Messages.cancel")(function* (given, id) {
-          const caller = yield* permit(given, "cancelMessage")
+          const caller = yield* authorize(given, "cancelMessage")
           return yield* cancel(find(caller, id))
         }),
         cancelIn: Effect.fn("Messages.cancelIn")(function* (workspaceId, id) {

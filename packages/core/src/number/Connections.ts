@@ -8,8 +8,8 @@ import { problem, refuse } from "../error/Refusal.ts"
 import type { Failure, Problem, Refusal } from "../error/Refusal.ts"
 import { Ids, linkingId } from "../Ids.ts"
 import type { NumberId } from "../Ids.ts"
-import { mayUse, permit } from "../key/Auth.ts"
-import type { ApiKey, Caller, Permitted } from "../key/Auth.ts"
+import { mayUse, authorize } from "../key/Auth.ts"
+import type { ApiKey, Caller, Authorized } from "../key/Auth.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Recipient.ts"
 import { Secrets } from "../secret/Secrets.ts"
@@ -133,7 +133,7 @@ export interface NumberView extends SendingNumber {
   readonly connect: ConnectView | null
 }
 
-const isSeen = (caller: Permitted, number: SendingNumber): boolean =>
+const isSeen = (caller: Authorized, number: SendingNumber): boolean =>
   isSeenBy(caller.mode, number) && mayUse(caller, number.id)
 
 export class Connections extends Context.Service<
@@ -190,7 +190,7 @@ export class Connections extends Context.Service<
             }
 
       const newAttempt = (
-        { mode }: Permitted,
+        { mode }: Authorized,
         request: ConnectRequest,
         callbackUrl: string | null,
         now: number,
@@ -213,7 +213,7 @@ export class Connections extends Context.Service<
 
       /** Judges what the store holds now, and begins the attempt if nothing changed meanwhile. */
       const begin = Effect.fnUntraced(function* (
-        caller: Permitted,
+        caller: Authorized,
         request: ConnectRequest,
         callbackUrl: string | null,
         claim: IdempotencyClaim | null,
@@ -243,7 +243,7 @@ export class Connections extends Context.Service<
       })
 
       const start = Effect.fnUntraced(function* (
-        caller: Permitted,
+        caller: Authorized,
         request: ConnectRequest,
         callbackUrl: string | null,
         claim: IdempotencyClaim | null,
@@ -296,12 +296,12 @@ export class Connections extends Context.Service<
 
       return Connections.of({
         list: Effect.fn("Connections.list")(function* (given) {
-          const caller = yield* permit(given, "listNumbers")
+          const caller = yield* authorize(given, "listNumbers")
           const all = yield* numbers.list(caller.workspace.id)
           return all.filter((number) => isSeen(caller, number))
         }),
         get: Effect.fn("Connections.get")(function* (given, id) {
-          const caller = yield* permit(given, "getNumber")
+          const caller = yield* authorize(given, "getNumber")
           const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
           if (number === null || !isSeen(caller, number)) return yield* notFound
           // Behind a live number stands a real phone, which a test key must not be able to link.
@@ -317,7 +317,7 @@ export class Connections extends Context.Service<
           requested,
           callbackUrl = null,
         ) {
-          const caller = yield* permit(given, "connectNumber")
+          const caller = yield* authorize(given, "connectNumber")
           const request = yield* Effect.fromResult(parseConnectRequest(command, caller))
           yield* callbackUrls.check(callbackUrl, caller.workspaceId)
           return yield* idempotent.run<ShownNumber, Failure>(caller, requested, {

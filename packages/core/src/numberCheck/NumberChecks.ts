@@ -3,8 +3,8 @@ import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Code, Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberCheckId, NumberId, WorkspaceId } from "../Ids.ts"
-import { mayUse, permit, scopeOf } from "../key/Auth.ts"
-import type { ApiKey, Caller, CallerScope, Permitted } from "../key/Auth.ts"
+import { mayUse, authorize, scopeOf } from "../key/Auth.ts"
+import type { ApiKey, Caller, CallerScope, Authorized } from "../key/Auth.ts"
 import type { LeaseClaim, Shares } from "../limit/Bulkhead.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
@@ -392,11 +392,11 @@ export class NumberChecks extends Context.Service<
       const cursors = yield* makeCursors
       const wakeUp = yield* WakeUp
 
-      const find = (caller: Permitted, id: NumberCheckId | undefined) =>
+      const find = (caller: Authorized, id: NumberCheckId | undefined) =>
         findOrRefuse("number_check_not_found", id, (known) => store.get(scopeOf(caller), known))
 
       const make = Effect.fnUntraced(function* (
-        caller: Permitted,
+        caller: Authorized,
         { from = null, name = null, phones }: typeof NumberCheckBody.Type,
         claim: IdempotencyClaim | null,
       ) {
@@ -421,7 +421,7 @@ export class NumberChecks extends Context.Service<
 
       return NumberChecks.of({
         create: Effect.fn("NumberChecks.create")(function* (given, command, requested) {
-          const caller = yield* permit(given, "createNumberCheck")
+          const caller = yield* authorize(given, "createNumberCheck")
           const request = yield* Effect.fromResult(parseCheckNumbers(command))
           return yield* idempotent.run<NumberCheck, Failure>(caller, requested, {
             work: (claim) => make(caller, request, claim),
@@ -430,16 +430,16 @@ export class NumberChecks extends Context.Service<
           // A client that hangs up must not leave a claim behind or lose an answer half way.
         }, Effect.uninterruptible),
         list: Effect.fn("NumberChecks.list")(function* (given, query) {
-          const scope = scopeOf(yield* permit(given, "listNumberChecks"))
+          const scope = scopeOf(yield* authorize(given, "listNumberChecks"))
           const request = yield* Effect.fromResult(parsePageRequest(query))
           const binding = ["number_checks", scope.workspaceId, scope.mode, scope.restriction]
           return yield* cursors.page(request, binding, (page) => store.list(scope, page))
         }),
         get: Effect.fn("NumberChecks.get")(function* (given, id) {
-          return yield* find(yield* permit(given, "getNumberCheck"), id)
+          return yield* find(yield* authorize(given, "getNumberCheck"), id)
         }),
         results: Effect.fn("NumberChecks.results")(function* (given, id, query) {
-          const caller = yield* permit(given, "listNumberCheckResults")
+          const caller = yield* authorize(given, "listNumberCheckResults")
           const request = yield* Effect.fromResult(parseListCheckResults(query))
           const check = yield* find(caller, id)
           const { mode, restriction, workspaceId } = scopeOf(caller)

@@ -8,8 +8,8 @@ import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { ReminderId, WorkspaceId } from "../Ids.ts"
-import { permit, scopeOf } from "../key/Auth.ts"
-import type { Caller, Permitted } from "../key/Auth.ts"
+import { authorize, scopeOf } from "../key/Auth.ts"
+import type { Caller, Authorized } from "../key/Auth.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
@@ -98,7 +98,7 @@ export class Reminders extends Context.Service<
         parsers[numberIds === null ? "unlimited" : "limited"]
 
       /** Loads what the decision needs, and fails with its refusal. */
-      const check = (caller: Permitted, wanted: Wanted, now: number) =>
+      const check = (caller: Authorized, wanted: Wanted, now: number) =>
         Effect.gen(function* () {
           const facts = yield* messages.loadAcceptance(factsWanted(caller, wanted, now))
           const url = wanted.given.media?.url ?? null
@@ -108,7 +108,7 @@ export class Reminders extends Context.Service<
         })
 
       const insert = (
-        caller: Permitted,
+        caller: Authorized,
         content: ReminderContent,
         idempotency: IdempotencyClaim | null,
       ) =>
@@ -136,12 +136,12 @@ export class Reminders extends Context.Service<
           lastRun: null,
         }))
 
-      const find = (caller: Permitted, id: ReminderId | undefined) =>
+      const find = (caller: Authorized, id: ReminderId | undefined) =>
         findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
 
       return Reminders.of({
         create: Effect.fn("Reminders.create")(function* (given, command, idempotency) {
-          const caller = yield* permit(given, "createReminder")
+          const caller = yield* authorize(given, "createReminder")
           const content = yield* Effect.fromResult(parserFor(caller).creation(command))
           return yield* idempotent.run<Reminder, Failure>(caller, idempotency, {
             work: (claim) => insert(caller, content, claim),
@@ -149,17 +149,17 @@ export class Reminders extends Context.Service<
           })
         }),
         list: Effect.fn("Reminders.list")(function* (given, query) {
-          const scope = scopeOf(yield* permit(given, "listReminders"))
+          const scope = scopeOf(yield* authorize(given, "listReminders"))
           const { active = null, ...asked } = yield* Effect.fromResult(parseListReminders(query))
           const { mode, restriction, workspaceId } = scope
           const binding = ["reminders", workspaceId, mode, restriction, String(active)]
           return yield* cursors.page(asked, binding, (page) => store.list(scope, { active }, page))
         }),
         get: Effect.fn("Reminders.get")(function* (given, id) {
-          return yield* find(yield* permit(given, "getReminder"), id)
+          return yield* find(yield* authorize(given, "getReminder"), id)
         }),
         update: Effect.fn("Reminders.update")(function* (whose, id, command) {
-          const caller = yield* permit(whose, "updateReminder")
+          const caller = yield* authorize(whose, "updateReminder")
           const given = yield* Effect.fromResult(parserFor(caller).change(command))
           for (let attempt = 0; attempt < attempts; attempt++) {
             const current = yield* find(caller, id)
@@ -175,7 +175,7 @@ export class Reminders extends Context.Service<
           return yield* refuse("internal_error")
         }),
         remove: Effect.fn("Reminders.remove")(function* (given, id) {
-          const caller = yield* permit(given, "deleteReminder")
+          const caller = yield* authorize(given, "deleteReminder")
           const now = yield* Clock.currentTimeMillis
           return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
             ? id

@@ -8,7 +8,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import { claimantOf } from "../key/Auth.ts"
-import type { Permitted } from "../key/Auth.ts"
+import type { Authorized } from "../key/Auth.ts"
 import { hashSecret } from "../secret/Secrets.ts"
 
 /** How long a finished request is answered again: 24 hours from the first, in milliseconds. */
@@ -167,7 +167,7 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
      * `idempotency_in_progress`.
      */
     run: Effect.fnUntraced(function* <A, E>(
-      caller: Permitted,
+      caller: Authorized,
       requested: IdempotencyKey | null,
       operation: {
         readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>

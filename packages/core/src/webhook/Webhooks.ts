@@ -10,8 +10,8 @@ import type { Failure } from "../error/Refusal.ts"
 import { pingEvent } from "../message/Message.ts"
 import { Ids, eventId } from "../Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
-import { permit, scopeOf } from "../key/Auth.ts"
-import type { Caller, Permitted } from "../key/Auth.ts"
+import { authorize, scopeOf } from "../key/Auth.ts"
+import type { Caller, Authorized } from "../key/Auth.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
@@ -102,7 +102,7 @@ export class Webhooks extends Context.Service<
       const parse = endpointRequestParser(yield* OutboundRule)
 
       const insert = (
-        { key, mode, workspaceId }: Permitted,
+        { key, mode, workspaceId }: Authorized,
         request: EndpointRequest,
         claim: IdempotencyClaim | null,
       ): Effect.Effect<EndpointWithSecret, Failure> =>
@@ -137,7 +137,7 @@ export class Webhooks extends Context.Service<
 
       return Webhooks.of({
         create: Effect.fn("Webhooks.create")(function* (given, command, idempotency) {
-          const caller = yield* permit(given, "createWebhook")
+          const caller = yield* authorize(given, "createWebhook")
           const request = yield* Effect.fromResult(parse(command))
           return yield* idempotent.run<WebhookEndpoint | EndpointWithSecret, Failure>(
             caller,
@@ -153,22 +153,22 @@ export class Webhooks extends Context.Service<
           )
         }),
         list: Effect.fn("Webhooks.list")(function* (given) {
-          const caller = yield* permit(given, "listWebhooks")
+          const caller = yield* authorize(given, "listWebhooks")
           return yield* store.list(scopeOf(caller), false)
         }),
         get: Effect.fn("Webhooks.get")(function* (given, id) {
-          const caller = yield* permit(given, "getWebhook")
+          const caller = yield* authorize(given, "getWebhook")
           return yield* findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
         }),
         remove: Effect.fn("Webhooks.remove")(function* (given, id) {
-          const caller = yield* permit(given, "deleteWebhook")
+          const caller = yield* authorize(given, "deleteWebhook")
           const now = yield* Clock.currentTimeMillis
           return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
             ? id
             : yield* refuse(notFound)
         }),
         rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (given, id) {
-          const caller = yield* permit(given, "rotateWebhookSecret")
+          const caller = yield* authorize(given, "rotateWebhookSecret")
           const { salt, secret } = yield* secrets.make
           const made = { secretSalt: salt, secretLast4: secret.slice(-4) }
           const rotated = yield* findOrRefuse(notFound, id, (known) =>
@@ -177,7 +177,7 @@ export class Webhooks extends Context.Service<
           return { ...rotated, secret }
         }),
         test: Effect.fn("Webhooks.test")(function* (given, id) {
-          const caller = yield* permit(given, "testWebhook")
+          const caller = yield* authorize(given, "testWebhook")
           const now = yield* Clock.currentTimeMillis
           const ping = eventId(ids, now)
           const queueing = yield* findOrRefuse(notFound, id, (known) =>

@@ -4,7 +4,8 @@ import type { CallbackUrl } from "../../src/callback/CallbackSettings.ts"
 import type { MediaId } from "../../src/Ids.ts"
 import type { Attachment } from "../../src/media/MediaDirectory.ts"
 import { sendRequestParser } from "../../src/message/SendRequest.ts"
-import { plainTerms, underTerms } from "../../src/message/Messages.ts"
+import { underTerms } from "../../src/message/Messages.ts"
+import { plainTerms } from "./plainTerms.ts"
 
 const rule = { allowPrivate: false }
 

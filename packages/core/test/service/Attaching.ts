@@ -12,7 +12,7 @@ import {
   Messages,
 } from "../../src/index.ts"
 import type { Attachment, Caller, MediaId } from "../../src/index.ts"
-import { plainTerms } from "../../src/message/Messages.ts"
+import { plainTerms } from "../message/plainTerms.ts"
 import type { SendTerms } from "../../src/message/Messages.ts"
 import { shown, the } from "./Operations.ts"
 import { minute } from "./Service.ts"

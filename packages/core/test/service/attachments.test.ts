@@ -9,7 +9,7 @@ import {
   sharedResources,
 } from "../../src/index.ts"
 import type { Attachment } from "../../src/index.ts"
-import { plainTerms } from "../../src/message/Messages.ts"
+import { plainTerms } from "../message/plainTerms.ts"
 import {
   bytes,
   contentOf,

@@ -13,7 +13,7 @@ import {
   Webhooks,
   Workspaces,
   operations,
-  permit,
+  authorize,
   scopes,
 } from "../../src/index.ts"
 import type {
@@ -60,7 +60,7 @@ const wrong = {} as never
 
 /** Every way into an operation, with what would be refused for other reasons behind the gate. */
 const ways: Readonly<Record<OperationName, Begun>> = {
-  getKeyInfo: (caller) => [permit(caller, "getKeyInfo")],
+  getKeyInfo: (caller) => [authorize(caller, "getKeyInfo")],
   sendMessage: (caller) => [
     Messages.use((all) => all.send(caller, { to: {} }, null)),
     Attachments.use((all) => all.fromUpload(caller, upload)),
@@ -126,7 +126,7 @@ describe("the gate", () => {
             ["missing_scope", 403, { required_scope: scope }],
           )
         }
-        yield* permit(yield* trusted(workspace, { scopes: [scope] }), name)
+        yield* authorize(yield* trusted(workspace, { scopes: [scope] }), name)
       }),
       { worker: false },
     ),
@@ -137,7 +137,7 @@ describe("the gate", () => {
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
         const limited = yield* trusted(workspace, { numberIds: [number] })
-        if (!rule.unlimitedOnly) return void (yield* permit(limited, name))
+        if (!rule.unlimitedOnly) return void (yield* authorize(limited, name))
         for (const way of ways[name](limited)) {
           assert.strictEqual((yield* refusal(way)).code, "number_not_allowed")
         }

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Egress, Messages } from "../../src/index.ts"
 import type { CallbackUrl, Caller, MessageId } from "../../src/index.ts"
-import { plainTerms } from "../../src/message/Messages.ts"
+import { plainTerms } from "../message/plainTerms.ts"
 import type { SendTerms } from "../../src/message/Messages.ts"
 import { contentOf, leftOver, uploaded } from "./Attaching.ts"
 import {

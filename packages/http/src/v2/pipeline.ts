@@ -9,7 +9,7 @@ import {
   MediaFiles,
   parseId,
   parseIdempotencyKey,
-  permit,
+  authorize,
   ratePolicy,
 } from "@messaging-service/core"
 import type {
@@ -150,7 +150,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     yield* takeWorkspaceShare(places, caller.workspace.id)
 
     // Scope, limited keys: the services check them too, but only after the body is read
-    yield* permit(caller, route.id)
+    yield* authorize(caller, route.id)
 
     const key = yield* Effect.fromResult(idempotencyKeyOf(route, incoming))
 

@@ -13,7 +13,7 @@ import {
   messagesRemaining,
   noRoomForFile,
   NumberChecks,
-  permit,
+  authorize,
   QrImages,
   QrLinks,
   refuse,
@@ -423,7 +423,7 @@ const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
       Effect.scoped(
         Effect.gen(function* () {
           const who = yield* caller
-          yield* permit(who, "uploadMedia")
+          yield* authorize(who, "uploadMedia")
           const unkept = refuseUnkept(yield* MediaFiles, "content")
           if (unkept !== undefined) return yield* unkept
           const upload = yield* spooled(file)
