@@ -1,0 +1,63 @@
+/** The files of `sql/` run as they stand, by psql or any client: no template, no placeholder. */
+import { assert, it, layer } from "@effect/vitest"
+import { EmbeddedPostgres } from "@messaging-service/testkit"
+import { Effect } from "effect"
+import { readFileSync, readdirSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { codeSchema } from "../src/database/build.ts"
+import { catalogueOf } from "./catalogue.ts"
+import { aDatabase, aDoor, aPool, aProcess } from "./databases.ts"
+
+const folder = resolve(import.meta.dirname, "../sql")
+
+const textOf = (name: string): string => readFileSync(join(folder, name), "utf8")
+
+const functions = readdirSync(join(folder, "functions"))
+  .toSorted()
+  .map((name) => textOf(`functions/${name}`))
+
+const functionsIn = `
+  select p.proname::text as name
+  from pg_proc p
+  where p.pronamespace = '${codeSchema("messaging")}'::regnamespace
+  order by p.proname`
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "the files of SQL",
+  (it) => {
+    it.effect("make by hand what a start makes", () =>
+      Effect.gen(function* () {
+        const [made, byHand] = [yield* aDatabase, yield* aDatabase]
+        yield* aProcess(made)
+        const pool = yield* aPool(byHand)
+        const code = codeSchema("messaging")
+        yield* Effect.promise(async () => {
+          const client = await pool.connect()
+          await client.query("create schema messaging; set search_path = messaging, pg_temp")
+          await client.query(textOf("schema.sql"))
+          await client.query(`create schema ${code}; set search_path = ${code}, messaging, pg_temp`)
+          for (const text of [textOf("rules.sql"), ...functions]) await client.query(text)
+          client.release()
+        })
+        const [one, other] = [yield* aDoor(byHand), yield* aDoor(made)]
+        assert.deepStrictEqual(yield* catalogueOf(one), yield* catalogueOf(other))
+        const named = (rows: ReadonlyArray<{ readonly name: string }>) =>
+          rows.map(({ name }) => name)
+        assert.deepStrictEqual(
+          named(yield* one.query<{ readonly name: string }>("functions", functionsIn)),
+          named(yield* other.query<{ readonly name: string }>("functions", functionsIn)),
+        )
+      }),
+    )
+  },
+)
+
+it("schema.sql says of each table what it holds, and of each index what it serves", () => {
+  const lines = textOf("schema.sql").split("\n")
+  const bare = lines.filter(
+    (line, index) =>
+      /^create (unlogged )?(table|index|unique index) /.test(line) &&
+      !/^-- .*\w/.test(lines[index - 1] ?? ""),
+  )
+  assert.deepStrictEqual(bare, [])
+})
