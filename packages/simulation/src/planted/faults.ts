@@ -464,7 +464,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 150,
     edits: [
       edit(
-        "core/src/media/LinkDownload.ts",
+        "core/src/media/MediaDirectory.ts",
         "Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))",
         "Effect.andThen(sleep(10 * timeoutMillis), Effect.fail(noAnswer))",
       ),
@@ -475,7 +475,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 150,
     edits: [
       edit(
-        "core/src/media/LinkDownload.ts",
+        "core/src/media/MediaDirectory.ts",
         "answer.status >= 200 && answer.status < 300",
         "answer.status > 0",
       ),
