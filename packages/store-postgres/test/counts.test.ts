@@ -1,0 +1,76 @@
+/**
+ * What the send path costs, in counts that do not depend on the machine: statements, rows read and bytes of
+ * WAL. A change that costs more must say so here.
+ */
+import { assert, layer } from "@effect/vitest"
+import { EmbeddedPostgres, accepted, delivering, sending } from "@messaging-service/testkit"
+import { Effect, Layer } from "effect"
+import { layer as layerForTests } from "../src/emulator/index.ts"
+import { aBareDatabase, aDoor } from "./databases.ts"
+import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
+
+/** Statements count those inside functions too; bytes of WAL leave room for a split of an index page. */
+const most = {
+  accept: { statements: 6, rows: 3, wal: 1_100 },
+  claim: { statements: 3, rows: 6, wal: 400 },
+  settle: { statements: 7, rows: 5, wal: 2_300 },
+  take: { statements: 8, rows: 11, wal: 600 },
+  deliver: { statements: 6, rows: 6, wal: 750 },
+}
+
+layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: "off" } }), {
+  excludeTestServices: true,
+  timeout: "60 seconds",
+})("what a message costs", (it) => {
+  it.effect("is no more than it was", () =>
+    Effect.gen(function* () {
+      const database = yield* aBareDatabase
+      const door = yield* aDoor(database)
+      const { plansOf, pool } = yield* anExplainingPool(database)
+      const stores = yield* Layer.build(layerForTests({ pool }))
+      const walAt = Effect.map(
+        door.query<{ readonly at: bigint }>(
+          "wal",
+          "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint as at",
+        ),
+        ([row]) => Number(row?.at),
+      )
+      const costOf = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+        Effect.gen(function* () {
+          const before = yield* walAt
+          const plans = yield* plansOf(work)
+          const wal = (yield* walAt) - before
+          const rows = plans.reduce((sum, { Plan }) => sum + rowsRead(Plan), 0)
+          return { statements: plans.length, rows, wal }
+        })
+      /** With what it made. */
+      const costAndMade = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+        Effect.gen(function* () {
+          const made: Array<A> = []
+          const cost = yield* costOf(Effect.map(work, (one) => made.push(one)))
+          return [cost, made[0] as A] as const
+        })
+      yield* Effect.gen(function* () {
+        const { key, number } = yield* delivering.aStageWithKey()
+        yield* delivering.anEndpoint(key)
+        const round = Effect.gen(function* () {
+          const accept = yield* costOf(accepted(number, { count: 1 }))
+          const [claim, claimed] = yield* costAndMade(sending.claimOne(number))
+          const settle = yield* costOf(sending.settle([sending.sent(claimed)]))
+          const [take, taken] = yield* costAndMade(delivering.claimTheOne())
+          const deliver = yield* costOf(delivering.settleDeliveries(delivering.delivered(taken)))
+          return { accept, claim, settle, take, deliver }
+        })
+        // Plans and pages are made.
+        for (let times = 0; times < 5; times++) yield* round
+        const costs = yield* round
+        for (const [operation, { rows, statements, wal }] of Object.entries(most)) {
+          const cost = costs[operation as keyof typeof most]
+          assert.isAtMost(cost.statements, statements, `${operation}: statements`)
+          assert.isAtMost(cost.rows, rows, `${operation}: rows`)
+          assert.isAtMost(cost.wal, wal, `${operation}: WAL`)
+        }
+      }).pipe(Effect.provide(stores))
+    }),
+  )
+})
