@@ -2,103 +2,17 @@
  * How the whole service stands, in one statement. It is made every few seconds by every process that
  * is watched, and so reads no table from end to end that grows with what was sent.
  */
+import { sqlFiles } from "./sql.generated.ts"
 import type { Figures, ServiceFigures } from "@messaging-service/core"
 import type { DatabaseService } from "./database/Database.ts"
-import { epochMillis, instant, integer, text, texts } from "./database/Fields.ts"
+import { instant, integer, text, texts } from "./database/Fields.ts"
 import { relations } from "./database/Schema.ts"
 import { given, statement } from "./database/Statement.ts"
 
 const figures = statement(
   "figures",
   given({ now: instant, countAtMost: integer, schema: text, tables: texts }),
-)`
-with waiting as (
-  -- Index messages_waiting, which holds waiting messages alone: no more than $countAtMost of its entries.
-  select
-    count(*) filter (where :code.is_queued(m.send_at, $now)) as queued,
-    count(*) filter (where :code.is_scheduled(m.send_at, $now)) as scheduled
-  from (
-    select m.send_at
-    from messages m
-    where m.state = 'waiting'
-      and m.mode = 'live'
-    limit $countAtMost
-  ) m
-),
-lane as (
-  -- Every lane, by its key; of those where something waits also its first message.
-  select
-    min(first.due_at) filter (where first.connected) as connected_due,
-    min(first.due_at) filter (where not first.connected) as not_connected_due,
-    count(first.lease_until) as in_flight,
-    count(*) filter (where not :code.is_leased(first.lease_until, $now)) as run_out
-  from (
-    select
-      l.connected,
-      l.lease_until,
-      case when l.removed_at is null then (select first.due_at from :code.first_waiting(l.number_id, $now) first) end as due_at
-    from lanes l
-    where l.next_due is not null
-      or l.paused_until = 'infinity'
-      or l.disabled
-  ) first
-),
-delivery as (
-  -- Index webhook_deliveries_due, from where endpoints begin: no more than $countAtMost of its entries.
-  select
-    count(*) as pending,
-    count(*) filter (where d.attempts > 0) as retries
-  from (
-    select d.attempts
-    from webhook_deliveries d
-    where d.endpoint_id > 0
-    limit $countAtMost
-  ) d
-),
-number as (
-  -- Index numbers_by_workspace.
-  select n.platform, n.status, count(*) as count
-  from numbers n
-  where n.removed_at is null
-    and n.mode = 'live'
-  group by n.platform, n.status
-)
-select json_build_object(
-  'queued', waiting.queued,
-  'scheduled', waiting.scheduled,
-  'firstDueAt', json_build_object(
-    'connected', ${epochMillis("lane.connected_due")},
-    'notConnected', ${epochMillis("lane.not_connected_due")}
-  ),
-  'laneDueAt', (
-    -- Index lanes_due.
-    select ${epochMillis("l.next_due")}
-    from lanes l
-    where l.next_due is not null
-      and :code.is_claimable(l)
-    order by l.next_due
-    limit 1
-  ),
-  'lanesInFlight', lane.in_flight,
-  'leasesRunOut', lane.run_out,
-  'numbers', (select coalesce(json_agg(number), '[]') from number),
-  'deliveries', delivery.pending,
-  'retries', delivery.retries,
-  'tables', (
-    select json_agg(json_build_object(
-      'name', c.relname,
-      'rows', greatest(c.reltuples, 0)::bigint,
-      'bytes', pg_total_relation_size(c.oid)
-    ))
-    from pg_catalog.pg_class c
-    where c.relnamespace = to_regnamespace($schema)
-      and c.relname = any ($tables)
-      and c.relkind = 'r'
-  )
-) as figures
-from waiting
-cross join lane
-cross join delivery`
+)(sqlFiles["statements/figures/figures.sql"])
 
 export const serviceFigures = (database: DatabaseService): typeof ServiceFigures.Service => ({
   read: (now, countAtMost) =>

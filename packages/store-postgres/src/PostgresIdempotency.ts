@@ -2,6 +2,7 @@
  * Claims on idempotency keys: made before the work, and finished in the commit of what was made with
  * them. Sends claim and finish theirs many at a time, in functions of their own.
  */
+import { sqlFiles } from "./sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type { ClaimOutcome, IdempotencyClaim, IdempotencyStore } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -46,32 +47,15 @@ where c.key_id = $p_claim_key_id
 
 const forgetting = given({ now: instant, limit: integer })
 
-// Index idempotency_records_by_age.
-const forgetRecords = statement("idempotency.forgetRecords", forgetting)`
-delete from idempotency_records gone
-using (
-  select r.key_id, r.key
-  from idempotency_records r
-  where :code.is_record_void(r.created_at, $now)
-  limit $limit
-) old
-where gone.key_id = old.key_id
-  and gone.key = old.key
-  and :code.is_record_void(gone.created_at, $now)
-returning gone.key_id`
+const forgetRecords = statement(
+  "idempotency.forgetRecords",
+  forgetting,
+)(sqlFiles["statements/idempotency/forget-records.sql"])
 
-const forgetClaims = statement("idempotency.forgetClaims", forgetting)`
-delete from idempotency_claims gone
-using (
-  select c.key_id, c.key
-  from idempotency_claims c
-  where :code.is_claim_void(c.claimed_at, $now)
-  limit $limit
-) old
-where gone.key_id = old.key_id
-  and gone.key = old.key
-  and :code.is_claim_void(gone.claimed_at, $now)
-returning gone.key_id`
+const forgetClaims = statement(
+  "idempotency.forgetClaims",
+  forgetting,
+)(sqlFiles["statements/idempotency/forget-claims.sql"])
 
 export const idempotencyStore = (database: DatabaseService): typeof IdempotencyStore.Service => ({
   claim: (claim, now) =>

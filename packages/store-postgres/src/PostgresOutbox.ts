@@ -6,6 +6,7 @@
  * that it will stay empty. A transaction has an id of its own before it takes a position; once all
  * that were under way when the gap was first seen are over, what is still missing was rolled back.
  */
+import { sqlFiles } from "./sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type { Outbox, OutboxEvent } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -61,26 +62,10 @@ select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as id`
 const beginsNow = statement("outbox.beginsNow", given({}))`
 select pg_current_xact_id()::text::bigint as id`
 
-/** Ids grow with time: what is old is at the front. What is still to be delivered is kept. */
-const forgetEvents = statement("outbox.forget", given({ before: instant, limit: integer }))`
-with oldest as (
-  select o.id, o.created_at
-  from outbox o
-  order by o.id
-  limit $limit
-)
-delete from outbox o
-using oldest
-where o.id = oldest.id
-  and oldest.created_at < $before
-  and o.id < coalesce(
-    (
-      select min(d.outbox_id)
-      from webhook_deliveries d
-    ),
-    9223372036854775807
-  )
-returning o.id`
+const forgetEvents = statement(
+  "outbox.forget",
+  given({ before: instant, limit: integer }),
+)(sqlFiles["statements/outbox/forget-events.sql"])
 
 /** How many gaps are remembered; readers that stand at others look twice. */
 const remembered = 64

@@ -3,10 +3,10 @@
  * before it is sent, so that it means the same whatever the `search_path` of a connection is: a pool or
  * a transaction may be the host's.
  *
- * A relation is known where it follows a word that a relation follows. A function of this build is
- * written `:code.claim_lanes`.
+ * A relation is known where it follows a word that a relation follows, a function of this build by its
+ * name; in TypeScript it is written `:code.claim_lanes`.
  */
-import { codeSchema } from "./build.ts"
+import { codeSchema, functionNames } from "./build.ts"
 
 /** Every table. */
 export const relations = [
@@ -71,6 +71,8 @@ const known = new RegExp(
   "g",
 )
 
+const functions = new RegExp(`(?::code\\.|(?<![\\w."]))(${functionNames.join("|")})(?=\\()`, "g")
+
 /** More different texts than the service has; those of lists are composed, of few parts. */
 const keptTexts = 5_000
 
@@ -78,12 +80,14 @@ const keptTexts = 5_000
 export const qualifier = (schema: string): ((text: string) => string) => {
   const done = new Map<string, string>()
   return (text) => {
+    // Files that make tables and functions run under a search path.
+    if (text.startsWith("do $sql$")) return text
     const before = done.get(text)
     if (before !== undefined) return before
     if (done.size >= keptTexts) done.clear()
     const qualified = text
       .replaceAll(known, `"${schema}".$&`)
-      .replaceAll(":code.", `"${codeSchema(schema)}".`)
+      .replaceAll(functions, `"${codeSchema(schema)}".$1`)
     done.set(text, qualified)
     return qualified
   }

@@ -1,5 +1,6 @@
 /**
- * Statements with parameters that have names. A text says `$now` for the parameter `now`; the names
+ * Statements with parameters that have names. A text says `$now` for the parameter `now`, and a file of
+ * `sql/statements` `:now`, as psql does; the names
  * become numbers once, when the module is loaded, so that the text which is sent is always the same.
  */
 import { pageOf } from "@messaging-service/core"
@@ -125,6 +126,9 @@ export const joined = <const Parts extends ReadonlyArray<Parameters<never>>>(
   ...parts: Parts
 ): Parameters<JoinedInput<Parts>> => parameters(parts.flatMap(({ list }) => list) as never)
 
+/** `$name`, or `:name` as psql has it, which is no cast, no slice of an array and no schema. */
+const placeholder = /(?:\$|(?<![:\w[\]]):)([a-zA-Z_]\w*)(?!\.)\b/g
+
 /** A statement that is sent the values of an `In`. */
 export class Statement<In> {
   readonly #operation: string
@@ -140,13 +144,13 @@ export class Statement<In> {
     named: string,
     { answer, over }: { readonly answer?: Answer; readonly over?: RowsOver },
   ) {
-    const asked = new Set(Array.from(named.matchAll(/\$(\w+)/g), ([, name]) => name))
+    const asked = new Set(Array.from(named.matchAll(placeholder), ([, name]) => name))
     this.#operation = operation
     this.#over = over
     this.#answer = answer
     this.#parameters = list.filter(({ name }) => asked.has(name))
     const places = new Map(this.names.map((name, index) => [name, `$${index + 1}`]))
-    this.text = named.replaceAll(/\$(\w+)/g, (_, name: string) => places.get(name) ?? `$${name}`)
+    this.text = named.replaceAll(placeholder, (all, name: string) => places.get(name) ?? all)
   }
 
   /** The names of its parameters, in the order in which they are sent. */

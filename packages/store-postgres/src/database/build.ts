@@ -24,6 +24,11 @@ const functions = Object.entries(sqlFiles).flatMap(([file, text]) =>
 
 export const thisBuild = buildOf([sqlFiles["rules.sql"], ...functions])
 
+/** The names of this build's functions. */
+export const functionNames: ReadonlyArray<string> = thisBuild.texts.flatMap((text) =>
+  Array.from(text.matchAll(/create function (\w+)/g), ([, name = ""]) => name),
+)
+
 /** The schema of the build's functions, for the service whose tables are in that one. */
 export const codeSchema = (schema: string, { digest }: Build = thisBuild): string =>
   `${schema}_${digest}`

@@ -1,4 +1,5 @@
 /** `SimulatedPhones` on PostgreSQL: how each simulated phone behaves, and what was sent to it. */
+import { sqlFiles } from "../sql.generated.ts"
 import type { Phone } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
@@ -92,21 +93,10 @@ interface Received {
 const written = part("copy", single(writtenColumns))
 const followed = single(within((received: Received) => received.then, behaviourColumns))
 
-/** The copy and the behaviour that follows it, in one commit. */
 const receiveCopy = statement(
   "simulated.receive",
   joined(written, single({ follows: boolean(({ then }: Received) => then !== null) }), followed),
-)`
-with followed as (
-  insert into simulated_behaviours (number_id, ${followed.names})
-  select $number_id, ${followed.placeholders}
-  where $follows
-  ${replaceBehaviour}
-)
-insert into simulated_sent (${written.names})
-values (${written.placeholders})
-on conflict (number_id, transport_id) do nothing
-returning id`
+)(sqlFiles["statements/emulator/receive-copy.sql"])
 
 /** Index simulated_sent_by_number for one number, the primary key for all. */
 const listSent = (ofNumber: string) =>

@@ -2,15 +2,16 @@
  * Admission: finds a key and its workspace and counts the request, in one round trip. Requests that
  * are admitted together and count in the same window count as one write of several.
  */
+import { sqlFiles } from "../sql.generated.ts"
 import type { Admitted, AdmittedV1, AdmitQuery, AdmitV1Query } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { bigint, columnsOf, instant, integer, listed, text } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { each, given, joined, part, statement } from "../database/Statement.ts"
-import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
+import { toWorkspace } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import { countRequests, keyColumns, toKey } from "./keyRow.ts"
+import { toKey } from "./keyRow.ts"
 import type { KeyRow } from "./keyRow.ts"
 
 type AdmittedRow = KeyRow &
@@ -93,56 +94,10 @@ const queryParameters = each(
   } satisfies FieldsOf<Omit<AdmitV1Query, "minuteStart">>),
 )
 
-/**
- * All of one clock minute, which the keys of a workspace share. Locks: the rows of the workspaces'
- * windows in the order of their ids; then those of the keys, which keep the last use, in the order of
- * theirs.
- */
 const admitStatementV1 = statement(
   "admitV1",
   joined(part("queries", queryParameters), given({ minuteStart: instant })),
-)`
-with asked as (
-  select *
-  from unnest(${queryParameters.placeholders}) with ordinality asked (${queryParameters.names}, place)
-),
-found as materialized (
-  select asked.place, asked.now, asked.address, k as key, w as workspace,
-    :code.is_counted(w.admits_v1, k, asked.now, asked.workspace_id) as counts
-  from asked
-  join api_keys k on k.hash = asked.hash and k.version = 1
-  join workspaces w on w.id = k.workspace_id
-),
-counted as (
-  insert into workspace_windows as windows (workspace_id, minute_start, minute_count)
-  select (found.workspace).id, $minuteStart, count(*)::integer
-  from found
-  where found.counts
-  group by (found.workspace).id
-  order by (found.workspace).id
-  on conflict (workspace_id) do update
-  set ${countRequests("minute")}
-  returning workspace_id, minute_count
-),
-used as (
-  insert into key_windows as windows (
-    key_id, minute_start, minute_count, day_start, day_count, last_used_at, last_used_ip
-  )
-  select distinct on ((found.key).id)
-    (found.key).id, found.now, 0, found.now, 0, found.now, found.address
-  from found
-  where found.counts
-  order by (found.key).id, found.place desc
-  on conflict (key_id) do update
-  set last_used_at = excluded.last_used_at,
-    last_used_ip = excluded.last_used_ip
-)
-select found.place, found.counts, counted.minute_count,
-  ${keyColumns("(found.key)", "windows")},
-  ${workspaceColumns("(found.workspace)")}
-from found
-left join counted on counted.workspace_id = (found.workspace).id
-left join key_windows windows on windows.key_id = (found.key).id`
+)(sqlFiles["statements/key/admit-statement-v1.sql"])
 
 type AdmittedRowV1 = KeyRow &
   WorkspaceRow & {

@@ -86,9 +86,3 @@ export const countedWindow = (window: "minute" | "day") => {
       end`,
   }
 }
-
-export const countRequests = (window: "minute" | "day"): string => {
-  const { count, start } = countedWindow(window)
-  return `${window}_start = ${start},
-      ${window}_count = ${count}`
-}

@@ -1,4 +1,5 @@
 /** Attempts at linking numbers to phones. */
+import { sqlFiles } from "../sql.generated.ts"
 import type {
   BrokenLinkingGuard,
   Callback,
@@ -11,16 +12,12 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigints, instant, integer, listed, text, texts } from "../database/Fields.ts"
+import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
 import { given, joined, part, single, statement } from "../database/Statement.ts"
 import { numberColumns, toNumber } from "../number/numberRow.ts"
 import { ownedColumns } from "../queue/lane.ts"
-import { fitsShare, sharesColumns } from "../queue/shares.ts"
-import {
-  callConnection,
-  callbackParameters,
-  markCallbackLanes,
-} from "../webhook/queueDeliveries.ts"
+import { sharesColumns } from "../queue/shares.ts"
+import { callbackParameters } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
 import type { AttemptRow } from "./beginLinking.ts"
@@ -37,10 +34,6 @@ select ${attemptColumns}
 from linking_attempts a
 where a.number_id = $numberId`
 
-/**
- * Index linking_attempts_due. What is claimed at the same moment is passed over: the row is looked at
- * once more when it is locked.
- */
 const claimAttempts = statement(
   "linking.claim",
   joined(
@@ -48,84 +41,17 @@ const claimAttempts = statement(
     single(ownedColumns),
     single(sharesColumns),
   ),
-)`
-with due as (
-  select
-    a.number_id, a.due_at,
-    ${fitsShare("n.workspace_id", "a.due_at, a.number_id", "$")} as fits
-  from linking_attempts a
-  join numbers n on n.id = a.number_id
-  where a.due_at <= $now
-    and :code.can_be_linked(a, $now, $p_of::bigint, $p_shards::bigint[])
-),
-free as (
-  select a.number_id
-  from linking_attempts a
-  where a.number_id = any (
-      array(
-        select due.number_id
-        from due
-        where due.fits
-        order by due.due_at, due.number_id
-        limit $limit
-      )
-    )
-    and a.due_at <= $now
-    and :code.is_free(a.lease_until, $now)
-  order by a.due_at, a.number_id
-  for update skip locked
-)
-update linking_attempts a
-set lease = a.lease + 1,
-  lease_until = $leaseUntil
-from free
-join numbers n on n.id = free.number_id
-where a.number_id = free.number_id
-returning ${attemptColumns}, a.lease, n.workspace_id`
+)(sqlFiles["statements/linking/claim-attempts.sql"])
 
 const renewAttempts = statement(
   "linking.renew",
   given({ ids: texts, leases: bigints, leaseUntil: instant }),
-)`
-update linking_attempts a
-set lease_until = $leaseUntil
-from unnest($ids::text[], $leases::bigint[]) held (id, lease)
-where a.id = held.id
-  and :code.holds_lease(a.lease, a.lease_until, held.lease)
-returning a.id`
+)(sqlFiles["statements/linking/renew-attempts.sql"])
 
-/** A QR code that is there already is not reported again: the answer of the store may get lost. */
 const showAttempt = statement(
   "linking.show",
   joined(given({ id: text, lease: bigint }), part("view", single(viewColumns)), callbackParameters),
-)`
-with before as (
-  select a.number_id, a.qr_text
-  from linking_attempts a
-  where a.id = $id
-    and :code.holds_lease(a.lease, a.lease_until, $lease)
-  for no key update
-),
-shown as (
-  update linking_attempts a
-  set ${listed(viewColumns, (name) => `${name} = $${name}`)}
-  from before
-  where a.number_id = before.number_id
-  returning a.id, a.number_id
-),
-${callConnection(
-  (name) => `$p_new_${name}`,
-  `from before
-      join numbers n on n.id = before.number_id
-      where before.qr_text is distinct from $qr_text
-        and :code.is_reported_to(n, $p_new_url)
-        and $p_new_event_id is not null`,
-)},
-marked_callbacks as (
-  ${markCallbackLanes}
-)
-select shown.id
-from shown`
+)(sqlFiles["statements/linking/show-attempt.sql"])
 
 const takeAttempt = statement("linking.taken", given({ id: text, now: instant }))`
 update linking_attempts a
@@ -142,14 +68,10 @@ where :code.has_ended(a, $now)
 order by a.ends_at, a.number_id
 limit $limit`
 
-// Index linking_attempts_due.
-const dueTestAttempts = statement("linking.dueTest", given({ now: instant, limit: integer }))`
-select ${attemptColumns}
-from linking_attempts a
-where a.due_at <= $now
-  and :code.links_itself(a, $now)
-order by a.due_at, a.number_id
-limit $limit`
+const dueTestAttempts = statement(
+  "linking.dueTest",
+  given({ now: instant, limit: integer }),
+)(sqlFiles["statements/linking/due-test-attempts.sql"])
 
 const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
 

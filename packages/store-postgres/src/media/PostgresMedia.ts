@@ -1,4 +1,5 @@
 /** The records of media files, and what they take of their workspace's storage. */
+import { sqlFiles } from "../sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type { MediaFile, MediaId, MediaStore } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -77,63 +78,20 @@ from media_files m
 where m.id = $id
   and m.state in ('kept', 'attached', 'deleted')`
 
-const missingFiles = statement("media.missing", given({ ids: bigints }))`
-select asked.id
-from unnest($ids::bigint[]) asked (id)
-where not exists (
-  select
-  from media_files m
-  where m.id = asked.id
-    and :code.is_file_there(m)
-)`
+const missingFiles = statement(
+  "media.missing",
+  given({ ids: bigints }),
+)(sqlFiles["statements/media/missing-files.sql"])
 
-// Index messages_with_attachment.
-const detachFile = statement("media.detach", given({ id: bigint }))`
-update media_files m
-set state = 'discarded'
-where m.id = $id
-  and m.state = 'attached'
-  and not exists (
-    select
-    from messages has
-    where has.attachment_id = m.id
-  )
-returning m.id`
+const detachFile = statement(
+  "media.detach",
+  given({ id: bigint }),
+)(sqlFiles["statements/media/detach-file.sql"])
 
-/**
- * The records of attachments: files in a state of their own, which neither the directory nor the
- * count of its room knows. Only this sweep touches one that a message has.
- *
- * Indexes media_files_attached and messages_with_attachment. Files that another sweep holds are left
- * to it; all are locked in the order of their ids.
- */
 const sweepFiles = statement(
   "media.sweepAttachments",
   given({ now: instant, unusedSince: instant }),
-)`
-with seen as materialized (
-  select
-    m.id,
-    held.used,
-    :code.is_unneeded(m, held.used, held.gone, $unusedSince) as ended
-  from media_files m
-  cross join lateral (
-    select exists (select from :code.waiting_for_attachment(m.id)) as used, exists (select from :code.deleted_workspace(m.workspace_id)) as gone
-  ) held
-  where m.state = 'attached'
-    and :code.is_swept(m, held.used, held.gone, $unusedSince)
-  order by m.id
-  for no key update of m skip locked
-)
-update media_files m
-set unused_since = :code.unused_since_after(m, seen.used, $now),
-  state = case when seen.ended then 'deleted' else m.state end
-from seen
-where m.id = seen.id
-  and m.state = 'attached'`
-
-/** The core's `isFileEnded`, in the words of the indexes `media_files_left_over` and `media_files_remembered`. */
-export const isFileEnded = (file: string): string => `:code.is_file_ended(${file})`
+)(sqlFiles["statements/media/sweep-files.sql"])
 
 const leftovers = call(
   "media.leftovers",
@@ -151,18 +109,10 @@ set has_bytes = false
 where m.id = any ($ids)
   and :code.is_file_ended(m)`
 
-// Index media_files_remembered.
-const forgetFiles = statement("media.forget", given({ createdBefore: instant, limit: integer }))`
-delete from media_files gone
-where gone.id in (
-  select m.id
-  from media_files m
-  where m.created_at < $createdBefore
-    and :code.is_file_ended(m)
-    and not m.has_bytes
-  limit $limit
-)
-returning gone.id`
+const forgetFiles = statement(
+  "media.forget",
+  given({ createdBefore: instant, limit: integer }),
+)(sqlFiles["statements/media/forget-files.sql"])
 
 export const mediaStore = (database: DatabaseService): typeof MediaStore.Service => ({
   reserve: (file, limitBytes) =>

@@ -1,4 +1,5 @@
 /** Numbers, each with its lane. */
+import { sqlFiles } from "../sql.generated.ts"
 import { changedPacing, isSameNumber } from "@messaging-service/core"
 import type {
   NumberChange,
@@ -44,34 +45,10 @@ from workspaces w
 where w.id = $workspaceId
 for no key update`
 
-/**
- * Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
- * made in a workspace that is deleted already counts as removed from the start.
- */
-export const insertNumber = statement("number.insert", making)`
-with workspace as (
-  select w.id, w.deleted_at, w.account_disabled
-  from workspaces w
-  where w.id = $workspace_id
-  for share
-),
-number as (
-  insert into numbers (${made.names}, removed_at)
-  select ${made.placeholders}, workspace.deleted_at
-  from workspace
-  returning *
-),
-lane as (
-  insert into lanes (number_id, workspace_id, connected, removed_at, pacing, disabled)
-  select
-    number.id, number.workspace_id,
-    number.status = 'connected' and number.removed_at is null, number.removed_at, $pacing,
-    workspace.account_disabled and workspace.deleted_at is null
-  from number
-  cross join workspace
-)
-select ${numberColumns("number")}
-from number`
+export const insertNumber = statement(
+  "number.insert",
+  making,
+)(sqlFiles["statements/number/insert-number.sql"])
 
 /** Of that workspace, or of any. */
 const getNumber = statement("number.get", given({ workspaceId: bigint, id: bigint }))`
@@ -137,16 +114,7 @@ const changeNumber = statement(
     proxy_port: integer(({ change }: Changing) => change.proxy?.port ?? null),
     proxy_url: text(({ change }: Changing) => change.proxy?.url ?? null),
   }),
-)`
-update numbers n
-set label = coalesce($label, n.label),
-  proxy_host = case when $keeps_proxy then n.proxy_host else $proxy_host end,
-  proxy_port = case when $keeps_proxy then n.proxy_port else $proxy_port end,
-  proxy_url = case when $keeps_proxy then n.proxy_url else $proxy_url end
-where n.id = $id
-  and n.workspace_id = $workspace_id
-  and n.removed_at is null
-returning ${numberColumns("n")}`
+)(sqlFiles["statements/number/change-number.sql"])
 
 const callbackUrl = statement("number.callback", given({ id: bigint }))`
 select n.callback_url

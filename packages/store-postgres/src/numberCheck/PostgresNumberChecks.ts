@@ -1,4 +1,5 @@
 /** Number checks and their results. */
+import { sqlFiles } from "../sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type {
   BrokenCheckGuard,
@@ -102,29 +103,15 @@ where r.check_id = $id
 
 const forgetting = given({ before: instant, limit: integer })
 
-// Indexes number_checks_completed and number_check_results_by_check.
-const forgetResults = statement("numberCheck.forgetResults", forgetting)`
-delete from number_check_results gone
-using (
-  select r.id
-  from number_checks c
-  join number_check_results r on r.check_id = c.id
-  where c.completed_at < $before
-  limit $limit
-) old
-where gone.id = old.id
-returning gone.id`
+const forgetResults = statement(
+  "numberCheck.forgetResults",
+  forgetting,
+)(sqlFiles["statements/numberCheck/forget-results.sql"])
 
-// Index number_checks_completed. Their results are gone by now.
-const forgetChecks = statement("numberCheck.forget", forgetting)`
-delete from number_checks c
-where c.id in (
-  select o.id
-  from number_checks o
-  where o.completed_at < $before
-  limit $limit
-)
-returning c.id`
+const forgetChecks = statement(
+  "numberCheck.forget",
+  forgetting,
+)(sqlFiles["statements/numberCheck/forget-checks.sql"])
 
 export const numberCheckStore = (database: DatabaseService): typeof NumberCheckStore.Service => ({
   insert: (check, idempotency) =>

@@ -1,4 +1,5 @@
 /** What workers do with number checks: claim the next phones of each, and settle the answers. */
+import { sqlFiles } from "../sql.generated.ts"
 import type { CheckClaimQuery, CheckSettlement, ClaimedCheck } from "@messaging-service/core"
 import type { DatabaseService } from "../database/Database.ts"
 import {
@@ -66,14 +67,7 @@ const answer = call(
 const again = statement(
   "numberCheck.again",
   given({ id: bigint, lease: bigint, due: instant, tries: integer }),
-)`
-update number_checks c
-set lease_until = null,
-  next_due = $due,
-  tries = c.tries + $tries
-where c.id = $id
-  and :code.holds_lease(c.lease, c.lease_until, $lease)
-returning true`
+)(sqlFiles["statements/numberCheck/again.sql"])
 
 /** Settles a claimed check, if its lease is still the check's: answers, or another try. */
 export const settle = (database: DatabaseService) => (settlement: CheckSettlement, now: number) => {

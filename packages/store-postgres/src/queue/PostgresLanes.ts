@@ -1,5 +1,5 @@
 /** The lanes, and what is left to do. */
-import { kindsOfWork } from "@messaging-service/core"
+import { sqlFiles } from "../sql.generated.ts"
 import type {
   EarliestDue,
   LaneQueue,
@@ -214,74 +214,10 @@ export const crowdedOf = (
     ) held
   )::bigint[])`
 
-const crowdedAmong = (holders: string, work: SharedWork): string => {
-  const place = shared.indexOf(work) + 1
-  return crowdedOf(holders, { most: `$most[${place}]`, whole: `$whole[${place}]` })
-}
-
-const counted = nextDueBeside(
-  {
-    lanes: crowdedAmong(
-      `select l.workspace_id from lanes l where :code.is_leased(l.lease_until, $now)`,
-      "lanes",
-    ),
-    // Index number_checks_due.
-    number_checks: crowdedAmong(
-      `select c.workspace_id from number_checks c where c.next_due is not null and :code.is_leased(c.lease_until, $now)`,
-      "number_checks",
-    ),
-    linking: crowdedAmong(
-      `
-        select n.workspace_id
-        from linking_attempts a
-        join numbers n on n.id = a.number_id
-        where :code.is_leased(a.lease_until, $now)
-      `,
-      "linking",
-    ),
-    deliveries: crowdedAmong(
-      `
-        select l.workspace_id
-        from webhook_lanes l
-        cross join lateral unnest(l.held_until) held (lease_until)
-        where l.workspace_id is not null
-          and :code.is_leased(held.lease_until, $now)
-      `,
-      "deliveries",
-    ),
-  },
-  allNumbers,
-)
-
-/**
- * One statement, so one snapshot. It finds what is in hands by looking through the lanes and the open
- * checks: only the emulator controls ask.
- */
-const workload = statement("workload", given({ now: instant, most: integers, whole: integers }))`
-select json_build_object(
-  'nextDue', ${epochMillis(`least(
-    ${kindsOfWork.map((work) => `(${counted[work]})`).join(",\n    ")}
-  )`)},
-  'inHands', (
-    select coalesce(json_agg(held order by held.attempt), '[]')
-    from (
-      select l.number_id as "numberId", format('message %s %s', l.number_id, l.lease) as attempt
-      from lanes l
-      where :code.is_leased(l.lease_until, $now)
-      union all
-      -- Index number_checks_due.
-      select c.number_id, format('check %s %s', c.id, c.lease)
-      from number_checks c
-      where c.next_due is not null
-        and :code.is_leased(c.lease_until, $now)
-    ) held
-  ),
-  'deliveringUntil', (
-    select ${epochMillis("max(held.until)")}
-    from webhook_lanes l
-    cross join lateral unnest(l.held_until) held (until)
-  )
-) as workload`
+const workload = statement(
+  "workload",
+  given({ now: instant, most: integers, whole: integers }),
+)(sqlFiles["statements/queue/workload.sql"])
 
 export const workStatus = (database: DatabaseService): typeof WorkStatus.Service => ({
   nextDue: (work, crowded = [], owned = "all") =>

@@ -6,6 +6,7 @@
  * dispatchers never wait for one another. Only a later statement reads messages: it sees all that
  * was committed before the lane was locked, and nothing can change while it is.
  */
+import { sqlFiles } from "../sql.generated.ts"
 import type { ClaimedMessage, ClaimQuery, LaneQueue, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
@@ -87,33 +88,10 @@ const claimStatement = call("claim", sqlFunction("claim_lanes", parameters), Cla
 export const claim = (database: DatabaseService) => (query: ClaimQuery) =>
   claimStatement.all(database, query, toClaimed)
 
-/**
- * Prolongs leases that are still the lane's, also ones that ran out and were not taken over.
- *
- * Locks: the lanes by id. A lane that another worker has claimed meanwhile has another lease by the
- * time its row is locked, and drops out.
- */
 const renewLeases = statement(
   "renew",
   given({ numbers: bigints, leases: bigints, leaseUntil: instant, patience: text }),
-)`
-with held as materialized (
-  select l.number_id
-  from lanes l
-  join unnest($numbers::bigint[], $leases::bigint[]) asked (number_id, lease)
-    on asked.number_id = l.number_id
-  where :code.holds_lease(l.lease, l.lease_until, asked.lease)
-    -- One that another transaction holds for long must not keep the others from being prolonged.
-    and (select set_config('lock_timeout', $patience, true)) is not null
-  order by l.number_id
-  for no key update of l
-)
-update lanes l
-set lease_until = $leaseUntil,
-  next_due = $leaseUntil
-from held
-where l.number_id = held.number_id
-returning l.number_id`
+)(sqlFiles["statements/queue/renew-leases.sql"])
 
 type Lease = Parameters<(typeof LaneQueue.Service)["renew"]>[0][number]
 

@@ -1,4 +1,5 @@
 /** Reminders, and the log of their runs. */
+import { sqlFiles } from "../sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type {
   NumberId,
@@ -22,7 +23,6 @@ import {
   idOrNull,
   instant,
   integer,
-  listed,
   selected,
   text,
 } from "../database/Fields.ts"
@@ -31,11 +31,10 @@ import { call, given, joined, part, single, sqlFunction, statement } from "../da
 import { acceptParameters, batchOf, toOutcome } from "../message/acceptBatch.ts"
 import type { OutcomeRow } from "../message/acceptBatch.ts"
 import { claimParameters } from "../PostgresIdempotency.ts"
-import { toWorkspace, workspaceColumns } from "../workspace/workspaceRow.ts"
+import { toWorkspace } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
 import {
   contentColumns,
-  contentJson,
   newColumns,
   reminderColumns,
   runColumns,
@@ -93,40 +92,17 @@ const updateReminder = statement(
     given({ id: bigint, revision: bigint, nextRunAt: instant }),
     part("content", single(contentColumns)),
   ),
-)`
-update reminders r
-set ${listed(contentColumns, (name) => `${name} = $${name}`)},
-  next_run_at = $nextRunAt,
-  -- Held until it is another schedule's, or none's.
-  held_run_at = case when $active and $nextRunAt::timestamptz is null then r.held_run_at end,
-  revision = r.revision + 1,
-  original = coalesce(r.original, ${contentJson("r")})
-where r.id = $id
-  and r.revision = $revision
-  and r.removed_at is null
-returning r.id`
+)(sqlFiles["statements/reminder/update-reminder.sql"])
 
-const removeReminder = statement("reminder.remove", given({ ...scope, id: bigint, now: instant }))`
-update reminders r
-set removed_at = $now,
-  next_run_at = null,
-  held_run_at = null
-where r.id = $id
-  and ${seen}
-returning r.id`
+const removeReminder = statement(
+  "reminder.remove",
+  given({ ...scope, id: bigint, now: instant }),
+)(sqlFiles["statements/reminder/remove-reminder.sql"])
 
-// Index reminders_due.
-const dueReminders = statement("reminder.due", given({ now: instant, limit: integer }))`
-select ${reminderColumns("r")}, r.previous_number_id, ${workspaceColumns("w")}
-from (
-  select *
-  from reminders d
-  where d.next_run_at <= $now
-  order by d.next_run_at, d.id
-  limit $limit
-) r
-join workspaces w on w.id = r.workspace_id
-order by r.next_run_at, r.id`
+const dueReminders = statement(
+  "reminder.due",
+  given({ now: instant, limit: integer }),
+)(sqlFiles["statements/reminder/due-reminders.sql"])
 
 /** A reminder's advance to its next due time. */
 const advanceColumns = columnsOf({
@@ -148,25 +124,7 @@ const run = call(
 const passRun = statement(
   "reminder.pass",
   joined(single(advanceColumns), given({ outcome: text, code: text })),
-)`
-with advanced as (
-  update reminders r
-  set next_run_at = $r_next_run_at,
-    held_run_at = null,
-    revision = r.revision + 1
-  where r.id = $r_id
-    and r.revision = $r_revision
-    and r.removed_at is null
-  returning r.id
-),
-logged as (
-  insert into reminder_runs (reminder_id, due_at, ran_at, outcome, code)
-  select advanced.id, $r_due_at, $r_ran_at, $outcome, $code
-  from advanced
-  where $outcome::text is not null
-)
-select advanced.id
-from advanced`
+)(sqlFiles["statements/reminder/pass-run.sql"])
 
 // Index reminder_runs_by_reminder.
 const listRuns = statement("reminder.runs", given({ id: bigint, ...paging }))`
@@ -192,28 +150,15 @@ export const isRunForgotten = (line: string, before: string): string => `${line}
       )
     )`
 
-// Index reminder_runs_by_age.
-const forgetRuns = statement("reminder.forgetRuns", given({ before: instant, limit: integer }))`
-delete from reminder_runs l
-where l.id in (
-  select o.id
-  from reminder_runs o
-  where ${isRunForgotten("o", "$before")}
-  order by o.ran_at
-  limit $limit
-)
-returning l.id`
+const forgetRuns = statement(
+  "reminder.forgetRuns",
+  given({ before: instant, limit: integer }),
+)(sqlFiles["statements/reminder/forget-runs.sql"])
 
-// Index reminders_removed.
-const forgetReminders = statement("reminder.forget", given({ before: instant, limit: integer }))`
-delete from reminders r
-where r.id in (
-  select o.id
-  from reminders o
-  where o.removed_at < $before
-  limit $limit
-)
-returning r.id`
+const forgetReminders = statement(
+  "reminder.forget",
+  given({ before: instant, limit: integer }),
+)(sqlFiles["statements/reminder/forget-reminders.sql"])
 
 type DueRow = Pick<Reminder, "lastRun"> &
   WorkspaceRow & { readonly next_run_at: Date | null; readonly previous_number_id: bigint | null }

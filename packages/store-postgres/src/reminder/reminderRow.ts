@@ -69,10 +69,6 @@ export const reminderColumns = (alias: string): string =>
     limit 1
   ) as "lastRun"`
 
-/** A reminder's content as JSON, by the names of `ReminderContent`. */
-export const contentJson = (alias: string): string =>
-  jsonOf(contentFields, alias, "jsonb_build_object")
-
 const toRest = decoded<Omit<Reminder, "lastRun">>(fields)
 
 export const toReminder = (row: Pick<Reminder, "lastRun">): Reminder => ({

@@ -1,4 +1,5 @@
 /** What live transports keep, sealed. */
+import { sqlFiles } from "../sql.generated.ts"
 import type { Fence, KeptSession, KeyChange, NumberId, SessionStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
@@ -18,14 +19,7 @@ interface KeptRow {
   readonly proxy_url: string | null
 }
 
-const listKept = statement("session.list", given({}))`
-select
-  s.number_id, n.platform, n.status, l.removed_at is not null as removed, s.leaving_at,
-  l.pause_reason, n.status_reason, n.proxy_url
-from sessions s
-join numbers n on n.id = s.number_id
-join lanes l on l.number_id = s.number_id
-order by s.number_id`
+const listKept = statement("session.list", given({}))(sqlFiles["statements/session/list-kept.sql"])
 
 const getCredentials = statement("session.credentials", given({ numberId: bigint }))`
 select s.credentials
@@ -47,21 +41,6 @@ const fenced = part(
     term: bigint((fence: Fence) => fence?.term ?? null),
   }),
 )
-
-/**
- * The shard's row, unless the shard was taken anew since. It stays locked until the write is committed:
- * the worker that takes the shard next reads what was written. A worker that would take it passes over it until
- * then (see `shards.take`).
- */
-const fence = `fence as materialized (
-  select
-  from number_shards f
-  where f.shard = $shard
-    and f.term = $term
-  for share
-)`
-
-const mayWrite = `($shard is null or exists (select from fence))`
 
 /** What is written of one number. */
 interface Write {
@@ -99,76 +78,7 @@ const writing = joined(
   ),
 )
 
-/**
- * Writes of several numbers, of each one, in one statement and so in one commit; each is fenced by its
- * own shard. A session's row is written before any of its keys, so that writes of one number cannot
- * cross, and the rows in the order of their numbers, so that statements do not wait for one another in a
- * circle. What is dropped and what is written are different keys.
- */
-const write = statement("session.write", writing)`
-with fence as materialized (
-  select f.shard, f.term
-  from number_shards f
-  where f.shard = any ($shards)
-    and exists (
-      select
-      from unnest($shards, $terms) by (shard, term)
-      where by.shard = f.shard
-        and by.term = f.term
-    )
-  for share of f
-),
-asked as materialized (
-  select
-    asked.*,
-    asked.shard is null or exists (
-      select from fence where fence.shard = asked.shard and fence.term = asked.term
-    ) as may_write
-  from unnest($numberIds, $credentials, $times, $shards, $terms)
-    with ordinality asked (number_id, credentials, written_at, shard, term, place)
-),
-session as materialized (
-  insert into sessions as kept (number_id, credentials)
-  select l.number_id, coalesce(asked.credentials, s.credentials)
-  from asked
-  join lanes l on l.number_id = asked.number_id
-  left join sessions s on s.number_id = l.number_id
-  where asked.may_write
-    and l.removed_at is null
-    and coalesce(asked.credentials, s.credentials) is not null
-  order by l.number_id
-  on conflict (number_id) do update
-  set credentials = coalesce(
-    ($credentials)[array_position($numberIds, kept.number_id)],
-    kept.credentials
-  )
-  returning number_id, ($times)[array_position($numberIds, kept.number_id)] as written_at
-),
-given as materialized (
-  select key.number_id, key.type, key.id, key.value, session.written_at
-  from session
-  join unnest($keyNumberIds, $types, $ids, $values) key (number_id, type, id, value)
-    on key.number_id = session.number_id
-),
-dropped as (
-  delete from session_keys k
-  using given
-  where k.number_id = given.number_id
-    and k.type = given.type
-    and k.id = given.id
-    and given.value is null
-),
-written as (
-  insert into session_keys (number_id, type, id, value, written_at)
-  select given.number_id, given.type, given.id, given.value, given.written_at
-  from given
-  where given.value is not null
-  on conflict (number_id, type, id) do update
-  set value = excluded.value, written_at = excluded.written_at
-)
-select asked.may_write as written
-from asked
-order by asked.place`
+const write = statement("session.write", writing)(sqlFiles["statements/session/write.sql"])
 
 interface WrittenRow {
   readonly written: boolean
@@ -200,26 +110,15 @@ const writeTogether = (database: DatabaseService) =>
 /** A write with more keys goes alone: hundreds are made when a device is new. */
 const mostKeysTogether = 50
 
-const leave = statement("session.leave", joined(given({ numberId: bigint, now: instant }), fenced))`
-with ${fence},
-leaving as (
-  update sessions s
-  set leaving_at = $now
-  where s.number_id = $numberId
-    and s.leaving_at is null
-    and ${mayWrite}
-)
-select ${mayWrite} as written`
+const leave = statement(
+  "session.leave",
+  joined(given({ numberId: bigint, now: instant }), fenced),
+)(sqlFiles["statements/session/leave.sql"])
 
-/** The keys go with their session. */
-const wipe = statement("session.wipe", joined(given({ numberId: bigint }), fenced))`
-with ${fence},
-wiped as (
-  delete from sessions s
-  where s.number_id = $numberId
-    and ${mayWrite}
-)
-select ${mayWrite} as written`
+const wipe = statement(
+  "session.wipe",
+  joined(given({ numberId: bigint }), fenced),
+)(sqlFiles["statements/session/wipe.sql"])
 
 /** No row where it was removed; else it is not before the transaction is over. */
 const keepPresent = statement("session.keepPresent", given({ numberId: bigint }))`
@@ -232,24 +131,7 @@ for share`
 const trim = statement(
   "session.trim",
   joined(given({ numberId: bigint, type: text, most: integer }), fenced),
-)`
-with ${fence},
-trimmed as (
-  delete from session_keys k
-  using (
-    select old.id
-    from session_keys old
-    where old.number_id = $numberId
-      and old.type = $type
-    order by old.written_at desc, old.id desc
-    offset $most
-  ) old
-  where k.number_id = $numberId
-    and k.type = $type
-    and k.id = old.id
-    and ${mayWrite}
-)
-select ${mayWrite} as written`
+)(sqlFiles["statements/session/trim.sql"])
 
 export const sessionStore = Effect.fnUntraced(function* (database: DatabaseService) {
   // Nothing but the number's own next message waits for a write, so that one statement of many is enough.

@@ -1,4 +1,5 @@
 /** Which worker has which shard of numbers. */
+import { sqlFiles } from "../sql.generated.ts"
 import { shardCount } from "@messaging-service/core"
 import type {
   HeldShard,
@@ -18,38 +19,10 @@ insert into workers (name, most, beat)
 values ($name, $most, 0)
 returning id`
 
-/**
- * One row, or none when the worker is not there. Statements that end a worker wait for its row, so a
- * worker that was found alive here is ended by none that has not seen this beat.
- */
-const beat = statement("shards.beat", given({ id: bigint, count: bigint }))`
-with alive as (
-  update workers w
-  set beat = w.beat + 1
-  where w.id = $id
-  returning w.id
-)
-select
-  array(select w.id from workers w order by w.id) as workers,
-  array(select w.most from workers w order by w.id) as most,
-  array(select w.beat from workers w order by w.id) as beats,
-  array(select coalesce(s.worker_id, 0) from number_shards s order by s.shard) as holders,
-  array(select s.term from number_shards s order by s.shard) as terms,
-  array(
-    select :code.shard_of(s.number_id, $count)
-    from sessions s
-  ) as linked,
-  array(
-    select :code.shard_of(a.number_id, $count)
-    from linking_attempts a
-    where a.mode = 'live'
-      and not exists (
-        select
-        from sessions s
-        where s.number_id = a.number_id
-      )
-  ) as linking
-from alive`
+const beat = statement(
+  "shards.beat",
+  given({ id: bigint, count: bigint }),
+)(sqlFiles["statements/session/beat.sql"])
 
 interface BeatRow {
   readonly workers: ReadonlyArray<bigint>
@@ -89,47 +62,15 @@ const toTable = (row: BeatRow): ShardTable => {
 
 type Silent = Pick<LiveWorker, "id" | "beat">
 
-/** Locks the workers by id. One that has shown life since drops out once its row is locked. */
 const end = statement(
   "shards.end",
   each({ ids: bigint((one: Silent) => one.id), beats: bigint((one: Silent) => one.beat) }),
-)`
-with silent as (
-  select w.id
-  from workers w
-  join unnest($ids, $beats) seen (id, beat) on seen.id = w.id and seen.beat = w.beat
-  order by w.id
-  for update of w
-)
-delete from workers w
-using silent
-where w.id = silent.id`
+)(sqlFiles["statements/session/end.sql"])
 
-/** Locks the worker, so that it cannot be ended meanwhile, then the shards that no other locks. */
 const take = statement(
   "shards.take",
   joined(given({ id: bigint }), part("shards", each({ shards: integer((shard: Shard) => shard) }))),
-)`
-with worker as (
-  select w.id
-  from workers w
-  where w.id = $id
-  for key share
-),
-free as (
-  select s.shard
-  from worker
-  cross join number_shards s
-  where s.shard = any ($shards)
-    and s.worker_id is null
-  order by s.shard
-  for no key update of s skip locked
-)
-update number_shards s
-set worker_id = $id, term = s.term + 1
-from free
-where s.shard = free.shard
-returning s.shard, s.term`
+)(sqlFiles["statements/session/take.sql"])
 
 const give = statement(
   "shards.give",
@@ -143,13 +84,7 @@ const give = statement(
       }),
     ),
   ),
-)`
-update number_shards s
-set worker_id = null
-from unnest($shards, $terms) held (shard, term)
-where s.shard = held.shard
-  and s.term = held.term
-  and s.worker_id = $id`
+)(sqlFiles["statements/session/give.sql"])
 
 const leave = statement("shards.leave", given({ id: bigint }))`
 delete from workers w

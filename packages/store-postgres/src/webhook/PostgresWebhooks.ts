@@ -1,4 +1,5 @@
 /** Webhook endpoints and their delivery log. */
+import { sqlFiles } from "../sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type {
   CallbackAttempt,
@@ -121,17 +122,7 @@ order by e.id`
 const rotateSecret = statement(
   "webhook.rotate",
   given({ ...named, secretSalt: text, secretLast4: text }),
-)`
-with rotated as (
-  update webhook_endpoints e
-  set secret_salt = $secretSalt,
-    secret_last4 = $secretLast4
-  where ${inScope}
-    and e.id = $id
-  returning e.*
-)
-select ${endpointColumns("rotated")}
-from rotated`
+)(sqlFiles["statements/webhook/rotate-secret.sql"])
 
 const removeEndpoint = statement("webhook.remove", given({ ...named, now: instant }))`
 select removed.count
@@ -156,22 +147,10 @@ from webhook_attempts a
 where a.workspace_id = $id
   and ${newestFirst("a")}`
 
-/** Ids grow with time: what is old is at the front. */
 const forgetAttempts = statement(
   "webhook.forgetAttempts",
   given({ before: instant, limit: integer }),
-)`
-with oldest as (
-  select a.id, a.attempted_at
-  from webhook_attempts a
-  order by a.id
-  limit $limit
-)
-delete from webhook_attempts a
-using oldest
-where a.id = oldest.id
-  and oldest.attempted_at < $before
-returning a.id`
+)(sqlFiles["statements/webhook/forget-attempts.sql"])
 
 const queueingOf = (outcome: string | null): Queueing => {
   switch (outcome) {

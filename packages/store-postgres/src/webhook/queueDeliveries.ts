@@ -9,7 +9,7 @@
 import type { Callback } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { bigint, columnsOf, instant, listed, text, within, without } from "../database/Fields.ts"
+import { bigint, columnsOf, instant, text, within } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { single } from "../database/Statement.ts"
 import type { Parameters } from "../database/Statement.ts"
@@ -37,20 +37,6 @@ export const callbackColumns = columnsOf({
   body: { callback_body: text((callback) => callback.body) },
 } satisfies FieldsOf<Pick<Callback, "target" | "url" | "body">>)
 
-/**
- * The lane of a workspace's callbacks to that target: 52 bits of a hash, below zero. Two targets that
- * meet in one share its five calls, and nothing worse.
- */
-const laneOf = (workspace: string, target: string): string =>
-  `:code.callback_lane(${workspace}, ${target})`
-
-const columns = "endpoint_id, workspace_id, url, due_at, event_id, type, body"
-
-/** A part of a `with`, after the part `called`: marks the lanes that got a callback. */
-export const markCallbackLanes = `insert into webhook_marks (lane_id, workspace_id)
-      select distinct called.endpoint_id, called.workspace_id
-      from called`
-
 const connectionColumns = columnsOf({
   workspaceId: { workspace: bigint((callback) => callback.workspaceId) },
   target: { target: text((callback) => callback.target) },
@@ -72,14 +58,3 @@ export const callbackParameters = connectionParameters(
   "new",
   ({ callback }: { readonly callback: Callback | null }) => callback,
 )
-
-/** A part of a `with`: the callback of these values, and from where on it depends. */
-export const callConnection = (value: (name: string) => string, from: string): string => {
-  const rest = without(connectionColumns, "workspace", "target")
-  return `called as (
-      insert into webhook_deliveries (${columns})
-      select ${laneOf(value("workspace"), value("target"))}, ${value("workspace")}, ${listed(rest, value)}
-      ${from}
-      returning endpoint_id, workspace_id
-    )`
-}

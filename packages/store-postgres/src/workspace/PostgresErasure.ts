@@ -3,6 +3,7 @@
  * attempts of one workspace) from the oldest, erases a few, and says where the next one goes on. A list
  * ends at the first row that was made when its moment had come: no row ends before it is made.
  */
+import { sqlFiles } from "../sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type {
   EndedBefore,
@@ -18,7 +19,6 @@ import { bigint, bigints, instant, integer, millis, text } from "../database/Fie
 import type { Kind } from "../database/Fields.ts"
 import { call, each, given, joined, part, sqlFunction, statement } from "../database/Statement.ts"
 import type { Statement } from "../database/Statement.ts"
-import { isFileEnded } from "../media/PostgresMedia.ts"
 
 /** Whose rows a list holds: those of a workspace in a mode, or of a webhook endpoint. */
 interface List {
@@ -57,10 +57,6 @@ const eraseEvents = sqlFunction("erase_events", walking)
 const eraseAttempts = sqlFunction("erase_attempts", walking)
 const eraseCallbackAttempts = sqlFunction("erase_callback_attempts", walking)
 
-/**
- * Whom a number wrote to for the first time before its workspace's moment: the next message to them is
- * one to a new recipient again. Indexes numbers_ever_by_workspace and lane_recipients_by_time.
- */
 const oldRecipients = statement(
   "erasure.recipients",
   joined(
@@ -73,19 +69,7 @@ const oldRecipients = statement(
     ),
     given({ limit: integer }),
   ),
-)`
-delete from lane_recipients gone
-using (
-  select found.number_id, found.recipient
-  from unnest($owners, $befores) list (owner, before)
-  join numbers n on n.workspace_id = list.owner
-  join lane_recipients found on found.number_id = n.id
-    and found.first_sent_at < before
-  limit $limit
-) found
-where gone.number_id = found.number_id
-  and gone.recipient = found.recipient
-returning gone.number_id`
+)(sqlFiles["statements/workspace/old-recipients.sql"])
 
 interface PlaceRow {
   readonly next_list: number
@@ -111,13 +95,10 @@ const walkAll = (
     }
   })
 
-const listWorkspaces = statement("erasure.workspaces", given({ after: bigint, limit: integer }))`
-select w.id, w.retention_days, w.deleted_at
-from workspaces w
-where w.id > $after
-  and w.erased_at is null
-order by w.id
-limit $limit`
+const listWorkspaces = statement(
+  "erasure.workspaces",
+  given({ after: bigint, limit: integer }),
+)(sqlFiles["statements/workspace/list-workspaces.sql"])
 
 interface WorkspaceRow {
   readonly id: bigint
@@ -143,32 +124,10 @@ interface EndpointRow {
   readonly workspace_id: bigint
 }
 
-/**
- * The newest ended test message of each workspace that is one too many. Index messages_by_workspace
- * alone tells that a workspace has few; only of one that has many are the messages looked at.
- */
-const beyond = statement("erasure.testMessages", given({ ids: bigints, most: bigint }))`
-select list.id as workspace_id, first.id
-from unnest($ids) list (id)
-cross join lateral (
-  select
-  from messages m
-  where m.workspace_id = list.id
-    and m.mode = 'test'
-  order by m.id desc
-  offset $most
-  limit 1
-) many
-cross join lateral (
-  select m.id
-  from messages m
-  where m.workspace_id = list.id
-    and m.mode = 'test'
-    and m.state <> 'waiting'
-  order by m.id desc
-  offset $most
-  limit 1
-) first`
+const beyond = statement(
+  "erasure.testMessages",
+  given({ ids: bigints, most: bigint }),
+)(sqlFiles["statements/workspace/beyond.sql"])
 
 interface BeyondRow {
   readonly workspace_id: bigint
@@ -230,43 +189,10 @@ const removedReports = ofRemoved("connection_reports", ["number_id"])
 const removedBehaviours = ofRemoved("simulated_behaviours", ["number_id"])
 const removedRecipients = ofRemoved("lane_recipients", ["number_id", "recipient"])
 
-/**
- * A session that is still to be logged out is logged out through the number's proxy. Index
- * idempotency_records_of_numbers.
- */
-const eraseNumbers = statement("erasure.numbers", given({ now: instant, limit: integer }))`
-with gone as materialized (
-  select n.id, exists (select from sessions s where s.number_id = n.id) as leaving
-  from numbers n
-  where ${isToErase}
-    and ${nothingWaits}
-    and (
-      n.phone is not null
-      or n.label <> ''
-      or n.callback_url is not null
-      or not exists (select from sessions s where s.number_id = n.id)
-    )
-  order by n.id
-  limit $limit
-),
-unshown as (
-  update idempotency_records r
-  set shown = null
-  from gone
-  where r.made_ids[1] = gone.id
-    and r.shown is not null
-)
-update numbers n
-set label = '',
-  phone = null,
-  callback_url = null,
-  proxy_host = case when gone.leaving then n.proxy_host end,
-  proxy_port = case when gone.leaving then n.proxy_port end,
-  proxy_url = case when gone.leaving then n.proxy_url end,
-  erased_at = case when not gone.leaving then $now end
-from gone
-where n.id = gone.id
-returning n.id`
+const eraseNumbers = statement(
+  "erasure.numbers",
+  given({ now: instant, limit: integer }),
+)(sqlFiles["statements/workspace/erase-numbers.sql"])
 
 const removedSessions = eraseRows(
   "sessions",
@@ -303,28 +229,10 @@ returning k.id`
 // Index api_keys_to_erase.
 const revokedKeys = eraseKeys("erasure.revokedKeys", "k.revoked_at is not null")
 
-// Index webhook_endpoints_to_erase.
 const removedEndpoints = statement(
   "erasure.removedEndpoints",
   given({ before: instant, limit: integer }),
-)`
-with gone as materialized (
-  select e.id
-  from webhook_endpoints e
-  where e.removed_at < $before
-    and e.removed_at is not null
-    and e.url <> ''
-  limit $limit
-)
-update webhook_endpoints e
-set url = '',
-  description = '',
-  secret_salt = '',
-  secret_last4 = '',
-  first_secret_last4 = ''
-from gone
-where e.id = gone.id
-returning e.id`
+)(sqlFiles["statements/workspace/removed-endpoints.sql"])
 
 // Index api_keys_by_workspace.
 const keysOf = statement("erasure.keysOf", given(ofWorkspaces))`
@@ -383,32 +291,10 @@ const recordsOf = [
   eraseRows("workspace_windows", ["workspace_id"], ofWorkspaces, isOfThem),
 ]
 
-const holdsFiles = (state: string): string => `exists (
-      select
-      from media_files f
-      where f.workspace_id = w.id
-        and ${state}
-    )`
-
-/** A workspace is done once nothing of it is left that a worker or a sweep still has to end. */
-const eraseWorkspaces = statement("erasure.workspace", given({ ...ofWorkspaces, now: instant }))`
-update workspaces w
-set name = '',
-  callback_salt = null,
-  plan_name = null,
-  retention_days = null,
-  erased_at = case when not (
-    exists (select from messages m where m.workspace_id = w.id)
-    or exists (select from outbox o where o.workspace_id = w.id)
-    or exists (select from number_checks c where c.workspace_id = w.id)
-    or exists (select from numbers n where n.workspace_id = w.id and n.erased_at is null)
-    or ${holdsFiles("f.state = 'kept'")}
-    or ${holdsFiles("f.state = 'attached'")}
-    or ${holdsFiles("f.state = 'reserved'")}
-    or ${holdsFiles(isFileEnded("f"))}
-  ) then $now::timestamptz end
-where w.id = any ($ids)
-  and w.deleted_at is not null`
+const eraseWorkspaces = statement(
+  "erasure.workspace",
+  given({ ...ofWorkspaces, now: instant }),
+)(sqlFiles["statements/workspace/erase-workspaces.sql"])
 
 export const erasureStore = (database: DatabaseService): typeof ErasureStore.Service => ({
   workspaces: (after, limit) => listWorkspaces.all(database, { after, limit }, toWorkspace),

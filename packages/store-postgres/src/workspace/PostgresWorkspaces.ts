@@ -1,4 +1,5 @@
 /** Workspaces and their plans. */
+import { sqlFiles } from "../sql.generated.ts"
 import { isSameNumber } from "@messaging-service/core"
 import type { Admits, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -53,14 +54,10 @@ const lockName = statement(
   given({ name: text }),
 )`select pg_advisory_xact_lock(hashtextextended($name, 7205759403792793))`
 
-// Index workspaces_by_name.
-const oldestNamed = statement("workspace.ensure", given({ name: text }))`
-select ${workspaceColumns("w")}
-from workspaces w
-where w.name = $name
-  and w.deleted_at is null
-order by w.id
-limit 1`
+const oldestNamed = statement(
+  "workspace.ensure",
+  given({ name: text }),
+)(sqlFiles["statements/workspace/oldest-named.sql"])
 
 const workspaceById = `
 select ${workspaceColumns("w")}
@@ -108,23 +105,10 @@ where ${isLaneOf}
 order by l.number_id
 for no key update`
 
-/** Stops the lanes of a workspace, or lets them go on. For holders of their locks. */
 const disableLanes = statement(
   "workspace.disable",
   given({ id: bigint, disabled: boolean, now: instant }),
-)`
-update lanes l
-set disabled = $disabled,
-  limited_until = null,
-  next_due = :code.next_due_changed(
-    l,
-    :code.holds_until(
-      l, :code.stopped_until($disabled, l.paused_until), :code.may_have_left(l), :code.is_open(l)
-    ),
-    (select first.due_at from :code.first_to_leave(l, $now) first)
-  )
-where ${isLaneOf}
-  and l.removed_at is null`
+)(sqlFiles["statements/workspace/disable-lanes.sql"])
 
 const remove = call(
   "workspace.delete",
