@@ -1,10 +1,10 @@
 -- Everything that a new database holds. A database that exists gets the numbered files of migrations/
 -- that it lacks instead; a test holds that both ways lead to the same tables.
--- Run with search_path = <the schema>, pg_temp: no name says its schema.
+-- Run it with search_path = <the schema>, pg_temp: names have no schema.
 --
--- Tables that are updated all the time leave room in their pages (fillfactor). What may be lost in a
--- crash is unlogged. Messages, events and deliveries refer to others without foreign keys: whoever
--- writes them has just locked the lane, and a check would cost every message.
+-- Tables with many updates leave room in their pages (fillfactor). What a crash may lose is unlogged.
+-- Messages, events and deliveries have no foreign keys: the function that writes them holds the lane's
+-- lock, and a check would cost every message.
 
 
 -- Applied migrations; schema.sql counts as the first.
@@ -187,7 +187,7 @@ create table lanes (
   pacing integer[],
   -- Rate-limited until this time, as of the last claim; with no_room above 0, resting for a full disk.
   limited_until timestamptz,
-  -- Infinite: paused until somebody resumes it.
+  -- Infinite: paused until it is resumed.
   paused_until timestamptz,
   pause_reason text,
   -- Refusals since the last accepted message and the last pause, and pauses since that message.
@@ -593,7 +593,7 @@ create index webhook_deliveries_due on webhook_deliveries (endpoint_id, due_at, 
 create index webhook_deliveries_of_callbacks on webhook_deliveries (workspace_id)
   where workspace_id is not null;
 
--- Lanes that got deliveries since the last claim: an insert, so that nobody waits for the lane.
+-- Lanes that got deliveries since the last claim. An insert takes no lock on the lane.
 create table webhook_marks (
   id bigint generated always as identity primary key,
   lane_id bigint not null,

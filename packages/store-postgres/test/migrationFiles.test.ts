@@ -1,4 +1,4 @@
-/** Migrations hold up nobody: they take their locks first, and make indexes of large tables concurrently. */
+/** Migrations block no traffic: they take all locks first, and build indexes of large tables concurrently. */
 import { assert, it } from "@effect/vitest"
 import { sqlFiles } from "../src/sql.generated.ts"
 import { addColumns, addIndex, addRule } from "./laterVersion.ts"

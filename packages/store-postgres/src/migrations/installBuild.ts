@@ -1,4 +1,4 @@
-/** Installs a build's functions beside those of other builds, and drops builds that have gone. */
+/** Installs the functions of a build, and drops builds that no process uses. */
 import { Effect } from "effect"
 import { codeSchema } from "../database/build.ts"
 import type { Build } from "../database/build.ts"

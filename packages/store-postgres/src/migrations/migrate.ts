@@ -1,8 +1,8 @@
 /**
- * Brings a database to this version: forward only, and safe when several processes start at once, of
- * the same or of different versions, while others work. A new database gets `schema.sql`; one that exists gets
- * the migrations that it lacks, one transaction each. Functions are installed beside those of other
- * builds (see `installBuild.ts`).
+ * Brings a database to this version, forward only. Several processes of the same or of different versions
+ * may start at once while others work. A new database gets `schema.sql`; one that exists gets the
+ * migrations that it lacks, one transaction each. Then the build's functions are installed
+ * (`installBuild.ts`).
  */
 import { version } from "@messaging-service/core"
 import { Clock, Effect, Option } from "effect"
@@ -43,12 +43,12 @@ const firstId = 1
 /** The latest that processes of this version know. */
 const latestId = ({ migrations }: Schema): number => migrations.at(-1)?.id ?? firstId
 
-/** One lock for each schema: a change of the tables, and of the functions, is made by one process at a time. */
+/** One advisory lock for each schema: one process at a time changes tables and functions. */
 const lock = 7_306_112_025
 
 /**
- * How often a process looks whether it may. It does not wait inside a statement: an index that another process
- * makes concurrently would wait for that statement in turn.
+ * How often a process tries to get that lock. It must not wait inside a statement: `create index concurrently`
+ * of the process that has the lock waits for the snapshots of all statements.
  */
 const pollMillis = 50
 
@@ -56,13 +56,13 @@ const pollMillis = 50
 const patienceMillis = 60 * 60_000
 
 /**
- * Statements queue up behind a migration that waits for a lock. So it gives up soon, lets them pass, and tries again,
- * a little longer each time: what holds the lock may be an autovacuum, which gives way after a second. At first it
- * waits less than `deadlock_timeout`, so that no statement becomes the victim of a deadlock.
+ * Statements queue behind a migration that waits for a table lock. So it gives up soon, lets them pass and
+ * tries again. At first it waits for less than `deadlock_timeout`, so that no statement is the victim of a
+ * deadlock; then longer, since an autovacuum gives way only after a second.
  */
 const lockTimeoutMillis = (tries: number): number => Math.min(200 * 2 ** tries, 3_000)
 const pauseMillis = (tries: number): number => Math.min(200 * 2 ** tries, 5_000)
-const mostTries = 60
+const maxTries = 60
 
 /** How often a process says that it uses its build. */
 const noteMillis = 60 * 60_000
@@ -76,7 +76,7 @@ select pg_try_advisory_lock(hashtextextended($schema, $lock)) as done`
 const releaseSessionLock = statement("migrate", given({ schema: text, lock: bigint }))`
 select pg_advisory_unlock(hashtextextended($schema, $lock))`
 
-const whatIsThere = statement("migrate", given({ schema: text }))`
+const schemaState = statement("migrate", given({ schema: text }))`
 select
   to_regnamespace($schema) is not null as schema,
   exists (
@@ -105,7 +105,7 @@ const insertMigration = statement(
 insert into schema_migrations (id, name, applied_at, version, oldest)
 values ($id, $name, $now, $version, $oldest)`
 
-/** What a process that ended meanwhile left of an index that it made concurrently. */
+/** Whether an index is there, and valid: a process that ends while it builds one leaves it invalid. */
 const indexState = statement("migrate", given({ schema: text, name: text }))`
 select i.indisvalid as valid
 from pg_catalog.pg_index i
@@ -171,14 +171,14 @@ const checkGrants = Effect.fnUntraced(function* (run: RunStatement, schema: stri
   )
 })
 
-/** What one process does at a time. */
-type Turn<A> = (run: RunStatement, now: number, schema: string) => Effect.Effect<A, SqlError>
+/** What one process at a time does. */
+type Body<A> = (run: RunStatement, now: number, schema: string) => Effect.Effect<A, SqlError>
 
 const failed = (message: string): SqlError =>
   new SqlError({ reason: new UnknownError({ cause: new Error(message) }) })
 
-/** Repeats what finds the lock taken. */
-const whenFree = <A, E, R>(attempt: Effect.Effect<Option.Option<A>, E, R>) =>
+/** Repeats an attempt until it gets the lock. */
+const pollForLock = <A, E, R>(attempt: Effect.Effect<Option.Option<A>, E, R>) =>
   Effect.gen(function* () {
     for (let waited = 0; waited < patienceMillis; waited += pollMillis) {
       const done = yield* attempt
@@ -191,8 +191,8 @@ const whenFree = <A, E, R>(attempt: Effect.Effect<Option.Option<A>, E, R>) =>
     )
   })
 
-/** In a transaction of its own. */
-const inTurn = <A>(body: Turn<A>) =>
+/** In one transaction, which holds the lock. */
+const inLockedTransaction = <A>(body: Body<A>) =>
   Effect.gen(function* () {
     const database = yield* Database
     const now = yield* Clock.currentTimeMillis
@@ -211,11 +211,11 @@ const inTurn = <A>(body: Turn<A>) =>
         }),
       { statementMillis: patienceMillis },
     )
-    return yield* whenFree(attempt)
+    return yield* pollForLock(attempt)
   })
 
-/** In no transaction, on a connection of its own. */
-const inSession = <A>(body: Turn<A>) =>
+/** On one connection, which holds the lock; each statement is a transaction. */
+const inLockedSession = <A>(body: Body<A>) =>
   Effect.gen(function* () {
     const database = yield* Database
     const now = yield* Clock.currentTimeMillis
@@ -242,7 +242,7 @@ const inSession = <A>(body: Turn<A>) =>
         }),
       { statementMillis: patienceMillis },
     )
-    return yield* whenFree(attempt)
+    return yield* pollForLock(attempt)
   })
 
 const record = (run: RunStatement, { id, name, oldest }: Omit<Migration, "sql">, now: number) =>
@@ -253,7 +253,7 @@ const isApplied = (run: RunStatement, { id }: Migration) =>
     applied.some((one) => one.id === id),
   )
 
-/** A new database holds what all migrations lead to. */
+/** `schema.sql` includes what all migrations change. */
 const makeTables = Effect.fnUntraced(function* (
   run: RunStatement,
   { migrations, sql }: Schema,
@@ -277,16 +277,16 @@ const refuseNewer = (applied: ReadonlyArray<Applied>, wanted: Schema, schema: st
       )
 }
 
-/** The next migration that the database lacks; null when it is whole, and may be used. */
+/** The next migration that the database lacks. Null: it lacks none, the functions are installed too. */
 const prepare = (wanted: Schema, build: Build) =>
-  inTurn(
+  inLockedTransaction(
     Effect.fnUntraced(function* (run, now, schema): Effect.fn.Return<Migration | null, SqlError> {
-      const [there] = yield* whatIsThere.within<{
+      const [found] = yield* schemaState.within<{
         readonly schema: boolean
         readonly tables: boolean
       }>(run, { schema })
-      if (there?.schema !== true) yield* run(`create schema if not exists "${schema}"`)
-      if (there?.tables !== true) yield* makeTables(run, wanted, now)
+      if (found?.schema !== true) yield* run(`create schema if not exists "${schema}"`)
+      if (found?.tables !== true) yield* makeTables(run, wanted, now)
       const applied = yield* appliedMigrations.within<Applied>(run, {})
       yield* refuseNewer(applied, wanted, schema)
       const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
@@ -298,8 +298,8 @@ const prepare = (wanted: Schema, build: Build) =>
     }),
   )
 
-const applyInTurn = (migration: Migration, lockTimeout: number) =>
-  inTurn(
+const applyInTransaction = (migration: Migration, lockTimeout: number) =>
+  inLockedTransaction(
     Effect.fnUntraced(function* (run, now) {
       if (yield* isApplied(run, migration)) return
       yield* run(`set local lock_timeout = ${lockTimeout}`)
@@ -309,12 +309,12 @@ const applyInTurn = (migration: Migration, lockTimeout: number) =>
     }),
   )
 
-/** Of a statement that makes or drops an index concurrently, which no transaction can hold. */
+/** A statement that no transaction can hold. */
 const concurrently = /^\s*(create|drop) index concurrently (?:if (?:not )?exists )?(\w+)/
 
-/** It waits for transactions, and blocks none. Where an earlier try was broken off, what it left goes first. */
-const applyInSession = (migration: Migration, index: string, isMade: boolean) =>
-  inSession(
+/** Waits for transactions and blocks none. Drops first what an earlier, interrupted try left. */
+const applyConcurrently = (migration: Migration, index: string, isMade: boolean) =>
+  inLockedSession(
     Effect.fnUntraced(function* (run, now, schema) {
       if (yield* isApplied(run, migration)) return
       const [left] = yield* indexState.within<{ readonly valid: boolean }>(run, {
@@ -327,16 +327,16 @@ const applyInSession = (migration: Migration, index: string, isMade: boolean) =>
     }),
   )
 
-/** Gives way to what holds the locks, and tries again. */
+/** Gives way to transactions that hold the tables, and tries again. */
 const apply = (migration: Migration) =>
   Effect.gen(function* () {
     const [, verb, index] = concurrently.exec(migration.sql) ?? []
-    if (index !== undefined) return yield* applyInSession(migration, index, verb === "create")
+    if (index !== undefined) return yield* applyConcurrently(migration, index, verb === "create")
     for (let tries = 0; ; tries++) {
-      const done = yield* applyInTurn(migration, lockTimeoutMillis(tries)).pipe(
+      const done = yield* applyInTransaction(migration, lockTimeoutMillis(tries)).pipe(
         Effect.as(true),
         Effect.catchIf(
-          ({ cause }) => tries < mostTries && isLockTimeout(cause),
+          ({ cause }) => tries < maxTries && isLockTimeout(cause),
           () => Effect.succeed(false),
         ),
       )
@@ -347,8 +347,8 @@ const apply = (migration: Migration) =>
   })
 
 /**
- * Everything is made where it is missing, and by a role that may make it: one that finds all in its
- * place needs no more than the grants to work with it.
+ * Makes what is missing, for which the role must have the right. A role that finds everything needs only the
+ * grants to work with it.
  */
 export const migrate = (wanted: Schema, build: Build = thisBuild) =>
   Effect.gen(function* () {
@@ -364,7 +364,9 @@ export const migrate = (wanted: Schema, build: Build = thisBuild) =>
  * it. A process that could not say so for too long makes it again.
  */
 export const keepBuild = (known: Schema, build: Build = thisBuild) =>
-  inTurn((run, now, schema) => installBuild(run, schema, build, latestId(known), now)).pipe(
+  inLockedTransaction((run, now, schema) =>
+    installBuild(run, schema, build, latestId(known), now),
+  ).pipe(
     Effect.catchCause((cause) => Effect.logWarning("build is noted again later", cause)),
     Effect.delay(noteMillis),
     Effect.forever,
