@@ -20,6 +20,13 @@ const roomyPool = 4 * 32
 /** Of the one workspace: many keys, because each may ask 60 times a minute. */
 const held = { keys: 4000, numbers: 200 }
 
+const over = (of: string, clients: number, atLeast: number) => ({
+  name: `${of} / pgbench, ${clients} clients`,
+  of,
+  by: `pgbench, ${clients} clients`,
+  limit: { atLeast },
+})
+
 export const httpRow: Row = {
   id: "http",
   title: "POST /messages over HTTP / pgbench with the same SQL",
@@ -61,12 +68,6 @@ export const httpRow: Row = {
         yield* checkAccepted(database, done)
         return done / report.seconds
       }),
-    })
-    const over = (of: string, clients: number, atLeast: number) => ({
-      name: `${of} / pgbench, ${clients} clients`,
-      of,
-      by: `pgbench, ${clients} clients`,
-      limit: { atLeast },
     })
     return {
       unit: "per second",
