@@ -12,7 +12,7 @@ import {
   clientId,
 } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
-import { keepSecret } from "@messaging-service/service/compose"
+import { storeSecret } from "@messaging-service/service/compose"
 import type { ServiceSettings } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 
@@ -71,7 +71,7 @@ export const keepKeys = Effect.fnUntraced(function* (
 ) {
   const ending = store.kind === "memory" ? ".memory" : ""
   const kept = (name: string, key: string) =>
-    keepSecret(dataDirectory, { name: `${name}${ending}`, what: "keys of the example" }, key)
+    storeSecret(dataDirectory, { name: `${name}${ending}`, what: "keys of the example" }, key)
   return {
     clientId: example.clientId,
     liveKey: yield* kept("example-live-key", example.liveKey),

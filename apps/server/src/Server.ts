@@ -9,12 +9,12 @@ import {
   announce,
   isTerminal,
   listen,
-  logged,
-  saysStop,
+  withLogging,
+  logStop,
   terminalWriter,
 } from "@messaging-service/node/process"
 import type { HttpListener } from "@messaging-service/node/process"
-import { keptSecret, openService, storeCannotStart } from "@messaging-service/service/compose"
+import { loadOrMakeSecret, openService, storeCannotStart } from "@messaging-service/service/compose"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { exampleText, keepKeys, localUrl, seedExample } from "./Example.ts"
@@ -24,7 +24,7 @@ import type { ServerSettings } from "./ServerSettings.ts"
 
 /** Runs until interrupted; then finishes what is in flight, requests and attempts side by side. */
 export const runServer = (settings: ServerSettings): Effect.Effect<never, CannotStart> =>
-  logged(
+  withLogging(
     settings.service.log,
     Effect.scoped(
       Effect.gen(function* () {
@@ -104,7 +104,7 @@ const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: 
   return yield* Effect.all([...served, worker], {
     concurrency: "unbounded",
     discard: true,
-  }).pipe(Effect.andThen(Effect.never), saysStop)
+  }).pipe(Effect.andThen(Effect.never), logStop)
 })
 
 const readyLine = ({ admin, metrics, open }: Listeners): string => {
@@ -121,7 +121,7 @@ const operatorToken = Effect.fnUntraced(function* ({
   service,
 }: ServerSettings) {
   if (given !== null) return given
-  const { file, isNew, secret } = yield* keptSecret(service.dataDirectory, operatorTokenKind)
+  const { file, isNew, secret } = yield* loadOrMakeSecret(service.dataDirectory, operatorTokenKind)
   if (isNew) {
     const shown = isTerminal() ? `: ${Redacted.value(secret)}` : ""
     yield* announce(service.log, `Operator token, kept in ${file}${shown}\n`)

@@ -6,10 +6,10 @@ import {
   addressOf,
   announce,
   listen,
-  logged,
+  withLogging,
   runProcess,
   runProgram,
-  saysStop,
+  logStop,
   terminalWriter,
 } from "@messaging-service/node/process"
 import type { HttpListener } from "@messaging-service/node/process"
@@ -22,7 +22,7 @@ import type { WorkerSettings } from "./WorkerSettings.ts"
 const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> => {
   const { metricsPort, service } = settings
   const { host, log, port } = service
-  return logged(
+  return withLogging(
     log,
     Effect.scoped(
       Effect.gen(function* () {
@@ -44,7 +44,7 @@ const work = Effect.fnUntraced(function* (
   const worker = yield* Worker
   if (listener === null) {
     yield* announce(service.log, `worker ready (version ${version})`)
-    return yield* saysStop(worker.run)
+    return yield* logStop(worker.run)
   }
   const app = yield* Effect.provideService(monitoringApp, HttpOptions, {
     operatorToken: null,
@@ -59,7 +59,7 @@ const work = Effect.fnUntraced(function* (
   return yield* Effect.all([listener.serve(app), worker.run], {
     concurrency: "unbounded",
     discard: true,
-  }).pipe(Effect.andThen(Effect.never), saysStop)
+  }).pipe(Effect.andThen(Effect.never), logStop)
 })
 
 runProcess(

@@ -42,7 +42,7 @@ export class MessagingError extends Error {
   override readonly name = "MessagingError"
   /** Stable: branch on it. */
   readonly code: ErrorCode | ClientErrorCode
-  /** `message` without what stands behind it in brackets: code, field and request id. */
+  /** `message` without the part in brackets: code, field and request id. */
   readonly text: string
   /** The HTTP status; null when there was no answer, or when the client itself refused the call. */
   readonly status: number | null

@@ -116,7 +116,7 @@ export const messagingClient = ({ key, ...connection }: ClientOptions) => {
 
     webhooks: {
       /**
-       * Adds an endpoint that is told what became of messages, 5 at most. Keep the answer's `secret`:
+       * Adds an endpoint that receives events of messages, 5 at most. Keep the answer's `secret`:
        * it is shown only here and verifies deliveries (`verifyWebhook`).
        *
        * `secret` is null when the endpoint was there already: the idempotency key was used before, or

@@ -23,7 +23,7 @@ type Operation<Path extends keyof paths, V extends Verb> = paths[Path][V] extend
   ? paths[Path][V]
   : never
 
-/** The JSON of what stands in a request or an answer; never when there is none. */
+/** The JSON content of a request or an answer; never when there is none. */
 type JsonOf<Part> = Part extends { readonly content: { readonly "application/json": infer J } }
   ? J
   : never

@@ -34,7 +34,7 @@ const simulatorOf = (at: Endpoints) => ({
 })
 
 /**
- * A client for operators. Where a workspace stands in the path its id comes first. Every method rejects
+ * A client for operators. A workspace in the path is the first argument. Every method rejects
  * with a `MessagingError`; what is not there is `workspace_not_found`, `key_not_found`,
  * `number_not_found` and so on.
  *
@@ -91,7 +91,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     telegramLogins: {
       /** Begins a login by `qr` or by `code`. Refused with `telegram_not_configured`. */
       begin: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
-      /** How the login stands, or `login_not_found`. */
+      /** The state of the login, or `login_not_found`. */
       get: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
       /** Gives the login up. */
       cancel: at.remove("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),

@@ -107,7 +107,7 @@ export const makeAsk = (
   }
 }
 
-/** What is wrong with the url is told without showing it: it may hold a password. */
+/** The error does not show the url: it may hold a password. */
 const originOf = (url: string): string => {
   const { hash, password, protocol, search, username } = parsedUrl(url)
   if (username !== "" || password !== "") {
@@ -131,7 +131,7 @@ const parsedUrl = (url: string): URL => {
   }
 }
 
-/** The header that carries a key or a token; what is wrong with it is told without showing it. */
+/** The header that carries a key or a token. Errors do not show it. */
 export const bearer = (name: string, secret: string): Readonly<Record<string, string>> => {
   if (typeof secret !== "string" || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(secret)) {
     throw new TypeError(`The ${name} is empty or has characters that no ${name} has`)
@@ -262,7 +262,7 @@ const isRepeatable = ({ keyed, method }: Asked): boolean =>
 
 /**
  * Milliseconds before the request may be repeated; undefined when it may not. The service answers 503
- * before it does anything. After any other 5xx, and a 503 of what stands in front of it, the request may
+ * before it does anything. After any other 5xx, and a 503 of a proxy in front of it, the request may
  * have been done.
  */
 const restBefore = (asked: Asked, error: MessagingError, repeats: number): number | undefined => {

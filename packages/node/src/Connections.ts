@@ -46,12 +46,12 @@ export const sharedLookUps = (resolve: Resolver): Effect.Effect<LookUp, never, S
       Effect.scoped(Effect.andThen(places.take(workspaceId), RcMap.get(underWay, hostname)))
   })
 
-/** `hostname` as it stands in a parsed URL. */
+/** The `hostname` of a parsed URL without the brackets of an IPv6 literal. */
 export const withoutBrackets = (hostname: string): string =>
   hostname.startsWith("[") ? hostname.slice(1, -1) : hostname
 
 /** Whether the rule lets this address be called. */
-const mayCall = (rule: OutboundRule, address: string): boolean =>
+const isAllowed = (rule: OutboundRule, address: string): boolean =>
   rule.allowPrivate || isPublicAddress(address)
 
 /**
@@ -59,7 +59,7 @@ const mayCall = (rule: OutboundRule, address: string): boolean =>
  * with `dns`, or with `blocked_address` when a single one may not be called: a name that leads to both
  * sides of the wall is no honest one.
  */
-export const callableAddresses = (
+export const allowedAddresses = (
   lookUp: LookUp,
   rule: OutboundRule,
   host: string,
@@ -70,7 +70,7 @@ export const callableAddresses = (
     if (addresses.length === 0) {
       return yield* new EgressError({ reason: "dns", cause: `no address for ${host}` })
     }
-    const blocked = addresses.find((address) => isIP(address) === 0 || !mayCall(rule, address))
+    const blocked = addresses.find((address) => isIP(address) === 0 || !isAllowed(rule, address))
     return blocked === undefined
       ? addresses
       : yield* new EgressError({ reason: "blocked_address", cause: blocked })
@@ -107,7 +107,7 @@ export const openConnection = (
   Effect.gen(function* () {
     const host = withoutBrackets(url.hostname)
     const { lookUp, rule } = settings
-    const addresses = yield* callableAddresses(lookUp, rule, host, workspaceId)
+    const addresses = yield* allowedAddresses(lookUp, rule, host, workspaceId)
     const tcp = yield* openTcp(settings, url, host, addresses)
     return url.protocol === "https:" ? yield* startTls(settings, host, tcp) : tcp
   })
@@ -163,7 +163,7 @@ const openTcp = (
       const address = socket.remoteAddress
       // Without one it is closed again already.
       if (address === undefined) return new EgressError({ reason: "connection" })
-      return mayCall(settings.rule, address)
+      return isAllowed(settings.rule, address)
         ? Effect.void
         : new EgressError({ reason: "blocked_address", cause: address })
     }),

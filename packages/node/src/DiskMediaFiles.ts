@@ -1,8 +1,8 @@
 /**
  * `MediaFiles` in a directory. A content is written to a temporary file first, hashed and counted on
- * the way, and gets its name only when all of it is safely on the disk; so a name stands for a whole
- * content or does not exist. The storage key is that name: 32 random digits, and the hash, which
- * makes a file describe itself without a second one beside it.
+ * the way, and gets its name only when all of it is safely on the disk; so a name is that of a whole
+ * content or does not exist. The storage key is that name: 32 random digits, and the hash, so that a
+ * file needs no second one that describes it.
  *
  * Media leave a reserve of the disk to everything else (`DISK_RESERVE`), and below a small floor the
  * service is not ready (`/health/ready`; contract: Configuration).

@@ -23,7 +23,7 @@ import { Deferred, Effect, Layer, Result, Stream } from "effect"
 import type { Scope } from "effect"
 import type { Dispatcher } from "undici"
 import {
-  callableAddresses,
+  allowedAddresses,
   clientOver,
   dialTcp,
   nameServerResolver,
@@ -185,7 +185,7 @@ const allowsOver = ({ connectTimeoutMillis, settings, sleep }: Outbound) =>
     const url = readable(text, rule)
     if (Result.isFailure(url)) return false
     const host = withoutBrackets(url.success.hostname)
-    const addresses = callableAddresses(lookUp, rule, host, workspaceId)
+    const addresses = allowedAddresses(lookUp, rule, host, workspaceId)
     return yield* within(sleep, connectTimeoutMillis, addresses).pipe(
       Effect.match({
         onSuccess: () => true,
@@ -243,7 +243,7 @@ const postOver = ({ settings, sleep }: Outbound, post: PostOverKept): Egress["Se
 
 const defaultConnectTimeoutMillis = 5000
 
-/** Where a post goes. What its text says does not change; what its host resolves to is asked anew. */
+/** Where a post goes. Its text never changes; each connection resolves its host again. */
 const postTarget = (text: string, rule: OutboundRule, allowHttp: boolean) =>
   Result.map(readable(text, rule, allowHttp), (url) => ({
     url,

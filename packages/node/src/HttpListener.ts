@@ -116,7 +116,7 @@ export class ClientConnection extends Duplex {
   }
 
   /** Begins the request, or has it wait until one before it is answered. */
-  ask(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
+  schedule(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
     // The slice that holds the request's head holds some of its body too, a slice at most.
     this.#bodyBytes = Math.max(0, Number(request.headers["content-length"] ?? 0) - sliceBytes)
     this.#sliceBytes =
@@ -127,7 +127,7 @@ export class ClientConnection extends Duplex {
   }
 
   /** Takes no more requests: the connection closes with the last answer under way. */
-  makeLast(): void {
+  closeWhenAnswered(): void {
     this.#isLast = true
     this.#waiting = []
     const last = [...this.#underWay].at(-1)
@@ -139,8 +139,8 @@ export class ClientConnection extends Duplex {
     return this.#underWay.size === 0 && this.#waiting.length === 0
   }
 
-  /** Whether the client has read nothing of what waits for it since this was asked before. */
-  standsStill(): boolean {
+  /** Whether the client has read nothing of what waits for it since the last call. */
+  isStalled(): boolean {
     const stands = this.#isWriting && this.#pieces === this.#piecesSeen
     this.#piecesSeen = this.#pieces
     return stands
@@ -168,7 +168,7 @@ export class ClientConnection extends Duplex {
     }
   }
 
-  /** Tells those that answer that the client went away; Node tells only the one that writes. */
+  /** Ends all answers under way: the client has gone, and Node ends only the one that writes. */
   #abandon(): void {
     this.#waiting = []
     this.#held = null
@@ -274,7 +274,7 @@ export class ClientConnection extends Duplex {
   }
 }
 
-/** Clients that are slow on purpose may not keep connections for ever. Milliseconds. */
+/** Bounds on clients that are slow on purpose, in milliseconds. */
 const limits = {
   headersTimeout: 15_000,
   requestTimeout: 60_000,
@@ -284,11 +284,11 @@ const limits = {
   keepAliveTimeout: 65_000,
 }
 
-/** How often to look which clients read nothing of their answers, in real time. */
-const readingCheckMillis = 5_000
+/** How often the listener looks for clients that read nothing of their answers, in real time. */
+const stallCheckMillis = 5_000
 
-/** After so many looks in a row at which the client had read nothing its connection ends: 30 s. */
-const looksInVain = 6
+/** A connection ends after so many looks in a row at which its client had read nothing: 30 s. */
+const stalledLooksMax = 6
 
 /** How long a stop waits for answers under way, in real time: as long as the worker's attempts get. */
 const drainMillis = 8500
@@ -322,23 +322,23 @@ export const listen = Effect.fnUntraced(function* (
   port: number,
   { behindProxy = false, portVariable = "PORT" }: ListenOptions = {},
 ): Effect.fn.Return<HttpListener, CannotStart, Scope.Scope> {
-  const answers = openAnswers()
-  const connections = openConnections(behindProxy)
+  const requests = makeRequests()
+  const connections = makeConnections(behindProxy)
   const server = yield* Effect.acquireRelease(
-    Effect.sync(() => connections.through(createServer(limits, answers.take))),
+    Effect.sync(() => connections.serveThrough(createServer(limits, requests.schedule))),
     (opened) => Effect.sync(() => closeNow(opened)),
   )
   const bound = yield* bind(server, host, port, portVariable)
   yield* Effect.forkScoped(
     Effect.forever(
-      Effect.andThen(sleepInRealTime(readingCheckMillis), Effect.sync(connections.endUnread)),
+      Effect.andThen(sleepInRealTime(stallCheckMillis), Effect.sync(connections.endStalled)),
     ),
   )
 
   const drain = Effect.gen(function* () {
     server.close()
-    connections.makeLast()
-    yield* Effect.raceFirst(answers.allGiven, sleepInRealTime(drainMillis))
+    connections.closeWhenAnswered()
+    yield* Effect.raceFirst(requests.allAnswered, sleepInRealTime(drainMillis))
     closeNow(server)
   })
 
@@ -347,7 +347,7 @@ export const listen = Effect.fnUntraced(function* (
     serve: (app) =>
       Effect.scoped(
         Effect.gen(function* () {
-          answers.give(yield* makeHandler(app, { scope: yield* Effect.scope }))
+          requests.serveWith(yield* makeHandler(app, { scope: yield* Effect.scope }))
           return yield* Effect.ensuring(Effect.never, drain)
         }),
       ),
@@ -364,7 +364,7 @@ const bind = (server: Server, host: string, port: number, portVariable: string) 
     const refused = (error: NodeJS.ErrnoException) =>
       resume(
         Effect.fail(
-          new CannotStart({ message: complaint(error, host, `${portVariable} ${port}`) }),
+          new CannotStart({ message: bindFailure(error, host, `${portVariable} ${port}`) }),
         ),
       )
     server.once("error", refused)
@@ -377,7 +377,7 @@ const bind = (server: Server, host: string, port: number, portVariable: string) 
     })
   })
 
-const complaint = (error: NodeJS.ErrnoException, host: string, port: string): string => {
+const bindFailure = (error: NodeJS.ErrnoException, host: string, port: string): string => {
   switch (error.code) {
     case "EADDRINUSE":
       return `${port} is in use by another program on ${host}`
@@ -392,36 +392,36 @@ const complaint = (error: NodeJS.ErrnoException, host: string, port: string): st
 interface Open {
   readonly address: string
   /** How many looks in a row found that the client had read nothing of its answer. */
-  looks: number
+  stalledLooks: number
 }
 
 /** The clients' connections, so many in all and so many from one address. */
-const openConnections = (behindProxy: boolean) => {
+const makeConnections = (behindProxy: boolean) => {
   const { share, whole } = sharedResources.connections
   /** Oldest first. */
   const open = new Map<ClientConnection, Open>()
-  const held = new Map<string, number>()
-  let last = false
+  const countByAddress = new Map<string, number>()
+  let isClosing = false
 
   const forget = (connection: ClientConnection) => {
     const known = open.get(connection)
     if (known === undefined) return
     open.delete(connection)
-    const left = (held.get(known.address) ?? 0) - 1
-    if (left > 0) held.set(known.address, left)
-    else held.delete(known.address)
+    const left = (countByAddress.get(known.address) ?? 0) - 1
+    if (left > 0) countByAddress.set(known.address, left)
+    else countByAddress.delete(known.address)
   }
 
   /**
-   * Whether there is room for one more. Where all places are taken, the oldest idle connection of the
-   * address that holds most makes it: a few addresses must not close the port to all others.
+   * Whether there is room for one more. When all places are taken, the oldest idle connection of the
+   * address that has most ends: a few addresses must not close the port to all others.
    */
   const makeRoom = (): boolean => {
     if (open.size < whole) return true
     let most = 0
     let chosen: ClientConnection | undefined
     for (const [connection, { address }] of open) {
-      const holds = held.get(address) ?? 0
+      const holds = countByAddress.get(address) ?? 0
       if (holds > most && connection.isIdle) [most, chosen] = [holds, connection]
     }
     if (chosen === undefined) return false
@@ -432,21 +432,21 @@ const openConnections = (behindProxy: boolean) => {
 
   const accept = (socket: Socket, serve: (connection: Duplex) => void) => {
     const address = addressGroup(socket.remoteAddress ?? "")
-    const holds = held.get(address) ?? 0
-    if (last || (!behindProxy && holds >= share.most) || !makeRoom()) {
+    const holds = countByAddress.get(address) ?? 0
+    if (isClosing || (!behindProxy && holds >= share.most) || !makeRoom()) {
       socket.destroy()
       return
     }
     const connection = new ClientConnection(socket)
-    open.set(connection, { address, looks: 0 })
-    held.set(address, (held.get(address) ?? 0) + 1)
+    open.set(connection, { address, stalledLooks: 0 })
+    countByAddress.set(address, (countByAddress.get(address) ?? 0) + 1)
     connection.once("close", () => forget(connection))
     serve(connection)
   }
 
   return {
     /** Lets a server see its clients through connections of ours. */
-    through: (server: Server): Server => {
+    serveThrough: (server: Server): Server => {
       const served = server.listeners("connection")
       server.removeAllListeners("connection")
       server.on("connection", (socket: Socket) =>
@@ -457,59 +457,59 @@ const openConnections = (behindProxy: boolean) => {
       return server
     },
     /** Ends those whose clients have read nothing for too long. */
-    endUnread: () => {
+    endStalled: () => {
       for (const [connection, known] of open) {
-        known.looks = connection.standsStill() ? known.looks + 1 : 0
-        if (known.looks >= looksInVain) connection.destroy()
+        known.stalledLooks = connection.isStalled() ? known.stalledLooks + 1 : 0
+        if (known.stalledLooks >= stalledLooksMax) connection.destroy()
       }
     },
     /** Each connection closes with the last of its present answers. */
-    makeLast: () => {
-      last = true
-      for (const connection of open.keys()) connection.makeLast()
+    closeWhenAnswered: () => {
+      isClosing = true
+      for (const connection of open.keys()) connection.closeWhenAnswered()
     },
   }
 }
 
 /** The answers under way, and the requests that wait until the service is built. */
-const openAnswers = () => {
+const makeRequests = () => {
   const underWay = new Set<ServerResponse>()
-  const allGiven = Latch.makeUnsafe(true)
+  const allAnswered = Latch.makeUnsafe(true)
   let waiting: Array<readonly [IncomingMessage, ServerResponse]> = []
   let listener: RequestListener | undefined
 
   const begin: RequestListener = (request, response) => {
     underWay.add(response)
-    allGiven.closeUnsafe()
+    allAnswered.closeUnsafe()
     response.once("close", () => {
       underWay.delete(response)
-      if (underWay.size === 0) allGiven.openUnsafe()
+      if (underWay.size === 0) allAnswered.openUnsafe()
     })
-    const by = namesTwoHosts(request)
+    const by = hasSeveralHosts(request)
       ? refuseRequest
       : (listener ?? startingHealth(request.method, request.url))
     if (by === undefined) waiting.push([request, response])
     else by(request, response)
   }
 
-  const take: RequestListener = (request, response) => {
+  const schedule: RequestListener = (request, response) => {
     const { socket } = request
     // What came through a `ClientConnection` has that for its socket.
     const connection: unknown = socket
     if (connection instanceof ClientConnection) {
-      connection.ask(request, response, () => begin(request, response))
+      connection.schedule(request, response, () => begin(request, response))
     } else begin(request, response)
   }
 
   return {
-    take,
-    /** From now on this listener answers, those that have waited first. */
-    give: (by: RequestListener) => {
+    schedule,
+    /** From now on this listener answers, first the requests that have waited. */
+    serveWith: (by: RequestListener) => {
       listener = by
       for (const [request, response] of waiting) if (!response.destroyed) by(request, response)
       waiting = []
     },
-    allGiven: allGiven.await,
+    allAnswered: allAnswered.await,
   }
 }
 
@@ -517,7 +517,7 @@ const openAnswers = () => {
  * Whether a request has more than one `Host`, of which Node shows the first: a proxy may have gone by
  * another one. RFC 9112 wants it refused.
  */
-const namesTwoHosts = ({ rawHeaders }: IncomingMessage): boolean =>
+const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1
 
 /** As Node refuses what it cannot read. */

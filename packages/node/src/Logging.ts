@@ -90,15 +90,15 @@ const layerLogging = ({ format, level }: LogSettings): Layer.Layer<never> =>
     Layer.succeed(References.MinimumLogLevel, logLevels[level]),
   )
 
-/** Runs an app with the configured log, in which a fault that ends it is told in full. */
-export const logged = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, R>) =>
+/** Runs an app with the configured log, which gets a fault that ends the app in full. */
+export const withLogging = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, R>) =>
   app.pipe(
     Effect.tapDefect((defect) => Effect.logError("an unexpected fault", Cause.die(defect))),
     Effect.provide(layerLogging(settings)),
   )
 
 /** Runs the work of an app that is ready; says so when it is to stop, and when all in flight has ended. */
-export const saysStop = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+export const logStop = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.raceFirst(
     work,
     Effect.onInterrupt(Effect.never, () => Effect.logInfo("stops; finishes what is in flight")),
@@ -107,7 +107,7 @@ export const saysStop = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A
 /** Whether a person reads standard output as it comes; else secrets do not belong there. */
 export const isTerminal = (): boolean => process.stdout.isTTY === true
 
-/** Writes to a person's terminal; null where nobody reads it and a log would keep the text. */
+/** Writes to a person's terminal; null where a log would keep the text. */
 export const terminalWriter = (): ((text: string) => void) | null =>
   isTerminal() ? (text) => void process.stdout.write(text) : null
 

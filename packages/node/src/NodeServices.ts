@@ -1,5 +1,5 @@
 /**
- * The small services of core that Node gives, or a package beside it: ids that cannot be guessed, HMAC
+ * Small services of the core on Node and on packages for it: ids that cannot be guessed, HMAC
  * by the system's own library, the system's own time whatever clock the service runs on, and QR codes.
  */
 import { HmacSha256, Ids, QrImages, RealTime, fromIndexes } from "@messaging-service/core"
@@ -51,7 +51,7 @@ export const systemClock: Clock.Clock = Clock.Clock.defaultValue()
 const leapLookMillis = 5000
 const leapMillis = 1000
 
-/** How far the clock is ahead of the steady one, which stands still while the machine is paused. */
+/** How far the clock is ahead of the steady one, which stops while the machine is paused. */
 const lead = (): number => Date.now() - performance.now()
 
 /** See `RealTime`. */
@@ -76,7 +76,7 @@ const sleepOnSystemClock = (duration: Duration.Input): Effect.Effect<void> =>
 /** Real time is the system's, also where `Clock` was replaced by an adjustable one. */
 export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
   sleep: sleepOnSystemClock,
-  // The steady clock stands still while a machine is suspended; the other one may be set back.
+  // The steady clock stops while a machine is suspended; the other one may be set back.
   stopwatch: Effect.sync(() => {
     const [wall, steady] = [Date.now(), performance.now()]
     return () => Math.max(Date.now() - wall, performance.now() - steady)

@@ -47,7 +47,7 @@ const aConnection = (headersOf: () => Record<string, string> = () => ({})) => {
     slices.push(slice.length)
     const response = new EventEmitter()
     const request = { headers: headersOf() }
-    connection.ask(request as IncomingMessage, response as unknown as ServerResponse, () =>
+    connection.schedule(request as IncomingMessage, response as unknown as ServerResponse, () =>
       begun.push(response),
     )
   })
@@ -87,7 +87,7 @@ describe("a client's connection", () => {
           const response = new EventEmitter()
           const request = { headers: {} } as IncomingMessage
           // Answered at once, so that nothing but the turns holds it back.
-          connection.ask(request, response as unknown as ServerResponse, () =>
+          connection.schedule(request, response as unknown as ServerResponse, () =>
             response.emit("close"),
           )
           response.emit("close")
@@ -112,7 +112,9 @@ describe("a client's connection", () => {
       connection.once("data", () => {
         for (const [index, response] of responses.entries()) {
           const request = { headers: {} } as IncomingMessage
-          connection.ask(request, response as unknown as ServerResponse, () => begun.push(index))
+          connection.schedule(request, response as unknown as ServerResponse, () =>
+            begun.push(index),
+          )
         }
       })
       socket.arrive(Buffer.alloc(2000))
@@ -149,16 +151,16 @@ describe("a client's connection", () => {
   it.effect("stands still when nothing of an answer was read between two looks", () =>
     Effect.gen(function* () {
       const { connection, socket } = aConnection()
-      connection.standsStill()
-      assert.isFalse(connection.standsStill(), "nothing to read")
+      connection.isStalled()
+      assert.isFalse(connection.isStalled(), "nothing to read")
       connection.write("a".repeat(50_000), "latin1")
       yield* turns
-      connection.standsStill()
-      assert.isTrue(connection.standsStill(), "nothing read")
+      connection.isStalled()
+      assert.isTrue(connection.isStalled(), "nothing read")
       socket.unread[0]!.read()
       yield* turns
-      assert.isFalse(connection.standsStill(), "a piece was read")
-      assert.isTrue(connection.standsStill(), "and no other")
+      assert.isFalse(connection.isStalled(), "a piece was read")
+      assert.isTrue(connection.isStalled(), "and no other")
       for (let piece = 1; piece < 4; piece++) {
         socket.unread[piece]!.read()
         yield* turns
@@ -167,8 +169,8 @@ describe("a client's connection", () => {
         socket.unread.map(({ bytes }) => bytes),
         [16_384, 16_384, 16_384, 50_000 - 3 * 16_384],
       )
-      connection.standsStill()
-      assert.isFalse(connection.standsStill(), "all read")
+      connection.isStalled()
+      assert.isFalse(connection.isStalled(), "all read")
     }),
   )
 })

@@ -13,20 +13,20 @@ import { makeMessaging } from "./facade/makeMessaging.ts"
 import { publicUrlOf, settingsOf } from "./facade/options.ts"
 
 /** The directory of an embedded store is what its own option names. */
-const namedAsGiven = ({ store }: ComposedSettings, fault: CannotStart): CannotStart =>
+const inGivenNames = ({ store }: ComposedSettings, fault: CannotStart): CannotStart =>
   fault instanceof SettingFault && store.kind === "embedded"
     ? new SettingFault(fault.setting === "DATA_DIR" ? "embedded" : fault.setting, (names) =>
         fault.say({ ...names, DATA_DIR: names.embedded }),
       )
     : fault
 
-const opened = (options: OpenOptions, scope: Scope.Closeable) =>
+const openMessaging = (options: OpenOptions, scope: Scope.Closeable) =>
   Effect.gen(function* () {
     const settings = yield* settingsOf(options)
     const publicUrl = publicUrlOf(options)
     const watching = yield* Layer.build(Layer.merge(layerLogging(options), layerTelemetry(options)))
     const service = yield* openService(settings, publicUrl).pipe(
-      Effect.mapError((error) => namedAsGiven(settings, error)),
+      Effect.mapError((error) => inGivenNames(settings, error)),
       Effect.provideContext(watching),
     )
     return yield* makeMessaging(options, {
@@ -51,7 +51,7 @@ const opened = (options: OpenOptions, scope: Scope.Closeable) =>
  */
 export const open = async (options: OpenOptions = {}): Promise<Messaging> => {
   const scope = Scope.makeUnsafe()
-  const exit = await Effect.runPromiseExit(opened(options, scope))
+  const exit = await Effect.runPromiseExit(openMessaging(options, scope))
   if (Exit.isSuccess(exit)) return exit.value
   await Effect.runPromise(Scope.close(scope, exit))
   throw errorOf(exit.cause)

@@ -59,7 +59,7 @@ export interface Api {
   readonly numberChecks: NumberChecksApi
   /** Uploaded files. */
   readonly media: MediaApi
-  /** Addresses that are told of events. */
+  /** Addresses that receive events. */
   readonly webhooks: WebhooksApi
 }
 
@@ -95,7 +95,7 @@ export interface MessageEvent {
 
 /** How to listen. */
 export interface ListenOptions {
-  /** The `position` of the last event that you dealt with. Every later one is told, also those from before this start; events are kept for 30 days. When left out, events from now on are told; on PostgreSQL one whose transaction stayed open while a thousand later events were written may be missed then, and is never missed with `after`. */
+  /** The `position` of the last event that you dealt with. The handler gets every later one, also those from before this start; events are kept for 30 days. When left out, it gets events from now on; on PostgreSQL one whose transaction stayed open while a thousand later events were written may be missed then, and is never missed with `after`. */
   readonly after?: number | undefined
 }
 
@@ -103,7 +103,7 @@ export interface ListenOptions {
 export interface Subscription {
   /** Resolves once it listens. Calls of this service made after `on` wait for that by themselves. */
   readonly ready: Promise<void>
-  /** Stops it: once this resolves its handler is told nothing more. One that is running goes on to its end. Fails with nothing of its own. */
+  /** Stops it: once this resolves its handler gets no more events. One that is running goes on to its end. Fails with nothing of its own. */
   readonly stop: () => Promise<void>
 }
 

@@ -93,7 +93,7 @@ export interface Message {
   readonly workspaceId: number
   /** A `test` message goes through every rule, and nothing is sent. */
   readonly mode: Mode
-  /** Where it stands. */
+  /** Its state. */
   readonly status: MessageStatus
   /** The number that sends it. */
   readonly from: {

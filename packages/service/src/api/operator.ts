@@ -22,7 +22,7 @@ export type TelegramLoginState =
   | "failed"
   | "expired"
 
-/** How a login stands. */
+/** The state of a login. */
 export interface TelegramLogin {
   /** Where it is. */
   readonly state: TelegramLoginState
@@ -45,7 +45,7 @@ export interface TelegramLogin {
 export interface TelegramLoginsApi {
   /** Begins to log a number of the platform `telegram` in. Fails with `number_not_found`, `invalid_phone`, `already_connected`, `connect_in_progress`, `telegram_not_configured`, `validation_failed`. */
   readonly begin: (numberId: number, command: BeginTelegramLogin) => Promise<TelegramLogin>
-  /** How the login stands. Fails with `number_not_found`, `login_not_found`. */
+  /** The state of the login. Fails with `number_not_found`, `login_not_found`. */
   readonly get: (numberId: number) => Promise<TelegramLogin>
   /** Gives the code that Telegram sent, which is kept nowhere. Fails with `number_not_found`, `login_not_found`, `validation_failed`, and with `invalid_code` for a wrong one; another may be given then. */
   readonly giveCode: (numberId: number, code: string) => Promise<TelegramLogin>
@@ -257,7 +257,7 @@ export interface Contact {
 export interface Pacing {
   /** The rest after a message, at least, in milliseconds. */
   readonly minIntervalMillis: number | null
-  /** How much longer that rest may be, drawn anew for each, in milliseconds. */
+  /** How much longer that rest may be, drawn again for each, in milliseconds. */
   readonly jitterMillis: number | null
   /** Messages in a minute, at most. */
   readonly perMinute: number | null
@@ -318,7 +318,7 @@ export type ConnectionReason =
   | "paused"
   | "account_disabled"
 
-/** How a number's connection stands. One of these fields always tells why a message of the number waits. */
+/** The state of a number's connection. One of these fields always says why a message of the number waits. */
 export interface NumberConnection {
   /** Id of the number. */
   readonly id: number
@@ -402,7 +402,7 @@ export interface OperatedNumbersApi {
   readonly update: (id: number, change: ChangeNumber) => Promise<OperatedNumber>
   /** Removes a number; its waiting messages are cancelled, each with its event. Fails with `number_not_found`. */
   readonly remove: (id: number) => Promise<void>
-  /** How its connection stands. Fails with `number_not_found`. */
+  /** The state of its connection. Fails with `number_not_found`. */
   readonly connection: (id: number) => Promise<NumberConnection>
   /** Pauses a number: its messages wait, and may expire. Fails with `number_not_found`, `validation_failed`, `invalid_datetime`, `time_in_past`. */
   readonly pause: (id: number, pause?: PauseNumber) => Promise<NumberConnection>

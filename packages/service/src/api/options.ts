@@ -61,7 +61,7 @@ export interface LiveSettings {
   readonly telegram?: TelegramApplication | undefined
   /** Where WhatsApp numbers connect: `wss://`, or `ws://` on this machine; WhatsApp's own when left out. */
   readonly url?: string | undefined
-  /** The client version that WhatsApp is told, three numbers with dots; the library's own when left out. */
+  /** The client version that the service names to WhatsApp, three numbers with dots; the library's own when left out. */
   readonly version?: string | undefined
   /** What phones show under their linked devices, and Telegram's apps among theirs; `Messaging Service` when left out. */
   readonly deviceName?: string | undefined

@@ -1,4 +1,4 @@
-/** Webhook endpoints: addresses that are told of events by signed calls. */
+/** Webhook endpoints: addresses that receive events as signed calls. */
 import type { Made, Mode, RepeatOptions } from "./common.ts"
 
 /** What can become of a waiting message. */
@@ -21,7 +21,7 @@ export type DeliveryError =
 export interface CreateWebhook {
   /** Public https:// address of at most 500 characters. */
   readonly url: string
-  /** What it is to be told of; everything when left out. */
+  /** Event types to deliver. Default: all. */
   readonly events?: ReadonlyArray<MessageEventType> | undefined
   /** A note, at most 100 characters. */
   readonly description?: string | undefined
@@ -55,7 +55,7 @@ export interface Webhook {
   readonly id: number
   /** Whose it is. */
   readonly workspaceId: number
-  /** It is told of events of this mode alone. */
+  /** It receives events of this mode only. */
   readonly mode: Mode
   /** The key that made it, whose revocation stops it; null when a trusted caller did. */
   readonly keyId: number | null
@@ -63,7 +63,7 @@ export interface Webhook {
   readonly url: string
   /** The note; may be empty. */
   readonly description: string
-  /** What it is told of. */
+  /** The event types that it receives. */
   readonly events: ReadonlyArray<MessageEventType>
   /** Last four characters of the signing secret. */
   readonly secretLast4: string

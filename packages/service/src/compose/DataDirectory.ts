@@ -132,7 +132,7 @@ export const openDataDirectory = (directory: string): Effect.Effect<void, Cannot
       // Rights are not enough everywhere: root has all of them, also where nothing can be made.
       await rmdir(await mkdtemp(join(directory, passing)))
     }),
-    closeDataDirectory(directory),
+    restrictDataDirectory(directory),
   )
 
 /**
@@ -140,7 +140,7 @@ export const openDataDirectory = (directory: string): Effect.Effect<void, Cannot
  * nothing else. The embedded database gives its files
  * modes of its own whatever the umask, so this is needed once more when it has made them.
  */
-export const closeDataDirectory = (
+export const restrictDataDirectory = (
   directory: string,
   change: typeof chmod = chmod,
 ): Effect.Effect<void, CannotStart> =>
@@ -149,7 +149,7 @@ export const closeDataDirectory = (
   )
 
 /** A new directory below, for what is of no use to any other process; it goes with the scope. */
-export const passingDirectory = (
+export const temporaryDirectory = (
   directory: string,
 ): Effect.Effect<string, CannotStart, Scope.Scope> =>
   Effect.acquireRelease(
@@ -168,7 +168,7 @@ const heldHere = new Set<string>()
  * however that ends, so that nothing stale can be in the way of a restart; it is not fooled by
  * process ids that are used again; and containers that share a directory see it too.
  */
-export const holdAlone = (directory: string): Effect.Effect<void, CannotStart, Scope.Scope> =>
+export const lockDirectory = (directory: string): Effect.Effect<void, CannotStart, Scope.Scope> =>
   Effect.gen(function* () {
     const place = yield* onDisk(unlockable, () => realpath(directory))
     yield* Effect.acquireRelease(
@@ -220,7 +220,7 @@ export interface SecretKind {
   readonly what: string
   /** A new one. */
   make(ids: typeof Ids.Service): string
-  /** Whether the service can work with what stands in the file. */
+  /** Whether the service can work with the text in the file. */
   isUsable(text: string): boolean
   /** What to do about a file that holds none: "remove it to have a new one made". */
   mend(names: SettingNames): string
@@ -235,7 +235,7 @@ interface KeptSecret {
 }
 
 /** The kept secret; generated when there is none. The same for all processes, whichever is first. */
-export const keptSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
+export const loadOrMakeSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
   dataDirectory: string,
   kind: SecretKind,
 ): Effect.fn.Return<KeptSecret, CannotStart, Ids> {
@@ -244,8 +244,8 @@ export const keptSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
   const present = yield* read(kind, file)
   if (present !== undefined) return yield* usable(kind, file, present)
   const secret = kind.make(ids)
-  const made = yield* placed(kind, file, ids, secret, (temporary) =>
-    unless(kind, "EEXIST", () => link(temporary, file).then(() => true)),
+  const made = yield* writeAtomically(kind, file, ids, secret, (temporary) =>
+    exceptCode(kind, "EEXIST", () => link(temporary, file).then(() => true)),
   )
   return made === true
     ? { secret: Redacted.make(secret), file, isNew: true }
@@ -253,14 +253,14 @@ export const keptSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
 })
 
 /** Keeps a secret that was made elsewhere, in place of the one before; returns its file. */
-export const keepSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
+export const storeSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
   dataDirectory: string,
   kind: Pick<SecretKind, "name" | "what">,
   secret: string,
 ): Effect.fn.Return<string, CannotStart, Ids> {
   const file = join(dataDirectory, kind.name)
-  yield* placed(kind, file, yield* Ids, secret, (temporary) =>
-    unless(kind, "", () => rename(temporary, file)),
+  yield* writeAtomically(kind, file, yield* Ids, secret, (temporary) =>
+    exceptCode(kind, "", () => rename(temporary, file)),
   )
   return file
 })
@@ -278,7 +278,7 @@ const usable = ({ isUsable, mend, what }: SecretKind, file: string, text: string
 }
 
 /** Runs an operation on the disk; gives undefined when that fails with the given code. */
-const unless = <A>(
+const exceptCode = <A>(
   { what }: Pick<SecretKind, "what">,
   code: string,
   operation: () => Promise<A>,
@@ -292,13 +292,13 @@ const unless = <A>(
   })
 
 const read = (kind: SecretKind, file: string) =>
-  unless(kind, "ENOENT", () => readFile(file, "utf8"))
+  exceptCode(kind, "ENOENT", () => readFile(file, "utf8"))
 
 /**
- * Writes the secret safely on the disk beside its file, and lets `appear` put it there whole: linking
+ * Writes the secret safely on the disk under another name, and lets `appear` give it its own: linking
  * fails where the name is taken, renaming replaces.
  */
-const placed = <A>(
+const writeAtomically = <A>(
   kind: Pick<SecretKind, "what">,
   file: string,
   ids: typeof Ids.Service,
@@ -306,10 +306,10 @@ const placed = <A>(
   appear: (temporary: string) => Effect.Effect<A, CannotStart>,
 ) => {
   const temporary = `${file}.${ids.hex(16)}`
-  return unless(kind, "", () =>
+  return exceptCode(kind, "", () =>
     writeFile(temporary, `${secret}\n`, { flag: "wx", mode: permissions, flush: true }),
   ).pipe(
     Effect.andThen(appear(temporary)),
-    Effect.ensuring(Effect.ignore(unless(kind, "", () => rm(temporary, { force: true })))),
+    Effect.ensuring(Effect.ignore(exceptCode(kind, "", () => rm(temporary, { force: true })))),
   )
 }

@@ -31,7 +31,7 @@ import type { LiveTelegram, TransportChoice } from "./transports.ts"
 
 // What each setting must be, in the words that follow "must be".
 
-/** Live numbers that one process may be told to take. */
+/** The most live numbers that a setting may let one process take. */
 export const mostNumbers = 100_000
 
 /** Shorter ones could be guessed; one that is generated at random has as many in hexadecimal. */
@@ -39,7 +39,7 @@ const shortestToken = 32
 
 export const operatorTokenRule = `at least ${shortestToken} printable ASCII characters`
 
-/** Whether it is long enough, and a header can carry it as it stands. */
+/** Whether it is long enough, and a header can carry it unchanged. */
 export const isOperatorToken = (text: string): boolean =>
   text.length >= shortestToken && /^[!-~](?:[ -~]*[!-~])$/.test(text)
 
@@ -196,7 +196,7 @@ export interface ComposedSettings {
 const bytesOfNumber = 6 * 1024 * 1024
 
 /** As many live numbers as half of the memory that the process may use has room for. */
-export const numbersInMemory = (): number => {
+export const numbersForMemory = (): number => {
   const constrained = process.constrainedMemory()
   const memory = Math.min(
     totalmem(),
@@ -316,7 +316,7 @@ const transportChoice = ({
 }
 
 /** What is wrong with variables that do not fit together. */
-const misfits = (given: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {
+const conflictingVariables = (given: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {
   const {
     CLOCK: clock,
     TELEGRAM_API_HASH: hash,
@@ -373,7 +373,7 @@ export const serviceSettings = Effect.fnUntraced(function* (
   given: VariablesOf<typeof serviceVariables>,
 ): Effect.fn.Return<ServiceSettings, CannotStart> {
   const store = storeChoice(given)
-  const wrong = misfits(given, store)
+  const wrong = conflictingVariables(given, store)
   if (wrong.length > 0) return yield* new CannotStart({ message: wrong.join("; ") })
   yield* checkStore(store)
   return {

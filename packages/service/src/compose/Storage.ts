@@ -10,7 +10,7 @@ import type { DatabaseOptions, PgliteOptions } from "@messaging-service/store-po
 import type { CannotStart } from "@messaging-service/node"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
-import { closeDataDirectory, holdAlone } from "./DataDirectory.ts"
+import { restrictDataDirectory, lockDirectory } from "./DataDirectory.ts"
 import type { ComposedSettings, StoreChoice } from "./Settings.ts"
 import { optionalPackage } from "./startFaults.ts"
 
@@ -43,11 +43,11 @@ const embedded = <Kept>(modules: StoreModules<Kept>, directory: string | null) =
   Effect.gen(function* () {
     if (directory === null) return yield* Effect.die(new Error("a database without a directory"))
     yield* optionalPackage("@electric-sql/pglite", "embedded", () => import("@electric-sql/pglite"))
-    yield* holdAlone(directory)
+    yield* lockDirectory(directory)
     const { layerPglite } = yield* Effect.promise(modules.postgres)
     // It gives the files of a new database modes of its own, whatever the umask.
     const database = Layer.tap(layerPglite({ dataDir: join(directory, "db") }), () =>
-      closeDataDirectory(directory),
+      restrictDataDirectory(directory),
     )
     return Layer.merge(database, WakeUp.layerLocal)
   })

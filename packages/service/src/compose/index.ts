@@ -5,7 +5,7 @@
 export { storeCannotStart } from "./startFaults.ts"
 export type { ComposedSettings, StoreChoice, ServiceSettings } from "./Settings.ts"
 export { databaseCommandSummaries, runDatabaseCommand } from "./databaseCommands.ts"
-export { keepSecret, keptSecret } from "./DataDirectory.ts"
+export { storeSecret, loadOrMakeSecret } from "./DataDirectory.ts"
 export type { SecretKind } from "./DataDirectory.ts"
 export { openService } from "./openService.ts"
 export type { ComposedService } from "./openService.ts"

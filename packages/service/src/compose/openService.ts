@@ -38,9 +38,9 @@ import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { mediaCannotStart, SettingFault, storeCannotStart } from "./startFaults.ts"
-import { keptSecret, openDataDirectory, passingDirectory } from "./DataDirectory.ts"
+import { loadOrMakeSecret, openDataDirectory, temporaryDirectory } from "./DataDirectory.ts"
 import type { SecretKind } from "./DataDirectory.ts"
-import { numbersInMemory } from "./Settings.ts"
+import { numbersForMemory } from "./Settings.ts"
 import type { ComposedSettings } from "./Settings.ts"
 import { isShared, layerStorage, storageAlone, storageWithPhones } from "./Storage.ts"
 import { layerLive, requireNoLinkedNumbers } from "./transports.ts"
@@ -113,7 +113,7 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => 
   }
   return store.kind === "memory"
     ? Layer.unwrap(
-        Effect.map(passingDirectory(dataDirectory), (directory) =>
+        Effect.map(temporaryDirectory(dataDirectory), (directory) =>
           layerDiskMediaFiles({
             directory,
             alone: true,
@@ -137,14 +137,14 @@ const layerAdapters = (settings: ComposedSettings) =>
     layerMedia(settings),
     // Any process can send from simulated phones; a number's connection belongs to one at a time.
     settings.transport.kind === "live" && isShared(settings.store)
-      ? NumberOwnership.layerShared(settings.maxNumbers ?? numbersInMemory())
+      ? NumberOwnership.layerShared(settings.maxNumbers ?? numbersForMemory())
       : NumberOwnership.layerAll,
   )
 
 const keptSecretsKey = (dataDirectory: string) =>
   Layer.effect(
     SecretsKey,
-    Effect.flatMap(keptSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
+    Effect.flatMap(loadOrMakeSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
       const key = parseSecretsKey(Redacted.value(secret))
       return key === undefined
         ? Effect.die(new Error("a usable key is no key"))
@@ -175,7 +175,7 @@ const secretsKeyKind: SecretKind = {
   mend: ({ SECRETS_KEY }) => `put back the one that was there, or set ${SECRETS_KEY}`,
 }
 
-/** What everything stands on: ids, real time, and what links and customers' addresses may be. */
+/** What everything needs: ids, real time, and what links and customers' addresses may be. */
 const layerGround = (
   { allowPrivateTargets, attachmentBytes, retentionDays, stopMillis }: ComposedSettings,
   publicUrl: string,

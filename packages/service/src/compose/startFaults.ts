@@ -32,7 +32,7 @@ const variableNames: SettingNames = {
   simulated: "TRANSPORT=simulated",
 }
 
-/** A `CannotStart` about a setting, in the words of whoever reads the line. */
+/** A `CannotStart` about a setting, in the words of its reader. */
 export class SettingFault extends CannotStart {
   /** What to change; null when no setting is to blame. */
   readonly setting: Setting | null
@@ -110,13 +110,13 @@ export const mediaCannotStart = (cause: unknown): CannotStart =>
     ({ DATA_DIR }) => `${DATA_DIR} cannot hold media files: ${briefly(rootOf(cause))}`,
   )
 
-/** What stands at the bottom of a failure that was wrapped several times. */
+/** The innermost cause of a failure that was wrapped several times. */
 const rootOf = (cause: unknown): unknown => {
   const inner = cause instanceof Error ? (reasonOf(cause) ?? cause.cause) : undefined
   return inner === undefined ? cause : rootOf(inner)
 }
 
-/** An SQL error has what really happened beside it. */
+/** An SQL error has what really happened as its reason. */
 const reasonOf = (error: Error): unknown =>
   "reason" in error && error.reason instanceof Error ? error.reason : undefined
 

@@ -60,7 +60,7 @@ export const layerTerminalCodes = (
   )
 
 /**
- * What a live transport can be told. It repeats the transport's own settings, which check it below:
+ * Settings of a live transport. It repeats the transport's own settings, which check it below:
  * the declarations of this package must stand without a transport that is not installed.
  */
 export interface LiveWhatsApp {

@@ -60,7 +60,7 @@ import type { NumberChecksApi, NumbersApi, NumberView } from "../api/numbers.ts"
 import type { RemindersApi } from "../api/reminders.ts"
 import type { WebhooksApi, WebhookWithSecret } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
-import { idOf, listingOf, made, repeatable, showingNow } from "./Calls.ts"
+import { idOf, listingOf, withReplayed, repeatable, showingNow } from "./Calls.ts"
 import type { CallerApi, Calling } from "./Calls.ts"
 import { bodyOf } from "./names.ts"
 import {
@@ -138,7 +138,7 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
           const [only] = shown
           return only === undefined
             ? yield* Effect.die(new Error("A single send made no message"))
-            : made(only, replayed)
+            : withReplayed(only, replayed)
         }),
       ),
     sendBatch: (command, options) =>
@@ -187,7 +187,7 @@ const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
         const who = yield* caller
         const repeat = yield* repeatable(options, "/api/v2/reminders", body)
         const { answer, replayed } = yield* (yield* Reminders).create(who, body, repeat)
-        return made(reminderShown(answer), replayed)
+        return withReplayed(reminderShown(answer), replayed)
       }),
     ),
   get: (id) =>
@@ -249,7 +249,7 @@ const seen = ({ connect, ...number }: NumberView): string =>
   JSON.stringify([number, connect === null ? null : { ...connect, qrCodeUrl: null }])
 
 export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
-  /** Admitted anew; a caller that used up the rate with other calls goes on as before. */
+  /** Admits the caller again; one that used up its rate with other calls goes on as before. */
   const admittedAgain = (before: Caller) =>
     Effect.catchTag(caller, "Refusal", (refusal) =>
       refusal.code === "rate_limited" ? Effect.succeed(before) : Effect.fail(refusal),
@@ -264,7 +264,7 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
         const who = yield* caller
         const repeat = yield* repeatable(options, "/api/v2/numbers", body)
         const { answer, replayed } = yield* (yield* Connections).connect(who, body, repeat)
-        return made(numberShown(answer), replayed)
+        return withReplayed(numberShown(answer), replayed)
       }),
     )
 
@@ -310,7 +310,7 @@ const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => ({
         const who = yield* caller
         const repeat = yield* repeatable(options, "/api/v2/number-checks", body)
         const { answer, replayed } = yield* (yield* NumberChecks).create(who, body, repeat)
-        return made(checkShown(answer), replayed)
+        return withReplayed(checkShown(answer), replayed)
       }),
     ),
   get: (id) =>
@@ -432,7 +432,7 @@ const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
             sha256: upload.content.sha256,
           })
           const { answer, replayed } = yield* (yield* MediaDirectory).upload(who, upload, repeat)
-          return made((yield* mediaShownNow)(answer), replayed)
+          return withReplayed((yield* mediaShownNow)(answer), replayed)
         }),
       ),
     ),
@@ -488,7 +488,7 @@ const webhooksApi: CallerApi<WebhooksApi> = ({ caller, run }) => ({
         const who = yield* caller
         const repeat = yield* repeatable(options, "/api/v2/webhooks", body)
         const { answer, replayed } = yield* (yield* Webhooks).create(who, body, repeat)
-        return made(withSecret(answer), replayed)
+        return withReplayed(withSecret(answer), replayed)
       }),
     ),
   list: () =>

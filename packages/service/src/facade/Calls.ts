@@ -33,8 +33,8 @@ import type { Setting, SettingNames } from "../compose/startFaults.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { MessagingError } from "../MessagingError.ts"
 import { shownField, shownText } from "./names.ts"
-import { anything, fields, isObject, isText, must, refusalOf, WrongOptions } from "./rules.ts"
-import type { Rule, Wrong } from "./rules.ts"
+import { anything, fields, isObject, isText, must, refusalOf, InvalidOptions } from "./rules.ts"
+import type { Rule, Violation } from "./rules.ts"
 
 /** A message that names its field. */
 const naming = (field: string | null, message: string): string => {
@@ -120,11 +120,11 @@ export const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingErro
   )
 
 /** The service is closed, or closing. */
-export const closed = (): MessagingError =>
+export const closedError = (): MessagingError =>
   new MessagingError({ code: "closed", status: 503, message: "The messaging service is closed." })
 
-const errorOfOptions = ({ first, others }: WrongOptions): MessagingError => {
-  const told = ({ field, rule }: Wrong) => ({
+const errorOfOptions = ({ first, others }: InvalidOptions): MessagingError => {
+  const told = ({ field, rule }: Violation) => ({
     code: "cannot_start" as const,
     field,
     message: `${field} ${rule}`,
@@ -132,9 +132,9 @@ const errorOfOptions = ({ first, others }: WrongOptions): MessagingError => {
   return new MessagingError({ ...told(first), status: 500, errors: others.map(told) })
 }
 
-const errorOfFailure = (failure: Failure | CannotStart | WrongOptions): MessagingError => {
+const errorOfFailure = (failure: Failure | CannotStart | InvalidOptions): MessagingError => {
   if (failure instanceof Refusal) return errorOfRefusal(failure)
-  if (failure instanceof WrongOptions) return errorOfOptions(failure)
+  if (failure instanceof InvalidOptions) return errorOfOptions(failure)
   if (failure instanceof StoreUnavailable) return errorOfRefusal(refusalOfStore(failure), failure)
   return new MessagingError({ code: "cannot_start", status: 500, ...inOptions(failure) })
 }
@@ -168,11 +168,11 @@ const inOptions = (
 
 /** What a promise rejects with. */
 export const errorOf = (
-  cause: Cause.Cause<Failure | CannotStart | WrongOptions>,
+  cause: Cause.Cause<Failure | CannotStart | InvalidOptions>,
 ): MessagingError => {
   const failure = cause.reasons.find(Cause.isFailReason)
   if (failure !== undefined) return errorOfFailure(failure.error)
-  if (Cause.hasInterruptsOnly(cause)) return closed()
+  if (Cause.hasInterruptsOnly(cause)) return closedError()
   return errorOfRefusal(refuse("internal_error"), Cause.squash(cause))
 }
 
@@ -184,7 +184,7 @@ export type Run = <A>(
 /** Who calls, and how. */
 export interface Calling {
   readonly run: Run
-  /** Made anew for every call: what it holds of the workspace is of that moment. */
+  /** Loaded for each call, with the workspace of that moment. */
   readonly caller: Effect.Effect<Caller, Failure, ComposedService>
   /** Whether the caller is the program itself, not a key that is admitted. */
   readonly isTrusted: boolean
@@ -227,7 +227,7 @@ export const makeCalls = (
     })
 
   const run: Run = async (effect) => {
-    if (isClosed) throw closed()
+    if (isClosed) throw closedError()
     const earlier = before
     const fiber = runFork(
       earlier === null
@@ -243,7 +243,7 @@ export const makeCalls = (
     await after()
     if (Exit.isSuccess(exit)) return exit.value
     // What releases its resources may fail beside that.
-    if (cutOff.isOpen() && exit.cause.reasons.some(Cause.isInterruptReason)) throw closed()
+    if (cutOff.isOpen() && exit.cause.reasons.some(Cause.isInterruptReason)) throw closedError()
     throw errorOf(exit.cause)
   }
 
@@ -288,7 +288,7 @@ const repeatOptions = fields<RepeatOptions>({ idempotencyKey: anything })
 
 /**
  * The key of a repeatable call. A call over HTTP with the same key, by the same API key, is a repeat of
- * it: both are told by the same path and body.
+ * it: the same path and body identify both.
  */
 export const repeatable = (
   options: RepeatOptions | undefined,
@@ -314,7 +314,7 @@ export const repeatable = (
 const keyRule = "must be 1 to 255 printable ASCII characters"
 
 /** What an idempotent operation answered. */
-export const made = <A extends object>(record: A, replayed: boolean): Made<A> => ({
+export const withReplayed = <A extends object>(record: A, replayed: boolean): Made<A> => ({
   ...record,
   replayed,
 })

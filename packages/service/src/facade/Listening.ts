@@ -1,4 +1,4 @@
-/** Events told to handlers of this process. */
+/** Hands events to handlers of this process. */
 import { EventFeed, sleepInRealTime, webhookEventTypes } from "@messaging-service/core"
 import type { MessageJson, OutboxEvent, Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
@@ -75,7 +75,7 @@ interface Listening {
   readonly caughtUp: Effect.Effect<void, StoreUnavailable>
 }
 
-/** A handler that calls the service while that closes fails each time that it is told. */
+/** A handler that calls a closing service fails at each event. */
 const isRefused = (cause: unknown): boolean =>
   cause instanceof MessagingError && cause.code === "closed"
 

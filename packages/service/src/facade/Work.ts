@@ -34,8 +34,8 @@ interface Work {
 
 /** The worker's loops, which run while anything needs them. */
 interface Loops {
-  readonly need: Effect.Effect<void>
-  readonly needNoMore: Effect.Effect<void>
+  readonly acquire: Effect.Effect<void>
+  readonly release: Effect.Effect<void>
   /** Ends them for good; what is under way may end first. */
   readonly stop: Effect.Effect<void>
   /** Returns once they have ended for good. */
@@ -52,11 +52,11 @@ const makeLoops = (
   let loops: Fiber.Fiber<never> | null = running ? start() : null
   let needed = running ? 1 : 0
   return {
-    need: Effect.sync(() => {
+    acquire: Effect.sync(() => {
       needed++
       if (!stopping.isOpen()) loops ??= start()
     }),
-    needNoMore: Effect.suspend(() => {
+    release: Effect.suspend(() => {
       if (--needed > 0 || loops === null) return Effect.void
       const ending = loops
       loops = null
@@ -86,7 +86,7 @@ const unlessOver = <A, E, R>(effect: Effect.Effect<A, E, R>, over: Effect.Effect
 
 /** Works off what is due, as long as the options allow, and counts what came of it. */
 const drainWith = (
-  { need, needNoMore, stopped }: Loops,
+  { acquire: need, release: needNoMore, stopped }: Loops,
   settled: (typeof Settled.Service)["settled"],
   /** Null where the loops run already. */
   mayRun: Effect.Effect<void, StoreUnavailable | CannotStart, ComposedService> | null,

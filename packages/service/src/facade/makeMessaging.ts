@@ -9,7 +9,7 @@ import type { HandlerOptions, OpenOptions } from "../api/options.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { requireNoLinkedNumbers } from "../compose/transports.ts"
 import { makeApi } from "./CallerApi.ts"
-import { closed, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
+import { closedError, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
 import { makeListening } from "./Listening.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
@@ -209,7 +209,7 @@ export const makeMessaging = (
       ...storeApi(run),
       ...callersOf(run, isShared),
       on: (type, handle, listening) => {
-        if (calls.isClosed()) throw closed()
+        if (calls.isClosed()) throw closedError()
         return on(type, handle, listening)
       },
       drain: (wanted) => run(work.drain(wanted)),

@@ -45,10 +45,10 @@ import {
   textFor,
   trueOrFalse,
   wholeNumber,
-  wrongOptions,
-  WrongOptions,
+  invalidOptions,
+  InvalidOptions,
 } from "./rules.ts"
-import type { Rule, Wrong } from "./rules.ts"
+import type { Rule, Violation } from "./rules.ts"
 
 /**
  * How workerd names itself, the runtime of edge hosts. There a program runs for a request, with no
@@ -68,10 +68,10 @@ const problemsOf = ({
   store = "memory",
   transport = "simulated",
   worker,
-}: OpenOptions): ReadonlyArray<Wrong> => {
+}: OpenOptions): ReadonlyArray<Violation> => {
   const isEmbedded = store !== "memory" && "embedded" in store && store.embedded !== undefined
   const needsKey = store !== "memory" && !isEmbedded && secretsKey === undefined
-  const problems: ReadonlyArray<Wrong & { readonly holds: boolean }> = [
+  const problems: ReadonlyArray<Violation & { readonly holds: boolean }> = [
     {
       holds: isEmbedded,
       field: "store.embedded",
@@ -116,9 +116,9 @@ const inHandler: Effect.Effect<void, CannotStart> = Effect.try({
 })
 
 /** What of the options cannot be had in such a worker; undefined when all of it can. */
-const wrongOnEdge = (options: OpenOptions): WrongOptions | undefined => {
+const invalidOnEdge = (options: OpenOptions): InvalidOptions | undefined => {
   const [first, ...others] = problemsOf(options)
-  return first === undefined ? undefined : new WrongOptions({ first, others })
+  return first === undefined ? undefined : new InvalidOptions({ first, others })
 }
 
 const hasProtocol =
@@ -239,8 +239,8 @@ const openRules: Rule = fields<OpenOptions>({
 
 const shutdownMillis = 5000
 
-const wrong = (field: string, rule: string) =>
-  new WrongOptions({ first: { field, rule: `must be ${rule}` }, others: [] })
+const invalidOption = (field: string, rule: string) =>
+  new InvalidOptions({ first: { field, rule: `must be ${rule}` }, others: [] })
 
 type HostPool = Extract<StoreChoice, { readonly kind: "pool" }>["pool"]
 
@@ -273,7 +273,7 @@ const storeOf = (
 
 const checkedSchema = Effect.fnUntraced(function* (store: StoreChoice) {
   const rule = yield* wrongSchemaName(store)
-  if (rule !== null) return yield* wrong("store.schema", rule)
+  if (rule !== null) return yield* invalidOption("store.schema", rule)
 })
 
 /** One setting of live numbers, as its parser reads it. */
@@ -282,10 +282,10 @@ const required = <A>(
   given: string,
   parse: (text: string) => A | undefined,
   rule: string,
-): Effect.Effect<A, WrongOptions> => {
+): Effect.Effect<A, InvalidOptions> => {
   const value = parse(given)
   return value === undefined
-    ? Effect.fail(wrong(`transport.live.${name}`, rule))
+    ? Effect.fail(invalidOption(`transport.live.${name}`, rule))
     : Effect.succeed(value)
 }
 
@@ -295,13 +295,13 @@ const parsed = <A>(
   given: string | undefined,
   parse: (text: string) => A | undefined,
   rule: string,
-): Effect.Effect<A | undefined, WrongOptions> =>
+): Effect.Effect<A | undefined, InvalidOptions> =>
   given === undefined ? Effect.succeed(undefined) : required(name, given, parse, rule)
 
 const telegramOf = Effect.fnUntraced(function* (
   { apiHash, apiId, publicKey: pem, server: address }: TelegramApplication,
   deviceName: string | undefined,
-): Effect.fn.Return<LiveTelegram, CannotStart | WrongOptions> {
+): Effect.fn.Return<LiveTelegram, CannotStart | InvalidOptions> {
   yield* optionalPackage(
     "@messaging-service/transport-telegram",
     "telegram",
@@ -328,7 +328,7 @@ const telegramOf = Effect.fnUntraced(function* (
 const liveTransport = Effect.fnUntraced(function* ({
   telegram,
   ...given
-}: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | WrongOptions> {
+}: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | InvalidOptions> {
   yield* optionalPackage(
     "@messaging-service/transport-whatsapp",
     "live",
@@ -360,7 +360,7 @@ const liveTransport = Effect.fnUntraced(function* ({
 
 const transportOf = ({
   transport = "simulated",
-}: OpenOptions): Effect.Effect<TransportChoice, CannotStart | WrongOptions> => {
+}: OpenOptions): Effect.Effect<TransportChoice, CannotStart | InvalidOptions> => {
   if (transport === "simulated") return Effect.succeed({ kind: "simulated" })
   return liveTransport(transport === "live" ? {} : transport.live)
 }
@@ -374,12 +374,12 @@ export const startsWorker = ({ worker }: OpenOptions): boolean => worker ?? !isE
 
 export const settingsOf = Effect.fnUntraced(function* (
   options: OpenOptions,
-): Effect.fn.Return<ComposedSettings, CannotStart | WrongOptions> {
-  const refused = wrongOptions(openRules, options)
+): Effect.fn.Return<ComposedSettings, CannotStart | InvalidOptions> {
+  const refused = invalidOptions(openRules, options)
   if (refused !== undefined) return yield* refused
   const isOnEdge = isEdgeWorker()
   if (isOnEdge) {
-    const unfit = wrongOnEdge(options)
+    const unfit = invalidOnEdge(options)
     if (unfit !== undefined) return yield* unfit
     yield* inHandler
   }

@@ -7,13 +7,13 @@ import type { Refusal } from "@messaging-service/core"
 import { Data } from "effect"
 
 /** One thing that is wrong: where, and the words that follow its name. */
-export interface Wrong {
+export interface Violation {
   readonly field: string
   readonly rule: string
 }
 
 /** What is wrong with a value that was given as `field`; nothing as a rule. */
-export type Rule = (value: unknown, field: string) => ReadonlyArray<Wrong>
+export type Rule = (value: unknown, field: string) => ReadonlyArray<Violation>
 
 /** A rule for every name that something can have: one that is missing does not compile. */
 type RulesOf<A> = { readonly [Name in keyof A]-?: Rule }
@@ -132,15 +132,15 @@ export const fields =
   }
 
 /** What the service was to be opened with, and cannot be. */
-export class WrongOptions extends Data.TaggedError("WrongOptions")<{
-  readonly first: Wrong
-  readonly others: ReadonlyArray<Wrong>
+export class InvalidOptions extends Data.TaggedError("InvalidOptions")<{
+  readonly first: Violation
+  readonly others: ReadonlyArray<Violation>
 }> {}
 
 /** What is wrong with the options of `open`; undefined when nothing is. */
-export const wrongOptions = (rule: Rule, options: unknown): WrongOptions | undefined => {
+export const invalidOptions = (rule: Rule, options: unknown): InvalidOptions | undefined => {
   const [first, ...others] = rule(options, "")
-  return first === undefined ? undefined : new WrongOptions({ first, others })
+  return first === undefined ? undefined : new InvalidOptions({ first, others })
 }
 
 /** The refusal of a call's arguments; undefined when nothing is wrong, or nothing was given. */

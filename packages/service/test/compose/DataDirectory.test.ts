@@ -5,10 +5,10 @@ import { Effect } from "effect"
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import {
-  closeDataDirectory,
-  holdAlone,
+  restrictDataDirectory,
+  lockDirectory,
   openDataDirectory,
-  passingDirectory,
+  temporaryDirectory,
 } from "../../src/compose/DataDirectory.ts"
 
 describe("the data directory", () => {
@@ -129,14 +129,14 @@ describe("the data directory", () => {
       const directory = yield* processes.temporaryDirectory
       yield* Effect.promise(() => chmod(directory, 0o755))
       const refused = () => Promise.reject(new Error("EPERM: operation not permitted\nmore"))
-      const { message } = yield* Effect.flip(closeDataDirectory(directory, refused))
+      const { message } = yield* Effect.flip(restrictDataDirectory(directory, refused))
       assert.strictEqual(
         message,
         "DATA_DIR is open to other users and cannot be closed to them: EPERM: operation not permitted",
       )
       // What is closed already is not changed.
       yield* Effect.promise(() => chmod(directory, 0o700))
-      yield* closeDataDirectory(directory, refused)
+      yield* restrictDataDirectory(directory, refused)
     }),
   )
 
@@ -158,9 +158,9 @@ describe("the data directory", () => {
       yield* Effect.promise(() => symlink(directory, link))
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* holdAlone(directory)
+          yield* lockDirectory(directory)
           for (const path of [directory, link]) {
-            const { message } = yield* Effect.flip(Effect.scoped(holdAlone(path)))
+            const { message } = yield* Effect.flip(Effect.scoped(lockDirectory(path)))
             assert.strictEqual(
               message,
               `DATA_DIR is in use by another service of this process: ${path}`,
@@ -168,7 +168,7 @@ describe("the data directory", () => {
           }
         }),
       )
-      yield* Effect.scoped(holdAlone(directory))
+      yield* Effect.scoped(lockDirectory(directory))
     }),
   )
 
@@ -178,8 +178,8 @@ describe("the data directory", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const [one, other] = [
-            yield* passingDirectory(directory),
-            yield* passingDirectory(directory),
+            yield* temporaryDirectory(directory),
+            yield* temporaryDirectory(directory),
           ]
           assert.notStrictEqual(one, other)
           yield* Effect.promise(() => writeFile(join(one, "file"), ""))
@@ -187,7 +187,7 @@ describe("the data directory", () => {
       )
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(directory)), [])
       const { message } = yield* Effect.flip(
-        Effect.scoped(passingDirectory(join(directory, "missing"))),
+        Effect.scoped(temporaryDirectory(join(directory, "missing"))),
       )
       assert.match(message, /^DATA_DIR cannot be written to: [^\n]+$/)
     }),

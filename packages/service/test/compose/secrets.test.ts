@@ -5,7 +5,7 @@ import { processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { readFile, readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { keepSecret, keptSecret } from "../../src/compose/DataDirectory.ts"
+import { storeSecret, loadOrMakeSecret } from "../../src/compose/DataDirectory.ts"
 import type { SecretKind } from "../../src/compose/DataDirectory.ts"
 
 const kind: SecretKind = {
@@ -20,8 +20,8 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
   it.effect("is generated once, and the same ever after", () =>
     Effect.gen(function* () {
       const directory = yield* processes.temporaryDirectory
-      const first = yield* keptSecret(directory, kind)
-      const second = yield* keptSecret(directory, kind)
+      const first = yield* loadOrMakeSecret(directory, kind)
+      const second = yield* loadOrMakeSecret(directory, kind)
       assert.isTrue(first.isNew)
       assert.isFalse(second.isNew)
       assert.match(Redacted.value(first.secret), /^[0-9A-Za-z]{40}$/)
@@ -32,7 +32,7 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
   it.effect("is kept for the service's own user alone, with nothing left beside it", () =>
     Effect.gen(function* () {
       const directory = yield* processes.temporaryDirectory
-      const { file, secret } = yield* keptSecret(directory, kind)
+      const { file, secret } = yield* loadOrMakeSecret(directory, kind)
       const { mode } = yield* Effect.promise(() => stat(file))
       assert.strictEqual(mode & 0o777, 0o600)
       const kept = yield* Effect.promise(() => readFile(file, "utf8"))
@@ -46,7 +46,7 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
       const directory = yield* processes.temporaryDirectory
       const all = yield* Effect.forEach(
         Array.from({ length: 20 }),
-        () => keptSecret(directory, kind),
+        () => loadOrMakeSecret(directory, kind),
         { concurrency: "unbounded" },
       )
       assert.strictEqual(new Set(all.map(({ secret }) => Redacted.value(secret))).size, 1)
@@ -58,7 +58,7 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
     Effect.gen(function* () {
       const directory = yield* processes.temporaryDirectory
       yield* Effect.promise(() => writeFile(join(directory, "a-secret"), "\n"))
-      const { message } = yield* Effect.flip(keptSecret(directory, kind))
+      const { message } = yield* Effect.flip(loadOrMakeSecret(directory, kind))
       assert.match(message, /^DATA_DIR holds no .*secret of the test.*a-secret: write another one$/)
     }),
   )
@@ -66,7 +66,7 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
   it.effect("a directory that is not there stops the start", () =>
     Effect.gen(function* () {
       const directory = yield* processes.temporaryDirectory
-      const { message } = yield* Effect.flip(keptSecret(join(directory, "missing"), kind))
+      const { message } = yield* Effect.flip(loadOrMakeSecret(join(directory, "missing"), kind))
       assert.match(message, /^DATA_DIR cannot keep the secret of the test: .*ENOENT/)
     }),
   )
@@ -74,8 +74,8 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
   it.effect("that was made elsewhere takes the place of the one before, as safely", () =>
     Effect.gen(function* () {
       const directory = yield* processes.temporaryDirectory
-      yield* keepSecret(directory, kind, "the first")
-      const file = yield* keepSecret(directory, kind, "the second")
+      yield* storeSecret(directory, kind, "the first")
+      const file = yield* storeSecret(directory, kind, "the second")
       const { mode } = yield* Effect.promise(() => stat(file))
       assert.strictEqual(mode & 0o777, 0o600)
       assert.strictEqual(yield* Effect.promise(() => readFile(file, "utf8")), "the second\n")
