@@ -397,6 +397,17 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
       ownership.owns(numberId) ? Effect.void : Effect.andThen(sleep(askMillis), owned(numberId)),
     )
 
+  /**
+   * Tells that it is open, and again where a late word has made it disconnected since: a message that found
+   * no connection before, or a worker that had the number before.
+   */
+  const tellOpen = (live: LiveNumber<Open>, phone: string) =>
+    tell(live, { status: "connected", phone, reason: null }).pipe(
+      Effect.andThen(live.contradicted.close),
+      Effect.andThen(live.contradicted.await),
+      Effect.forever,
+    )
+
   /** It was away for so long that it counts as disconnected, although it is still tried again. */
   const tellLost = (live: LiveNumber<Open>) =>
     tell(live, { status: "disconnected", phone: null, reason: "connection_lost" })
@@ -441,7 +452,9 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
         yield* changeStatus(live, { state: "connected", reason: null })
         yield* Deferred.succeed(live.turn, connection)
         yield* logThrottled("number connected", { number: live.numberId })
-        yield* Effect.forkScoped(tell(live, { status: "connected", phone, reason: null }))
+        yield* Effect.forkScoped(
+          Effect.raceFirst(tellOpen(live, phone), Deferred.await(connection.over)),
+        )
       }),
       lost: Effect.gen(function* () {
         closeConnection(live)
@@ -769,7 +782,12 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       } else if (live.isGivenUp && (yield* isLoggingIn(numberId))) {
         yield* release(numberId)
         yield* begin(kept)
-      } else yield* keeper.trim(live)
+      } else {
+        // One that its owner logs out is open until it leaves.
+        const isDenied = kept.status === "disconnected" && kept.reason !== "logged_out"
+        if (isDenied && live.open !== null) yield* live.contradicted.open
+        yield* keeper.trim(live)
+      }
     })
 
     /** Connects what has a session, and logs out what leaves. */

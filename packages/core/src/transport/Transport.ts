@@ -3,7 +3,7 @@
  * attempt ends with the far side's word or with not knowing; a call that merely returned is not
  * "sent". Ticks and connection changes are handed over until they are stored.
  */
-import { Clock, Context, Deferred, Effect } from "effect"
+import { Clock, Context, Deferred, Effect, Latch } from "effect"
 import type { Stream } from "effect"
 import type { NumberId, TransportId } from "../Ids.ts"
 import type { MediaFilesError, MediaType } from "../media/Media.ts"
@@ -168,6 +168,8 @@ export interface LiveNumber<Open extends LiveConnection> {
   turn: Deferred.Deferred<Open | ClosedReason>
   /** Whether the core is told of its status: not before it has taken the link, nor once the number leaves. */
   told: boolean
+  /** Opened where the core has an open number as disconnected, and is to be told once more. */
+  readonly contradicted: Latch.Latch
   /** Its session is to be logged out. */
   leaves: boolean
   /** It was seen to be kept away by a pause. */
@@ -197,6 +199,7 @@ export const newLiveNumber = <Open extends LiveConnection>(
     open: null,
     turn: Deferred.makeUnsafe(),
     told,
+    contradicted: Latch.makeUnsafe(false),
     leaves: false,
     isKeptAway: false,
     isGivenUp: false,

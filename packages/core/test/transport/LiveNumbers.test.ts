@@ -119,6 +119,25 @@ it.effect(
     }),
 )
 
+it.effect("a late word that disconnects an open number is set right at the next look", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    world.keep(one)
+    yield* listening(world)
+    assert.deepStrictEqual(connectedOf(world.told), [one])
+    world.keep(one, { status: "disconnected" })
+    yield* TestClock.adjust("3 seconds")
+    assert.deepStrictEqual(connectedOf(world.told), [one, one])
+    world.keep(one, { status: "connected" })
+    yield* TestClock.adjust("1 minute")
+    assert.lengthOf(world.told, 2)
+    // Its owner logs it out, and it is open for a moment yet.
+    world.keep(one, { status: "disconnected", reason: "logged_out" })
+    yield* TestClock.adjust("1 minute")
+    assert.lengthOf(world.told, 2)
+  }),
+)
+
 it.effect("a number that was given up is told of by the worker that has it now", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()

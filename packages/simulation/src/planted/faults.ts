@@ -724,8 +724,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/transport/LiveNumbers.ts",
-        'yield* Effect.forkScoped(tell(live, { status: "connected", phone, reason: null }))',
-        "",
+        'tell(live, { status: "connected", phone, reason: null }).pipe(',
+        "Effect.void.pipe(",
       ),
     ],
   },
