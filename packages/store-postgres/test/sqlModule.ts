@@ -30,14 +30,18 @@ export const sqlTexts = (): Readonly<Record<string, string>> =>
   )
 
 const writeSqlModule = (): void => {
-  const entries = Object.entries(sqlTexts()).map(
+  const texts = Object.entries(sqlTexts())
+  const names = texts.map(([name]) => `  | ${JSON.stringify(name)}\n`)
+  const entries = texts.map(
     ([name, text]) => `  ${JSON.stringify(name)}: ${JSON.stringify(text)},\n`,
   )
   writeFileSync(
     sqlModuleFile,
     `/** The texts of \`sql/\`, without comments. Made by \`test/sqlModule.ts\`: change the files there. */
-export const sqlFiles = {
-${entries.join("")}} as const
+type SqlFile =
+${names.join("")}
+export const sqlFiles: Readonly<Record<SqlFile, string>> = {
+${entries.join("")}}
 `,
   )
 }
