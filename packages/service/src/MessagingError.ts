@@ -1,4 +1,4 @@
-/** The one way in which the front door fails. */
+/** The one way in which the facade fails. */
 
 /** Why something was refused or failed. A new code may be added in any version; none changes its meaning. */
 export type ErrorCode =

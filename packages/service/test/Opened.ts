@@ -1,4 +1,4 @@
-/** What tests of the front door share: services that are closed after the test, and failures as values. */
+/** What tests of the facade share: services that are closed after the test, and failures as values. */
 import { Emulator } from "@messaging-service/emulator"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Context, Effect, Layer, Redacted, Scope } from "effect"

@@ -1,5 +1,5 @@
 /**
- * What an editor shows of the front door: every exported name and every member of it says what it is, and
+ * What an editor shows of the facade: every exported name and every member of it says what it is, and
  * every method what it fails with.
  */
 import { catalogue } from "@messaging-service/core"

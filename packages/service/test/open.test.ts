@@ -1,4 +1,4 @@
-/** The front door in memory: opening, sending, reading, listing, cancelling, refusals, closing. */
+/** The facade in memory: opening, sending, reading, listing, cancelling, refusals, closing. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** The front door while its PostgreSQL is away, and once it is there again. */
+/** The facade while its PostgreSQL is away, and once it is there again. */
 import { assert, layer } from "@effect/vitest"
 import { StoreUnavailable } from "@messaging-service/core"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -21,7 +21,7 @@ const aLog = () => {
 /** A crash must lose nothing that was committed. */
 const server = EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } })
 
-layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the front door", (it) => {
+layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the facade", (it) => {
   const aDatabase = Effect.gen(function* () {
     const { database, path, url, username } = yield* (yield* EmbeddedPostgres).createDatabase()
     const dataDirectory = yield* processes.temporaryDirectory

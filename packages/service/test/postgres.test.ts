@@ -1,4 +1,4 @@
-/** The front door on a real PostgreSQL. */
+/** The facade on a real PostgreSQL. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Telegram accounts at the front door, against a Telegram server on this machine. */
+/** Telegram accounts at the facade, against a Telegram server on this machine. */
 import { assert, it } from "@effect/vitest"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
 /**
- * The front door's types beside the core's: a field that is new in one of them and not in the other
+ * The facade's types beside the core's: a field that is new in one of them and not in the other
  * does not compile.
  */
 import type * as Core from "@messaging-service/core"
@@ -177,7 +177,7 @@ const words: {
   client: true,
 }
 
-it("commands, records and words of the front door are the core's", () => {
+it("commands, records and words of the facade are the core's", () => {
   const all = [commands, records, words].flatMap((ties) => Object.values(ties))
   assert.isTrue(all.every((tie) => tie))
   assert.lengthOf(all, 50)

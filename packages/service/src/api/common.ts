@@ -1,4 +1,4 @@
-/** What several parts of the front door share. */
+/** What several parts of the facade share. */
 
 /** A live key or caller sends; a test one goes through every rule and sends nothing. */
 export type Mode = "live" | "test"

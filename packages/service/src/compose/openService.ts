@@ -1,5 +1,5 @@
 /**
- * The whole service as the apps and the front door run it: the core over the adapters that are
+ * The whole service as the apps and the facade run it: the core over the adapters that are
  * chosen. The worker's loops are there, but not running: the caller that runs them decides how they are stopped.
  */
 import {

@@ -1,5 +1,5 @@
 /**
- * Two spellings of one name: the core's commands say `send_at` as bodies of requests do, the front door
+ * Two spellings of one name: the core's commands say `send_at` as bodies of requests do, the facade
  * says `sendAt`. Everything between them goes through here, the fields that errors name too.
  */
 import { catalogue } from "@messaging-service/core"
@@ -14,7 +14,7 @@ type CamelName<Name> = Name extends `${infer Head}_ms`
 
 type Plain = string | number | bigint | boolean | null | undefined | Date
 
-/** A value of the core with its names in the front door's spelling, and ids as plain numbers. */
+/** A value of the core with its names in the facade's spelling, and ids as plain numbers. */
 export type Camel<A> =
   A extends Brand.Brand<infer _>
     ? Brand.Brand.Unbranded<A>
@@ -29,7 +29,7 @@ const camelName = (name: string): string =>
     .replace(/_ms$/, "_millis")
     .replaceAll(/_([a-z0-9_])/g, (_, letter: string) => letter.toUpperCase())
 
-/** What has an underscore already is no name of the front door: doubled, it is known to nothing. */
+/** What has an underscore already is no name of the facade: doubled, it is known to nothing. */
 const snakeName = (name: string): string =>
   name
     .replaceAll("_", "__")
@@ -52,11 +52,11 @@ const renamed = (value: unknown, rename: (name: string) => string, depth: number
   )
 }
 
-/** A value of the core as the front door shows it; what is a `Date` in it is text. */
+/** A value of the core as the facade shows it; what is a `Date` in it is text. */
 export const camelised = <A>(value: A): Camel<A> => renamed(value, camelName, 0) as Camel<A>
 
 /**
- * What the front door was given, as the body of a request that says the same: it may be anything, and
+ * What the facade was given, as the body of a request that says the same: it may be anything, and
  * is looked at by the core.
  */
 export const bodyOf = <Command>(given: unknown): Command => renamed(given, snakeName, 0) as Command
@@ -64,7 +64,7 @@ export const bodyOf = <Command>(given: unknown): Command => renamed(given, snake
 /** The path of a field, such as `to[3].contactId`. */
 export const shownField = (field: string): string => camelName(field)
 
-/** A text for developers with its fields in the front door's spelling; values stand in quotes, and stay. */
+/** A text for developers with its fields in the facade's spelling; values stand in quotes, and stay. */
 export const shownText = (text: string): string =>
   text.replaceAll(/"[^"]*"|\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) =>
     name.startsWith('"') || Object.hasOwn(catalogue, name) ? name : camelName(name),

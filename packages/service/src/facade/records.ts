@@ -1,4 +1,4 @@
-/** Records of the core as the front door shows them: plain ids, dates, nothing that only the core needs. */
+/** Records of the core as the facade shows them: plain ids, dates, nothing that only the core needs. */
 import { messageJson, requestedRecipientJson, runRefusalMessage } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core"

@@ -1,5 +1,5 @@
 /**
- * What the front door is given beside commands (options, trust, settings), held to rules. A misspelt
+ * What the facade is given beside commands (options, trust, settings), held to rules. A misspelt
  * name must not count as left out, nor a wrong value as the default.
  */
 import { refuse } from "@messaging-service/core"

@@ -159,7 +159,7 @@ export interface WaitsFor {
 
 /** A service for one test: in memory, with simulated phones, at a time that only the test moves on. */
 export interface TestMessaging {
-  /** The whole front door. */
+  /** The whole facade. */
   readonly messaging: Messaging
   /** What your program calls: trusted, in `workspace`. Before the promise of a call resolves, everything that is due is done. */
   readonly api: Api
