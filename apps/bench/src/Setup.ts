@@ -119,7 +119,7 @@ export interface Setup {
 export const storeOn = ({ database, path, username }: TestDatabase, maxConnections: number) =>
   layerPostgres({ database, path, username, maxConnections })
 
-export const openSetup = Effect.fnUntraced(function* (sizes: Sizes) {
+export const openSetup = Effect.fnUntraced(function* openSetup(sizes: Sizes) {
   const cluster = yield* EmbeddedPostgres
   const template = yield* cluster.createDatabase()
   // Building the store once brings the template's tables up to date.

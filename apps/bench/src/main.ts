@@ -17,7 +17,7 @@ import { fullSizes, openSetup, serverSettings, smokeSettings, smokeSizes } from 
 
 class WrongArguments extends Data.TaggedError("WrongArguments")<{ readonly message: string }> {}
 
-const readArguments = Effect.gen(function* () {
+const readArguments = Effect.gen(function* readArguments() {
   const { values } = yield* Effect.try({
     try: () =>
       parseArgs({
@@ -51,7 +51,7 @@ const readArguments = Effect.gen(function* () {
   }
 })
 
-const run = Effect.fnUntraced(function* (
+const run = Effect.fnUntraced(function* run(
   { json, only, sizes, smoke }: Effect.Success<typeof readArguments>,
   settings: Readonly<Record<string, string>>,
 ) {

@@ -5,14 +5,14 @@ import { Effect } from "effect"
 import { aKey, aWorkspace } from "./service.ts"
 
 /** With a key, as a request would come. */
-export const byKey = Effect.gen(function* () {
+export const byKey = Effect.gen(function* byKey() {
   const admission = yield* Admission
   const { caller } = yield* admission.admitV2(`Bearer ${yield* aKey}`, "127.0.0.1")
   return caller
 })
 
 /** Without a key: this program itself says for which workspace it sends. */
-export const byWord = Effect.gen(function* () {
+export const byWord = Effect.gen(function* byWord() {
   const workspaces = yield* Workspaces
   return Caller.trusted(yield* workspaces.get(yield* aWorkspace), {
     scopes: ["messages:send", "messages:read"],
@@ -20,7 +20,7 @@ export const byWord = Effect.gen(function* () {
 })
 
 /** Sends a message and reads it until it has left. */
-export const sendAndFollow = Effect.fnUntraced(function* (caller: Caller) {
+export const sendAndFollow = Effect.fnUntraced(function* sendAndFollow(caller: Caller) {
   const messages = yield* Messages
 
   const { messages: accepted } = yield* messages.send(

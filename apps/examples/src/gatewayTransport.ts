@@ -62,7 +62,7 @@ const outcomeOf = async (answer: Response): Promise<SendOutcome> => {
 
 const makeTransport = (gateway: string): Transport => ({
   dropsCopies: true,
-  send: Effect.fnUntraced(function* (message) {
+  send: Effect.fnUntraced(function* send(message) {
     const body = yield* bodyOf(message)
     // It may have expired while its media were read.
     const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)

@@ -68,7 +68,7 @@ const refused = (code: "recipient_not_found" | "send_failed", message: string): 
 })
 
 /** One line from its beginning to its end, gone with its scope. Its end is always its last word. */
-const openLine = Effect.fnUntraced(function* (port: number) {
+const openLine = Effect.fnUntraced(function* openLine(port: number) {
   const words = yield* Queue.unbounded<typeof Word.Type>()
   const clock = yield* Clock.Clock
   let lastWordAt: number | null = null
@@ -92,7 +92,7 @@ const openLine = Effect.fnUntraced(function* (port: number) {
 })
 
 /** How a number is connected: once, and what the end of that means. */
-const makeConnect = Effect.fnUntraced(function* (port: number) {
+const makeConnect = Effect.fnUntraced(function* makeConnect(port: number) {
   const vault = yield* SessionVault
   return (live: LiveNumber<Line>, connecting: Connecting<Line>) =>
     Effect.gen(function* () {
@@ -185,7 +185,7 @@ export const layerLine = (port: number, settings: LiveSettings) =>
       })
       return WhatsAppTransport.of({
         dropsCopies: true,
-        send: Effect.fnUntraced(function* (message) {
+        send: Effect.fnUntraced(function* send(message) {
           const line = yield* Effect.raceFirst(
             numbers.open(message.numberId),
             Effect.as(sleepInRealTime(openMillis), "connection_lost" as const),

@@ -24,7 +24,7 @@ const Ports = Layer.mergeAll(
 export const Service = Core.layer.pipe(Layer.provideMerge(Ports))
 
 /** A workspace with one connected number. */
-export const aWorkspace = Effect.gen(function* () {
+export const aWorkspace = Effect.gen(function* aWorkspace() {
   const { id } = yield* Core.Workspaces.use((all) => all.create("owner", { name: "Example" }))
   yield* Core.Numbers.use((all) =>
     all.create("owner", id, { platform: "whatsapp", phone: "+15550100001" }),
@@ -33,7 +33,7 @@ export const aWorkspace = Effect.gen(function* () {
 })
 
 /** A key to such a workspace. */
-export const aKey = Effect.gen(function* () {
+export const aKey = Effect.gen(function* aKey() {
   const workspace = yield* aWorkspace
   const { key } = yield* Core.Keys.use((all) =>
     all.create("owner", workspace, { version: 2, name: "Example" }),

@@ -37,7 +37,7 @@ interface Server extends processes.ServerProcess {
   readonly dataDirectory: string
 }
 
-const startServer = Effect.fnUntraced(function* ({
+const startServer = Effect.fnUntraced(function* startServer({
   privateTargets,
   store,
 }: Options): Effect.fn.Return<Server, processes.ProcessError, Scope.Scope> {

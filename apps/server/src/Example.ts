@@ -65,7 +65,7 @@ export const seedExample: Effect.Effect<
  * and read by others. Keys of a memory store end with its process, so they get files of their own: the
  * directory may belong to an embedded database, whose keys go on working.
  */
-export const keepKeys = Effect.fnUntraced(function* (
+export const keepKeys = Effect.fnUntraced(function* keepKeys(
   example: Example,
   { dataDirectory, store }: Pick<ServiceSettings, "dataDirectory" | "store">,
 ) {

@@ -44,7 +44,7 @@ interface Listeners {
 }
 
 /** All ports are bound before anything is made, so that one that is taken stops the start. */
-const listenAll = Effect.fnUntraced(function* (
+const listenAll = Effect.fnUntraced(function* listenAll(
   settings: ServerSettings,
 ): Effect.fn.Return<Listeners, CannotStart, Scope.Scope> {
   const { adminPort, metricsPort, service, trustProxy: behindProxy } = settings
@@ -68,7 +68,7 @@ const emulatorControls = Effect.map(
   (emulator) => emulator.emulatorControls,
 )
 
-const serve = Effect.fnUntraced(function* (settings: ServerSettings, listeners: Listeners) {
+const serve = Effect.fnUntraced(function* serve(settings: ServerSettings, listeners: Listeners) {
   const { admin, metrics, open } = listeners
   const { inlineWorker, service, trustProxy } = settings
   const token = yield* operatorToken(settings)
@@ -116,7 +116,7 @@ const readyLine = ({ admin, metrics, open }: Listeners): string => {
   return `listening on ${open.url} (${others.join("; ")})`
 }
 
-const operatorToken = Effect.fnUntraced(function* ({
+const operatorToken = Effect.fnUntraced(function* operatorToken({
   operatorToken: given,
   service,
 }: ServerSettings) {

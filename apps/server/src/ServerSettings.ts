@@ -58,7 +58,7 @@ const variables = { ...serviceVariables, ...serverVariables }
 export const serverVariableNames: ReadonlyArray<string> = Object.keys(variables)
 
 /** Fails with one line that names what is wrong, before anything is started. */
-export const readServerSettings = Effect.fnUntraced(function* (
+export const readServerSettings = Effect.fnUntraced(function* readServerSettings(
   environment: Environment,
 ): Effect.fn.Return<ServerSettings, CannotStart> {
   const given = yield* readVariables(variables, environment)

@@ -23,7 +23,7 @@ const variables = { ...serviceVariables, METRICS_PORT: portNumber }
 export const workerVariableNames: ReadonlyArray<string> = Object.keys(variables)
 
 /** Fails with one line that names what is wrong, before anything is started. */
-export const readWorkerSettings = Effect.fnUntraced(function* (
+export const readWorkerSettings = Effect.fnUntraced(function* readWorkerSettings(
   environment: Environment,
 ): Effect.fn.Return<WorkerSettings, CannotStart> {
   const given = yield* readVariables(variables, environment)

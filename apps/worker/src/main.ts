@@ -37,7 +37,7 @@ const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> 
   )
 }
 
-const work = Effect.fnUntraced(function* (
+const work = Effect.fnUntraced(function* work(
   { service }: WorkerSettings,
   listener: HttpListener | null,
 ) {

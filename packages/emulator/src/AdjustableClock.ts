@@ -129,7 +129,7 @@ export const MovableClock = Context.Reference<MovableClock | null>("emulator/Mov
 })
 
 /** Makes what moves the time on by so many milliseconds. It fails with `clock_not_adjustable`. */
-export const timeTravel = Effect.gen(function* () {
+export const timeTravel = Effect.gen(function* timeTravel() {
   const idle = yield* Idle
   const clock = yield* MovableClock
 
@@ -189,7 +189,7 @@ export const layerStoredClock = ({
       const handle = makeAdjustableClock(yield* Clock.Clock, yield* store.offset)
       if (poll !== null) {
         let pause = poll
-        const look = Effect.gen(function* () {
+        const look = Effect.gen(function* look() {
           const offset = yield* store.offset
           const isMoved = offset !== (yield* handle.offset)
           pause = isMoved ? poll : Math.min(pause * growth, poll * longestPause)
@@ -204,7 +204,7 @@ export const layerStoredClock = ({
         )
       }
       const movable: MovableClock = {
-        moveTo: Effect.fn("MovableClock.moveTo")(function* (moment: number) {
+        moveTo: Effect.fn("MovableClock.moveTo")(function* moveTo(moment: number) {
           const ahead = moment - (yield* handle.clock.currentTimeMillis)
           const offset = yield* store.raiseOffset((yield* handle.offset) + Math.max(0, ahead))
           yield* handle.setOffset(offset)

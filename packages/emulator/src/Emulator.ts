@@ -250,7 +250,7 @@ export class Emulator extends Context.Service<
         })
 
       return Emulator.of({
-        scan: Effect.fn("Emulator.scan")(function* (id, body) {
+        scan: Effect.fn("Emulator.scan")(function* scan(id, body) {
           const number = yield* requireNumber(id)
           const input = yield* Effect.fromResult(decodeScan(body))
           const attempt = yield* attempts.get(number.id)
@@ -261,7 +261,7 @@ export class Emulator extends Context.Service<
           const linked = yield* progress.linked(attempt, phone)
           return linked ?? (yield* notConnecting)
         }),
-        setBehaviour: Effect.fn("Emulator.setBehaviour")(function* (id, body) {
+        setBehaviour: Effect.fn("Emulator.setBehaviour")(function* setBehaviour(id, body) {
           const number = yield* requireNumber(id)
           const input = yield* Effect.fromResult(decodeBehaviour(body))
           const behaviour: Behaviour = {
@@ -273,24 +273,24 @@ export class Emulator extends Context.Service<
           yield* phones.setBehaviour(number.id, behaviour)
           return behaviourJson(behaviour)
         }),
-        logout: Effect.fn("Emulator.logout")(function* (id) {
+        logout: Effect.fn("Emulator.logout")(function* logout(id) {
           const { id: found } = yield* requireNumber(id)
           const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
           return number ?? (yield* numberNotFound)
         }),
-        setRegistered: Effect.fn("Emulator.setRegistered")(function* (body) {
+        setRegistered: Effect.fn("Emulator.setRegistered")(function* setRegistered(body) {
           const input = yield* Effect.fromResult(decodeRegistered(body))
           yield* phones.setRegistered(input.phones)
           return { phones: input.phones }
         }),
-        tick: Effect.fn("Emulator.tick")(function* (id, body) {
+        tick: Effect.fn("Emulator.tick")(function* tick(id, body) {
           const [found] = id === undefined ? [] : yield* messages.byIds([id])
           if (found === undefined) return yield* refuse("message_not_found")
           const { status } = yield* Effect.fromResult(decodeTick(body))
           const message = yield* messages.tick(found.from.id, found.transportId, status)
           return messageJson(message ?? found, yield* Clock.currentTimeMillis, link)
         }),
-        sent: Effect.fn("Emulator.sent")(function* (asked) {
+        sent: Effect.fn("Emulator.sent")(function* sent(asked) {
           const query = yield* Effect.fromResult(decodeSent(asked))
           const numberId = (query.number_id as NumberId | undefined) ?? null
           const { items, next } = yield* cursors.page(query, ["sent", numberId], (page) =>
@@ -299,7 +299,7 @@ export class Emulator extends Context.Service<
           return { data: items.map(sentJson), next_cursor: next }
         }),
         clock,
-        advance: Effect.fn("Emulator.advance")(function* (body) {
+        advance: Effect.fn("Emulator.advance")(function* advance(body) {
           const { seconds } = yield* Effect.fromResult(decodeAdvance(body))
           yield* moveOn(Math.round(seconds * 1000))
           return yield* clock

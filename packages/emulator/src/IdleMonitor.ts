@@ -126,40 +126,42 @@ export class Idle extends Context.Service<
       const housekeeping = yield* Housekeeping
       const localRest = yield* LocalRest
 
-      const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(function* () {
-        let mayChange = true
-        let lastSeen = ""
-        const pause = pauses()
-        let looks = 0
-        const untilNextLook =
-          localRest === null
-            ? pause
-            : Effect.suspend(() =>
-                looks++ < looksWithoutPause ? localRest : Effect.andThen(pause, localRest),
-              )
-        const waitTimer = yield* FiberHandle.make()
-        const waitedEnough = Effect.sync(() => {
-          mayChange = false
-        })
-        for (;;) {
-          // A fiber that was woken by time moving on runs before it is judged to be waiting.
-          yield* untilNextLook
-          // Before the look: what waits for the clock then still does when the store is asked.
-          const waiting = yield* parked.parked
-          const { inHands, isCalling, isDue, nextDue } = yield* look
-          const seen = inHands.map(({ attempt }) => attempt).join()
-          if (seen !== lastSeen) {
-            lastSeen = seen
-            mayChange = true
-            // Looks are not counted for it: those at a busy store take their time.
-            yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))
+      const stalled: Effect.Effect<number | null, StoreUnavailable> = Effect.gen(
+        function* stalled() {
+          let mayChange = true
+          let lastSeen = ""
+          const pause = pauses()
+          let looks = 0
+          const untilNextLook =
+            localRest === null
+              ? pause
+              : Effect.suspend(() =>
+                  looks++ < looksWithoutPause ? localRest : Effect.andThen(pause, localRest),
+                )
+          const waitTimer = yield* FiberHandle.make()
+          const waitedEnough = Effect.sync(() => {
+            mayChange = false
+          })
+          for (;;) {
+            // A fiber that was woken by time moving on runs before it is judged to be waiting.
+            yield* untilNextLook
+            // Before the look: what waits for the clock then still does when the store is asked.
+            const waiting = yield* parked.parked
+            const { inHands, isCalling, isDue, nextDue } = yield* look
+            const seen = inHands.map(({ attempt }) => attempt).join()
+            if (seen !== lastSeen) {
+              lastSeen = seen
+              mayChange = true
+              // Looks are not counted for it: those at a busy store take their time.
+              yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))
+            }
+            const allWait = !mayChange || inHands.every(({ numberId }) => waiting.has(numberId))
+            // Time stands still until a call or a round of housekeeping has ended.
+            if (!isDue && allWait && !isCalling && !housekeeping.isUnderWay) return nextDue
+            if (isDue) yield* wakeAll
           }
-          const allWait = !mayChange || inHands.every(({ numberId }) => waiting.has(numberId))
-          // Time stands still until a call or a round of housekeeping has ended.
-          if (!isDue && allWait && !isCalling && !housekeeping.isUnderWay) return nextDue
-          if (isDue) yield* wakeAll
-        }
-      }).pipe(Effect.scoped)
+        },
+      ).pipe(Effect.scoped)
 
       return Idle.of({ settled: Effect.asVoid(settled), stalled })
     }),

@@ -219,7 +219,7 @@ export const layerTransport: Layer.Layer<
         return yield* arrive(message, behaviour)
       })
 
-    const send = Effect.fn("SimulatedTransport.send")(function* (message: OutgoingMessage) {
+    const send = Effect.fn("SimulatedTransport.send")(function* send(message: OutgoingMessage) {
       const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
       if (late !== null) return late
       return yield* whenAnswering(message.numberId, (behaviour) => handOver(message, behaviour))
@@ -382,7 +382,7 @@ const failed = (login: Login, error: string): Login => ({
   view: { ...login.view, state: "failed", qr: null, error },
 })
 
-const make = Effect.gen(function* () {
+const make = Effect.gen(function* make() {
   const numbers = yield* NumberStore
   const phones = yield* SimulatedPhones
   const connectionChanged = yield* makeConnectionChanged
@@ -429,7 +429,7 @@ const make = Effect.gen(function* () {
    * The account is in: its number is connected, unless another one of the workspace has it. The next one
    * looks for its own once this one's is stored.
    */
-  const letIn = Effect.fnUntraced(function* (number: SendingNumber, login: Login) {
+  const letIn = Effect.fnUntraced(function* letIn(number: SendingNumber, login: Login) {
     const present = logins.get(number.id)
     // It was given up, or is through, meanwhile.
     if (present === undefined || isOver(present)) return yield* numbers.find(number.id)
@@ -455,7 +455,7 @@ const make = Effect.gen(function* () {
     )
 
   /** A step that takes what was typed. */
-  const typed = Effect.fnUntraced(function* (
+  const typed = Effect.fnUntraced(function* typed(
     numberId: NumberId,
     state: TelegramLoginView["state"],
     take: (login: Login) => Effect.Effect<AfterSecret>,
@@ -473,7 +473,7 @@ const make = Effect.gen(function* () {
 
   const port = TelegramLogin.of({
     isConfigured: true,
-    begin: Effect.fn("SimulatedLogin.begin")(function* (numberId, request) {
+    begin: Effect.fn("SimulatedLogin.begin")(function* begin(numberId, request) {
       const before = yield* loginOf(numberId)
       if (before !== null && !isOver(before)) return null
       const now = yield* Clock.currentTimeMillis
@@ -504,14 +504,14 @@ const make = Effect.gen(function* () {
         password === rightPassword ? letInOrFail(numberId, login) : Effect.succeed("wrong"),
       ),
     ),
-    cancel: Effect.fn("SimulatedLogin.cancel")(function* (numberId) {
+    cancel: Effect.fn("SimulatedLogin.cancel")(function* cancel(numberId) {
       const login = yield* loginOf(numberId)
       if (login === null || login.view.state === "connected") return false
       return logins.delete(numberId)
     }),
   })
 
-  const scan: SimulatedAppsPort["scan"] = Effect.fnUntraced(function* (number, phone) {
+  const scan: SimulatedAppsPort["scan"] = Effect.fnUntraced(function* scan(number, phone) {
     const login = yield* loginOf(number.id)
     return login?.view.state === "showing_qr" ? yield* letIn(number, { ...login, phone }) : null
   })

@@ -176,7 +176,7 @@ export const layerDiskMediaFiles = (
           return { ...storedContent(path, size, sha256, mimeType), storageKey, keep }
         }),
         room,
-        remove: Effect.fn("MediaFiles.remove")(function* (storageKey: string) {
+        remove: Effect.fn("MediaFiles.remove")(function* remove(storageKey: string) {
           if (!storageKeyForm.test(storageKey)) return
           yield* onDisk(() => rm(join(kept, storageKey), { force: true }))
         }),

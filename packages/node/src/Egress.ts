@@ -325,7 +325,7 @@ export const layerFetchEgress: Layer.Layer<Egress> = Layer.effect(
 
     return Egress.of({
       allows: (text) => Effect.sync(() => Result.isSuccess(readable(text, rule))),
-      fetch: Effect.fn("Egress.fetch")(function* (text, limits) {
+      fetch: Effect.fn("Egress.fetch")(function* fetch(text, limits) {
         const before = performance.now()
         const { response, url } = yield* within(
           sleep,
@@ -344,7 +344,7 @@ export const layerFetchEgress: Layer.Layer<Egress> = Layer.effect(
           ),
         } satisfies EgressAnswer
       }),
-      post: Effect.fn("Egress.post")(function* (text, { allowHttp, body, headers }, limits) {
+      post: Effect.fn("Egress.post")(function* post(text, { allowHttp, body, headers }, limits) {
         const { href } = yield* Effect.fromResult(readable(text, rule, allowHttp))
         const answered = Effect.map(
           requested(href, { method: "POST", headers, body }),

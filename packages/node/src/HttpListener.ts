@@ -317,7 +317,7 @@ export const addressOf = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** Binds the address; fails with a line that names the port's variable or `HOST`. */
-export const listen = Effect.fnUntraced(function* (
+export const listen = Effect.fnUntraced(function* listen(
   host: string,
   port: number,
   { behindProxy = false, portVariable = "PORT" }: ListenOptions = {},
@@ -335,7 +335,7 @@ export const listen = Effect.fnUntraced(function* (
     ),
   )
 
-  const drain = Effect.gen(function* () {
+  const drain = Effect.gen(function* drain() {
     server.close()
     connections.closeWhenAnswered()
     yield* Effect.raceFirst(requests.allAnswered, sleepInRealTime(drainMillis))

@@ -37,7 +37,7 @@ export const openPool = (database: TestDatabase, settings: PoolConfig) =>
     (pool) => Effect.promise(() => pool.end()),
   )
 
-export const openDatabase = Effect.fnUntraced(function* (database: TestDatabase) {
+export const openDatabase = Effect.fnUntraced(function* openDatabase(database: TestDatabase) {
   const pool = yield* openPool(database, { max: 2 })
   const query = (text: string, values: ReadonlyArray<unknown> = []) =>
     Effect.map(

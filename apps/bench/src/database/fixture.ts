@@ -59,14 +59,17 @@ select
 from made`
 
 /** Workspaces 1 to `count`, each with the number and the key of the same id. */
-export const loadWorkspaces = Effect.fnUntraced(function* (database: BenchDatabase, count: number) {
+export const loadWorkspaces = Effect.fnUntraced(function* loadWorkspaces(
+  database: BenchDatabase,
+  count: number,
+) {
   yield* database.query(addWorkspaces, [count])
   yield* database.query(addNumbers, [null, count, "connected"])
   yield* database.query(addKeys, [null, count])
 })
 
 /** One more workspace, after all others, with that many numbers and keys. */
-export const loadWorkspace = Effect.fnUntraced(function* (
+export const loadWorkspace = Effect.fnUntraced(function* loadWorkspace(
   database: BenchDatabase,
   held: { readonly numbers: number; readonly keys: number; readonly status?: string },
 ) {
@@ -80,7 +83,7 @@ export const loadWorkspace = Effect.fnUntraced(function* (
 })
 
 /** Nothing sent, nothing waiting, nothing counted; the planner knows the tables. */
-export const emptyOut = Effect.fnUntraced(function* (database: BenchDatabase) {
+export const emptyOut = Effect.fnUntraced(function* emptyOut(database: BenchDatabase) {
   yield* database.query(
     "truncate messages, outbox, idempotency_claims, idempotency_records, key_windows",
   )
@@ -96,7 +99,7 @@ export const emptyOut = Effect.fnUntraced(function* (database: BenchDatabase) {
  * Live messages that wait, dealt out to the numbers of an id range in turn. They fell due 10 ms
  * after one another, the last of them so many hours ago.
  */
-export const loadWaiting = Effect.fnUntraced(function* (
+export const loadWaiting = Effect.fnUntraced(function* loadWaiting(
   database: BenchDatabase,
   count: number,
   numbers: { readonly from: number; readonly to: number },

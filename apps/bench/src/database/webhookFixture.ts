@@ -65,7 +65,7 @@ export const makeEvents = (count: number): ReadonlyArray<WaitingEvent> =>
   })
 
 /** Nothing else waits, nothing was delivered; the events are dealt out to the endpoints in turn. */
-export const loadDeliveries = Effect.fnUntraced(function* (
+export const loadDeliveries = Effect.fnUntraced(function* loadDeliveries(
   database: BenchDatabase,
   endpoints: number,
   events: ReadonlyArray<WaitingEvent>,

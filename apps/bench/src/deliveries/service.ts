@@ -39,7 +39,7 @@ const layerCountingQueue = (settled: (count: number) => void) =>
   )
 
 /** Delivers `count` events that wait. */
-export const openServiceDelivery = Effect.fnUntraced(function* (
+export const openServiceDelivery = Effect.fnUntraced(function* openServiceDelivery(
   name: string,
   database: BenchDatabase,
   count: number,
@@ -61,14 +61,14 @@ export const openServiceDelivery = Effect.fnUntraced(function* (
 
   const delivery: Delivery = {
     name,
-    deliverAll: Effect.gen(function* () {
+    deliverAll: Effect.gen(function* deliverAll() {
       settled = 0
       allSettled = Deferred.makeUnsafe<void>()
       const loop = yield* Effect.forkChild(deliverer.run)
       yield* Deferred.await(allSettled)
       yield* Fiber.interrupt(loop)
     }),
-    checkDone: Effect.gen(function* () {
+    checkDone: Effect.gen(function* checkDone() {
       yield* check(
         "deliveries left",
         yield* database.count("select count(*) from webhook_deliveries"),

@@ -69,7 +69,7 @@ const answerOf = (server: FarSideServer, order: FarSideOrder): Effect.Effect<unk
 
 /** The whole program: a server that answers orders until it is ended. */
 export const runFarSide = (make: Effect.Effect<FarSideServer, never, Scope.Scope>): void => {
-  const program = Effect.gen(function* () {
+  const program = Effect.gen(function* program() {
     const server = yield* make
     const run = Effect.runPromiseWith(yield* Effect.context<never>())
     answering((order: FarSideOrder) =>

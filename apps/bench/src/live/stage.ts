@@ -69,7 +69,10 @@ export const memoryOf = asked<Memory>({ ask: "memory" })
 export const processorOf = asked<Processor>({ ask: "processor" })
 
 /** Waits until a process with so many devices does nothing any more that could be noticed. */
-export const untilQuiet = Effect.fnUntraced(function* (program: Program, devices: number) {
+export const untilQuiet = Effect.fnUntraced(function* untilQuiet(
+  program: Program,
+  devices: number,
+) {
   const most = quiet.micros + quiet.microsOfEach * devices
   const until = steadyMillis() + quiet.longestMillis
   let taken = Infinity
@@ -101,7 +104,7 @@ const keysFile = (directory: string, credentials: ReadonlyArray<string>) =>
   })
 
 /** That many numbers of as many workspaces, and as many devices of bare sockets. */
-export const openStage = Effect.fnUntraced(function* (
+export const openStage = Effect.fnUntraced(function* openStage(
   platform: Platform,
   database: BenchDatabase,
   devices: number,
@@ -132,7 +135,7 @@ export const openStage = Effect.fnUntraced(function* (
     SessionVault,
   )
   let linked = 0
-  const link = Effect.fnUntraced(function* (upTo: number) {
+  const link = Effect.fnUntraced(function* link(upTo: number) {
     for (; linked < upTo; linked++) {
       const number = (linked + 1) as NumberId
       const phone = String(firstPhone.service + linked)
@@ -146,7 +149,7 @@ export const openStage = Effect.fnUntraced(function* (
     open: (count: number) => Effect.Effect<Program, CheckFailed, Scope.Scope>,
   ): Side => ({
     name,
-    start: Effect.fnUntraced(function* (count: number) {
+    start: Effect.fnUntraced(function* start(count: number) {
       const which = { first: firstPhone[name], count }
       // Behind the process's end, whose finalizer is added later and so runs before.
       yield* Effect.addFinalizer(() =>

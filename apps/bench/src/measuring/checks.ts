@@ -11,7 +11,7 @@ export const check = (what: string, found: number, expected: number) =>
     : Effect.fail(new CheckFailed({ message: `${what}: ${found} instead of ${expected}` }))
 
 /** Each send left one message, and took allowance and quota. */
-export const checkAccepted = Effect.fnUntraced(function* (
+export const checkAccepted = Effect.fnUntraced(function* checkAccepted(
   database: BenchDatabase,
   expected: number,
 ) {
@@ -25,7 +25,7 @@ export const checkAccepted = Effect.fnUntraced(function* (
 })
 
 /** Each message was handed over once, is sent, and was told of once. */
-export const checkSent = Effect.fnUntraced(function* (
+export const checkSent = Effect.fnUntraced(function* checkSent(
   database: BenchDatabase,
   expected: number,
   handedOver: number,

@@ -16,13 +16,15 @@ const pool = 10
 
 const quiet = new Logger(() => () => undefined)
 
-export const openGraphileWorker = Effect.fnUntraced(function* (database: BenchDatabase) {
+export const openGraphileWorker = Effect.fnUntraced(function* openGraphileWorker(
+  database: BenchDatabase,
+) {
   const pgPool = yield* openPool(database, { max: pool })
   yield* Effect.promise(() => runMigrations({ pgPool, logger: quiet }))
 
   const opened: Queue = {
     name: "graphile-worker",
-    fill: Effect.gen(function* () {
+    fill: Effect.gen(function* fill() {
       yield* database.query(`
         select graphile_worker.add_job(
           'dispatch', payload := ${jobSql}::json, run_at := m.due_at

@@ -23,7 +23,7 @@ const pool = 10
 const schema = "pgboss"
 const queue = "dispatch"
 
-export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase) {
+export const openPgBoss = Effect.fnUntraced(function* openPgBoss(database: BenchDatabase) {
   const settings = poolConfig(database)
   const boss = yield* Effect.acquireRelease(
     Effect.promise(() =>
@@ -45,7 +45,7 @@ export const openPgBoss = Effect.fnUntraced(function* (database: BenchDatabase) 
 
   const opened: Queue = {
     name: "pg-boss",
-    fill: Effect.gen(function* () {
+    fill: Effect.gen(function* fill() {
       yield* Effect.promise(() => boss.deleteAllJobs(queue))
       const rows = yield* database.query(`
         select m.id, m.workspace_id, m.number_id, m.to_phone, m.transport_id, m.created_at

@@ -10,7 +10,9 @@ import type { Queue } from "./Queue.ts"
 /** The service's own default. */
 const pool = 10
 
-export const openServiceQueue = Effect.fnUntraced(function* (database: BenchDatabase) {
+export const openServiceQueue = Effect.fnUntraced(function* openServiceQueue(
+  database: BenchDatabase,
+) {
   let handedOver = 0
   let expected = 0
   let allHandedOver = Deferred.makeUnsafe<void>()

@@ -12,7 +12,7 @@ const clients = 8
 export const acceptRow: Row = {
   id: "accept",
   title: "accept statement / bare INSERT, 8 clients, many workspaces",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, pgbench, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, pgbench, sizes }) {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, sizes.workspaces)
     const run = (script: Script) =>

@@ -26,7 +26,7 @@ const figuresOf = (attack: Attack, names: ReadonlyArray<string>): ReadonlyArray<
   const unread = new Map<string, number>()
   return names.map((name) => ({
     name,
-    run: Effect.gen(function* () {
+    run: Effect.gen(function* run() {
       if (!unread.has(name)) {
         for (const [each, figure] of Object.entries(yield* attack)) unread.set(each, figure)
       }
@@ -46,7 +46,7 @@ const atMost = (of: string, most: number): FigureClaim => ({
 export const attackRow: Row = {
   id: "attack",
   title: "what attackers make the server hold",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const url = yield* serveAttacked(yield* makeDatabase, usualPool)
     const port = Number(new URL(url).port)
     // A connection of its own, opened before the attackers take all that their address may have.
@@ -66,7 +66,7 @@ export const attackRow: Row = {
     })
 
     let keys = 0
-    const wrongKeys: Attack = Effect.gen(function* () {
+    const wrongKeys: Attack = Effect.gen(function* wrongKeys() {
       yield* counts
       const key = `svc_live_${String(++keys).padStart(38, "0")}`
       const statuses = yield* attempt(() => pipelineWrongKey(port, sizes.pipelined, key))
@@ -80,7 +80,7 @@ export const attackRow: Row = {
       }
     })
 
-    const slowReaders: Attack = Effect.gen(function* () {
+    const slowReaders: Attack = Effect.gen(function* slowReaders() {
       yield* counts
       const { leave } = yield* attempt(() => readNothing(port))
       // Each connection gets as far as it can: nothing more is begun between two looks.
@@ -96,7 +96,7 @@ export const attackRow: Row = {
       return { "slow readers: answers begun": begun, "slow readers: MiB": mebibytes }
     })
 
-    const manyConnections: Attack = Effect.gen(function* () {
+    const manyConnections: Attack = Effect.gen(function* manyConnections() {
       yield* counts
       const held = yield* attempt(() => connectOften(port))
       const { mebibytes } = yield* counts

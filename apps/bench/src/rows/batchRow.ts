@@ -23,7 +23,7 @@ const phones = Array.from({ length: size }, (_, index) => `+1555${String(index).
 export const batchRow: Row = {
   id: "batch",
   title: "batch of 1,000 recipients",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const database = yield* makeDatabase
     // A number takes 1,000 messages a day: each batch has its own.
     const one = yield* loadWorkspace(database, { numbers: sizes.batches, keys: 1 })

@@ -27,7 +27,7 @@ const rowBeside = (row: {
 }): Row => ({
   id: row.id,
   title: `webhook delivery loop / ${row.other}`,
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const database = yield* makeDatabase
     const receiver = yield* startReceiver
     yield* loadWorkspaces(database, endpointCount)
@@ -48,7 +48,7 @@ const rowBeside = (row: {
 
     const candidate = (delivery: Delivery): Candidate => ({
       name: delivery.name,
-      run: Effect.gen(function* () {
+      run: Effect.gen(function* run() {
         yield* loadDeliveries(database, endpointCount, events)
         const started = performance.now()
         yield* delivery.deliverAll

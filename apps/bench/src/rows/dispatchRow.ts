@@ -17,7 +17,7 @@ const numbers = 1000
 export const dispatchRow: Row = {
   id: "dispatch",
   title: "full dispatch / pg-boss doing the same work",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, numbers)
     const service = yield* openServiceQueue(database)
@@ -26,7 +26,7 @@ export const dispatchRow: Row = {
 
     const candidate = (queue: Queue, workers: number, share = 1): Candidate => ({
       name: `${queue.name}, ${workers === 1 ? "1 worker" : `${workers} workers`}`,
-      run: Effect.gen(function* () {
+      run: Effect.gen(function* run() {
         const count = Math.ceil(sizes.dispatched * share)
         yield* emptyOut(database)
         yield* loadWaiting(database, count, { from: 1, to: numbers })

@@ -17,7 +17,7 @@ const idleMillis = 20
 export const handoverRow: Row = {
   id: "handover",
   title: "from acceptance to hand-over, idle service",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, 1)
     let handedOver = 0
@@ -39,7 +39,7 @@ export const handoverRow: Row = {
     const messages = Context.get(service, Messages)
     const caller = callerOf({ id: 1 })
 
-    const send = Effect.gen(function* () {
+    const send = Effect.gen(function* send() {
       yield* Effect.sleep(idleMillis)
       yield* Latch.close(arrived)
       accepted = 0

@@ -30,7 +30,7 @@ const over = (of: string, clients: number, atLeast: number) => ({
 export const httpRow: Row = {
   id: "http",
   title: "POST /messages over HTTP / pgbench with the same SQL",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, pgbench, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, pgbench, sizes }) {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, sizes.workspaces)
     const one = yield* loadWorkspace(database, held)
@@ -41,7 +41,7 @@ export const httpRow: Row = {
 
     const statements = (clients: number): Candidate => ({
       name: `pgbench, ${clients} clients`,
-      run: Effect.gen(function* () {
+      run: Effect.gen(function* run() {
         yield* emptyOut(database)
         const script = postScript(sizes.workspaces)
         const outcome = yield* runScript(pgbench, database, script, { clients, seconds })
@@ -51,7 +51,7 @@ export const httpRow: Row = {
     })
     const http = (name: string, url: string, clients: number, oneWorkspace = false): Candidate => ({
       name,
-      run: Effect.gen(function* () {
+      run: Effect.gen(function* run() {
         yield* emptyOut(database)
         const report = yield* send({
           url,

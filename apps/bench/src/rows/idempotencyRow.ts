@@ -12,12 +12,12 @@ const clients = 8
 export const idempotencyRow: Row = {
   id: "idempotency",
   title: "accept with an idempotency key / without, 8 clients",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, pgbench, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, pgbench, sizes }) {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, sizes.workspaces)
     const candidate = (name: string, script: Script, claimed: boolean): Candidate => ({
       name,
-      run: Effect.gen(function* () {
+      run: Effect.gen(function* run() {
         yield* emptyOut(database)
         const { done, perSecond } = yield* runScript(pgbench, database, script, {
           clients,

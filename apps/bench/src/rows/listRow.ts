@@ -21,7 +21,7 @@ const filter = { statuses: null, from: null, phone: null, since: null, until: nu
 export const listRow: Row = {
   id: "list",
   title: "a page far down a list / its first page",
-  prepare: Effect.fnUntraced(function* ({ database: makeDatabase, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const database = yield* makeDatabase
     const one = yield* loadWorkspace(database, { numbers: 100, keys: 1 })
     yield* loadHistory(database, one, 100, sizes.listed)
@@ -35,7 +35,7 @@ export const listRow: Row = {
     const page = (name: string, place: number): Candidate => {
       const newest = sizes.listed - (place - 1) * limit
       const before = place === 1 ? null : ((newest + 1) as MessageId)
-      const call = Effect.gen(function* () {
+      const call = Effect.gen(function* call() {
         const started = performance.now()
         const { items } = yield* store.list(scope, filter, { before, limit }, Date.now())
         const took = performance.now() - started

@@ -34,7 +34,7 @@ interface Way {
 }
 
 /** Accepts messages in this process, which has no worker: those are woken over PostgreSQL. */
-const openAcceptance = Effect.fnUntraced(function* ({ database }: Stage) {
+const openAcceptance = Effect.fnUntraced(function* openAcceptance({ database }: Stage) {
   let accepted = 0
   const { path, username } = database
   const options = { database: database.database, path, username }
@@ -61,7 +61,10 @@ const openAcceptance = Effect.fnUntraced(function* ({ database }: Stage) {
 })
 
 /** Both processes with their numbers connected, and a run of each. */
-const openSenders = Effect.fnUntraced(function* (platform: Platform, { database, sizes }: Setup) {
+const openSenders = Effect.fnUntraced(function* openSenders(
+  platform: Platform,
+  { database, sizes }: Setup,
+) {
   const { liveCalls: calls, liveMessages: each, liveNumbers: numbers } = sizes
   const count = numbers * each
   const stage = yield* openStage(platform, yield* database, numbers)
@@ -104,7 +107,7 @@ const openSenders = Effect.fnUntraced(function* (platform: Platform, { database,
     })
 
   /** One after the other, with a pause before each, of the numbers in turn. */
-  const alone = Effect.fnUntraced(function* (
+  const alone = Effect.fnUntraced(function* alone(
     one: (place: number) => Effect.Effect<Way, CheckFailed>,
   ) {
     const ways: Array<Way> = []
@@ -123,12 +126,12 @@ const openSenders = Effect.fnUntraced(function* (platform: Platform, { database,
       "select count(*) from messages where id = $1 and state in ('sent', 'delivered', 'read')",
       [id],
     )
-  const untilSent = Effect.fnUntraced(function* (id: number) {
+  const untilSent = Effect.fnUntraced(function* untilSent(id: number) {
     while ((yield* isSent(id)) === 0) yield* Effect.sleep(1)
     return steadyMillis()
   })
 
-  const service = Effect.gen(function* () {
+  const service = Effect.gen(function* service() {
     yield* emptyOut(stage.database)
     const figures = yield* crowd(
       worker,
@@ -152,7 +155,7 @@ const openSenders = Effect.fnUntraced(function* (platform: Platform, { database,
     return { ...figures, ...ways }
   })
 
-  const bare = Effect.gen(function* () {
+  const bare = Effect.gen(function* bare() {
     const figures = yield* crowd(
       sockets,
       Effect.flatMap(order({ first: 0, sockets: numbers, each }), ({ length }) =>
@@ -221,7 +224,7 @@ const notesOf = ({ liveCalls, liveMessages, liveNumbers }: Sizes, bare: string) 
 const liveRowOf = (platform: Platform, id: string, noun: string, bare: string): Row => ({
   id,
   title: `messages of ${noun} / of ${platform.bareName}`,
-  prepare: Effect.fnUntraced(function* (setup) {
+  prepare: Effect.fnUntraced(function* prepare(setup) {
     const senders = yield* openSenders(platform, setup)
     return {
       unit: "ms",

@@ -83,7 +83,7 @@ const sessionRowOf = (
 ): Row => ({
   id,
   title: `a connected ${noun} / one of ${platform.bareName}`,
-  prepare: Effect.fnUntraced(function* ({ database, sizes }) {
+  prepare: Effect.fnUntraced(function* prepare({ database, sizes }) {
     const sessions = countOf(sizes)
     const stage = yield* openStage(platform, yield* database, sessions)
     return {

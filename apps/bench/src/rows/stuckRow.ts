@@ -82,7 +82,7 @@ const timedClaim = Effect.fnUntraced(function* timedClaim({ firstConnected, queu
 
 const candidate = (name: string, calls: number, on: Prepared): Candidate => ({
   name,
-  run: Effect.gen(function* () {
+  run: Effect.gen(function* run() {
     const times: Array<number> = []
     for (let call = 0; call < calls; call++) times.push(yield* timedClaim(on))
     yield* tidy(on.database)
@@ -93,7 +93,7 @@ const candidate = (name: string, calls: number, on: Prepared): Candidate => ({
 export const stuckRow: Row = {
   id: "stuck",
   title: "claim with stuck messages / without",
-  prepare: Effect.fnUntraced(function* (setup) {
+  prepare: Effect.fnUntraced(function* prepare(setup) {
     const { sizes } = setup
     const without = "without"
     const stuck = `with ${sizes.stuck.toLocaleString("en")} stuck`

@@ -52,7 +52,7 @@ const layerCounted = Layer.effect(
   ),
 ).pipe(Layer.provideMerge(Layer.merge(servedStore, WakeUp.layerLocal)))
 
-const serving = Effect.gen(function* () {
+const serving = Effect.gen(function* serving() {
   const app = yield* httpApp
   const counted = Effect.acquireUseRelease(
     Effect.sync(() => {

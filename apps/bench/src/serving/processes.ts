@@ -75,7 +75,7 @@ export const startLoad = Effect.map(
 )
 
 /** Starts a process that receives webhooks; an order asks what came since the last one. */
-export const startReceiver = Effect.gen(function* () {
+export const startReceiver = Effect.gen(function* startReceiver() {
   const { ask, next } = yield* startProgram(webhookReceiver)
   return {
     origin: String(yield* next),

@@ -64,7 +64,7 @@ const policyOf = (scripts: ReadonlyArray<string>): string =>
     "frame-ancestors 'none'",
   ].join("; ")
 
-export const apiPage = Effect.fnUntraced(function* (document: JsonObject) {
+export const apiPage = Effect.fnUntraced(function* apiPage(document: JsonObject) {
   const html = yield* render(document)
   const scripts = [...html.matchAll(inlineScript)].map(([, script = ""]) => script)
   const page: ApiPage = {

@@ -29,7 +29,10 @@ const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
     return new Uint8Array(await new Response(stream).arrayBuffer())
   })
 
-const cachedDocument = Effect.fn("cachedDocument")(function* (contentType: string, text: string) {
+const cachedDocument = Effect.fn("cachedDocument")(function* cachedDocument(
+  contentType: string,
+  text: string,
+) {
   const plain = new TextEncoder().encode(text)
   const digest = yield* Effect.promise(() => crypto.subtle.digest("SHA-256", plain))
   const document: CachedDocument = {

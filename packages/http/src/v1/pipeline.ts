@@ -390,7 +390,7 @@ const makeUnknownCallers = () => {
   let held = 0
 
   /** A call; it ends with the scope. */
-  const open: Effect.Effect<UnknownCaller, never, Scope.Scope> = Effect.gen(function* () {
+  const open: Effect.Effect<UnknownCaller, never, Scope.Scope> = Effect.gen(function* open() {
     let read = 0
     let own = 0
     let isKnown = false

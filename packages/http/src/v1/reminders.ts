@@ -217,7 +217,7 @@ const shown = (reminder: Reminder): typeof ReminderV1.Type => ({
     reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),
 })
 
-export const reminderRoutes = Effect.gen(function* () {
+export const reminderRoutes = Effect.gen(function* reminderRoutes() {
   const reminders = yield* Reminders
   const lists = yield* Version1Lists
   const remind = yield* remindV1
@@ -250,7 +250,7 @@ export const reminderRoutes = Effect.gen(function* () {
         page: Schema.Int,
         reminders: described(Schema.Array(ReminderV1), "Newest first."),
       }),
-      handler: Effect.fnUntraced(function* ({ caller, fields }) {
+      handler: Effect.fnUntraced(function* handler({ caller, fields }) {
         const page = yield* Effect.fromResult(pageOf(fields.page))
         const { items, total } = yield* lists.reminders(caller, offsetOfPage(page, pageSize))
         return { status: succeeded, total, page, reminders: items.map(shown) }

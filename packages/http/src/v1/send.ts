@@ -74,7 +74,7 @@ export const ofNumber = (from: number | null, refusal: Refusal): Refusal => {
 
 const atOnce = Result.succeed(null)
 
-const sendV1 = Effect.gen(function* () {
+const sendV1 = Effect.gen(function* sendV1() {
   const messages = yield* Messages
   const attachments = yield* Attachments
   const callbackUrls = yield* CallbackUrls
@@ -154,7 +154,7 @@ const sent =
     msg_id: id ?? 0,
   })
 
-export const sendRoutes = Effect.gen(function* () {
+export const sendRoutes = Effect.gen(function* sendRoutes() {
   const send = yield* sendV1
 
   return [

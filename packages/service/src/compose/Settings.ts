@@ -369,7 +369,7 @@ export const checkStore = (store: StoreChoice): Effect.Effect<void, CannotStart>
   )
 
 /** Puts the defaults where a variable is unset. Fails with one line when one is missing. */
-export const serviceSettings = Effect.fnUntraced(function* (
+export const serviceSettings = Effect.fnUntraced(function* serviceSettings(
   given: VariablesOf<typeof serviceVariables>,
 ): Effect.fn.Return<ServiceSettings, CannotStart> {
   const store = storeChoice(given)

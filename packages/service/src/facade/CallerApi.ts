@@ -239,7 +239,7 @@ const textBehind = (url: string | null) =>
         Effect.catchTag("Refusal", () => Effect.succeed(null)),
       )
 
-const view = Effect.fnUntraced(function* (caller: Caller, id: number) {
+const view = Effect.fnUntraced(function* view(caller: Caller, id: number) {
   const number = yield* (yield* Connections).get(caller, idOf<NumberId>(id))
   return numberViewShown(number, yield* textBehind(number.connect?.qrCodeUrl ?? null))
 })

@@ -96,7 +96,7 @@ export const makeListening = (
     /** How far each listener has come that can hear more. */
     const positions = new Map<object, number>()
 
-    const caughtUp = Effect.gen(function* () {
+    const caughtUp = Effect.gen(function* caughtUp() {
       if (positions.size === 0) return
       const committed = yield* end
       while (Math.min(...positions.values()) < committed) yield* sleepInRealTime(lookMillis)

@@ -191,7 +191,7 @@ export const makeMessaging = (
       Scope.close(scope, Exit.void),
     )
 
-    const close = Effect.gen(function* () {
+    const close = Effect.gen(function* close() {
       const stopped = Fiber.await(yield* Effect.forkDetach(work.stop))
       const ended = Effect.all([calls.ended, stopped], { concurrency: "unbounded", discard: true })
       // Calls and attempts that are under way end, and listeners hear of them.

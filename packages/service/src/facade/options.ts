@@ -271,7 +271,7 @@ const storeOf = (
   }
 }
 
-const checkedSchema = Effect.fnUntraced(function* (store: StoreChoice) {
+const checkedSchema = Effect.fnUntraced(function* checkedSchema(store: StoreChoice) {
   const rule = yield* wrongSchemaName(store)
   if (rule !== null) return yield* invalidOption("store.schema", rule)
 })
@@ -298,7 +298,7 @@ const parsed = <A>(
 ): Effect.Effect<A | undefined, InvalidOptions> =>
   given === undefined ? Effect.succeed(undefined) : required(name, given, parse, rule)
 
-const telegramOf = Effect.fnUntraced(function* (
+const telegramOf = Effect.fnUntraced(function* telegramOf(
   { apiHash, apiId, publicKey: pem, server: address }: TelegramApplication,
   deviceName: string | undefined,
 ): Effect.fn.Return<LiveTelegram, CannotStart | InvalidOptions> {
@@ -325,7 +325,7 @@ const telegramOf = Effect.fnUntraced(function* (
   }
 })
 
-const liveTransport = Effect.fnUntraced(function* ({
+const liveTransport = Effect.fnUntraced(function* liveTransport({
   telegram,
   ...given
 }: LiveSettings): Effect.fn.Return<TransportChoice, CannotStart | InvalidOptions> {
@@ -372,7 +372,7 @@ export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
 /** Whether a worker runs from the start. */
 export const startsWorker = ({ worker }: OpenOptions): boolean => worker ?? !isEdgeWorker()
 
-export const settingsOf = Effect.fnUntraced(function* (
+export const settingsOf = Effect.fnUntraced(function* settingsOf(
   options: OpenOptions,
 ): Effect.fn.Return<ComposedSettings, CannotStart | InvalidOptions> {
   const refused = invalidOptions(openRules, options)
