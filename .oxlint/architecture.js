@@ -88,7 +88,7 @@ const callersOfPorts = [
   "Readiness",
   "Reminders",
   "Restoration",
-  "Settled",
+  "IdleMonitor",
   "TelegramLogins",
   "Version1Lists",
   "WebhookOperations",

@@ -40,7 +40,7 @@ import { WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
 import { DeliveryQueue } from "./webhook/WebhookStore.ts"
 import { OutgoingMediaSource } from "./worker/Dispatcher.ts"
 import { Housekeeping } from "./worker/Housekeeper.ts"
-import { Settled, Worker, WorkGate } from "./worker/Worker.ts"
+import { IdleMonitor, Worker, WorkGate } from "./worker/Worker.ts"
 import type { Workspace } from "./workspace/Workspace.ts"
 import { newWorkspace, WorkspaceBody, Workspaces, WorkspaceStore } from "./workspace/Workspaces.ts"
 import type { WantedNumber } from "./workspace/Workspaces.ts"
@@ -141,7 +141,7 @@ export const layerServices = Layer.mergeAll(
   Version1Lists.layer,
   EventFeed.layer,
   EnsuredWorkspaces.layer,
-  Settled.layer,
+  IdleMonitor.layer,
 ).pipe(
   Layer.provideMerge(Messages.layer),
   Layer.provideMerge(Numbers.layer),

@@ -135,18 +135,24 @@ export { KeyBody, Keys } from "./key/Keys.ts"
 export type { CreateKey } from "./key/Keys.ts"
 
 export {
-  crowdedOf,
-  givePlaces,
-  heldBy,
-  isCrowded,
-  takeInRounds,
-  takeShares,
-  makePlaces,
-  makeRefusingPlaces,
-  remembered,
-  sharedResources,
+  saturatedTenants,
+  allotByShare,
+  countByWorkspace,
+  isSaturated,
+  roundRobin,
+  takeFairShares,
+  makeBulkhead,
+  makeRejectingBulkhead,
+  memoize,
+  sharedLimits,
 } from "./limit/Bulkhead.ts"
-export type { Capacity, Crowded, Shares, RefusingPlaces, SharedResource } from "./limit/Bulkhead.ts"
+export type {
+  Capacity,
+  SaturatedTenants,
+  Shares,
+  RejectingBulkhead,
+  SharedLimit,
+} from "./limit/Bulkhead.ts"
 
 export {
   AttachmentBytes,
@@ -259,13 +265,13 @@ export type { NotReadyReason } from "./monitoring/Readiness.ts"
 export { ServiceFigures, mostCounted, counted, startCounting } from "./monitoring/Metrics.ts"
 export type { Figures, NumberCount } from "./monitoring/Metrics.ts"
 
-export { logTrouble, rarely } from "./monitoring/logThrottled.ts"
+export { logFailure, throttled } from "./monitoring/logThrottled.ts"
 export {
   endOf,
   givenUpReasons,
   keepsAway,
   noPauses,
-  noStrikes,
+  noFailures,
   pausedUntil,
   pausesAfter,
   pausesOnceLinked,
@@ -282,7 +288,7 @@ export type {
   Pause,
   PauseReason,
   Pauses,
-  Strikes,
+  ConsecutiveFailures,
   ConnectionReason,
   NumberStatus,
   Platform,
@@ -401,12 +407,12 @@ export {
   holdsLease,
   holdsUntil,
   isClaimable,
-  isInHands,
+  isInFlight,
   isInWindow,
   isLeased,
   limitedUntil,
   mayBeHandedOut,
-  mayHaveLeft,
+  isOutcomeUnknown,
   nextDueAfter,
   stoppedUntil,
   LaneQueue,
@@ -426,12 +432,12 @@ export type {
 export {
   WakeUp,
   makeLocal as makeLocalWakeUp,
-  WorkStatus,
+  DueWork,
   kindsOfWork,
   sharedWork,
 } from "./queue/DueWork.ts"
 
-export type { AttemptInHands, EarliestDue, SharedWork, Work, Workload } from "./queue/DueWork.ts"
+export type { AttemptInFlight, EarliestDue, SharedWork, Work, Workload } from "./queue/DueWork.ts"
 export {
   ContactStore,
   parsePhone,
@@ -675,7 +681,7 @@ export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Del
 
 export { Housekeeping, HousekeepingRest } from "./worker/Housekeeper.ts"
 export { StopMillis } from "./worker/LeaseLoop.ts"
-export { Settled, WorkGate, Worker } from "./worker/Worker.ts"
+export { IdleMonitor, WorkGate, Worker } from "./worker/Worker.ts"
 
 export type { GateCause } from "./worker/Worker.ts"
 

@@ -1,5 +1,5 @@
 /** Waiting until the service is idle (`settle`, `clock/advance`; contract: Emulator controls). */
-import { Housekeeping, Settled, sleepInRealTime as sleep } from "@messaging-service/core"
+import { Housekeeping, IdleMonitor, sleepInRealTime as sleep } from "@messaging-service/core"
 import type { NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Effect, FiberHandle, Layer, Scheduler } from "effect"
 
@@ -121,7 +121,7 @@ export class Idle extends Context.Service<
   static readonly layer = Layer.effect(
     Idle,
     Effect.gen(function* () {
-      const { look, pauses, settled, wakeAll } = yield* Settled
+      const { look, pauses, settled, wakeAll } = yield* IdleMonitor
       const parked = yield* ParkedSends
       const housekeeping = yield* Housekeeping
       const localRest = yield* LocalRest
@@ -147,15 +147,15 @@ export class Idle extends Context.Service<
             yield* untilNextLook
             // Before the look: what waits for the clock then still does when the store is asked.
             const waiting = yield* parked.parked
-            const { inHands, isCalling, isDue, nextDue } = yield* look
-            const seen = inHands.map(({ attempt }) => attempt).join()
+            const { inFlight, isCalling, isDue, nextDue } = yield* look
+            const seen = inFlight.map(({ attempt }) => attempt).join()
             if (seen !== lastSeen) {
               lastSeen = seen
               mayChange = true
               // Looks are not counted for it: those at a busy store take their time.
               yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))
             }
-            const allWait = !mayChange || inHands.every(({ numberId }) => waiting.has(numberId))
+            const allWait = !mayChange || inFlight.every(({ numberId }) => waiting.has(numberId))
             // Time stands still until a call or a round of housekeeping has ended.
             if (!isDue && allWait && !isCalling && !housekeeping.isUnderWay) return nextDue
             if (isDue) yield* wakeAll

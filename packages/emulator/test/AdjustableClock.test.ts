@@ -54,17 +54,17 @@ describe("AdjustableClock", () => {
       underAdjustableClock((handle) =>
         Effect.gen(function* () {
           const woken: Array<string> = []
-          const sleeper = (name: string, millis: number) =>
+          const latch = (name: string, millis: number) =>
             Effect.sleep(millis).pipe(
               Effect.andThen(Clock.currentTimeMillis),
               Effect.tap((now) => Effect.sync(() => woken.push(`${name} at ${now - 2 * hour}`))),
               Effect.forkChild,
             )
-          yield* sleeper("third", 3000)
-          yield* sleeper("first", 1000)
-          yield* sleeper("fourth", 3001)
-          yield* sleeper("second", 2000)
-          yield* sleeper("third too", 3000)
+          yield* latch("third", 3000)
+          yield* latch("first", 1000)
+          yield* latch("fourth", 3001)
+          yield* latch("second", 2000)
+          yield* latch("third too", 3000)
           yield* settle
           yield* handle.setOffset(2 * hour + 999)
           yield* settle
@@ -84,7 +84,7 @@ describe("AdjustableClock", () => {
       ),
   )
 
-  it.effect("system time wakes a sleeper too, as much earlier as the offset was raised", () =>
+  it.effect("system time wakes a latch too, as much earlier as the offset was raised", () =>
     Effect.gen(function* () {
       const handle = makeAdjustableClock(yield* Clock.Clock, 0)
       const done = yield* Deferred.make<void>()
@@ -102,7 +102,7 @@ describe("AdjustableClock", () => {
     }),
   )
 
-  it.effect("nextWake is the earliest sleeper's moment, and null when no fiber sleeps", () =>
+  it.effect("nextWake is the earliest latch's moment, and null when no fiber sleeps", () =>
     underAdjustableClock((handle) =>
       Effect.gen(function* () {
         assert.isNull(yield* handle.nextWake)

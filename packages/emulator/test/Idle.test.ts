@@ -2,9 +2,9 @@
 import { assert, it } from "@effect/vitest"
 import {
   Housekeeping,
-  Settled,
+  IdleMonitor,
   WakeUp,
-  WorkStatus,
+  DueWork,
   deliveryLeaseMillis,
 } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
@@ -21,15 +21,15 @@ const nextDue = 1_000_000
  */
 const anIdle = (attemptNow: () => string | null, deliveringUntil: number | null = null) =>
   Idle.layer.pipe(
-    Layer.provide(Settled.layer),
+    Layer.provide(IdleMonitor.layer),
     Layer.provide(
-      Layer.mock(WorkStatus, {
+      Layer.mock(DueWork, {
         workload: () =>
           Effect.delay(
             Effect.sync(() => {
               const attempt = attemptNow()
-              const inHands = attempt === null ? [] : [{ numberId: 1 as NumberId, attempt }]
-              return { nextDue, inHands, deliveringUntil }
+              const inFlight = attempt === null ? [] : [{ numberId: 1 as NumberId, attempt }]
+              return { nextDue, inFlight, deliveringUntil }
             }),
             "500 millis",
           ),
@@ -79,15 +79,15 @@ it.effect("what was put back while the store was being asked is not overlooked",
   let messages = 3
   /** A worker sends a message while each question is under way, and puts its lane back as due. */
   const idle = Idle.layer.pipe(
-    Layer.provide(Settled.layer),
+    Layer.provide(IdleMonitor.layer),
     Layer.provide(
-      Layer.mock(WorkStatus, {
+      Layer.mock(DueWork, {
         workload: () =>
           Effect.gen(function* () {
             yield* Effect.sleep("10 millis")
             messages--
             const due = messages > 0 ? yield* Clock.currentTimeMillis : null
-            return { nextDue: due, inHands: [], deliveringUntil: null }
+            return { nextDue: due, inFlight: [], deliveringUntil: null }
           }),
       }),
     ),

@@ -32,11 +32,11 @@ describe("layerStoredClock", () => {
     return Effect.gen(function* () {
       const clock = yield* MovableClock
       assert.isNotNull(clock)
-      const sleeper = yield* Effect.forkChild(Effect.sleep(3000))
+      const latch = yield* Effect.forkChild(Effect.sleep(3000))
       yield* Effect.yieldNow
       assert.strictEqual(yield* clock.nextWake, 8000)
       yield* clock.moveTo(8000)
-      yield* Fiber.join(sleeper)
+      yield* Fiber.join(latch)
       assert.strictEqual(yield* Clock.currentTimeMillis, 8000)
       assert.strictEqual(stored.offset, 8000)
       yield* clock.moveTo(6000)

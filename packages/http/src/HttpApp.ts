@@ -4,17 +4,17 @@
  */
 import {
   Ids,
-  logTrouble,
-  makeRefusingPlaces,
+  logFailure,
+  makeRejectingBulkhead,
   PublicUrl,
-  rarely,
+  throttled,
   Refusal,
   refusalOfStore,
   refuse,
-  sharedResources,
+  sharedLimits,
   WorkGate,
 } from "@messaging-service/core"
-import type { RefusingPlaces, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
+import type { RejectingBulkhead, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
 import { Cause, Context, Effect, Layer, Metric } from "effect"
 import type { Redacted } from "effect"
 import { toWebHandlerLayerWith, toWebHandlerWith } from "effect/http/HttpEffect"
@@ -112,7 +112,7 @@ const operatorRoutes = [
 interface Part<Services = never> {
   readonly prefix: string
   readonly handler: Handler<Services>
-  readonly places: Pick<RefusingPlaces<never>, "take" | "giveBack">
+  readonly places: Pick<RejectingBulkhead<never>, "tryAcquire" | "release">
   /** Refuses every request while this process must not work. */
   readonly mayWork?: Effect.Effect<void, Refusal>
   /** Words refusals and faults; the error object by default. */
@@ -123,7 +123,7 @@ interface Part<Services = never> {
 const nowhere: Part = {
   prefix: none,
   handler: () => Effect.fail(refuse("not_found")),
-  places: { take: () => true, giveBack: () => undefined },
+  places: { tryAcquire: () => true, release: () => undefined },
 }
 
 /** The first part under whose prefix the path lies. */
@@ -156,12 +156,12 @@ const watchedRoutes = Effect.gen(function* watchedRoutes() {
 const watchedParts = <Services>(
   routes: ReadonlyArray<OpenRoute<Services>>,
 ): ReadonlyArray<Part<Services>> =>
-  openParts(routes, makeRefusingPlaces(sharedResources.watchingRequests))
+  openParts(routes, makeRejectingBulkhead(sharedLimits.watchingRequests))
 
 /** Both versions, for customers. */
 const customerParts = Effect.fnUntraced(function* customerParts(
   v1Routes: ReadonlyArray<RouteV1>,
-  places: RefusingPlaces<WorkspaceId>,
+  places: RejectingBulkhead<WorkspaceId>,
   addressOf: ClientAddressOf,
 ) {
   const { pass: mayWork } = yield* WorkGate
@@ -184,7 +184,7 @@ const operatorPart = Effect.fnUntraced(function* operatorPart(
   const part: Part<OperatorServices> = {
     prefix: "/admin/v1",
     handler: yield* makeOperatorHandler(routes, token, addressOf),
-    places: makeRefusingPlaces(sharedResources.operatorRequests),
+    places: makeRejectingBulkhead(sharedLimits.operatorRequests),
   }
   return part
 })
@@ -195,7 +195,7 @@ const allParts = Effect.gen(function* allParts() {
   const options = yield* HttpOptions
   const { customers = true, emulator, operatorToken } = options
   const addressOf = clientAddressReader(options)
-  const places = makeRefusingPlaces<WorkspaceId>(sharedResources.requests)
+  const places = makeRejectingBulkhead<WorkspaceId>(sharedLimits.requests)
 
   const v1 = customers ? yield* routesV1 : []
   const links = customers ? linkRoutes : []
@@ -266,13 +266,13 @@ const placed = <A, E, R>(
 ): Effect.Effect<A, E | Refusal, R> =>
   Effect.acquireUseRelease(
     Effect.sync(function takePlace() {
-      return places.take()
+      return places.tryAcquire()
     }),
     function inPlace(taken): Effect.Effect<A, E | Refusal, R> {
       return taken ? work : Effect.fail(serviceBusy)
     },
     function givePlaceBack(taken) {
-      if (taken) places.giveBack()
+      if (taken) places.release()
       return Effect.void
     },
   )
@@ -281,7 +281,7 @@ const placed = <A, E, R>(
 const isFault = ({ answerHeaders }: IncomingRequest, status: number): boolean =>
   status >= 500 && !(status === 503 && answerHeaders["retry-after"] !== undefined)
 
-const logFault = rarely(
+const logFault = throttled(
   "request answered with a fault",
   (heldBack) =>
     Effect.annotateLogs(
@@ -345,8 +345,8 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
         const refusal = faultRefusal(cause)
         const log =
           refusal.status === 503
-            ? logTrouble("request rejected: overloaded", cause)
-            : logTrouble("request failed", cause, Effect.logError)
+            ? logFailure("request rejected: overloaded", cause)
+            : logFailure("request failed", cause, Effect.logError)
         return Effect.andThen(Effect.annotateLogs(log, measured(refusal.status)), refused(refusal))
       }
 

@@ -3,11 +3,11 @@
  * answered with. Headers of the answer are written down as soon as they are known, so that every answer
  * carries them, a refusal or a fault too.
  */
-import { refuse, refuseParameters, requestId, sharedResources } from "@messaging-service/core"
+import { refuse, refuseParameters, requestId, sharedLimits } from "@messaging-service/core"
 import type {
   Ids,
   Refusal,
-  RefusingPlaces,
+  RejectingBulkhead,
   StoreUnavailable,
   WorkspaceId,
 } from "@messaging-service/core"
@@ -136,15 +136,15 @@ const shareUsedUp = refuse("service_unavailable", {
  * `Effect.acquireRelease` would merge all services of the request again to release the place.
  */
 export const takeWorkspaceShare = (
-  places: RefusingPlaces<WorkspaceId>,
+  places: RejectingBulkhead<WorkspaceId>,
   workspace: WorkspaceId,
 ): Effect.Effect<void, Refusal, Scope.Scope> => {
-  const giveBack = Effect.sync(function giveBackShare() {
-    places.giveBackShare(workspace)
+  const release = Effect.sync(function giveBackShare() {
+    places.releaseShare(workspace)
   })
   return Effect.flatMap(Effect.scope, function takeShare(scope) {
-    return places.takeShare(workspace)
-      ? Scope.addFinalizer(scope, giveBack)
+    return places.tryAcquireShare(workspace)
+      ? Scope.addFinalizer(scope, release)
       : Effect.fail(shareUsedUp)
   }).pipe(Effect.uninterruptible)
 }
@@ -206,7 +206,7 @@ export const parseEntries = (text: string): Result.Result<QueryEntries, EntriesP
     const ampersand = text.indexOf("&", at)
     const part = text.slice(at, ampersand === -1 ? text.length : ampersand)
     at += part.length + 1
-    if (entries.length === sharedResources.formEntries.whole) return Result.fail("too_many")
+    if (entries.length === sharedLimits.formEntries.whole) return Result.fail("too_many")
     const equals = part.indexOf("=")
     const name = decode(equals === -1 ? part : part.slice(0, equals))
     const value = decode(equals === -1 ? "" : part.slice(equals + 1))
@@ -218,7 +218,7 @@ export const parseEntries = (text: string): Result.Result<QueryEntries, EntriesP
 }
 
 const tooMany = refuse("validation_failed", {
-  message: `The query string has more than ${sharedResources.formEntries.whole} parameters.`,
+  message: `The query string has more than ${sharedLimits.formEntries.whole} parameters.`,
 })
 
 /** Names the parameter, as it was sent where its name cannot be read either. */

@@ -5,7 +5,7 @@
  * over the decoded text, no exceptions. How long a body may be is for its receiver to say; how many values it
  * may hold is said here, since values cost many times what their bytes do.
  */
-import { sharedResources } from "@messaging-service/core"
+import { sharedLimits } from "@messaging-service/core"
 import { Result } from "effect"
 
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
@@ -22,7 +22,7 @@ interface UnreadableJson {
 }
 
 const maxDepth = 32
-const mostValues = sharedResources.jsonValues.whole
+const mostValues = sharedLimits.jsonValues.whole
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 

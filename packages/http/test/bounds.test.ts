@@ -4,7 +4,7 @@
  * the same.
  */
 import { assert, layer } from "@effect/vitest"
-import { maximumErrors, sharedResources } from "@messaging-service/core"
+import { maximumErrors, sharedLimits } from "@messaging-service/core"
 import { Effect } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import type { Answer, Call } from "./Doors.ts"
@@ -16,7 +16,7 @@ import { form, multipart } from "./v2/Uploading.ts"
 import { aKey, aSender } from "./Records.ts"
 
 /** Enough to break every bound many times over; a full body of 1 MiB would only take longer. */
-const bodyBytes = 4 * sharedResources.refusalBytes.whole
+const bodyBytes = 4 * sharedLimits.refusalBytes.whole
 
 const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -60,7 +60,7 @@ const values: Readonly<Record<string, (room: Room) => string>> = {
 }
 
 /** All but what the fields themselves take. */
-const all: Room = { size: bodyBytes - 4096, count: sharedResources.jsonValues.whole - 100 }
+const all: Room = { size: bodyBytes - 4096, count: sharedLimits.jsonValues.whole - 100 }
 
 const withValues = (fields: ReadonlyArray<string>, value: (room: Room) => string, first = "") => {
   const holders = Math.max(fields.length, 1)
@@ -87,7 +87,7 @@ const bodies: Readonly<Record<string, (fields: ReadonlyArray<string>, first: str
 
 const withinBounds = (answer: Answer, what: string) => {
   if (answer.status < 300) return
-  assert.isAtMost(Buffer.byteLength(answer.text), sharedResources.refusalBytes.whole, what)
+  assert.isAtMost(Buffer.byteLength(answer.text), sharedLimits.refusalBytes.whole, what)
   // Group sends of version 1 may answer with an HTML page of status 500 (contract: Version 1: sends).
   const page = answer.headers["content-type"]?.startsWith("text/html") === true
   if (!page) assert.isBelow(answer.status, 500, `${what}: ${answer.text.slice(0, 200)}`)
@@ -157,7 +157,7 @@ layer(layerService())("every operation", (it) => {
   it.effect("refuses a body of more than 10,000 values, and reads nothing behind them", () =>
     Effect.gen(function* () {
       const { web } = yield* Doors
-      const most = sharedResources.jsonValues.whole
+      const most = sharedLimits.jsonValues.whole
       let asked = 0
       for (const placed of operationsOf(yield* served)) {
         if (fieldsOf(yield* served, placed) === undefined) continue
@@ -230,7 +230,7 @@ layer(layerService())("every operation", (it) => {
       const { web } = yield* Doors
       const { credentials } = yield* aClient()
       const { api_key, client_id } = credentials
-      const most = sharedResources.formEntries.whole
+      const most = sharedLimits.formEntries.whole
       const entries = (count: number) => [
         ["client_id", String(client_id)] as const,
         ["api_key", api_key] as const,

@@ -35,7 +35,7 @@ const hastyTime = Layer.succeed(RealTime, {
       ? Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       : Effect.never,
   stopwatch: Effect.succeed(() => 0),
-  untilLeap: Effect.never,
+  clockJumped: Effect.never,
   systemMillis: Clock.currentTimeMillis,
 })
 

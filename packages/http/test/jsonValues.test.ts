@@ -1,11 +1,11 @@
 /** How many values a JSON body may hold (sharedResources: jsonValues), and what few long ones cost. */
 import { assert, describe, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core"
+import { sharedLimits } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
 import { parseStrictJson } from "../src/StrictJson.ts"
 import type { JsonValue } from "../src/StrictJson.ts"
 
-const mostValues = sharedResources.jsonValues.whole
+const mostValues = sharedLimits.jsonValues.whole
 
 const parse = (text: string) => parseStrictJson(new TextEncoder().encode(text))
 const value = (text: string): JsonValue => Result.getOrThrow(parse(text))

@@ -9,7 +9,7 @@ import {
   ClockStore,
   RealTime,
   layerServices,
-  sharedResources,
+  sharedLimits,
 } from "@messaging-service/core"
 import type { KeyId, WorkspaceId } from "@messaging-service/core"
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
@@ -19,7 +19,7 @@ import type { HttpServices } from "../src/index.ts"
 import type { ErrorBody } from "./Doors.ts"
 import { defaultSettings, layerPorts, operatorToken } from "./Service.ts"
 
-const { operatorRequests, requests, watchingRequests } = sharedResources
+const { operatorRequests, requests, watchingRequests } = sharedLimits
 
 const callerOf = (workspaceId: number) =>
   Caller.ofKey(
@@ -73,7 +73,7 @@ const aService = () => {
       Layer.succeed(RealTime, {
         sleep: () => Effect.never,
         stopwatch: Effect.succeed(() => 0),
-        untilLeap: Effect.never,
+        clockJumped: Effect.never,
         systemMillis: Clock.currentTimeMillis,
       }),
     ),

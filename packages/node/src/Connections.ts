@@ -12,9 +12,9 @@ import * as tls from "node:tls"
 import {
   EgressError,
   isPublicAddress,
-  makePlaces,
-  makeRefusingPlaces,
-  sharedResources,
+  makeBulkhead,
+  makeRejectingBulkhead,
+  sharedLimits,
 } from "@messaging-service/core"
 import type {
   OutboundRule,
@@ -41,9 +41,9 @@ type LookUp = (hostname: string, workspaceId: WorkspaceId) => ReturnType<Resolve
  */
 export const sharedLookUps = (resolve: Resolver): Effect.Effect<LookUp, never, Scope.Scope> =>
   Effect.map(RcMap.make({ lookup: resolve }), (underWay) => {
-    const places = makePlaces<WorkspaceId>(sharedResources.nameLookUps)
+    const places = makeBulkhead<WorkspaceId>(sharedLimits.nameLookUps)
     return (hostname, workspaceId) =>
-      Effect.scoped(Effect.andThen(places.take(workspaceId), RcMap.get(underWay, hostname)))
+      Effect.scoped(Effect.andThen(places.acquire(workspaceId), RcMap.get(underWay, hostname)))
   })
 
 /** The `hostname` of a parsed URL without the brackets of an IPv6 literal. */
@@ -400,7 +400,7 @@ export const postOverKept = (
 class IdleConnections {
   readonly idleMillis: number
   readonly #byOrigin = new Map<string, Array<Connection>>()
-  readonly #places = makeRefusingPlaces<WorkspaceId>(sharedResources.keptConnections)
+  readonly #places = makeRejectingBulkhead<WorkspaceId>(sharedLimits.keptConnections)
 
   constructor(idleMillis: number) {
     this.idleMillis = idleMillis
@@ -417,9 +417,9 @@ class IdleConnections {
 
   /** False when there is no room for it, or it is closed already. */
   keep(origin: string, connection: Connection): boolean {
-    if (connection.socket.destroyed || !this.#places.take()) return false
-    if (!this.#places.takeShare(connection.lastFor)) {
-      this.#places.giveBack()
+    if (connection.socket.destroyed || !this.#places.tryAcquire()) return false
+    if (!this.#places.tryAcquireShare(connection.lastFor)) {
+      this.#places.release()
       return false
     }
     const connections = this.#byOrigin.get(origin) ?? []
@@ -438,8 +438,8 @@ class IdleConnections {
   }
 
   #giveBack({ lastFor }: Connection): void {
-    this.#places.giveBack()
-    this.#places.giveBackShare(lastFor)
+    this.#places.release()
+    this.#places.releaseShare(lastFor)
   }
 
   all(): ReadonlyArray<Connection> {

@@ -16,7 +16,7 @@ import {
   Ids,
   MediaFiles,
   MediaFilesError,
-  sharedResources,
+  sharedLimits,
   unknownMimeType,
 } from "@messaging-service/core"
 import type { StoredContent } from "@messaging-service/core"
@@ -48,7 +48,7 @@ const full = (cause: string) => new MediaFilesError({ reason: "full", cause })
 
 /** What is kept free of a disk: what is given, else 1 GiB or 5 % of the disk, whichever is smaller. */
 const reserveOf = (given: number | null, { whole }: DiskSpace): number =>
-  given ?? Math.min(sharedResources.diskReserve.whole, whole * reserveShare)
+  given ?? Math.min(sharedLimits.diskReserve.whole, whole * reserveShare)
 
 /** Some file systems do not tell what they hold; they say so by their own errors. */
 const hasLess = ({ free, whole }: DiskSpace, bytes: number): boolean => whole > 0 && free < bytes

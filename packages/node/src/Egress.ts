@@ -9,7 +9,7 @@ import {
   OutboundRule,
   parseOutboundUrl,
   RealTime,
-  remembered,
+  memoize,
 } from "@messaging-service/core"
 import type {
   EgressAnswer,
@@ -225,8 +225,8 @@ const fetchOver = ({ connectTimeoutMillis, settings, sleep }: Outbound) =>
   })
 
 const postOver = ({ settings, sleep }: Outbound, post: PostOverKept): Egress["Service"]["post"] => {
-  const targets = remembered((text) => postTarget(text, settings.rule, true))
-  const secureTargets = remembered((text) => postTarget(text, settings.rule, false))
+  const targets = memoize((text) => postTarget(text, settings.rule, true))
+  const secureTargets = memoize((text) => postTarget(text, settings.rule, false))
   return (text: string, request: PostRequest, limits: PostLimits) => {
     const target = (request.allowHttp ? targets : secureTargets)(text)
     if (Result.isFailure(target)) return Effect.fail(target.failure)

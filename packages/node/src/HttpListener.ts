@@ -9,7 +9,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import type { Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
-import { addressGroup, sharedResources, sleepInRealTime } from "@messaging-service/core"
+import { addressGroup, sharedLimits, sleepInRealTime } from "@messaging-service/core"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -147,7 +147,7 @@ export class ClientConnection extends Duplex {
   }
 
   #isFull(): boolean {
-    return this.#underWay.size >= sharedResources.pipelinedRequests.whole
+    return this.#underWay.size >= sharedLimits.pipelinedRequests.whole
   }
 
   #begin({ begin, response }: Asked): void {
@@ -397,7 +397,7 @@ interface Open {
 
 /** The clients' connections, so many in all and so many from one address. */
 const makeConnections = (behindProxy: boolean) => {
-  const { share, whole } = sharedResources.connections
+  const { share, whole } = sharedLimits.connections
   /** Oldest first. */
   const open = new Map<ClientConnection, Open>()
   const countByAddress = new Map<string, number>()

@@ -81,7 +81,7 @@ export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
     const [wall, steady] = [Date.now(), performance.now()]
     return () => Math.max(Date.now() - wall, performance.now() - steady)
   }),
-  untilLeap: untilLeaptOver(sleepOnSystemClock),
+  clockJumped: untilLeaptOver(sleepOnSystemClock),
   systemMillis: Effect.sync(Date.now),
 })
 

@@ -1,6 +1,6 @@
 /** A client's connection: how much of what arrives is passed on, and how far answers are read. */
 import { assert, describe, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core"
+import { sharedLimits } from "@messaging-service/core"
 import { Effect } from "effect"
 import { EventEmitter } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -8,7 +8,7 @@ import type { Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { ClientConnection } from "../src/HttpListener.ts"
 
-const most = sharedResources.pipelinedRequests.whole
+const most = sharedLimits.pipelinedRequests.whole
 
 /** A socket whose far side the test plays. */
 class FakeSocket extends Duplex {

@@ -1,6 +1,6 @@
 /** Posts: their outcome, their limits, and the connections that are kept between them. */
 import { assert, describe, it } from "@effect/vitest"
-import { Egress, EgressError, OutboundRule, sharedResources } from "@messaging-service/core"
+import { Egress, EgressError, OutboundRule, sharedLimits } from "@messaging-service/core"
 import type { PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
 import { Effect, Fiber, Layer } from "effect"
 import { connect } from "node:net"
@@ -281,7 +281,7 @@ describe("kept connections", () => {
 
   it.effect("a workspace keeps its share of them, and another one its own beside it", () =>
     Effect.gen(function* () {
-      const { most } = sharedResources.keptConnections.share
+      const { most } = sharedLimits.keptConnections.share
       const waiting: Array<() => void> = []
       let side = 0
       const server = yield* aServer((_, response) => {
@@ -309,7 +309,7 @@ describe("kept connections", () => {
 
   it.effect("all workspaces together keep the whole of them", () =>
     Effect.gen(function* () {
-      const { share, whole } = sharedResources.keptConnections
+      const { share, whole } = sharedLimits.keptConnections
       const waiting: Array<() => void> = []
       let side = 0
       const server = yield* aServer((_, response) => {

@@ -1,6 +1,6 @@
 /** Names resolved over sockets of our own, and how look-ups share them. */
 import { assert, describe, it } from "@effect/vitest"
-import { EgressError, sharedResources } from "@messaging-service/core"
+import { EgressError, sharedLimits } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Deferred, Effect, Fiber } from "effect"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -170,7 +170,7 @@ describe("names are resolved over sockets of our own", () => {
   )
 })
 
-const share = sharedResources.nameLookUps
+const share = sharedLimits.nameLookUps
 
 describe("look-ups share a resolver", () => {
   const one = 1 as WorkspaceId

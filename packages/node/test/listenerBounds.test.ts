@@ -1,6 +1,6 @@
 /** What clients can make the listener hold: requests, connections, answers that are not read. */
 import { assert, describe, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core"
+import { sharedLimits } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"
 import { Effect, Latch, Stream } from "effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -13,7 +13,7 @@ import type { Socket } from "node:net"
 import { listen } from "../src/HttpListener.ts"
 import type { HttpListener } from "../src/HttpListener.ts"
 
-const { connections, pipelinedRequests } = sharedResources
+const { connections, pipelinedRequests } = sharedLimits
 
 /** A connection to the listener, open or refused, until the scope closes. */
 const aConnection = ({ url }: HttpListener, localAddress = "127.0.0.1") =>

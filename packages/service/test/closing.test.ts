@@ -1,5 +1,5 @@
 /** Closing a service: what is under way then, whatever it is, and what becomes of it. */
-import { Connections, Messages, RealTime, Settled } from "@messaging-service/core"
+import { Connections, Messages, RealTime, IdleMonitor } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
@@ -19,9 +19,9 @@ const aSignal = () => {
 }
 
 /** Once a phone has a message. */
-const inHands = async (context: Context.Context<Settled>) => {
-  const { look } = Context.get(context, Settled)
-  while ((await Effect.runPromiseWith(context)(look)).inHands.length === 0)
+const inFlight = async (context: Context.Context<IdleMonitor>) => {
+  const { look } = Context.get(context, IdleMonitor)
+  while ((await Effect.runPromiseWith(context)(look)).inFlight.length === 0)
     await new Promise(setImmediate)
 }
 
@@ -195,7 +195,7 @@ describe("what is under way for longer than closing waits", () => {
     const [number] = await api.numbers.list()
     await Effect.runPromise(phones.setBehaviour(number?.id as never, { send: "hang" }))
     const { id } = await api.messages.send({ to: { phone }, text: "Hello" })
-    await inHands(context)
+    await inFlight(context)
     const cancelling = failure(api.messages.cancel(id))
     await messaging.close()
     assert.strictEqual((await cancelling).code, "closed")
@@ -218,7 +218,10 @@ describe("what is under way for longer than closing waits", () => {
 
 it("a drain that is under way when the service closes says that it did not finish", async () => {
   const { messaging } = await openedWithPhones({ worker: false }, (context) =>
-    Context.add(context, Settled, { ...Context.get(context, Settled), settled: Effect.never }),
+    Context.add(context, IdleMonitor, {
+      ...Context.get(context, IdleMonitor),
+      settled: Effect.never,
+    }),
   )
   const { api } = await aShop(messaging)
   const heard = first(1)
@@ -251,7 +254,7 @@ describe("closing is no later than it was told", () => {
         Context.add(RealTime, {
           sleep: Effect.sleep,
           stopwatch: Effect.succeed(() => 0),
-          untilLeap: Effect.never,
+          clockJumped: Effect.never,
           systemMillis: Clock.currentTimeMillis,
         }),
       ),

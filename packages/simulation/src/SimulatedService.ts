@@ -224,7 +224,7 @@ export class Cluster {
           const began = world.now
           return () => world.now - began
         }),
-        untilLeap: leaps.await,
+        clockJumped: leaps.await,
         systemMillis: Effect.sync(() => world.now + process.skew),
       }),
       Context.add(Random.Random, randomFrom(chance)),

@@ -52,7 +52,7 @@ export const memoryStore = (tables: Tables) =>
     port(ports.MessageStore, messageStore(tables)),
     port(ports.Outbox, outbox(tables)),
     port(ports.LaneQueue, laneQueue(tables)),
-    port(ports.WorkStatus, workStatus(tables)),
+    port(ports.DueWork, workStatus(tables)),
     port(ports.ServiceFigures, serviceFigures(tables)),
     port(ports.ServiceSecrets, serviceSecrets(tables)),
     port(ports.ClockStore, clockStore(tables)),

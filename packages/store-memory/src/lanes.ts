@@ -16,15 +16,15 @@ import {
   holdsUntil,
   isClaimable,
   isInBound,
-  isInHands,
+  isInFlight,
   isOwned,
   limitedUntil,
   maximumInterruptions,
   mayBeHandedOut,
-  mayHaveLeft,
+  isOutcomeUnknown,
   nextDueAfter,
   noPauses,
-  noStrikes,
+  noFailures,
   pausedUntil,
   pausesAfter,
   pausesOnceLinked,
@@ -32,7 +32,7 @@ import {
   reasonOnceResumed,
   recipientName,
   stoppedUntil,
-  takeShares,
+  takeFairShares,
   withMessages,
 } from "@messaging-service/core"
 import type {
@@ -82,7 +82,7 @@ export const openLane = (
     waitingTest: new Set(),
     held: new Set(),
     nextDue: null,
-    control: { pacing, strikes: noStrikes, pauses: noPauses },
+    control: { pacing, strikes: noFailures, pauses: noPauses },
     restsUntil: null,
     limitedUntil: null,
     noRoomInARow: 0,
@@ -265,14 +265,14 @@ export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => 
 /** The message waits and is not being sent: sweeps may find it. */
 const offer = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.add(row)
-  if (row.lane.removed) tables.stranded.add(row)
+  if (row.lane.removed) tables.orphaned.add(row)
   else if (row.message.mode === "test" && !isDisabled(row.lane)) addDueTest(tables, row)
 }
 
 /** The message no longer waits, or is being sent. */
 const withdraw = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.delete(row)
-  tables.stranded.delete(row)
+  tables.orphaned.delete(row)
   if (row.message.mode === "test") deleteDueTest(tables, row)
 }
 
@@ -294,15 +294,15 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
   turn(tables, lane, {
     _tag: "Settled",
     now,
-    again: again && row !== undefined ? { mayHaveLeft: mayHaveLeft(row) } : null,
+    again: again && row !== undefined ? { mayHaveLeft: isOutcomeUnknown(row) } : null,
     firstDueAt: firstDueAt(lane, now),
   })
-  if (row?.message.state === "waiting" && !mayHaveLeft(row)) offer(tables, row)
+  if (row?.message.state === "waiting" && !isOutcomeUnknown(row)) offer(tables, row)
 }
 
 /** Whether a waiting message is in flight. */
-export const isInFlight = (row: MessageRow): boolean =>
-  isInHands({ leased: row.lane.inFlight?.row === row, interruptions: row.interruptions })
+export const isLeased = (row: MessageRow): boolean =>
+  isInFlight({ leased: row.lane.inFlight?.row === row, interruptions: row.interruptions })
 
 /** Writes down what others are to hear of a message's end. */
 export const tell = (
@@ -358,7 +358,7 @@ const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): vo
 }
 
 /**
- * Removes the number: what waits and is not in flight is stranded, and attempts at linking it end.
+ * Removes the number: what waits and is not in flight is orphaned, and attempts at linking it end.
  */
 export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.removed = true
@@ -369,7 +369,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   turn(tables, lane, { _tag: "Removed", now, mayHaveLeft: lane.inDoubt !== null })
   for (const row of [...lane.waiting, ...lane.waitingTest, ...lane.held]) {
     withdraw(tables, row)
-    if (!isInFlight(row)) offer(tables, row)
+    if (!isLeased(row)) offer(tables, row)
   }
   lane.held.clear()
 }
@@ -446,7 +446,7 @@ function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> 
 }
 
 const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMessage> => {
-  const lanes = takeShares(
+  const lanes = takeFairShares(
     dueLanes(tables, query),
     (lane) => lane.number.workspaceId,
     query,
@@ -565,7 +565,7 @@ export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
       const id = settleOne(tables, settlement, now)
       if (id !== undefined) settled.add(id)
     }
-    return { settled, heldUp: [] }
+    return { settled, blockedByLock: [] }
   },
 
   pause: (numberId, pause, now) =>

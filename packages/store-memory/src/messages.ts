@@ -34,15 +34,7 @@ import type {
 import { Effect } from "effect"
 import { collectInSteps, newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
-import {
-  countAndRemember,
-  enqueue,
-  finish,
-  hasRoom,
-  isInFlight,
-  quotaFacts,
-  tell,
-} from "./lanes.ts"
+import { countAndRemember, enqueue, finish, hasRoom, isLeased, quotaFacts, tell } from "./lanes.ts"
 import { keptFile } from "./media.ts"
 import {
   claim,
@@ -231,7 +223,7 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
     if (row === undefined || !isSeen(scope, row.message)) return null
     return {
       message: messageOf(row),
-      inFlight: row.message.state === "waiting" && isInFlight(row),
+      inFlight: row.message.state === "waiting" && isLeased(row),
     }
   },
 
@@ -253,7 +245,7 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
     const ended = new Set<MessageId>()
     for (const change of changes) {
       const row = tables.messages.get(change.message.id)
-      if (row === undefined || row.message.state !== "waiting" || isInFlight(row)) continue
+      if (row === undefined || row.message.state !== "waiting" || isLeased(row)) continue
       finish(tables, row, change)
       ended.add(row.message.id)
     }
@@ -274,7 +266,7 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
       .toSorted((a, b) => a.dueAt - b.dueAt || a.id - b.id)
       .slice(0, limit),
 
-  stranded: (limit) => firstOf(tables.stranded, limit, () => "take"),
+  orphaned: (limit) => firstOf(tables.orphaned, limit, () => "take"),
 
   tick: (numberId, transportId, state) => {
     const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))

@@ -1,5 +1,11 @@
 /** `NumberCheckStore` in memory. */
-import { canBeAsked, checkAfter, holdsLease, isAskedBy, takeShares } from "@messaging-service/core"
+import {
+  canBeAsked,
+  checkAfter,
+  holdsLease,
+  isAskedBy,
+  takeFairShares,
+} from "@messaging-service/core"
 import type {
   CallerScope,
   CheckClaimQuery,
@@ -45,7 +51,7 @@ const claim = (tables: Tables, query: CheckClaimQuery): ReadonlyArray<ClaimedChe
       return at !== null && at <= now ? { at, row } : []
     })
     .toSorted((a, b) => a.at - b.at || a.row.check.id - b.row.check.id)
-  return takeShares(due, ({ row }) => row.check.workspaceId, query, limit).map(({ row }) => {
+  return takeFairShares(due, ({ row }) => row.check.workspaceId, query, limit).map(({ row }) => {
     row.lease++
     row.leaseUntil = leaseUntil
     row.check = { ...row.check, status: "processing" }

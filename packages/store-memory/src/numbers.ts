@@ -6,19 +6,19 @@ import {
   hasPhone,
   holdsAllNumbers,
   holdsLease,
-  isCrowded,
+  isSaturated,
   isInWindow,
   isOwned,
   isSameNumber,
   linksItself,
   phoneWithoutLink,
   phoneWithStatus,
-  takeShares,
+  takeFairShares,
 } from "@messaging-service/core"
 import type {
   BrokenLinkingGuard,
   ConnectionReason,
-  Crowded,
+  SaturatedTenants,
   FirstShown,
   IdempotencyClaim,
   LinkingAttempt,
@@ -125,17 +125,26 @@ export const workspaceOfAttempt = (
 ): WorkspaceId | undefined => laneOf(tables, attempt.numberId)?.number.workspaceId
 
 /** When there is something to do about an attempt; with its crowded workspace it waits for its end. */
-const dueAt = (tables: Tables, crowded: Crowded, owned: Owned, row: LinkingRow): number => {
+const dueAt = (
+  tables: Tables,
+  crowded: SaturatedTenants,
+  owned: Owned,
+  row: LinkingRow,
+): number => {
   const { attempt, leaseUntil } = row
   const { endsAt, linksAt, numberId, requestedAt } = attempt
   if (attempt.mode === "test") return Math.min(endsAt, linksAt ?? endsAt)
   if (!isOwned(numberId, owned)) return endsAt
   if (leaseUntil !== null) return Math.min(endsAt, leaseUntil)
   const workspaceId = workspaceOfAttempt(tables, row)
-  return workspaceId !== undefined && isCrowded(crowded, workspaceId) ? endsAt : requestedAt
+  return workspaceId !== undefined && isSaturated(crowded, workspaceId) ? endsAt : requestedAt
 }
 
-export const nextLinkingDue = (tables: Tables, crowded: Crowded, owned: Owned): number | null =>
+export const nextLinkingDue = (
+  tables: Tables,
+  crowded: SaturatedTenants,
+  owned: Owned,
+): number | null =>
   earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, owned, row)))
 
 export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service> => ({
@@ -172,11 +181,13 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
       const workspaceId = workspaceOfAttempt(tables, row)
       return workspaceId === undefined ? [] : { row, workspaceId }
     })
-    return takeShares(free, (one) => one.workspaceId, shares, limit).map(({ row, workspaceId }) => {
-      row.lease++
-      row.leaseUntil = leaseUntil
-      return { attempt: row.attempt, workspaceId, lease: row.lease }
-    })
+    return takeFairShares(free, (one) => one.workspaceId, shares, limit).map(
+      ({ row, workspaceId }) => {
+        row.lease++
+        row.leaseUntil = leaseUntil
+        return { attempt: row.attempt, workspaceId, lease: row.lease }
+      },
+    )
   },
 
   renew: (held, leaseUntil) => {

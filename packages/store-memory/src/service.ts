@@ -3,18 +3,18 @@
  * delivered. They are counts of a moment that passes anyway, so each walk goes in steps.
  */
 import {
-  crowdedOf,
-  heldBy,
+  saturatedTenants,
+  countByWorkspace,
   isAskedBy,
-  isCrowded,
+  isSaturated,
   isLeased,
   isOwned,
   kindsOfWork,
   statusAt,
 } from "@messaging-service/core"
 import type {
-  AttemptInHands,
-  Crowded,
+  AttemptInFlight,
+  SaturatedTenants,
   Figures,
   NumberCount,
   Owned,
@@ -22,7 +22,7 @@ import type {
   SharedWork,
   Work,
   WorkspaceId,
-  WorkStatus,
+  DueWork,
 } from "@messaging-service/core"
 import { Effect, Record } from "effect"
 import { earliest, visitInSteps } from "./collections.ts"
@@ -135,23 +135,23 @@ export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Serv
 // `WorkStatus` in memory: the heads of the collections that the loops work off.
 
 const nextDue: Readonly<
-  Record<Work, (tables: Tables, crowded: Crowded, owned: Owned) => number | null>
+  Record<Work, (tables: Tables, crowded: SaturatedTenants, owned: Owned) => number | null>
 > = {
   lanes: (tables, crowded, owned) => {
     for (const { at, lane } of tables.agenda) {
       if (!isOwned(lane.number.id, owned)) continue
-      if (lane.inFlight !== null || !isCrowded(crowded, lane.number.workspaceId)) return at
+      if (lane.inFlight !== null || !isSaturated(crowded, lane.number.workspaceId)) return at
     }
     return null
   },
   expiry: (tables) => tables.expiring.first?.message.expiresAt ?? null,
   test_messages: (tables) => tables.dueTest.first?.message.dueAt ?? null,
   // Due before any time that a clock shows, so they are always due.
-  stranded: (tables) => (tables.stranded.size > 0 ? 0 : null),
+  orphaned: (tables) => (tables.orphaned.size > 0 ? 0 : null),
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   deliveries: (tables, crowded) => {
     for (const { at, lane } of tables.deliveryTurns) {
-      if (lane.kind === "webhook" || !isCrowded(crowded, lane.workspaceId)) return at
+      if (lane.kind === "webhook" || !isSaturated(crowded, lane.workspaceId)) return at
     }
     return null
   },
@@ -159,7 +159,7 @@ const nextDue: Readonly<
     earliest(
       Array.from(tables.openChecks, (row) =>
         isAskedBy(row.check, standing(row.lane), owned) &&
-        (row.leaseUntil !== null || !isCrowded(crowded, row.check.workspaceId))
+        (row.leaseUntil !== null || !isSaturated(crowded, row.check.workspaceId))
           ? claimableAt(row)
           : null,
       ),
@@ -194,7 +194,7 @@ const holders: Readonly<
 const isShared = (work: Work): work is SharedWork => work in holders
 
 /** The messages and checks under a lease, in the order of their names. */
-const inHands = (tables: Tables, now: number): ReadonlyArray<AttemptInHands> => {
+const attemptsInFlight = (tables: Tables, now: number): ReadonlyArray<AttemptInFlight> => {
   const messages = [...tables.inFlight].flatMap((numberId) => {
     const lane = tables.lanes.get(numberId)
     if (lane === undefined || !isLeased(lane.inFlight?.leaseUntil ?? null, now)) return []
@@ -215,7 +215,7 @@ const deliveringUntil = (tables: Tables): number | null => {
   return until.length === 0 ? null : Math.max(...until)
 }
 
-export const workStatus = (tables: Tables): Steps<typeof WorkStatus.Service> => ({
+export const workStatus = (tables: Tables): Steps<typeof DueWork.Service> => ({
   nextDue: (work, passedOver = [], owned = "all") => nextDue[work](tables, passedOver, owned),
   earliest: () => Record.map(nextDue, (due) => due(tables, [], "all")),
   workload: (now, places) => ({
@@ -224,13 +224,13 @@ export const workStatus = (tables: Tables): Steps<typeof WorkStatus.Service> => 
         nextDue[work](
           tables,
           places !== undefined && isShared(work)
-            ? crowdedOf(heldBy(holders[work](tables, now)), places[work])
+            ? saturatedTenants(countByWorkspace(holders[work](tables, now)), places[work])
             : [],
           "all",
         ),
       ),
     ),
-    inHands: inHands(tables, now),
+    inFlight: attemptsInFlight(tables, now),
     deliveringUntil: deliveringUntil(tables),
   }),
 })

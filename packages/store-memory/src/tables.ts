@@ -357,7 +357,7 @@ export class Tables {
   /** The same, of each workspace that has any. */
   readonly dueTestOf = new Map<WorkspaceId, Sorted<MessageRow>>()
   /** Waiting and not in flight, of removed numbers. */
-  readonly stranded = new Set<MessageRow>()
+  readonly orphaned = new Set<MessageRow>()
   /** Oldest claim first. */
   readonly idempotency = new Map<string, IdempotencyRow>()
   /** Null where an event was erased. */

@@ -2,14 +2,14 @@
 import {
   canBeRedelivered,
   deliveredSinceAfter,
-  givePlaces,
+  allotByShare,
   holdsAllEndpoints,
   isLeased,
   isReportedTo,
   isRunning,
   isSilent,
   isToldOf,
-  takeInRounds,
+  roundRobin,
 } from "@messaging-service/core"
 import type {
   Callback,
@@ -228,7 +228,7 @@ const candidates = (lane: DeliveryLane, { now, perTarget }: DeliveryQuery): Arra
 const claim = (tables: Tables, query: DeliveryQuery): ReadonlyArray<ClaimedDelivery> => {
   const lanes: Array<DeliveryLane> = []
   const found: Array<ReadonlyArray<DeliveryRow>> = []
-  const give = givePlaces(query.callbacks, query.callbacks.limit)
+  const give = allotByShare(query.callbacks, query.callbacks.limit)
   for (const { at, lane } of tables.deliveryTurns) {
     if (at > query.now || lanes.length >= query.limit) break
     forgetLapsed(lane, query.now)
@@ -238,7 +238,7 @@ const claim = (tables: Tables, query: DeliveryQuery): ReadonlyArray<ClaimedDeliv
     found.push(due.slice(0, places))
     lanes.push(lane)
   }
-  const claimed = takeInRounds(found, byDueDelivery, query.limit).map((delivery) =>
+  const claimed = roundRobin(found, byDueDelivery, query.limit).map((delivery) =>
     hold(tables, delivery, query.leaseUntil),
   )
   for (const lane of lanes) reschedule(tables, lane, lane.inFlight.size >= query.perTarget)

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import { MessageStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type { Message } from "@messaging-service/core"
 import {
   accepted,
@@ -61,7 +61,7 @@ it.effect(
         sent += (yield* sending.settle(claimed.map((each) => sending.sent(each)))).length
       }
       assert.strictEqual(sent, total)
-      assert.isNull(yield* WorkStatus.use((status) => status.nextDue("lanes")))
+      assert.isNull(yield* DueWork.use((status) => status.nextDue("lanes")))
     }).pipe(Effect.provide(layer)),
   60_000,
 )

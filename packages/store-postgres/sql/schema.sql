@@ -163,7 +163,7 @@ create table lanes (
   -- The number was removed, or its workspace deleted.
   removed_at timestamptz,
   -- Of a removed lane: whether messages still wait that are not in flight.
-  stranded boolean not null default false,
+  orphaned boolean not null default false,
   -- When there is something to claim; the end of the lease while in flight; null when nothing waits.
   next_due timestamptz,
   -- The message of the present or latest attempt; it stays the head of the lane until it ends.
@@ -207,7 +207,7 @@ create index lanes_due on lanes (next_due)
   where next_due is not null
     and (connected or removed_at is not null or interruptions > 0 or lease_until is not null);
 -- Serves the sweep that ends the messages of removed numbers.
-create index lanes_stranded on lanes (number_id) where stranded;
+create index lanes_orphaned on lanes (number_id) where orphaned;
 
 -- Recipients of each number whose new recipients are limited.
 create table lane_recipients (

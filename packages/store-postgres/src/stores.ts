@@ -47,7 +47,7 @@ const storesOf = (wanted: Schema) =>
       Context.make(ports.MessageStore, yield* messageStore(database, queued)),
       Context.make(ports.Outbox, outbox(database)),
       Context.make(ports.LaneQueue, laneQueue(database, queued)),
-      Context.make(ports.WorkStatus, workStatus(database)),
+      Context.make(ports.DueWork, workStatus(database)),
       Context.make(ports.ServiceFigures, serviceFigures(database)),
       Context.make(ports.WebhookStore, webhookStore(database)),
       Context.make(ports.DeliveryQueue, deliveryQueue(database, queued)),

@@ -28,7 +28,7 @@ const settings = {
   places: 1,
   maximum: 3,
   separable: (reason: string) => reason === "one's own",
-  heldUp: (reason: string) => reason === "held up",
+  blockedByLock: (reason: string) => reason === "held up",
   heldUpMillis: 1000,
 }
 

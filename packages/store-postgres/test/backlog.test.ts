@@ -5,7 +5,7 @@
  * are counted that PostgreSQL itself says it read for each statement, those inside functions too.
  */
 import { assert, layer } from "@effect/vitest"
-import { MediaStore, MessageStore, RestoreStore, WorkStatus } from "@messaging-service/core"
+import { MediaStore, MessageStore, RestoreStore, DueWork } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
@@ -170,7 +170,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
 
       yield* Effect.gen(function* () {
         const { number } = yield* delivering.aStageWithKey()
-        const status = yield* WorkStatus
+        const status = yield* DueWork
         const work = Effect.gen(function* () {
           yield* accepted(number, { count: 2 })
           yield* sending.sendNext(number)

@@ -3,7 +3,7 @@
  * the store really sends reads a page's worth of rows. Rows and pages are counted, not time.
  */
 import { assert, layer } from "@effect/vitest"
-import { MessageStore, StoreUnavailable, sharedResources } from "@messaging-service/core"
+import { MessageStore, StoreUnavailable, sharedLimits } from "@messaging-service/core"
 import type {
   MessageFilter,
   MessageId,
@@ -322,7 +322,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
               ),
             )
           const { maxConnections } = door
-          assert.isAbove(maxConnections, sharedResources.lists.whole)
+          assert.isAbove(maxConnections, sharedLimits.lists.whole)
           yield* door.transaction("locked", (run) =>
             Effect.gen(function* () {
               yield* run("lock table messages in access exclusive mode")
@@ -333,7 +333,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
                 ),
                 { startImmediately: true },
               )
-              const { share, whole } = sharedResources.lists
+              const { share, whole } = sharedLimits.lists
               const until = (count: number) =>
                 Effect.repeat(Effect.orDie(reading), { until: (now) => now === count })
               yield* until(share.most)

@@ -197,14 +197,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* inStores(NumberStore.use((store) => store.remove(workspace.id, number.id, noon)))
           yield* say(client, "commit")
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
-          const stranded = yield* inStores(MessageStore.use((store) => store.stranded(10)))
+          const orphaned = yield* inStores(MessageStore.use((store) => store.orphaned(10)))
           assert.deepStrictEqual(
-            stranded.map(({ id }) => id),
+            orphaned.map(({ id }) => id),
             messages.map(({ id }) => id),
           )
-          yield* inStores(sending.end(...stranded.map((one) => sending.cancelled(one))))
+          yield* inStores(sending.end(...orphaned.map((one) => sending.cancelled(one))))
           assert.deepStrictEqual(
-            yield* inStores(MessageStore.use((store) => store.stranded(10))),
+            yield* inStores(MessageStore.use((store) => store.orphaned(10))),
             [],
           )
           assert.strictEqual(yield* inStores(remaining(workspace)), 3)
@@ -253,9 +253,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* stayOpen(client)
           yield* inStores(WorkspaceStore.use((store) => store.delete(workspace.id, noon)))
           yield* say(client, "commit")
-          const stranded = yield* inStores(MessageStore.use((store) => store.stranded(10)))
+          const orphaned = yield* inStores(MessageStore.use((store) => store.orphaned(10)))
           assert.deepStrictEqual(
-            stranded.map(({ id }) => id),
+            orphaned.map(({ id }) => id),
             messages.map(({ id }) => id),
           )
           const born = yield* inStores(aNumber(workspace.id))

@@ -192,9 +192,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           ),
         )
         assert.deepStrictEqual([...outcome.settled], others)
-        assert.deepStrictEqual(outcome.heldUp, settlements.slice(0, 1))
+        assert.deepStrictEqual(outcome.blockedByLock, settlements.slice(0, 1))
         const later = yield* settle
-        assert.deepStrictEqual([[...later.settled], later.heldUp], [[held], []])
+        assert.deepStrictEqual([[...later.settled], later.blockedByLock], [[held], []])
       }),
     )
 

@@ -18,18 +18,18 @@ const aGuest = (database: TestDatabase) =>
 
 const patience = "10 seconds"
 
-/** Wakes until the sleeper hears of it: a process needs a moment until it listens. */
+/** Wakes until the latch hears of it: a process needs a moment until it listens. */
 const wakesEventually = Effect.fnUntraced(function* (
   from: typeof WakeUp.Service,
   to: typeof WakeUp.Service,
 ) {
-  const sleeper = yield* to.sleeper("lanes")
-  yield* sleeper.close
+  const latch = yield* to.latch("lanes")
+  yield* latch.close
   yield* Effect.raceFirst(
-    sleeper.await,
+    latch.await,
     Effect.forever(Effect.andThen(from.wake("lanes"), Effect.sleep("50 millis"))),
   ).pipe(Effect.timeout(patience))
-  yield* sleeper.close
+  yield* latch.close
 })
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
@@ -43,14 +43,14 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         yield* wakesEventually(one, other)
         yield* wakesEventually(other, one)
 
-        const lanes = yield* other.sleeper("lanes")
-        const expiry = yield* other.sleeper("expiry")
+        const lanes = yield* other.latch("lanes")
+        const expiry = yield* other.latch("expiry")
         yield* lanes.close
         yield* expiry.close
         yield* one.wake("expiry")
         yield* Effect.timeout(expiry.await, patience)
 
-        const own = yield* one.sleeper("expiry")
+        const own = yield* one.latch("expiry")
         yield* own.close
         yield* one.wake("expiry")
         yield* Effect.timeout(own.await, "1 millis")
@@ -93,12 +93,12 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const one = yield* aWakeUp(database)
         const other = yield* aGuest(database)
         yield* wakesEventually(one, other)
-        const sleeper = yield* other.sleeper("stranded")
-        yield* sleeper.close
+        const latch = yield* other.latch("orphaned")
+        yield* latch.close
         yield* postgres.stop
-        yield* one.wake("stranded")
+        yield* one.wake("orphaned")
         yield* postgres.start
-        yield* Effect.timeout(sleeper.await, patience)
+        yield* Effect.timeout(latch.await, patience)
         yield* wakesEventually(one, other)
         const door = yield* aDoor(database)
         yield* door.query(

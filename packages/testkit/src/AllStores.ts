@@ -23,7 +23,7 @@ import type {
   ShardLeases,
   Version1ListStore,
   WebhookStore,
-  WorkStatus,
+  DueWork,
   WorkspaceStore,
 } from "@messaging-service/core"
 import type { SimulatedPhones } from "@messaging-service/emulator"
@@ -40,7 +40,7 @@ export type AllStores =
   | MessageStore
   | Outbox
   | LaneQueue
-  | WorkStatus
+  | DueWork
   | ServiceFigures
   | ServiceSecrets
   | ClockStore

@@ -1,6 +1,6 @@
 /** What an account's connection is while it is open. */
 import {
-  logTrouble,
+  logFailure,
   makeHold,
   makeLiveNumbers,
   NumberOwnership,
@@ -325,7 +325,7 @@ const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettings) {
       Effect.as<AccountEvent>({ _tag: "Listening" }),
       Effect.catch((failed) =>
         Effect.as(
-          logTrouble("an account is connected to again, since the library could not begin", failed),
+          logFailure("an account is connected to again, since the library could not begin", failed),
           { _tag: "Failed" } as const,
         ),
       ),

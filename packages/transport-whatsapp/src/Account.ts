@@ -1,6 +1,6 @@
 /** What a number's connection is while it is open. */
 import {
-  logTrouble,
+  logFailure,
   makeLiveNumbers,
   NumberOwnership,
   retryUntilStoreAnswers,
@@ -92,7 +92,7 @@ const makeSaver = (save: Effect.Effect<void>) => {
     return Effect.catchDefect(save, (defect) => {
       isDirty = true
       return Effect.andThen(
-        logTrouble("credentials are saved again", defect, Effect.logError),
+        logFailure("credentials are saved again", defect, Effect.logError),
         sleepInRealTime(againMillis),
       )
     })

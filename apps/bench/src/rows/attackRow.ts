@@ -2,7 +2,7 @@
  * What an attacker on this machine makes the server hold: counts and memory, no times. Each attack
  * runs once in a round; its figures are candidates of their own.
  */
-import { sharedResources } from "@messaging-service/core"
+import { sharedLimits } from "@messaging-service/core"
 import { Effect } from "effect"
 import { Client } from "undici"
 import { check } from "../measuring/checks.ts"
@@ -13,7 +13,7 @@ import type { AttackCounts } from "../serving/AttackCounts.ts"
 import { connectOften, pipelineWrongKey, readNothing } from "../serving/attacks.ts"
 import { serveAttacked } from "../serving/processes.ts"
 
-const { connections, pipelinedRequests } = sharedResources
+const { connections, pipelinedRequests } = sharedLimits
 
 /** What a pool of the usual size takes; memory that did not grow is told as this much. */
 const usualPool = 10

@@ -1,5 +1,5 @@
 /** What attackers do to a server on this machine; each attack leaves no connection behind. */
-import { sharedResources } from "@messaging-service/core"
+import { sharedLimits } from "@messaging-service/core"
 import { once } from "node:events"
 import { connect } from "node:net"
 import type { Socket } from "node:net"
@@ -58,7 +58,7 @@ export const readNothing = async (port: number): Promise<{ readonly leave: () =>
   const sockets = await Promise.all(Array.from({ length: 100 }, () => open(port)))
   for (const socket of sockets) {
     socket.pause()
-    socket.write(get("/docs", "none").repeat(2 * sharedResources.pipelinedRequests.whole))
+    socket.write(get("/docs", "none").repeat(2 * sharedLimits.pipelinedRequests.whole))
   }
   return { leave: () => sockets.forEach((socket) => socket.destroy()) }
 }
@@ -66,7 +66,7 @@ export const readNothing = async (port: number): Promise<{ readonly leave: () =>
 /** Opens more connections than one address may have; how many of them stay open. */
 export const connectOften = async (port: number): Promise<number> => {
   const sockets = await Promise.all(
-    Array.from({ length: sharedResources.connections.share.most + 50 }, () => open(port)),
+    Array.from({ length: sharedLimits.connections.share.most + 50 }, () => open(port)),
   )
   const answered = await Promise.all(
     sockets.map(

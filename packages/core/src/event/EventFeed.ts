@@ -8,7 +8,7 @@ import type { Scope } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { EventId } from "../Ids.ts"
 import type { MessageEvent } from "../message/Message.ts"
-import { logTrouble } from "../monitoring/logThrottled.ts"
+import { logFailure } from "../monitoring/logThrottled.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { sleep } from "../time/Time.ts"
 
@@ -62,14 +62,14 @@ export class EventSignal extends Context.Service<
   {
     readonly wake: Effect.Effect<void>
     /** Open once it was woken, as long as the scope is open. */
-    readonly sleeper: Effect.Effect<Latch.Latch, never, Scope.Scope>
+    readonly latch: Effect.Effect<Latch.Latch, never, Scope.Scope>
   }
 >()("core/EventSignal") {
   static readonly layer = Layer.sync(EventSignal, () => {
     const latches = new Set<Latch.Latch>()
     return {
       wake: Effect.suspend(() => Effect.forEach(latches, Latch.open, { discard: true })),
-      sleeper: Effect.acquireRelease(
+      latch: Effect.acquireRelease(
         Effect.map(Latch.make(true), (latch) => {
           latches.add(latch)
           return latch
@@ -149,7 +149,7 @@ export class EventFeed extends Context.Service<
        */
       const read = (position: number) =>
         Effect.catchCause(outbox.read(position, batch), (cause) =>
-          Effect.as(logTrouble("events are read later", cause), null),
+          Effect.as(logFailure("events are read later", cause), null),
         )
 
       const follow = (
@@ -159,12 +159,12 @@ export class EventFeed extends Context.Service<
       ): Effect.Effect<never> =>
         Effect.scoped(
           Effect.gen(function* () {
-            const sleeper = yield* signal.sleeper
+            const latch = yield* signal.latch
             let position = after
             const woken =
-              poll === null ? sleeper.await : Effect.raceFirst(sleeper.await, sleep(pollMillis))
+              poll === null ? latch.await : Effect.raceFirst(latch.await, sleep(pollMillis))
             const round = Effect.gen(function* () {
-              yield* sleeper.close
+              yield* latch.close
               const events = yield* read(position)
               if (events === null) return yield* sleep(storePauseMillis)
               if (events.length === 0) return yield* woken

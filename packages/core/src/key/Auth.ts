@@ -8,7 +8,7 @@ import ipaddr from "ipaddr.js"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import type { Ids, KeyId, NumberId, WorkspaceId } from "../Ids.ts"
-import { sharedResources } from "../limit/Bulkhead.ts"
+import { sharedLimits } from "../limit/Bulkhead.ts"
 import { hashSecret, sameSecret } from "../secret/Secrets.ts"
 import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
 import type { Mode, Workspace } from "../workspace/Workspace.ts"
@@ -462,7 +462,7 @@ export const makeWrongKeys = () => {
       const byGroup = ofMinute(api, now)
       const group = addressGroup(address)
       const count = (byGroup.get(group) ?? 0) + 1
-      if (count === 1) makeRoom(byGroup, sharedResources.wrongKeyAddresses.whole)
+      if (count === 1) makeRoom(byGroup, sharedLimits.wrongKeyAddresses.whole)
       byGroup.set(group, count)
       return count > wrongKeysPerMinute
     },
@@ -481,7 +481,7 @@ export const makeWrongKeys = () => {
     /** Remembers that the store does not know the key with that hash. */
     noteUnknown: (hash: string, now: number): void => {
       unknownSince.delete(hash)
-      makeRoom(unknownSince, sharedResources.unknownKeys.whole)
+      makeRoom(unknownSince, sharedLimits.unknownKeys.whole)
       unknownSince.set(hash, now)
     },
   }

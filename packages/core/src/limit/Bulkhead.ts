@@ -27,7 +27,7 @@ export interface Shares {
  * What a claim takes of candidates that come the longest waiting first: of each workspace as many as
  * it still may have, and no more than `limit` in all.
  */
-export const takeShares = <A>(
+export const takeFairShares = <A>(
   candidates: Iterable<A>,
   workspaceOf: (candidate: A) => WorkspaceId,
   { held, perWorkspace }: Shares,
@@ -50,7 +50,7 @@ export const takeShares = <A>(
  * The part of `held` that a claim of at most `limit` has to know: workspaces so near their share that it
  * could go beyond that. Of all others it may take whatever it finds.
  */
-export const heldNearShare = (
+export const countsNearShare = (
   { held, perWorkspace }: Shares,
   limit: number,
 ): ReadonlyMap<WorkspaceId, number> =>
@@ -62,7 +62,7 @@ export const heldNearShare = (
  * Gives places out to lanes, one after the other: to each what it wants, as far as its workspace may
  * still have it and `limit` in all is not reached.
  */
-export const givePlaces = ({ held, perWorkspace }: Shares, limit: number) => {
+export const allotByShare = ({ held, perWorkspace }: Shares, limit: number) => {
   const counts = new Map(held)
   let left = limit
   return (workspaceId: WorkspaceId, wanted: number): number => {
@@ -79,7 +79,7 @@ export const givePlaces = ({ held, perWorkspace }: Shares, limit: number) => {
  * then the second of every one that has more, and so on, until `limit` is reached; the longest due
  * first in each round. So no lane is served twice while another waits.
  */
-export const takeInRounds = <A>(
+export const roundRobin = <A>(
   lanes: ReadonlyArray<ReadonlyArray<A>>,
   byDue: (a: A, b: A) => number,
   limit: number,
@@ -90,7 +90,9 @@ export const takeInRounds = <A>(
     .slice(0, limit)
     .map(({ one }) => one)
 
-export const heldBy = (workspaces: Iterable<WorkspaceId>): ReadonlyMap<WorkspaceId, number> => {
+export const countByWorkspace = (
+  workspaces: Iterable<WorkspaceId>,
+): ReadonlyMap<WorkspaceId, number> => {
   const held = new Map<WorkspaceId, number>()
   for (const workspaceId of workspaces) held.set(workspaceId, (held.get(workspaceId) ?? 0) + 1)
   return held
@@ -103,20 +105,20 @@ export interface Capacity {
 }
 
 /** The workspaces of which no more may be taken: all of them once no place is left. */
-export type Crowded = ReadonlyArray<WorkspaceId> | "all"
+export type SaturatedTenants = ReadonlyArray<WorkspaceId> | "all"
 
 /** Those of which no more may be taken, of what is held of each. */
-export const crowdedOf = (
+export const saturatedTenants = (
   held: ReadonlyMap<WorkspaceId, number>,
   { share, whole }: Capacity,
-): Crowded => {
+): SaturatedTenants => {
   let sum = 0
   for (const count of held.values()) sum += count
   if (sum >= whole) return "all"
   return [...held].flatMap(([workspaceId, count]) => (count >= share.most ? workspaceId : []))
 }
 
-export const isCrowded = (crowded: Crowded, workspaceId: WorkspaceId): boolean =>
+export const isSaturated = (crowded: SaturatedTenants, workspaceId: WorkspaceId): boolean =>
   crowded === "all" || crowded.includes(workspaceId)
 
 // Places of a shared resource in one process. No holder has more of them at once than its share, so
@@ -135,7 +137,7 @@ interface Share {
 }
 
 /** For work that waits. */
-export const makePlaces = <Holder>({ share, whole }: Bounds) => {
+export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
   const all = Semaphore.makeUnsafe(whole)
   const shares = new Map<Holder, Share>()
 
@@ -162,7 +164,7 @@ export const makePlaces = <Holder>({ share, whole }: Bounds) => {
 
   return {
     /** Waits for a place and has it until the scope closes. */
-    take: (holder: Holder): Effect.Effect<void, never, Scope.Scope> =>
+    acquire: (holder: Holder): Effect.Effect<void, never, Scope.Scope> =>
       Effect.flatMap(Effect.scope, (scope) =>
         Effect.suspend(() => {
           const joined = join(holder)
@@ -184,39 +186,42 @@ export const makePlaces = <Holder>({ share, whole }: Bounds) => {
 }
 
 /** For work that is refused where there is none. The taker of a place gives it back in any case. */
-export interface RefusingPlaces<Holder> {
+export interface RejectingBulkhead<Holder> {
   /** Takes a place of the whole; false when there is none. */
-  take(): boolean
-  giveBack(): void
+  tryAcquire(): boolean
+  release(): void
   /** Takes a place of the holder's share; false when it has used that up. */
-  takeShare(holder: Holder): boolean
-  giveBackShare(holder: Holder): void
+  tryAcquireShare(holder: Holder): boolean
+  releaseShare(holder: Holder): void
   /** How many places of its share each holder has; one that is not in it has none. */
   readonly shares: ReadonlyMap<Holder, number>
 }
 
 /** All places free. Without a share, a holder may have what the whole has. */
-export const makeRefusingPlaces = <Holder>({ share, whole }: Bounds): RefusingPlaces<Holder> => {
+export const makeRejectingBulkhead = <Holder>({
+  share,
+  whole,
+}: Bounds): RejectingBulkhead<Holder> => {
   const most = share?.most ?? whole
   const shares = new Map<Holder, number>()
   let taken = 0
   return {
     shares,
-    take: () => {
+    tryAcquire: () => {
       if (taken >= whole) return false
       taken++
       return true
     },
-    giveBack: () => {
+    release: () => {
       taken--
     },
-    takeShare: (holder) => {
+    tryAcquireShare: (holder) => {
       const held = shares.get(holder) ?? 0
       if (held >= most) return false
       shares.set(holder, held + 1)
       return true
     },
-    giveBackShare: (holder) => {
+    releaseShare: (holder) => {
       const held = (shares.get(holder) ?? 0) - 1
       // Holders come and go; only those that hold something are remembered.
       if (held > 0) shares.set(holder, held)
@@ -234,7 +239,7 @@ const maxAnswers = 1000
  * A pure function that keeps its answers: when there are 1,000, all are forgotten. An answer of
  * `undefined` is not kept.
  */
-export const remembered = <A>(answer: (question: string) => A): ((question: string) => A) => {
+export const memoize = <A>(answer: (question: string) => A): ((question: string) => A) => {
   const answers = new Map<string, A>()
   return (question) => {
     const kept = answers.get(question)
@@ -250,17 +255,16 @@ export const remembered = <A>(answer: (question: string) => A): ((question: stri
 // may hold, so that no caller can take the service from the others. The code takes its bounds from
 // here; the same table in docs/security.md says for each row what happens above them.
 
-export interface SharedResource {
+export interface SharedLimit {
   /** How much of it one process (or one connection, for its rows) has; null: no bound of its own. */
   readonly whole: number | null
   /** What one holder may have of it at once; null where a row has no smaller holder. */
   readonly share: { readonly of: "workspace" | "address"; readonly most: number } | null
 }
 
-const table = <const Rows extends Readonly<Record<string, SharedResource>>>(rows: Rows): Rows =>
-  rows
+const table = <const Rows extends Readonly<Record<string, SharedLimit>>>(rows: Rows): Rows => rows
 
-export const sharedResources = table({
+export const sharedLimits = table({
   /** Requests that a connection may have under way: above it the connection is not read from. */
   pipelinedRequests: { whole: 8, share: null },
   /** Connections of the database's pool of 10 that may be reading lists: the others are for the rest. */

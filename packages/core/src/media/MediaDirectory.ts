@@ -12,7 +12,7 @@ import type { Failure } from "../error/Refusal.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
 import { authorize } from "../key/Auth.ts"
 import type { Caller, Authorized } from "../key/Auth.ts"
-import { makePlaces, sharedResources } from "../limit/Bulkhead.ts"
+import { makeBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
 import { answerKeptMillis, makeIdempotent } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
 import { makeCursors, pageFields, queryDecoder } from "../request/Page.ts"
@@ -353,13 +353,13 @@ export class LinkDownloads extends Context.Service<
     Effect.gen(function* () {
       const egress = yield* Egress
       const files = yield* MediaFiles
-      const places = makePlaces<WorkspaceId>(sharedResources.linkedFiles)
+      const places = makeBulkhead<WorkspaceId>(sharedLimits.linkedFiles)
       return LinkDownloads.of({
         fetch: (workspaceId, link, terms) =>
           files.room.pipe(
             Effect.andThen(
               Effect.raceFirst(
-                places.take(workspaceId),
+                places.acquire(workspaceId),
                 Effect.andThen(sleep(terms.placeWaitMillis), Effect.fail(new LinksBusy())),
               ),
             ),
@@ -438,7 +438,7 @@ export type Attachment = Pick<MediaFile, "id" | "type" | "mimeType" | "fileName"
  * Configuration).
  */
 export const AttachmentBytes = Context.Reference<number>("core/AttachmentBytes", {
-  defaultValue: () => sharedResources.attachmentBytes.share.most,
+  defaultValue: () => sharedLimits.attachmentBytes.share.most,
 })
 
 export class Attachments extends Context.Service<

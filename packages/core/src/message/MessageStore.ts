@@ -162,7 +162,7 @@ export class MessageStore extends Context.Service<
       perWorkspace: number,
     ): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /** Waiting, not in flight, whose number was removed or workspace deleted; live and test. */
-    stranded(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+    orphaned(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /**
      * A tick that a number heard: moves its message of that id on, if it moves on from its state (see
      * `movedByTick`). The message as it then stands; null when the number has none of that id.

@@ -12,7 +12,7 @@ import { eventId, Ids } from "../Ids.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
 import { claimantOf, authorize, scopeOf } from "../key/Auth.ts"
 import type { Caller, CallerScope, Authorized, Sender } from "../key/Auth.ts"
-import { makePlaces, sharedResources } from "../limit/Bulkhead.ts"
+import { makeBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
 import { markMissingFiles, MediaLinks, MediaStore } from "../media/Media.ts"
 import type { MediaLink } from "../media/Media.ts"
 import type { Attachment } from "../media/MediaDirectory.ts"
@@ -299,8 +299,8 @@ export class Messages extends Context.Service<
           })
         })
 
-      const testSends = makePlaces<WorkspaceId>(sharedResources.testSends)
-      const testBatches = makePlaces<WorkspaceId>(sharedResources.testBatches)
+      const testSends = makeBulkhead<WorkspaceId>(sharedLimits.testSends)
+      const testBatches = makeBulkhead<WorkspaceId>(sharedLimits.testBatches)
 
       /**
        * A send of a test key waits for its workspace's turn. One of the program's own does not: it may be
@@ -313,7 +313,7 @@ export class Messages extends Context.Service<
       ): Effect.Effect<Sent, Failure> => {
         if (mode === "live" || key === null) return work
         const places = request.batch ? testBatches : testSends
-        return Effect.scoped(Effect.andThen(places.take(workspaceId), work))
+        return Effect.scoped(Effect.andThen(places.acquire(workspaceId), work))
       }
 
       const send = (

@@ -6,7 +6,7 @@
 import { Cause, Context, Effect, Layer } from "effect"
 import { MediaFiles } from "../media/Media.ts"
 import { ClockStore, sleep } from "../time/Time.ts"
-import { rarely, rootOf } from "./logThrottled.ts"
+import { throttled, rootOf } from "./logThrottled.ts"
 
 /** Every reason that there is, as metrics label it. */
 export const notReadyReasons = [
@@ -70,7 +70,7 @@ export class Readiness extends Context.Service<
         if (names === before) return
         before = names
         if (names !== "") {
-          return yield* rarely(`not ready: ${names}`, () => {
+          return yield* throttled(`not ready: ${names}`, () => {
             isSaid = true
             return Effect.logWarning(`not ready: ${wordsOf(reasons)}`)
           })

@@ -22,7 +22,7 @@ const said = new WeakMap<Clock.Clock, Map<string, Wording>>()
  * Says a line of that wording, told how many were held back before it; or holds it back, and does
  * `instead`, which may say it to those who debug.
  */
-export const rarely = (
+export const throttled = (
   wording: string,
   say: (heldBack: number) => Effect.Effect<void>,
   instead: Effect.Effect<void> = Effect.void,
@@ -104,7 +104,7 @@ const storeFailureIn = (trouble: unknown): StoreUnavailable | null => {
  * Logs what failed. A store that does not answer takes one line, and is said rarely; to those who debug
  * each time.
  */
-export const logTrouble = (
+export const logFailure = (
   wording: string,
   trouble: unknown,
   log: typeof Effect.logError = Effect.logWarning,
@@ -112,7 +112,7 @@ export const logTrouble = (
   const failure = storeFailureIn(trouble)
   if (failure === null) return log(wording, trouble)
   const line = `${wording}: ${failure.message}: ${rootOf(failure.cause)}`
-  return rarely(
+  return throttled(
     wording,
     (heldBack) => log(heldBack === 0 ? line : `${line} (${heldBack} such lines were held back)`),
     Effect.logDebug(line),

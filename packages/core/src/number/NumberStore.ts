@@ -302,7 +302,7 @@ export class NumberStore extends Context.Service<
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /**
      * Removes the number and closes its lane: nothing new is accepted or claimed; its waiting
-     * messages become stranded, an attempt at linking it ends. False when unknown or already removed.
+     * messages become orphaned, an attempt at linking it ends. False when unknown or already removed.
      */
     remove(
       workspaceId: WorkspaceId,

@@ -29,7 +29,7 @@ import type {
   TelegramLoginView,
 } from "../transport/Transport.ts"
 import type { Role } from "../workspace/Workspace.ts"
-import { makeStranded, Workspaces } from "../workspace/Workspaces.ts"
+import { makeOrphaned, Workspaces } from "../workspace/Workspaces.ts"
 import { makeConnectionCallbacks } from "./Linking.ts"
 import { connectionOf, isShutOut, NumberStore } from "./NumberStore.ts"
 import type {
@@ -328,7 +328,7 @@ export class Numbers extends Context.Service<
     Effect.gen(function* () {
       const store = yield* NumberStore
       const workspaces = yield* Workspaces
-      const stranded = yield* makeStranded
+      const orphaned = yield* makeOrphaned
       const wakeUp = yield* WakeUp
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const startingPacing = yield* StartingPacing
@@ -384,7 +384,7 @@ export class Numbers extends Context.Service<
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const now = yield* Clock.currentTimeMillis
           if (id === undefined) return yield* notFound
-          const removed = yield* stranded.removing(store.remove(workspace.id, id, now))
+          const removed = yield* orphaned.removing(store.remove(workspace.id, id, now))
           return removed ? id : yield* notFound
         }),
         connectionChanged: yield* makeConnectionChanged,

@@ -90,14 +90,14 @@ export interface Pause {
 }
 
 /** How the far side has taken what a number sent lately. */
-export interface Strikes {
+export interface ConsecutiveFailures {
   /** Refusals since the last accepted message and the last pause. */
   readonly refusals: number
   /** Pauses since the last accepted message. */
   readonly pauses: number
 }
 
-export const noStrikes: Strikes = { refusals: 0, pauses: 0 }
+export const noFailures: ConsecutiveFailures = { refusals: 0, pauses: 0 }
 
 /** The end of a pause as a moment; infinite where only an operator ends it. */
 export const endOf = ({ until }: Pause): number => until ?? Infinity
@@ -150,15 +150,15 @@ export const pausesOnceLinked = ({ behind, first }: Pauses): Pauses => ({
 })
 
 /** What an attempt's outcome adds to the strikes, and the pause that it brings; null for no change. */
-export const strikesAfter = (
-  strikes: Strikes,
+export const failuresAfter = (
+  strikes: ConsecutiveFailures,
   outcome: { readonly _tag: string; readonly againstNumber?: boolean },
   now: number,
-): { readonly strikes: Strikes; readonly pause: Pause | null } | null => {
+): { readonly strikes: ConsecutiveFailures; readonly pause: Pause | null } | null => {
   if (outcome._tag === "Accepted") {
     return strikes.refusals === 0 && strikes.pauses === 0
       ? null
-      : { strikes: noStrikes, pause: null }
+      : { strikes: noFailures, pause: null }
   }
   if (outcome.againstNumber !== true) return null
   const refusals = strikes.refusals + 1

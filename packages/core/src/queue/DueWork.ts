@@ -7,8 +7,8 @@ import { Context, Effect, Latch, Layer, Scope } from "effect"
 import type { Duration } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
-import { sharedResources } from "../limit/Bulkhead.ts"
-import type { Capacity, Crowded } from "../limit/Bulkhead.ts"
+import { sharedLimits } from "../limit/Bulkhead.ts"
+import type { Capacity, SaturatedTenants } from "../limit/Bulkhead.ts"
 import type { Owned } from "../transport/Shards.ts"
 
 // The port that tells what is left to do: when loops must look again, and whether all is idle.
@@ -18,7 +18,7 @@ export const kindsOfWork = [
   "lanes",
   "expiry",
   "test_messages",
-  "stranded",
+  "orphaned",
   "deliveries",
   "number_checks",
   "linking",
@@ -32,10 +32,10 @@ export type Work = (typeof kindsOfWork)[number]
  * belongs to one workspace. The limit of deliveries is that of callbacks: webhook endpoints are few.
  */
 export const sharedWork = {
-  lanes: sharedResources.lanes,
-  deliveries: sharedResources.callbackCalls,
-  number_checks: sharedResources.numberChecks,
-  linking: sharedResources.linkAttempts,
+  lanes: sharedLimits.lanes,
+  deliveries: sharedLimits.callbackCalls,
+  number_checks: sharedLimits.numberChecks,
+  linking: sharedLimits.linkAttempts,
 } as const
 
 export type SharedWork = keyof typeof sharedWork
@@ -44,7 +44,7 @@ export type SharedWork = keyof typeof sharedWork
 export type EarliestDue = Readonly<Record<Work, number | null>>
 
 /** An attempt that a transport has in its hands. */
-export interface AttemptInHands {
+export interface AttemptInFlight {
   readonly numberId: NumberId
   /** Names the attempt: no other, before or after it, has the same name. */
   readonly attempt: string
@@ -62,7 +62,7 @@ export interface Workload {
    * names. Once its lease ran out an attempt is in no hands: `nextDue` tells when it can be taken
    * up, which for a number that is logged out is not before it reconnects.
    */
-  readonly inHands: ReadonlyArray<AttemptInHands>
+  readonly inFlight: ReadonlyArray<AttemptInFlight>
   /**
    * The latest end of a delivery's lease; null when no receiver is being called, or was when a
    * worker died.
@@ -70,8 +70,8 @@ export interface Workload {
   readonly deliveringUntil: number | null
 }
 
-export class WorkStatus extends Context.Service<
-  WorkStatus,
+export class DueWork extends Context.Service<
+  DueWork,
   {
     /**
      * The earliest moment at which that kind has or will have something due that its loop could
@@ -82,7 +82,7 @@ export class WorkStatus extends Context.Service<
      *   those of disconnected numbers and of disabled workspaces not at all. What is in flight counts
      *   for lanes alone.
      * - test messages: with their due time; those of disabled workspaces not at all.
-     * - stranded messages: always due.
+     * - orphaned messages: always due.
      * - deliveries: those in flight with the end of their lease; those that may not be claimed before
      *   that not at all.
      * - number checks: claimed ones with the end of their lease; those that no worker could claim not
@@ -97,7 +97,7 @@ export class WorkStatus extends Context.Service<
      */
     nextDue(
       work: Work,
-      crowded?: Crowded,
+      saturated?: SaturatedTenants,
       owned?: Owned,
     ): Effect.Effect<number | null, StoreUnavailable>
     /**
@@ -125,8 +125,8 @@ export class WakeUp
     WakeUp,
     {
       wake(work: Work): Effect.Effect<void>
-      /** A sleeper for a loop of that kind, for as long as the scope is open. */
-      sleeper(work: Work): Effect.Effect<Sleeper, never, Scope.Scope>
+      /** A latch for a loop of that kind, for as long as the scope is open. */
+      latch(work: Work): Effect.Effect<Sleeper, never, Scope.Scope>
       /** How often an idle loop looks at a store that other processes write to; null: never. */
       readonly poll: Duration.Input | null
     }
@@ -148,7 +148,7 @@ export const makeLocal = (poll: Duration.Input | null): typeof WakeUp.Service =>
       Effect.gen(function* () {
         for (const latch of latches.get(work) ?? []) yield* latch.open
       }),
-    sleeper: (work) =>
+    latch: (work) =>
       Effect.flatMap(Effect.scope, (scope) =>
         Effect.suspend(() => {
           const latch = Latch.makeUnsafe(true)

@@ -12,7 +12,7 @@ import { hasExpired } from "../message/Message.ts"
 import type { Message, QuotaLimit } from "../message/Message.ts"
 import { recipientLimits, sendLimits } from "../number/Pacing.ts"
 import type { Pacing } from "../number/Pacing.ts"
-import type { Pause, Pauses, SendingNumber, Strikes } from "../number/SendingNumber.ts"
+import type { Pause, Pauses, SendingNumber, ConsecutiveFailures } from "../number/SendingNumber.ts"
 import type { Owned } from "../transport/Shards.ts"
 
 /** How long a lane stays claimed after its holder died, in service time. */
@@ -46,7 +46,7 @@ interface Attempts {
 }
 
 /** Whether the message may have left: an attempt was interrupted, and its outcome is not known. */
-export const mayHaveLeft = ({ interruptions }: Pick<Attempts, "interruptions">): boolean =>
+export const isOutcomeUnknown = ({ interruptions }: Pick<Attempts, "interruptions">): boolean =>
   interruptions > 0
 
 /**
@@ -54,14 +54,15 @@ export const mayHaveLeft = ({ interruptions }: Pick<Attempts, "interruptions">):
  * as long as it may have left. It can then neither be cancelled nor expire; only another attempt, or
  * giving up, settles it.
  */
-export const isInHands = (attempts: Attempts): boolean => attempts.leased || mayHaveLeft(attempts)
+export const isInFlight = (attempts: Attempts): boolean =>
+  attempts.leased || isOutcomeUnknown(attempts)
 
 /** Whether a claim may hand the message out: one that has expired is left to the sweep unless it may have left. */
 export const mayBeHandedOut = (
   message: Pick<Message, "expiresAt">,
   attempts: Pick<Attempts, "interruptions">,
   now: number,
-): boolean => mayHaveLeft(attempts) || !hasExpired(message, now)
+): boolean => isOutcomeUnknown(attempts) || !hasExpired(message, now)
 
 /** What of a number decides whether its work goes on. */
 export interface Standing {
@@ -80,7 +81,7 @@ export const isOpen = ({ connected, removed }: Standing): boolean => connected |
  * may have left, which is concluded once it has expired.
  */
 export const isClaimable = (lane: Standing, first: Attempts | null): boolean =>
-  isOpen(lane) || (first !== null && isInHands(first))
+  isOpen(lane) || (first !== null && isInFlight(first))
 
 /**
  * Until when a lane hands out nothing: without an end while its workspace is disabled, else until its
@@ -99,7 +100,7 @@ export const holdsUntil = (
   lane: Standing,
   first: (Pick<Attempts, "interruptions"> & Pick<Message, "expiresAt">) | null,
 ): number | null => {
-  if (first === null || !mayHaveLeft(first)) return stopped
+  if (first === null || !isOutcomeUnknown(first)) return stopped
   const until = isOpen(lane) ? stopped : Infinity
   return until === null || first.expiresAt === null ? until : Math.min(until, first.expiresAt)
 }
@@ -282,7 +283,7 @@ export interface ClaimQuery extends LeaseClaim, Shares {
 export interface LaneControl {
   /** Null: the number is not paced. */
   readonly pacing: Pacing | null
-  readonly strikes: Strikes
+  readonly strikes: ConsecutiveFailures
   /** Those that were not resumed; a pause that is over may still be among them, and holds nothing. */
   readonly pauses: Pauses
 }
@@ -304,7 +305,7 @@ export interface Aftermath {
   /** Nothing leaves the lane before; null: at once. */
   readonly notBefore: number | null
   /** What the number's strikes are now, and whether that pauses it; null where nothing changed. */
-  readonly breaker: { readonly strikes: Strikes; readonly pause: Pause | null } | null
+  readonly breaker: { readonly strikes: ConsecutiveFailures; readonly pause: Pause | null } | null
   /**
    * The disk had no room for the file of the message, which holds it back; null otherwise. It need not
    * hold back what comes first once that message is cancelled or has expired.
@@ -355,7 +356,7 @@ export interface SettledLanes {
   /** The messages that were settled. */
   readonly settled: ReadonlySet<MessageId>
   /** Those to be settled later. */
-  readonly heldUp: ReadonlyArray<Settlement>
+  readonly blockedByLock: ReadonlyArray<Settlement>
 }
 
 export class LaneQueue extends Context.Service<

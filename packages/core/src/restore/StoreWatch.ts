@@ -12,7 +12,7 @@ import type { MessageId } from "../Ids.ts"
 import { CallersTransactions } from "../message/Messages.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { showStoreRisks } from "../monitoring/Metrics.ts"
-import { logTrouble } from "../monitoring/logThrottled.ts"
+import { logFailure } from "../monitoring/logThrottled.ts"
 import { LaneQueue } from "../queue/Lane.ts"
 import { ReminderStore } from "../reminder/Reminder.ts"
 import { sleep } from "../time/Time.ts"
@@ -251,7 +251,7 @@ export const layerWatchedStores = Layer.effectContext(
     yield* showStoreRisks(first.risks)
     for (const risk of first.risks) yield* Effect.logWarning(riskWords[risk])
     const looking = watch.look.pipe(
-      Effect.catchCause((cause) => logTrouble("the store is looked at later", cause)),
+      Effect.catchCause((cause) => logFailure("the store is looked at later", cause)),
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(sleep(lookMillis), looking)))
     return yield* watchedStores(watch)

@@ -5,7 +5,7 @@
  */
 import { Effect, Layer } from "effect"
 import { showClockSkew } from "../monitoring/Metrics.ts"
-import { logTrouble } from "../monitoring/logThrottled.ts"
+import { logFailure } from "../monitoring/logThrottled.ts"
 import { WorkGate } from "../worker/Worker.ts"
 import { ClockStore, RealTime } from "./Time.ts"
 
@@ -65,7 +65,7 @@ export const layerClockWatch = Layer.effectDiscard(
   Effect.gen(function* () {
     const gate = yield* WorkGate
     const { databaseTime } = yield* ClockStore
-    const { sleep, systemMillis, untilLeap } = yield* RealTime
+    const { sleep, systemMillis, clockJumped } = yield* RealTime
     let verdict: ClockVerdict = "in_step"
 
     /** Returns whether there is a clock to compare with. */
@@ -91,12 +91,12 @@ export const layerClockWatch = Layer.effectDiscard(
       return true
     }).pipe(
       // Until the next reading the last one holds.
-      Effect.catchCause((cause) => Effect.as(logTrouble("clocks are compared later", cause), true)),
+      Effect.catchCause((cause) => Effect.as(logFailure("clocks are compared later", cause), true)),
     )
 
     const pause = Effect.suspend(() =>
       // A clock that was set is read at once.
-      Effect.raceFirst(sleep(verdict === "stop" ? stoppedLookMillis : lookMillis), untilLeap),
+      Effect.raceFirst(sleep(verdict === "stop" ? stoppedLookMillis : lookMillis), clockJumped),
     )
     const watch = Effect.repeat(Effect.andThen(pause, look), { while: (isThere) => isThere })
     const isThere = yield* Effect.raceFirst(look, Effect.as(sleep(startMillis), true))

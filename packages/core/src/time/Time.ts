@@ -134,7 +134,7 @@ export interface RealTime {
    * Ends once the clock is further on than timers know, because it was set forward or the machine was
    * paused: what sleeps until a moment sleeps too long by then.
    */
-  readonly untilLeap: Effect.Effect<void>
+  readonly clockJumped: Effect.Effect<void>
   /** The system clock in epoch milliseconds, without the offset of an adjustable clock. */
   readonly systemMillis: Effect.Effect<number>
 }
@@ -149,7 +149,7 @@ export const RealTime = /*#__PURE__*/ Context.Reference<RealTime>("core/RealTime
         return () => clock.currentTimeMillisUnsafe() - start
       }),
     ),
-    untilLeap: Effect.never,
+    clockJumped: Effect.never,
     systemMillis: Clock.currentTimeMillis,
   }),
 })
@@ -166,8 +166,8 @@ export const DeferrableSleep = /*#__PURE__*/ Context.Reference<boolean>("core/De
 export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
   Effect.flatMap(RealTime, (realTime) => realTime.sleep(duration))
 
-/** See `RealTime.untilLeap`. */
-export const untilLeap: Effect.Effect<void> = Effect.flatMap(RealTime, (time) => time.untilLeap)
+/** See `RealTime.clockJumped`. */
+export const clockJumped: Effect.Effect<void> = Effect.flatMap(RealTime, (time) => time.clockJumped)
 
 /** The port that keeps the adjustable clock's offset, and tells the store's time and whether it answers. */
 export class ClockStore extends Context.Service<

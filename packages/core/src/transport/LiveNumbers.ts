@@ -20,7 +20,7 @@ import {
 import type { Scope } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
-import { logThrottled, logTrouble } from "../monitoring/logThrottled.ts"
+import { logThrottled, logFailure } from "../monitoring/logThrottled.ts"
 import { NumberProxies } from "../number/Numbers.ts"
 import type { ConnectionReport } from "../number/NumberStore.ts"
 import { keepsAway, reasonOnceResumed } from "../number/SendingNumber.ts"
@@ -423,7 +423,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
         yield* vault.trim(live.numberId, type, most)
       }
     },
-    Effect.catch((error) => logTrouble("keys are trimmed another time", error)),
+    Effect.catch((error) => logFailure("keys are trimmed another time", error)),
   )
 
   const logLost = ({ numberId }: LiveNumber<Open>) =>
@@ -520,7 +520,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
         Effect.catchCause((cause) =>
           Cause.hasFails(cause)
             ? Effect.failCause(cause)
-            : Effect.as(logTrouble("a connection broke off", cause, Effect.logError), {
+            : Effect.as(logFailure("a connection broke off", cause, Effect.logError), {
                 _tag: "Again",
               } as const),
         ),
@@ -555,7 +555,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
         failures++
       }
     },
-    Effect.catch((error) => Effect.as(logTrouble(unreadable, error), "unreadable" as const)),
+    Effect.catch((error) => Effect.as(logFailure(unreadable, error), "unreadable" as const)),
     (effect, { numberId }) => Effect.annotateLogs(effect, { number: numberId }),
   )
 
@@ -721,7 +721,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         live.proxy = proxy
         return live.proxyUrl !== (url === null ? null : Redacted.value(url))
       },
-      Effect.catch((error) => Effect.as(logTrouble("a proxy is read later", error), false)),
+      Effect.catch((error) => Effect.as(logFailure("a proxy is read later", error), false)),
     )
 
     /**
@@ -756,7 +756,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         live.proxy = proxy
       },
       // One number that cannot be opened does not keep the others from being connected.
-      Effect.catchTag("CannotOpen", (error) => logTrouble(unreadable, error)),
+      Effect.catchTag("CannotOpen", (error) => logFailure(unreadable, error)),
       (effect, { numberId }) => Effect.annotateLogs(effect, { number: numberId }),
     )
 
@@ -801,7 +801,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       ),
       // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the
       // worker would.
-      Effect.catchCause((cause) => logTrouble(`numbers of ${platform} are read later`, cause)),
+      Effect.catchCause((cause) => logFailure(`numbers of ${platform} are read later`, cause)),
     )
 
     const keepAll = Effect.gen(function* () {

@@ -11,7 +11,7 @@ import { Context, Data, Deferred, Effect, Latch, Layer, Option } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
 import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/Metrics.ts"
-import { logThrottled, logTrouble } from "../monitoring/logThrottled.ts"
+import { logThrottled, logFailure } from "../monitoring/logThrottled.ts"
 import { RealTime, sleep } from "../time/Time.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
 import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
@@ -327,7 +327,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the
     // worker would.
     Effect.catchCause((cause) =>
-      Effect.as(logTrouble("shards of numbers are looked at again later", cause), lookMillis),
+      Effect.as(logFailure("shards of numbers are looked at again later", cause), lookMillis),
     ),
   )
 

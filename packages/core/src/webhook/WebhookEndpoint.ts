@@ -12,7 +12,7 @@ import { problem } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "../Ids.ts"
-import { remembered } from "../limit/Bulkhead.ts"
+import { memoize } from "../limit/Bulkhead.ts"
 import type { MessageEvent, MessageEventType } from "../message/Message.ts"
 import { codePointLength, described, inputDecoder, textBetween } from "../request/Input.ts"
 import { Secrets } from "../secret/Secrets.ts"
@@ -238,7 +238,7 @@ export const webhookUserAgent = "Service-Webhooks/2"
 export type HmacSha256 = (key: string, text: string) => string
 
 /** A third of the work of a signature depends on the key alone. */
-const keyed = /*#__PURE__*/ remembered((key) => hmac.create(sha256, utf8ToBytes(key)))
+const keyed = /*#__PURE__*/ memoize((key) => hmac.create(sha256, utf8ToBytes(key)))
 
 /** Runs everywhere. */
 const portableHmac: HmacSha256 = (key, text) =>
@@ -299,7 +299,7 @@ export class SigningSecrets
           const salt = ids.hex(32)
           return { salt, secret: secretOfSalt(key, salt) }
         }),
-        of: remembered((salt) => secretOfSalt(key, salt)),
+        of: memoize((salt) => secretOfSalt(key, salt)),
       })
       return SigningSecrets.of({
         webhooks: salted(keys.webhooks),

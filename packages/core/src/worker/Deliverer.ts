@@ -10,7 +10,7 @@ import type { EgressError, PostAnswer, PostLimits } from "../egress/Egress.ts"
 import { callbackContentType } from "../event/MessageChange.ts"
 import { Ids } from "../Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
-import { sharedResources } from "../limit/Bulkhead.ts"
+import { sharedLimits } from "../limit/Bulkhead.ts"
 import type { Capacity } from "../limit/Bulkhead.ts"
 import { logThrottled } from "../monitoring/logThrottled.ts"
 import {
@@ -359,7 +359,7 @@ const batch = 512
 /** Calls at once to one target (contract: Deliveries). */
 export const callsPerTarget = 5
 
-const { callbackCalls, receiverCalls } = sharedResources
+const { callbackCalls, receiverCalls } = sharedLimits
 
 /** Calls at once of webhook endpoints: a workspace has few of them, and claims need not count. */
 const endpointCalls: Capacity = {

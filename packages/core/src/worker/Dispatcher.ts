@@ -10,7 +10,7 @@ import { endMessage } from "../event/MessageChange.ts"
 import type { Ending } from "../event/MessageChange.ts"
 import { eventId, Ids } from "../Ids.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
-import { sharedResources } from "../limit/Bulkhead.ts"
+import { sharedLimits } from "../limit/Bulkhead.ts"
 import {
   filesUnavailable,
   markMissingFiles,
@@ -32,16 +32,16 @@ import type { LinkTerms, MediaUnavailable } from "../media/MediaDirectory.ts"
 import { DailyQuota, hasExpired } from "../message/Message.ts"
 import type { Message, MessageError } from "../message/Message.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import { rarely } from "../monitoring/logThrottled.ts"
+import { throttled } from "../monitoring/logThrottled.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { drawRestMillis } from "../number/Pacing.ts"
-import { strikesAfter } from "../number/SendingNumber.ts"
-import { WakeUp, WorkStatus } from "../queue/DueWork.ts"
+import { failuresAfter } from "../number/SendingNumber.ts"
+import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import type { Work } from "../queue/DueWork.ts"
 import {
   laneLeaseMillis,
   LaneQueue,
-  mayHaveLeft,
+  isOutcomeUnknown,
   noAftermath,
   roomRestAfter,
 } from "../queue/Lane.ts"
@@ -196,7 +196,7 @@ export const judgeAttempt = (
   const failed = (error: MessageError) =>
     ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
   // A refusal of a repeat says nothing about the attempts before it, whose copy may have been shown.
-  const earlierMayHaveLeft = mayHaveLeft(claimed)
+  const earlierMayHaveLeft = isOutcomeUnknown(claimed)
   const again = (notBefore: number | null, interrupted: boolean) =>
     // It may have left before it expired, so that expired would not be the truth.
     (interrupted || earlierMayHaveLeft) && hasExpired(claimed.message, now)
@@ -236,7 +236,7 @@ export const lastCheck = (
 ): Ending | undefined => {
   const { message, interruptions, removed } = claimed
   const over = hasExpired(message, now)
-  if (!mayHaveLeft(claimed)) {
+  if (!isOutcomeUnknown(claimed)) {
     if (removed) return { trigger: "cancel" }
     return over ? { trigger: "expire" } : undefined
   }
@@ -271,7 +271,7 @@ const postponed = made({ _tag: "Postponed", afterMillis: pauseMillis })
 
 const logNoRoom = ({ number }: ClaimedMessage): Effect.Effect<void> => {
   const line = "the disk has no room for the file of a message; its number rests"
-  return rarely(
+  return throttled(
     line,
     (heldBack) =>
       Effect.annotateLogs(Effect.logWarning(line), { number: number.id, held_back: heldBack }),
@@ -352,7 +352,7 @@ export const makeAttempt = Effect.gen(function* () {
     const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
     return {
       notBefore: waits === 0 ? null : now + waits,
-      breaker: strikesAfter(strikes, outcome, now),
+      breaker: failuresAfter(strikes, outcome, now),
       noRoom: outcome._tag === "NoRoom" ? roomRestAfter(noRoomInARow + 1, now) : null,
     }
   }
@@ -368,7 +368,7 @@ export const makeAttempt = Effect.gen(function* () {
         to: targetOf(message.to),
         text: message.text,
         media,
-        mayHaveLeft: mayHaveLeft({ interruptions }),
+        mayHaveLeft: isOutcomeUnknown({ interruptions }),
         expiresAt: message.expiresAt,
       }),
     ).pipe(
@@ -447,7 +447,7 @@ export const makeDispatcher = Effect.gen(function* () {
 
   return yield* makeLeasedLoop<ClaimedMessage, Settlement>({
     work: "lanes",
-    capacity: sharedResources.lanes,
+    capacity: sharedLimits.lanes,
     batch: claimBatch,
     leaseMillis: laneLeaseMillis,
     workspaceOf: ({ message }) => message.workspaceId,
@@ -457,13 +457,13 @@ export const makeDispatcher = Effect.gen(function* () {
     perform: yield* makeAttempt,
     settle: (settlements) =>
       Effect.gen(function* () {
-        const { heldUp } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
+        const { blockedByLock } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
         // What goes on waiting may have expired, or lost its number, while it was in flight.
         if (settlements.some(({ _tag }) => _tag === "Again")) {
           yield* wakeUp.wake("expiry")
-          yield* wakeUp.wake("stranded")
+          yield* wakeUp.wake("orphaned")
         }
-        return heldUp
+        return blockedByLock
       }),
     // An attempt whose lease is lost goes on: the transport may have its message by now.
     renew: (held, leaseUntil) =>
@@ -483,7 +483,7 @@ export const makeDispatcher = Effect.gen(function* () {
 /** Expired messages that one commit ends at most. */
 const expiryBatch = 500
 
-const { testMessages } = sharedResources
+const { testMessages } = sharedLimits
 
 /** `runOnce` ends one batch, and returns how many. */
 const makeEndingLoop = (
@@ -500,7 +500,7 @@ const makeEndingLoop = (
     const { link } = yield* MediaLinks
     const markMissing = markMissingFiles(yield* MediaStore)
     const wakeUp = yield* WakeUp
-    const context = yield* Effect.context<WakeUp | WorkStatus>()
+    const context = yield* Effect.context<WakeUp | DueWork>()
     const runOnce = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const messages = yield* markMissing(yield* due(store, now))

@@ -5,10 +5,10 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { eventsKeptMillis, Outbox } from "../event/EventFeed.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
-import { makeErasure, makeStranded } from "../workspace/Workspaces.ts"
+import { makeErasure, makeOrphaned } from "../workspace/Workspaces.ts"
 import { checksKeptMillis, NumberCheckStore } from "../numberCheck/NumberChecks.ts"
-import { logTrouble } from "../monitoring/logThrottled.ts"
-import { WakeUp, WorkStatus } from "../queue/DueWork.ts"
+import { logFailure } from "../monitoring/logThrottled.ts"
+import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
 import { IdempotencyStore } from "../request/Idempotency.ts"
 import { DeferrableSleep, sleep } from "../time/Time.ts"
@@ -42,7 +42,7 @@ export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: bo
 
 /** Makes the loop. */
 export const makeHousekeeper = Effect.gen(function* () {
-  const stranded = yield* makeStranded
+  const orphaned = yield* makeOrphaned
   const idempotency = yield* IdempotencyStore
   const sweepMedia = yield* makeMediaSweep
   const webhooks = yield* WebhookStore
@@ -51,7 +51,7 @@ export const makeHousekeeper = Effect.gen(function* () {
   const checks = yield* NumberCheckStore
   const erase = yield* makeErasure
   const housekeeping = yield* Housekeeping
-  const context = yield* Effect.context<WakeUp | WorkStatus>()
+  const context = yield* Effect.context<WakeUp | DueWork>()
   const is = (underWay: boolean) =>
     Effect.sync(() => {
       housekeeping.isUnderWay = underWay
@@ -70,7 +70,7 @@ export const makeHousekeeper = Effect.gen(function* () {
     ]
     // A failed task ends neither the other tasks nor the loops that run beside this one.
     for (const task of tasks) {
-      yield* Effect.catchCause(task, (cause) => logTrouble("housekeeping is tried again", cause))
+      yield* Effect.catchCause(task, (cause) => logFailure("housekeeping is tried again", cause))
     }
   }).pipe((round) =>
     Effect.acquireUseRelease(
@@ -80,8 +80,8 @@ export const makeHousekeeper = Effect.gen(function* () {
     ),
   )
   const loop = runLoop({
-    work: "stranded",
-    runOnce: Effect.map(stranded.cancelSome, (cancelled) => cancelled > 0),
+    work: "orphaned",
+    runOnce: Effect.map(orphaned.cancelSome, (cancelled) => cancelled > 0),
   }).pipe(Effect.provideContext(context))
   // The first round at once: the process before this one may have been killed.
   const tidying = Effect.forever(Effect.andThen(tidy, rest))

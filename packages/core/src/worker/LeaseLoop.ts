@@ -7,12 +7,18 @@
 import { Clock, Context, Duration, Effect, Exit, Fiber, Latch, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
-import { crowdedOf, heldNearShare, makeRefusingPlaces } from "../limit/Bulkhead.ts"
-import type { Capacity, Crowded, LeaseClaim, RefusingPlaces, Shares } from "../limit/Bulkhead.ts"
-import { logTrouble } from "../monitoring/logThrottled.ts"
-import { WakeUp, WorkStatus } from "../queue/DueWork.ts"
+import { saturatedTenants, countsNearShare, makeRejectingBulkhead } from "../limit/Bulkhead.ts"
+import type {
+  Capacity,
+  SaturatedTenants,
+  LeaseClaim,
+  RejectingBulkhead,
+  Shares,
+} from "../limit/Bulkhead.ts"
+import { logFailure } from "../monitoring/logThrottled.ts"
+import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import type { Sleeper, Work } from "../queue/DueWork.ts"
-import { RealTime, sleep, untilLeap } from "../time/Time.ts"
+import { RealTime, sleep, clockJumped } from "../time/Time.ts"
 import type { Owned } from "../transport/Shards.ts"
 
 // The form of every worker loop: work while there is work, then sleep until the next due moment of
@@ -29,11 +35,11 @@ const busyPauseMillis = 20
 interface LoopOptions<E, R> {
   readonly work: Work
   /** Made by a loop that wakes itself too. */
-  readonly sleeper?: Sleeper
+  readonly latch?: Sleeper
   /** One round; returns whether it found work, so that another round follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
   /** The workspaces whose share is used up: only what this loop settles makes room for them. */
-  readonly crowded?: () => Crowded
+  readonly crowded?: () => SaturatedTenants
   /** The numbers whose work it may take; all when left out. */
   readonly owned?: Effect.Effect<Owned>
 }
@@ -46,7 +52,7 @@ const sharedLookMillis = 100
 
 /** `WorkStatus` for all loops of one worker, which share what they ask of all work. */
 export const sharedWorkStatus = Effect.gen(function* () {
-  const status = yield* WorkStatus
+  const status = yield* DueWork
   const { stopwatch } = yield* RealTime
   let age = () => Infinity
   const look = Effect.flatMap(stopwatch, (since) => {
@@ -54,7 +60,7 @@ export const sharedWorkStatus = Effect.gen(function* () {
     return status.earliest()
   })
   const [earliest, forget] = yield* Effect.cachedInvalidateWithTTL(look, Duration.infinity)
-  return WorkStatus.of({
+  return DueWork.of({
     ...status,
     earliest: () => (age() < sharedLookMillis ? earliest : Effect.andThen(forget, earliest)),
   })
@@ -65,7 +71,7 @@ export const sharedWorkStatus = Effect.gen(function* () {
  * last look, or has come. Else a look of the loop itself would find what it found before.
  */
 const untilNews = (
-  status: typeof WorkStatus.Service,
+  status: typeof DueWork.Service,
   work: Work,
   poll: Duration.Input,
   known?: number | null,
@@ -89,7 +95,7 @@ const untilNews = (
  */
 const isNothingYet = (work: Work) =>
   Effect.gen(function* () {
-    const status = yield* WorkStatus
+    const status = yield* DueWork
     const { poll } = yield* WakeUp
     return poll !== null && (yield* status.earliest())[work] === null
   })
@@ -97,28 +103,28 @@ const isNothingYet = (work: Work) =>
 /** Sleeps until there may be work. `isNothing`: it is known that there is none. */
 const untilNext = <E, R>(
   { crowded, owned, work }: LoopOptions<E, R>,
-  sleeper: Sleeper,
+  latch: Sleeper,
   isNothing: boolean,
 ) =>
   Effect.gen(function* () {
-    const status = yield* WorkStatus
+    const status = yield* DueWork
     const { poll } = yield* WakeUp
     const news =
       poll === null ? Effect.never : untilNews(status, work, poll, isNothing ? null : undefined)
-    for (let looks = 0; !sleeper.isOpen(); looks++) {
+    for (let looks = 0; !latch.isOpen(); looks++) {
       const mine = owned === undefined ? "all" : yield* owned
       const isKnown = isNothing && looks === 0
       const due = isKnown ? null : yield* status.nextDue(work, crowded?.() ?? [], mine)
       const now = yield* Clock.currentTimeMillis
       if (due !== null && due <= now) {
         // Due already when this round found nothing: another worker is at it.
-        if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), sleeper.await)
+        if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), latch.await)
         return
       }
       const moment =
-        due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), untilLeap)
+        due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), clockJumped)
       const polled = yield* Effect.raceFirst(
-        Effect.as(Effect.raceFirst(moment, sleeper.await), false),
+        Effect.as(Effect.raceFirst(moment, latch.await), false),
         Effect.as(news, true),
       )
       if (!polled) return
@@ -129,16 +135,16 @@ const untilNext = <E, R>(
 export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const sleeper = options.sleeper ?? (yield* (yield* WakeUp).sleeper(options.work))
+      const latch = options.latch ?? (yield* (yield* WakeUp).latch(options.work))
       let pause = firstPauseMillis
       let hasBegun = false
       const round = Effect.gen(function* () {
         // Reset before looking: what arrives while we look wakes us again.
-        yield* sleeper.close
+        yield* latch.close
         const isNothing = !hasBegun && (yield* isNothingYet(options.work))
         hasBegun = true
         const found = !isNothing && (yield* options.runOnce)
-        if (!found) yield* untilNext(options, sleeper, isNothing)
+        if (!found) yield* untilNext(options, latch, isNothing)
         pause = firstPauseMillis
       })
       const survive = round.pipe(
@@ -146,7 +152,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
         // here.
         Effect.catchCause((cause) =>
           Effect.gen(function* () {
-            yield* logTrouble("the loop failed and pauses", cause, Effect.logError)
+            yield* logFailure("the loop failed and pauses", cause, Effect.logError)
             yield* sleep(pause)
             pause = Math.min(pause * 2, longestPauseMillis)
           }),
@@ -219,7 +225,7 @@ export interface LeasedWork<Claimed, Result> {
   /** What else there is to do in each round; tells whether there was anything. */
   readonly alsoEachRound?: Effect.Effect<boolean, StoreUnavailable>
   /** For work that a stopping worker breaks off: from then on others may take it. */
-  giveBack?(held: ReadonlyArray<Claimed>): Effect.Effect<void, StoreUnavailable>
+  release?(held: ReadonlyArray<Claimed>): Effect.Effect<void, StoreUnavailable>
 }
 
 export interface LeasedLoop {
@@ -237,11 +243,11 @@ export interface LeasedLoop {
 
 export const makeLeasedLoop = <Claimed, Result>(
   leased: LeasedWork<Claimed, Result>,
-): Effect.Effect<LeasedLoop, never, WakeUp | WorkStatus> =>
+): Effect.Effect<LeasedLoop, never, WakeUp | DueWork> =>
   Effect.gen(function* () {
     const { batch, capacity, leaseMillis, refill, work } = leased
     const { whole = capacity.whole } = leased
-    const services = yield* Effect.context<WakeUp | WorkStatus>()
+    const services = yield* Effect.context<WakeUp | DueWork>()
     const wakeUp = yield* WakeUp
     const stopMillis = yield* StopMillis
     const wake = wakeUp.wake(work)
@@ -259,7 +265,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           limit,
           limitShared,
           ...shares,
-          held: heldNearShare(shares, Math.min(limit, limitShared)),
+          held: countsNearShare(shares, Math.min(limit, limitShared)),
         }
       })
 
@@ -283,25 +289,25 @@ export const makeLeasedLoop = <Claimed, Result>(
         const holding = Latch.makeUnsafe(false)
         const idle = Latch.makeUnsafe(true)
         /** The places of each kind of work, by its capacity. */
-        const shared = makeRefusingPlaces<WorkspaceId>(capacity)
-        const pools = new Map<Capacity, RefusingPlaces<WorkspaceId>>([[capacity, shared]])
+        const shared = makeRejectingBulkhead<WorkspaceId>(capacity)
+        const pools = new Map<Capacity, RejectingBulkhead<WorkspaceId>>([[capacity, shared]])
         /** What has ended and waits to be settled, and its results in the same order: thousands a second. */
         let ended: Array<Claimed> = []
         let results: Array<Result> = []
         const hasEnded = Latch.makeUnsafe(false)
         let stopping = false
-        const sleeper = yield* wakeUp.sleeper(work)
+        const latch = yield* wakeUp.latch(work)
         const fork = Effect.runForkWith(yield* Effect.context<never>())
 
-        const poolOf = (claimed: Claimed): RefusingPlaces<WorkspaceId> => {
+        const poolOf = (claimed: Claimed): RejectingBulkhead<WorkspaceId> => {
           const kind = leased.capacityOf?.(claimed) ?? capacity
-          const pool = pools.get(kind) ?? makeRefusingPlaces(kind)
+          const pool = pools.get(kind) ?? makeRejectingBulkhead(kind)
           if (!pools.has(kind)) pools.set(kind, pool)
           return pool
         }
 
         const uncount = (claimed: Claimed) =>
-          poolOf(claimed).giveBackShare(leased.workspaceOf(claimed))
+          poolOf(claimed).releaseShare(leased.workspaceOf(claimed))
 
         /**
          * Counts what was claimed, and returns what may begin: all of it, since claims keep to the share
@@ -311,7 +317,7 @@ export const makeLeasedLoop = <Claimed, Result>(
          */
         const hold = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
           const mayBegin = claimed.filter((each) =>
-            poolOf(each).takeShare(leased.workspaceOf(each)),
+            poolOf(each).tryAcquireShare(leased.workspaceOf(each)),
           )
           for (const each of mayBegin) held.set(each, null)
           if (held.size > 0) {
@@ -412,11 +418,11 @@ export const makeLeasedLoop = <Claimed, Result>(
           ended = []
           results = []
           const room = Math.min(batch, whole - held.size + settled.length)
-          let heldUp: ReadonlySet<Result> = new Set()
+          let blockedByLock: ReadonlySet<Result> = new Set()
           const settleAlone = Effect.map(
             Effect.suspend(() => leased.settle(settling)),
             (later): ReadonlyArray<Claimed> => {
-              heldUp = new Set(later ?? [])
+              blockedByLock = new Set(later ?? [])
               return []
             },
           )
@@ -427,7 +433,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           ).pipe(
             Effect.tapError((error) =>
               // Perhaps only the answer was lost, and there is more to claim.
-              Effect.andThen(logTrouble("settling is tried again", error), wake),
+              Effect.andThen(logFailure("settling is tried again", error), wake),
             ),
             Effect.retry(retrySettling),
             // A bug, or settling was cut off from outside: what ended is not settled, and its leases
@@ -440,7 +446,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           if (stopping) yield* wake
           for (const [at, each] of settled.entries()) {
             const result = settling[at]
-            if (result !== undefined && heldUp.has(result)) settleLater(each, result)
+            if (result !== undefined && blockedByLock.has(result)) settleLater(each, result)
             else release(each)
           }
           const beginAll = Effect.sync(() => claimed.forEach(begin))
@@ -456,7 +462,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             !settling.some(refill.isPutOff)
           // What a settlement frees this worker has room for, and takes first: to wake the others too would
           // cost each of them a claim for every settlement of one. They find what is left by themselves.
-          if (!isSteady) yield* sleeper.open
+          if (!isSteady) yield* latch.open
         }).pipe(
           // It waits for results each time.
           Effect.forever({ disableYield: true }),
@@ -469,7 +475,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           fiber?.interruptUnsafe()
         }
 
-        const notRenewed = (reason: unknown) => logTrouble("leases could not be renewed", reason)
+        const notRenewed = (reason: unknown) => logFailure("leases could not be renewed", reason)
 
         // Sleeps only while work is held, so that an idle worker has no business with the clock.
         const renewLoop = (renew: NonNullable<typeof leased.renew>) =>
@@ -493,14 +499,14 @@ export const makeLeasedLoop = <Claimed, Result>(
           const fibers = [...held.values()].filter((fiber) => fiber !== null)
           held.clear()
           yield* Fiber.interruptAll(fibers)
-          if (leased.giveBack === undefined || left.length === 0) return
-          yield* Effect.raceFirst(Effect.ignore(leased.giveBack(left)), sleep(giveBackMillis))
+          if (leased.release === undefined || left.length === 0) return
+          yield* Effect.raceFirst(Effect.ignore(leased.release(left)), sleep(giveBackMillis))
           yield* wake
         })
 
         const drain = Effect.suspend(() => {
           stopping = true
-          return leased.giveBack === undefined
+          return leased.release === undefined
             ? Effect.raceFirst(idle.await, sleep(stopMillis))
             : Effect.void
         })
@@ -514,12 +520,12 @@ export const makeLeasedLoop = <Claimed, Result>(
         const { alsoEachRound } = leased
         return yield* runLoop({
           work,
-          sleeper,
+          latch,
           runOnce:
             alsoEachRound === undefined
               ? claimMore
               : Effect.zipWith(alsoEachRound, claimMore, (also, more) => also || more),
-          crowded: () => crowdedOf(shared.shares, capacity),
+          crowded: () => saturatedTenants(shared.shares, capacity),
           ...(leased.owned === undefined ? {} : { owned: leased.owned }),
         })
       }),

@@ -7,8 +7,8 @@
 import { Clock, Effect, Option, Schedule, Stream } from "effect"
 import { Ids } from "../Ids.ts"
 import type { NumberId } from "../Ids.ts"
-import { sharedResources } from "../limit/Bulkhead.ts"
-import { logTrouble } from "../monitoring/logThrottled.ts"
+import { sharedLimits } from "../limit/Bulkhead.ts"
+import { logFailure } from "../monitoring/logThrottled.ts"
 import {
   linkingLeaseMillis,
   LinkingStore,
@@ -82,7 +82,7 @@ export const makeLinker = Effect.gen(function* () {
       yield* linking.link({ numberId, method, phone }).pipe(
         Stream.takeWhileEffect((event) =>
           take(held, event).pipe(
-            Effect.tapError((error) => logTrouble("what linking shows is stored again", error)),
+            Effect.tapError((error) => logFailure("what linking shows is stored again", error)),
             Effect.retry(retryStoring),
             Effect.orDie,
             Effect.tap((stored) =>
@@ -174,7 +174,7 @@ export const makeLinker = Effect.gen(function* () {
 
   return yield* makeLeasedLoop<Holding, void>({
     work: "linking",
-    capacity: sharedResources.linkAttempts,
+    capacity: sharedLimits.linkAttempts,
     batch,
     leaseMillis: linkingLeaseMillis,
     workspaceOf: ({ workspaceId }) => workspaceId,
@@ -200,7 +200,7 @@ export const makeLinker = Effect.gen(function* () {
           still.has(id) || each.lease !== lease ? [] : each,
         )
       }),
-    giveBack,
+    release: giveBack,
   })
 })
 
@@ -234,7 +234,7 @@ export const makeConnectionReporter = Effect.gen(function* () {
       ? Effect.never
       : runOnce.pipe(
           Effect.catchCause((cause) =>
-            logTrouble("how connections stand is written down later", cause),
+            logFailure("how connections stand is written down later", cause),
           ),
           Effect.andThen(sleep(lookMillis)),
           Effect.forever,

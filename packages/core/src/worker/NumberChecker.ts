@@ -4,7 +4,7 @@
  * Checks of test keys reach no transport (contract: Test mode).
  */
 import { Clock, Effect } from "effect"
-import { sharedResources } from "../limit/Bulkhead.ts"
+import { sharedLimits } from "../limit/Bulkhead.ts"
 import { Numbers } from "../number/Numbers.ts"
 import {
   checkChunk,
@@ -60,8 +60,8 @@ export const makeNumberChecker = Effect.gen(function* () {
 
   return yield* makeLeasedLoop({
     work: "number_checks",
-    capacity: sharedResources.numberChecks,
-    batch: sharedResources.numberChecks.whole,
+    capacity: sharedLimits.numberChecks,
+    batch: sharedLimits.numberChecks.whole,
     leaseMillis: checkLeaseMillis,
     workspaceOf: ({ workspaceId }) => workspaceId,
     owned: ownership.owned,
@@ -71,7 +71,7 @@ export const makeNumberChecker = Effect.gen(function* () {
       ),
     perform: look,
     settle,
-    giveBack: (held) =>
+    release: (held) =>
       settle(
         held.map(({ id, lease }) => ({
           _tag: "Again",

@@ -12,7 +12,7 @@ import type { NumberId, ReminderId } from "../Ids.ts"
 import type { Sender } from "../key/Auth.ts"
 import { makeAcceptor } from "../message/accept.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
-import { WakeUp, WorkStatus } from "../queue/DueWork.ts"
+import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import {
   planRun,
   ReminderStore,
@@ -34,13 +34,13 @@ const atOnce = 8
 const attempts = 5
 
 /** What is still to be done of a run: decide anew, or wait for another transaction; null for nothing. */
-type Left = BrokenGuard | "heldUp" | null
+type Left = BrokenGuard | "blockedByLock" | null
 
 /** Makes the loop; `runOnce` runs what is due, a batch at most, and returns how many it is done with. */
 export const makeReminderRunner = Effect.gen(function* () {
   const store = yield* ReminderStore
   const acceptor = yield* makeAcceptor
-  const context = yield* Effect.context<WakeUp | WorkStatus>()
+  const context = yield* Effect.context<WakeUp | DueWork>()
 
   /** What is asked for, with the number that it is to leave from, and the facts for it. */
   const load = (
@@ -74,7 +74,7 @@ export const makeReminderRunner = Effect.gen(function* () {
   const tryRun = (
     due: DueReminder,
     recount: boolean,
-    heldUp: Set<NumberId>,
+    blockedByLock: Set<NumberId>,
   ): Effect.Effect<Left, StoreUnavailable> =>
     Effect.gen(function* () {
       const { dueAt, reminder, workspace } = due
@@ -100,27 +100,31 @@ export const makeReminderRunner = Effect.gen(function* () {
       if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
 
       const { numberId } = decided.success
-      if (heldUp.has(numberId)) return "heldUp"
+      if (blockedByLock.has(numberId)) return "blockedByLock"
       const outcome = yield* store.run(decided.success, run)
       if (outcome._tag === "Accepted") {
         yield* acceptor.wake(decided.success)
         return null
       }
       if (outcome._tag === "HeldUp") {
-        heldUp.add(numberId)
-        return "heldUp"
+        blockedByLock.add(numberId)
+        return "blockedByLock"
       }
       return outcome.guard === "reminder" ? null : outcome.guard
     })
 
   /** Whether it was held up. A run that no attempt settles stays due, and is taken again in the next round. */
-  const runReminder = (due: DueReminder, heldUp: Set<NumberId>) =>
+  const runReminder = (due: DueReminder, blockedByLock: Set<NumberId>) =>
     Effect.gen(function* () {
-      let left = yield* tryRun(due, false, heldUp)
-      for (let attempt = 1; attempt < attempts && left !== null && left !== "heldUp"; attempt++) {
-        left = yield* tryRun(due, left === "quota", heldUp)
+      let left = yield* tryRun(due, false, blockedByLock)
+      for (
+        let attempt = 1;
+        attempt < attempts && left !== null && left !== "blockedByLock";
+        attempt++
+      ) {
+        left = yield* tryRun(due, left === "quota", blockedByLock)
       }
-      return left === "heldUp"
+      return left === "blockedByLock"
     })
 
   let putOff: ReadonlySet<ReminderId> = new Set()
@@ -130,8 +134,8 @@ export const makeReminderRunner = Effect.gen(function* () {
     const others = due.filter(({ reminder }) => !putOff.has(reminder.id))
     const isAgain = others.length === 0
     const taken = (isAgain ? due : others).slice(0, batch)
-    const heldUp = new Set<NumberId>()
-    const late = yield* Effect.filter(taken, (one) => runReminder(one, heldUp), {
+    const blockedByLock = new Set<NumberId>()
+    const late = yield* Effect.filter(taken, (one) => runReminder(one, blockedByLock), {
       // Each that is held up has a connection for as long as it waits.
       concurrency: isAgain ? 1 : atOnce,
     })

@@ -6,12 +6,12 @@ import { Clock, Context, Effect, Latch, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import { logTrouble } from "../monitoring/logThrottled.ts"
+import { logFailure } from "../monitoring/logThrottled.ts"
 import { Readiness } from "../monitoring/Readiness.ts"
 import type { NotReadyReason } from "../monitoring/Readiness.ts"
 import { Numbers } from "../number/Numbers.ts"
-import { kindsOfWork, sharedWork, WakeUp, WorkStatus } from "../queue/DueWork.ts"
-import type { AttemptInHands } from "../queue/DueWork.ts"
+import { kindsOfWork, sharedWork, WakeUp, DueWork } from "../queue/DueWork.ts"
+import type { AttemptInFlight } from "../queue/DueWork.ts"
 import { sleep } from "../time/Time.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
@@ -106,7 +106,7 @@ const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =
   work.pipe(
     Effect.catch((error) =>
       Effect.andThen(
-        logTrouble("what a transport reports is stored again", error),
+        logFailure("what a transport reports is stored again", error),
         Effect.eventually(Effect.andThen(sleep(storedAgainMillis), work)),
       ),
     ),
@@ -177,7 +177,7 @@ export class Worker extends Context.Service<
           ),
         ),
       })
-    }).pipe(Effect.provideServiceEffect(WorkStatus, sharedWorkStatus)),
+    }).pipe(Effect.provideServiceEffect(DueWork, sharedWorkStatus)),
   )
 
   /** Runs the worker for as long as the layer lives. */
@@ -207,7 +207,7 @@ const longestCallMillis = 16_000
 
 /** What a look at the whole store's work found. */
 interface WorkSeen {
-  readonly inHands: ReadonlyArray<AttemptInHands>
+  readonly inFlight: ReadonlyArray<AttemptInFlight>
   /** Null when nothing waits. */
   readonly nextDue: number | null
   readonly isDue: boolean
@@ -215,8 +215,8 @@ interface WorkSeen {
   readonly isCalling: boolean
 }
 
-export class Settled extends Context.Service<
-  Settled,
+export class IdleMonitor extends Context.Service<
+  IdleMonitor,
   {
     readonly look: Effect.Effect<WorkSeen, StoreUnavailable>
     /** The pause between two looks, for those who look until something is so; longer each time. */
@@ -231,18 +231,18 @@ export class Settled extends Context.Service<
   }
 >()("core/Settled") {
   static readonly layer = Layer.effect(
-    Settled,
+    IdleMonitor,
     Effect.gen(function* () {
-      const status = yield* WorkStatus
+      const status = yield* DueWork
       const wakeUp = yield* WakeUp
 
       const look = Effect.gen(function* () {
         const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
         // Read after the store's answer, so that work put off to the moment of its commit is due.
         const now = yield* Clock.currentTimeMillis
-        const { deliveringUntil, inHands, nextDue } = load
+        const { deliveringUntil, inFlight, nextDue } = load
         return {
-          inHands,
+          inFlight,
           nextDue,
           isDue: nextDue !== null && nextDue <= now,
           // A call does not wait for the clock.
@@ -257,14 +257,14 @@ export class Settled extends Context.Service<
       const settled = Effect.gen(function* () {
         const pause = pauses()
         for (;;) {
-          const { inHands, isCalling, isDue, nextDue } = yield* look
-          if (!isDue && !isCalling && inHands.length === 0) return nextDue
+          const { inFlight, isCalling, isDue, nextDue } = yield* look
+          if (!isDue && !isCalling && inFlight.length === 0) return nextDue
           if (isDue) yield* wakeAll
           yield* pause
         }
       })
 
-      return Settled.of({ look, pauses, wakeAll, settled })
+      return IdleMonitor.of({ look, pauses, wakeAll, settled })
     }),
   )
 }

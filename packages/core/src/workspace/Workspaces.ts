@@ -26,7 +26,7 @@ import type { Admits, Duty, Plan, Role, Workspace } from "./Workspace.ts"
 const batch = 500
 
 /** Makes what cancels them. */
-export const makeStranded = Effect.gen(function* () {
+export const makeOrphaned = Effect.gen(function* () {
   const store = yield* MessageStore
   const ids = yield* Ids
   const wakeUp = yield* WakeUp
@@ -34,7 +34,7 @@ export const makeStranded = Effect.gen(function* () {
   const markMissing = markMissingFiles(yield* MediaStore)
   /** Cancels one batch; returns how many it cancelled. */
   const cancelSome = Effect.gen(function* () {
-    const messages = yield* markMissing(yield* store.stranded(batch))
+    const messages = yield* markMissing(yield* store.orphaned(batch))
     const now = yield* Clock.currentTimeMillis
     const changes = messages.flatMap(
       (message) => endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
@@ -42,13 +42,13 @@ export const makeStranded = Effect.gen(function* () {
     return changes.length === 0 ? 0 : (yield* store.end(changes)).size
   })
   /**
-   * Removes a number or a workspace, and cancels what that left stranded until none is left. What is
+   * Removes a number or a workspace, and cancels what that left orphaned until none is left. What is
    * cut off half way (the store or the client went away) the worker finishes.
    */
   const removing = <A>(removal: Effect.Effect<A, StoreUnavailable>) =>
     removal.pipe(
       Effect.tap(Effect.repeat(cancelSome, { while: (cancelled) => cancelled > 0 })),
-      Effect.onError(() => wakeUp.wake("stranded")),
+      Effect.onError(() => wakeUp.wake("orphaned")),
       // Attempts whose outcome is not known can be concluded now, and so can number checks.
       Effect.ensuring(Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks"))),
     )
@@ -247,7 +247,7 @@ export class WorkspaceStore extends Context.Service<
     ): Effect.Effect<Workspace | null, StoreUnavailable>
     /**
      * Marks it deleted: its keys no longer admit, every lane of its numbers is removed (no further
-     * claim, no further acceptance). Its waiting messages become stranded (`MessageStore.stranded`).
+     * claim, no further acceptance). Its waiting messages become orphaned (`MessageStore.orphaned`).
      * False when unknown or already deleted.
      */
     delete(id: WorkspaceId, now: number): Effect.Effect<boolean, StoreUnavailable>
@@ -362,7 +362,7 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const cursors = yield* makeCursors
-      const stranded = yield* makeStranded
+      const orphaned = yield* makeOrphaned
       const wakeUp = yield* WakeUp
 
       const notFound = refuse("workspace_not_found")
@@ -419,7 +419,7 @@ export class Workspaces extends Context.Service<
           yield* requireRole(role, "workspace")
           const { id: found } = yield* get(id)
           const now = yield* Clock.currentTimeMillis
-          const deleted = yield* stranded.removing(store.delete(found, now))
+          const deleted = yield* orphaned.removing(store.delete(found, now))
           return deleted ? found : yield* notFound
         }),
       })

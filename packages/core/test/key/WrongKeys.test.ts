@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { addressGroup, makeWrongKeys } from "../../src/key/Auth.ts"
-import { sharedResources } from "../../src/limit/Bulkhead.ts"
+import { sharedLimits } from "../../src/limit/Bulkhead.ts"
 
 const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)
 
@@ -16,7 +16,7 @@ const address = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${in
 describe("the guard against wrong keys", () => {
   it.effect("counts so many addresses as its row says, then forgets the first one", () =>
     Effect.sync(() => {
-      const { whole } = sharedResources.wrongKeyAddresses
+      const { whole } = sharedLimits.wrongKeyAddresses
       const guard = makeWrongKeys()
       exhaust(guard, address(0))
       exhaust(guard, address(1))
@@ -30,7 +30,7 @@ describe("the guard against wrong keys", () => {
 
   it.effect("remembers so many unknown keys as its row says, then forgets the first one", () =>
     Effect.sync(() => {
-      const { whole } = sharedResources.unknownKeys
+      const { whole } = sharedLimits.unknownKeys
       const guard = makeWrongKeys()
       for (let key = 0; key < whole; key++) guard.noteUnknown(`hash ${key}`, now)
       assert.isTrue(guard.isUnknown("hash 0", now))

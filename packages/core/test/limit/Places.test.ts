@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { makePlaces } from "../../src/limit/Bulkhead.ts"
+import { makeBulkhead } from "../../src/limit/Bulkhead.ts"
 
 const makeCounted = (whole: number, most: number) => {
-  const places = makePlaces<string>({ whole, share: { most } })
+  const places = makeBulkhead<string>({ whole, share: { most } })
   const holding: Array<string> = []
   const hold = (holder: string) =>
     Effect.forkChild(
       Effect.scoped(
         Effect.andThen(
-          places.take(holder),
+          places.acquire(holder),
           Effect.andThen(
             Effect.sync(() => holding.push(holder)),
             Effect.never,

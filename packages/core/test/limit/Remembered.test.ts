@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { remembered } from "../../src/limit/Bulkhead.ts"
+import { memoize } from "../../src/limit/Bulkhead.ts"
 
 describe("a function that remembers its answers", () => {
   it.effect("is asked once for each question", () =>
     Effect.sync(() => {
       const asked: Array<string> = []
-      const length = remembered((text) => {
+      const length = memoize((text) => {
         asked.push(text)
         return text.length
       })
@@ -18,7 +18,7 @@ describe("a function that remembers its answers", () => {
   it.effect("keeps 1,000 answers and no more", () =>
     Effect.sync(() => {
       let asked = 0
-      const answer = remembered((text) => {
+      const answer = memoize((text) => {
         asked++
         return text
       })

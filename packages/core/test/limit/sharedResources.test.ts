@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { sharedResources } from "@messaging-service/core"
-import type { SharedResource } from "@messaging-service/core"
+import { sharedLimits } from "@messaging-service/core"
+import type { SharedLimit } from "@messaging-service/core"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
@@ -17,7 +17,7 @@ const amount = (what: string, most: number): string => {
   return most >= mebibyte ? `${most / mebibyte} MiB` : `${most / 1024} KiB`
 }
 
-const bounds = ({ share, whole }: SharedResource, what: string): ReadonlyArray<string> => [
+const bounds = ({ share, whole }: SharedLimit, what: string): ReadonlyArray<string> => [
   whole === null ? "no bound of its own" : amount(what, whole),
   share === null ? "" : `${amount(what, share.most)} for each ${share.of}`,
 ]
@@ -41,7 +41,7 @@ it.effect("docs/security.md names every shared resource, its bound and its share
     assert.deepStrictEqual(head, ["name in code", "what", "in all", "share", "above it"])
     assert.deepStrictEqual(
       rows.map(([name, , whole, share]) => [name, whole, share]),
-      Object.entries(sharedResources).map(([name, resource], at) => [
+      Object.entries(sharedLimits).map(([name, resource], at) => [
         `\`${name}\``,
         ...bounds(resource, rows[at]?.[1] ?? ""),
       ]),

@@ -4,7 +4,7 @@ import { Clock, Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { EgressError } from "../../src/egress/Egress.ts"
 import type { WorkspaceId } from "../../src/Ids.ts"
-import { sharedResources } from "../../src/limit/Bulkhead.ts"
+import { sharedLimits } from "../../src/limit/Bulkhead.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { second, owner, link, answer, setup, reason } from "./OutgoingMedia.ts"
 import type { Reason } from "./OutgoingMedia.ts"
@@ -131,7 +131,7 @@ describe("a link", () => {
 })
 
 describe("places for the files of links", () => {
-  const { share, whole } = sharedResources.linkedFiles
+  const { share, whole } = sharedLimits.linkedFiles
   const hanging = { replies: [Effect.never] }
   const of = (workspaceId: number) => ({ ...owner, workspaceId: workspaceId as WorkspaceId })
 

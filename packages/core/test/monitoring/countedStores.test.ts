@@ -65,7 +65,9 @@ const countedBy = <E>(
       end: () => Effect.succeed(written),
       insertRefused: () => Effect.succeed(refused),
     }),
-    Layer.mock(LaneQueue, { settle: () => Effect.succeed({ settled: written, heldUp: [] }) }),
+    Layer.mock(LaneQueue, {
+      settle: () => Effect.succeed({ settled: written, blockedByLock: [] }),
+    }),
     Layer.mock(ReminderStore, { run: () => Effect.succeed(run) }),
     Layer.mock(DeliveryQueue, { settle: () => Effect.void }),
   )

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
-import { logTrouble } from "../../src/monitoring/logThrottled.ts"
+import { logFailure } from "../../src/monitoring/logThrottled.ts"
 
 const away = new StoreUnavailable({
   operation: "claim",
@@ -22,11 +22,11 @@ it.effect("the first line is said at once, then one a minute that counts the oth
   return heard(
     lines,
     Effect.gen(function* () {
-      const fail = logTrouble("the loop pauses", Cause.fail(away))
+      const fail = logFailure("the loop pauses", Cause.fail(away))
       yield* Effect.replicateEffect(fail, 400)
       const line = "the loop pauses: the store did not answer: claim: connection refused"
       assert.deepStrictEqual(lines, [line])
-      yield* logTrouble("settling is tried again", away)
+      yield* logFailure("settling is tried again", away)
       assert.lengthOf(lines, 2)
       yield* TestClock.adjust("59 seconds")
       yield* fail
@@ -43,7 +43,7 @@ it.effect("a defect is told in full each time", () => {
   return heard(
     lines,
     Effect.gen(function* () {
-      yield* Effect.replicateEffect(logTrouble("broke off", Cause.die(new Error("a bug"))), 3)
+      yield* Effect.replicateEffect(logFailure("broke off", Cause.die(new Error("a bug"))), 3)
       assert.lengthOf(lines, 3)
     }),
   )

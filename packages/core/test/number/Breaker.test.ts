@@ -3,12 +3,12 @@ import { Effect } from "effect"
 import {
   firstPauseMillis,
   noPauses,
-  noStrikes,
+  noFailures,
   pausedUntil,
   pauseFor,
   pausesAfter,
   pausesOnceLinked,
-  strikesAfter,
+  failuresAfter,
 } from "../../src/number/SendingNumber.ts"
 import type { Pause } from "../../src/number/SendingNumber.ts"
 import type { SendOutcome } from "../../src/transport/Transport.ts"
@@ -22,10 +22,10 @@ const restricted: SendOutcome = {
 
 /** What a number has against it after these outcomes, and the pauses that they brought, in hours. */
 const after = (outcomes: ReadonlyArray<SendOutcome>) => {
-  let strikes = noStrikes
+  let strikes = noFailures
   const hours: Array<number> = []
   for (const outcome of outcomes) {
-    const change = strikesAfter(strikes, outcome, noon)
+    const change = failuresAfter(strikes, outcome, noon)
     strikes = change?.strikes ?? strikes
     if (change !== null && change.pause !== null) {
       assert.strictEqual(change.pause.reason, "restricted")
@@ -71,13 +71,13 @@ describe("the breaker", () => {
       ]
       assert.deepStrictEqual(after([...times(4, restricted), ...others]).strikes.refusals, 4)
       assert.deepStrictEqual(after([...times(4, restricted), ...others, restricted]).hours, [1])
-      assert.isNull(strikesAfter(noStrikes, accepted, noon))
+      assert.isNull(failuresAfter(noFailures, accepted, noon))
     }),
   )
 
   it.effect("keeps to moments that a clock can show", () =>
     Effect.sync(() => {
-      const { pause } = strikesAfter({ refusals: 4, pauses: 1000 }, restricted, noon) ?? {}
+      const { pause } = failuresAfter({ refusals: 4, pauses: 1000 }, restricted, noon) ?? {}
       assert.isTrue(Number.isFinite(new Date(pause?.until ?? Number.NaN).getTime()))
     }),
   )

@@ -1,7 +1,7 @@
 /** How much of a request is looked at and told (sharedResources: refusalErrors). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { sharedResources } from "../../src/limit/Bulkhead.ts"
+import { sharedLimits } from "../../src/limit/Bulkhead.ts"
 import { problem, refuse, refuseAll } from "../../src/error/Refusal.ts"
 import { boundedBy, inputDecoder } from "../../src/request/Input.ts"
 
@@ -80,7 +80,7 @@ describe("a bounded input", () => {
         ...unknownFields(50_000),
       })
       // Three fields, 100 times `size`, 50 unknown fields, and one more for each object with some.
-      assert.isAtMost(keysOf(input), 2 + 100 + sharedResources.refusalErrors.whole + 101)
+      assert.isAtMost(keysOf(input), 2 + 100 + sharedLimits.refusalErrors.whole + 101)
       assert.strictEqual((input["list"] as ReadonlyArray<unknown>).length, 100)
     }),
   )
@@ -96,7 +96,7 @@ describe("a bounded input", () => {
     Effect.sync(() => {
       const bad = Array.from({ length: 1000 }, () => ({ size: "large" }))
       const { errors } = refusalOf({ name: "a", list: bad })
-      assert.strictEqual(errors.length, sharedResources.refusalErrors.whole)
+      assert.strictEqual(errors.length, sharedLimits.refusalErrors.whole)
     }),
   )
 })
@@ -112,7 +112,7 @@ describe("a refusal", () => {
       const body = JSON.stringify({
         error: { message: most.message, field: most.field, errors: most.errors },
       })
-      assert.isAtMost(Buffer.byteLength(body), sharedResources.refusalBytes.whole)
+      assert.isAtMost(Buffer.byteLength(body), sharedLimits.refusalBytes.whole)
       const one = refuse("validation_failed", { field: name, message: name })
       assert.isAtMost(one.message.length, 500)
       assert.isAtMost(one.field?.length ?? 0, 120)

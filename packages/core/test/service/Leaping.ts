@@ -20,7 +20,7 @@ export const withLeaps = <A, E, R>(
         return millis > 0 ? Effect.asVoid(leaps.release) : Effect.void
       })
     return yield* use(leap).pipe(
-      Effect.provideService(RealTime, { ...realTime, untilLeap: leaps.await }),
+      Effect.provideService(RealTime, { ...realTime, clockJumped: leaps.await }),
       Effect.provideService(Clock.Clock, {
         ...steady,
         currentTimeMillisUnsafe: now,

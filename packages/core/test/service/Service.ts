@@ -29,7 +29,7 @@ import {
   TelegramTransport,
   WakeUp,
   WhatsAppTransport,
-  WorkStatus,
+  DueWork,
   Worker,
   Workspaces,
   layerServices,
@@ -140,7 +140,7 @@ const calmTurns = 200
 
 /** Returns once nothing is due, and nothing has happened for as long as anything that can takes. */
 export const settled = Effect.gen(function* () {
-  const status = yield* WorkStatus
+  const status = yield* DueWork
   const outbox = yield* Outbox
   let position = 0
   const somethingHappened = Effect.gen(function* () {

@@ -6,7 +6,7 @@ import {
   EgressError,
   MediaDirectory,
   Messages,
-  sharedResources,
+  sharedLimits,
 } from "../../src/index.ts"
 import type { Attachment } from "../../src/index.ts"
 import { plainTerms } from "../message/plainTerms.ts"
@@ -240,7 +240,7 @@ describe("links that are downloaded during a call", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const other = (yield* aSender()).key
-        const { most } = sharedResources.linkedFiles.share
+        const { most } = sharedLimits.linkedFiles.share
         for (let call = 0; call < most; call++) {
           yield* Effect.forkChild(Effect.scoped(linked(key, "https://example.com/slow")))
         }

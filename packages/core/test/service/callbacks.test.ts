@@ -9,7 +9,7 @@ import {
   EgressError,
   Messages,
   Workspaces,
-  sharedResources,
+  sharedLimits,
 } from "../../src/index.ts"
 import type {
   CallbackUrl,
@@ -260,7 +260,7 @@ describe("the callback of a message", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const other = (yield* aSender()).key
-        const { most } = sharedResources.callbackCalls.share
+        const { most } = sharedLimits.callbackCalls.share
         for (let each = 0; each < most + 20; each++) {
           yield* sendReporting(key, {}, `https://hangs${each}.example.com/` as CallbackUrl)
         }

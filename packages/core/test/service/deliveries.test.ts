@@ -12,7 +12,7 @@ import {
   callsPerTarget,
   deliveryLeaseMillis,
   endpointLimit,
-  sharedResources,
+  sharedLimits,
 } from "../../src/index.ts"
 import type {
   Caller,
@@ -271,7 +271,7 @@ describe("endpoints", () => {
           yield* pass(hour)
           // The five of the new endpoints had their turn.
           assert.deepStrictEqual([calls.length, highest], [most + 5, most])
-          const { callbackCalls, receiverCalls } = sharedResources
+          const { callbackCalls, receiverCalls } = sharedLimits
           assert.strictEqual(receiverCalls.share.most, most + callbackCalls.share.most)
         }),
         { egress },

@@ -1,7 +1,7 @@
 /** Workers that link numbers: what the far side tells them, leases, and many attempts at once. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Queue, Stream } from "effect"
-import { LinkingStore, WakeUp, sharedResources } from "../../src/index.ts"
+import { LinkingStore, WakeUp, sharedLimits } from "../../src/index.ts"
 import type { LinkingEvent, LinkingRequest } from "../../src/index.ts"
 import { linkingLeaseMillis } from "../../src/number/Linking.ts"
 import {
@@ -209,7 +209,7 @@ describe("a workspace that links many numbers at once", () => {
     "has its share of a worker's attempts; those above it wait, and lapse as any other",
     () =>
       Effect.gen(function* () {
-        const { most } = sharedResources.linkAttempts.share
+        const { most } = sharedLimits.linkAttempts.share
         const said = yield* Queue.unbounded<LinkingEvent>()
         let connections = 0
         yield* inAService(

@@ -1,7 +1,7 @@
 /** Number checks that get no answer: tries, pauses, numbers that are logged out, workers that stop. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { NumberCheckStore, Numbers, sharedResources } from "../../src/index.ts"
+import { NumberCheckStore, Numbers, sharedLimits } from "../../src/index.ts"
 import type { NumberCheck, NumberCheckId, PhonesOutcome } from "../../src/index.ts"
 import {
   checkLeaseMillis,
@@ -151,7 +151,7 @@ describe("a number check", () => {
         const { key, number } = yield* aSender()
         const modest = (yield* aSender()).key
         yield* behave(number, { send: "hang" })
-        const { most } = sharedResources.numberChecks.share
+        const { most } = sharedLimits.numberChecks.share
         const slow: Array<NumberCheck> = []
         for (let asked = 0; asked < most + 3; asked++) slow.push(yield* made(key, somePhones(1)))
         yield* settled

@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Effect, Fiber, Latch, Layer } from "effect"
-import { MessageStore, makeTestModeSender, sharedResources } from "../../src/index.ts"
+import { MessageStore, makeTestModeSender, sharedLimits } from "../../src/index.ts"
 import type { Acceptance, WorkspaceId } from "../../src/index.ts"
 import { send, sendBatch, statuses } from "./Operations.ts"
 import { aKey, aSender, inAService } from "./Service.ts"
@@ -65,8 +65,8 @@ describe("a workspace with six test keys that floods", () => {
         )
         yield* comeToRest
         const share = {
-          batches: sharedResources.testBatches.share.most,
-          sends: sharedResources.testSends.share.most,
+          batches: sharedLimits.testBatches.share.most,
+          sends: sharedLimits.testSends.share.most,
         }
         assert.deepStrictEqual(writingOf(flood.workspace), share)
 
@@ -105,7 +105,7 @@ describe("a workspace with six test keys that floods", () => {
         const quietKey = yield* aKey(quiet.workspace, { mode: "test" })
         const others = yield* Effect.forEach(range(3), () => send(quietKey))
         const { runOnce } = yield* makeTestModeSender
-        const { share } = sharedResources.testMessages
+        const { share } = sharedLimits.testMessages
 
         assert.strictEqual(yield* runOnce, share.most + others.length)
         assert.deepStrictEqual(yield* statuses(quietKey, others), ["sent", "sent", "sent"])

@@ -55,7 +55,7 @@ const withMovableClock = <A, E>(
           ? Effect.repeat(Effect.yieldNow, { times: 20 })
           : Effect.never,
       stopwatch: Effect.succeed(() => 0),
-      untilLeap: Effect.never,
+      clockJumped: Effect.never,
       systemMillis: Clock.currentTimeMillis,
     }),
   )

@@ -150,7 +150,7 @@ describe("a removal that is cut off half way is finished by the worker", () => {
     let hangs = false
     const store = storeWithin((operation, effect) =>
       Effect.suspend(() => {
-        if (!hangs || operation !== "MessageStore.stranded") return effect
+        if (!hangs || operation !== "MessageStore.orphaned") return effect
         hangs = false
         return Effect.never
       }),

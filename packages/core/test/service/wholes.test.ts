@@ -12,11 +12,11 @@ import {
   NumberLinking,
   PhoneDirectory,
   Webhooks,
-  WorkStatus,
+  DueWork,
   Worker,
   callsPerTarget,
   endpointLimit,
-  sharedResources,
+  sharedLimits,
   sharedWork,
 } from "../../src/index.ts"
 import type {
@@ -61,7 +61,7 @@ const calm = (seen: { readonly begun: number }) =>
 /** What waits for a place is not due: moving time on would wait for it otherwise. */
 const nothingIsDue = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
-  const { nextDue } = yield* WorkStatus.use((status) => status.workload(now, sharedWork))
+  const { nextDue } = yield* DueWork.use((status) => status.workload(now, sharedWork))
   assert.isAbove(nextDue ?? Infinity, now)
 })
 
@@ -108,7 +108,7 @@ describe("the workspaces together", () => {
       listen: () => Effect.never,
     })
     return fillsTheWhole(
-      sharedResources.lanes,
+      sharedLimits.lanes,
       sends,
       ({ key, workspace }, count) =>
         times(count, () =>
@@ -123,7 +123,7 @@ describe("the workspaces together", () => {
     const calls = hanging<PhonesOutcome>({ _tag: "Checked", registered: new Set() })
     const directory = Layer.succeed(PhoneDirectory, { checkPhones: () => calls.hang })
     return fillsTheWhole(
-      sharedResources.numberChecks,
+      sharedLimits.numberChecks,
       calls,
       ({ key }, count) =>
         times(count, () =>
@@ -138,7 +138,7 @@ describe("the workspaces together", () => {
     const links = hanging<LinkingEvent>({ _tag: "Failed", reason: "a test" })
     const linking = Layer.succeed(NumberLinking, { link: () => Stream.fromEffect(links.hang) })
     return fillsTheWhole(
-      sharedResources.linkAttempts,
+      sharedLimits.linkAttempts,
       links,
       ({ key }, count) =>
         times(count, () => Connections.use((connections) => connections.connect(key, {}, null))),
@@ -174,7 +174,7 @@ describe("the workspaces together", () => {
       // Of each workspace as many callbacks as webhooks: of those alone there may not be so many.
       const share = { most: 2 * webhooksOfOne }
       return fillsTheWhole(
-        { ...sharedResources.receiverCalls, share },
+        { ...sharedLimits.receiverCalls, share },
         calls,
         (sender, count) =>
           Effect.gen(function* () {
@@ -202,7 +202,7 @@ describe("the workspaces together", () => {
       const calls = hanging<PostAnswer>(ok)
       const { egress } = receiving(() => calls.hang)
       return fillsTheWhole(
-        sharedResources.callbackCalls,
+        sharedLimits.callbackCalls,
         calls,
         sendReporting,
         { egress },

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable, WorkStatus, sharedResources } from "../../src/index.ts"
+import { StoreUnavailable, DueWork, sharedLimits } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
 import {
   arrived,
@@ -131,15 +131,15 @@ describe("a workspace whose numbers all hang", () => {
         Effect.gen(function* () {
           const { key, workspace } = yield* aSender()
           const modest = yield* aSender()
-          const { most } = sharedResources.lanes.share
+          const { most } = sharedLimits.lanes.share
           for (let made = 0; made < most + 20; made++) {
             const number = yield* aNumber(workspace)
             yield* behave(number, { send: "hang" })
             yield* send(key, { from: number })
           }
           yield* settled
-          const { inHands } = yield* WorkStatus.use((work) => work.workload(noon))
-          assert.lengthOf(inHands, most)
+          const { inFlight } = yield* DueWork.use((work) => work.workload(noon))
+          assert.lengthOf(inFlight, most)
           asked.clear()
           yield* TestClock.adjust(20 * second)
           assert.isAtMost(asked.get("LaneQueue.claim") ?? 0, 5)

@@ -9,7 +9,7 @@ import type { MediaReference } from "../../src/media/Media.ts"
 import { LinksBusy, MediaUnavailable } from "../../src/media/MediaDirectory.ts"
 import { makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
 import type { Message } from "../../src/message/Message.ts"
-import { noStrikes } from "../../src/number/SendingNumber.ts"
+import { noFailures } from "../../src/number/SendingNumber.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
 import type { Settlement } from "../../src/queue/Lane.ts"
@@ -184,7 +184,7 @@ describe("an attempt", () => {
       })
       const sending = yield* setup({})
       const sent = ended(yield* sending.make(claim({ strikes: { refusals: 4, pauses: 1 } })))
-      assert.deepStrictEqual(sent.breaker, { strikes: noStrikes, pause: null })
+      assert.deepStrictEqual(sent.breaker, { strikes: noFailures, pause: null })
     }),
   )
 

@@ -4,8 +4,8 @@ import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import type { WorkspaceId } from "../../src/Ids.ts"
-import { isCrowded } from "../../src/limit/Bulkhead.ts"
-import { WakeUp, WorkStatus } from "../../src/queue/DueWork.ts"
+import { isSaturated } from "../../src/limit/Bulkhead.ts"
+import { WakeUp, DueWork } from "../../src/queue/DueWork.ts"
 import { makeLeasedLoop } from "../../src/worker/LeaseLoop.ts"
 import type { LeasedWork, LeaseQuery } from "../../src/worker/LeaseLoop.ts"
 
@@ -138,7 +138,7 @@ export const aLoop = (given: Given = {}) => {
         ),
     }),
     ...(given.givesBack === true && {
-      giveBack: (held) =>
+      release: (held) =>
         operation("giveBack", () => {
           for (const { id } of held) leases.delete(id)
           due.push(...held)
@@ -147,10 +147,10 @@ export const aLoop = (given: Given = {}) => {
     ...given.leased,
   }
 
-  const status = Layer.mock(WorkStatus, {
+  const status = Layer.mock(DueWork, {
     nextDue: (_work, crowded = []) =>
       operation("nextDue", () => {
-        if (due.some(({ workspaceId }) => !isCrowded(crowded, workspaceId))) return 0
+        if (due.some(({ workspaceId }) => !isSaturated(crowded, workspaceId))) return 0
         const ends = Array.from(leases.values(), ({ until }) => until)
         return ends.length === 0 ? null : Math.min(...ends)
       }),

@@ -85,7 +85,7 @@ describe("a loop of leased work", () => {
     const { begun, end, within } = aLoop({ due: jobs(upTo(6)) })
     return within((loop) =>
       Effect.gen(function* () {
-        const other = yield* (yield* WakeUp).sleeper("lanes")
+        const other = yield* (yield* WakeUp).latch("lanes")
         yield* other.close
         yield* end(1)
         assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])

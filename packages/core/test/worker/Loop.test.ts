@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { kindsOfWork, makeLocal, WakeUp, WorkStatus } from "../../src/queue/DueWork.ts"
+import { kindsOfWork, makeLocal, WakeUp, DueWork } from "../../src/queue/DueWork.ts"
 import type { Work } from "../../src/queue/DueWork.ts"
 import { runLoop, sharedWorkStatus } from "../../src/worker/LeaseLoop.ts"
 
@@ -29,7 +29,7 @@ class SharedStore {
 /** Begins the loops of one worker on a store that other processes write to. */
 const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork) =>
   Effect.gen(function* () {
-    const status = WorkStatus.of({
+    const status = DueWork.of({
       nextDue: (work) =>
         Effect.sync(() => {
           store.ownLooks++
@@ -61,8 +61,8 @@ const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork
       { discard: true },
     )
     yield* run.pipe(
-      Effect.provideServiceEffect(WorkStatus, sharedWorkStatus),
-      Effect.provideService(WorkStatus, status),
+      Effect.provideServiceEffect(DueWork, sharedWorkStatus),
+      Effect.provideService(DueWork, status),
       Effect.provideService(WakeUp, makeLocal(pollMillis)),
     )
   })

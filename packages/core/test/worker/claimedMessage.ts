@@ -1,7 +1,7 @@
 /** A claimed message as a worker has it in its hands, with defaults for what a test does not speak of. */
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/Ids.ts"
 import type { Message } from "../../src/message/Message.ts"
-import { noStrikes } from "../../src/number/SendingNumber.ts"
+import { noFailures } from "../../src/number/SendingNumber.ts"
 import type { ClaimedMessage } from "../../src/queue/Lane.ts"
 import type { Phone } from "../../src/recipient/Recipient.ts"
 import type { SendOutcome } from "../../src/transport/Transport.ts"
@@ -49,7 +49,7 @@ export const claim = (
   interruptions: 0,
   noRoomInARow: 0,
   pacing: null,
-  strikes: noStrikes,
+  strikes: noFailures,
   ...given,
   message: aMessage(given.message),
 })

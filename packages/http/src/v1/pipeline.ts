@@ -9,7 +9,7 @@ import {
   MediaFiles,
   noRoomForFile,
   refuse,
-  sharedResources,
+  sharedLimits,
 } from "@messaging-service/core"
 import type {
   Attachments,
@@ -22,7 +22,7 @@ import type {
   Messages,
   NumberChecks,
   Refusal,
-  RefusingPlaces,
+  RejectingBulkhead,
   Reminders,
   StoreUnavailable,
   Version1Lists,
@@ -155,7 +155,7 @@ const credentialsOf = (
 /** Answers requests of version 1 (contract: Version 1: requests). */
 export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
   routes: ReadonlyArray<RouteV1>,
-  places: RefusingPlaces<WorkspaceId>,
+  places: RejectingBulkhead<WorkspaceId>,
   addressOf: ClientAddressOf,
 ) {
   const admission = yield* Admission
@@ -333,7 +333,7 @@ const readBodyV1 = <E>(
       fileParts,
       fileBytes: maximumFileBytes,
       fieldBytes: maximumBodyBytes,
-      parts: sharedResources.formEntries.whole,
+      parts: sharedLimits.formEntries.whole,
     }
     const reading: ReadingForm<Refusal | E> = {
       take,
@@ -386,7 +386,7 @@ interface UnknownCaller {
 
 /** Makes the count that the calls of one process share. */
 const makeUnknownCallers = () => {
-  const { whole } = sharedResources.unknownCallersBytes
+  const { whole } = sharedLimits.unknownCallersBytes
   let held = 0
 
   /** A call; it ends with the scope. */

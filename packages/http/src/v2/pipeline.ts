@@ -23,7 +23,7 @@ import type {
   OperationName,
   RateState,
   Refusal,
-  RefusingPlaces,
+  RejectingBulkhead,
   Reminders,
   Repeatable,
   StoreUnavailable,
@@ -106,7 +106,7 @@ const idempotencyKeyOf = (
 /** Answers requests of version 2. */
 export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   routes: ReadonlyArray<RouteV2>,
-  places: RefusingPlaces<WorkspaceId>,
+  places: RejectingBulkhead<WorkspaceId>,
   addressOf: ClientAddressOf,
 ) {
   const admission = yield* Admission

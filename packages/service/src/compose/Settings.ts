@@ -13,7 +13,7 @@ import {
   parseSecretsKeys,
   retentionDaysMost,
   secretsKeyRule,
-  sharedResources,
+  sharedLimits,
 } from "@messaging-service/core"
 import type { SecretsKeys } from "@messaging-service/core"
 import {
@@ -387,7 +387,7 @@ export const serviceSettings = Effect.fnUntraced(function* serviceSettings(
     maxNumbers: given.MAX_NUMBERS ?? null,
     clock: given.CLOCK ?? "system",
     allowPrivateTargets: given.ALLOW_PRIVATE_TARGETS ?? false,
-    attachmentBytes: given.ATTACHMENT_BYTES ?? sharedResources.attachmentBytes.share.most,
+    attachmentBytes: given.ATTACHMENT_BYTES ?? sharedLimits.attachmentBytes.share.most,
     diskReserve: given.DISK_RESERVE ?? null,
     retentionDays: given.RETENTION_DAYS ?? null,
     log: { level: given.LOG_LEVEL ?? "info", format: given.LOG_FORMAT ?? "pretty" },

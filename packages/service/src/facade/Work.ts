@@ -1,5 +1,5 @@
 /** The worker of a process that embeds the service: running from the start, or for a drain alone. */
-import { counted, RealTime, Settled, sleepInRealTime, Worker } from "@messaging-service/core"
+import { counted, RealTime, IdleMonitor, sleepInRealTime, Worker } from "@messaging-service/core"
 import type { Failure, StoreUnavailable } from "@messaging-service/core"
 import type { CannotStart } from "@messaging-service/node"
 import { Effect, Fiber, Latch } from "effect"
@@ -87,7 +87,7 @@ const unlessOver = <A, E, R>(effect: Effect.Effect<A, E, R>, over: Effect.Effect
 /** Works off what is due, as long as the options allow, and counts what came of it. */
 const drainWith = (
   { acquire: need, release: needNoMore, stopped }: Loops,
-  settled: (typeof Settled.Service)["settled"],
+  settled: (typeof IdleMonitor.Service)["settled"],
   /** Null where the loops run already. */
   mayRun: Effect.Effect<void, StoreUnavailable | CannotStart, ComposedService> | null,
 ) =>
@@ -136,7 +136,7 @@ export const startWork = (
   Effect.gen(function* () {
     const { run } = yield* Worker
     const context = yield* Effect.context<ComposedService>()
-    const { settled } = yield* Settled
+    const { settled } = yield* IdleMonitor
     const loops = makeLoops(() => Effect.runForkWith(context)(run), running, stopMillis)
     return {
       drain: drainWith(loops, settled, running ? null : mayRun),

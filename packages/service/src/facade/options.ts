@@ -7,7 +7,7 @@ import {
   parseSecretsKeys,
   retentionDaysMost,
   secretsKeyRule,
-  sharedResources,
+  sharedLimits,
 } from "@messaging-service/core"
 import { CannotStart } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
@@ -396,7 +396,7 @@ export const settingsOf = Effect.fnUntraced(function* settingsOf(
     clock: "system",
     allowPrivateTargets: egress === "open",
     callsByFetch: isOnEdge,
-    attachmentBytes: sharedResources.attachmentBytes.share.most,
+    attachmentBytes: sharedLimits.attachmentBytes.share.most,
     diskReserve: null,
     retentionDays,
     stopMillis: options.shutdownMillis ?? shutdownMillis,

@@ -128,7 +128,11 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "cancel ignores what may have left",
     within: 120,
     edits: [
-      edit("core/src/queue/Lane.ts", "attempts.leased || mayHaveLeft(attempts)", "attempts.leased"),
+      edit(
+        "core/src/queue/Lane.ts",
+        "attempts.leased || isOutcomeUnknown(attempts)",
+        "attempts.leased",
+      ),
     ],
   },
   {
@@ -361,12 +365,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
-    name: "what is stranded is never cancelled",
+    name: "what is orphaned is never cancelled",
     within: 10,
     edits: [
       edit(
         "store-memory/src/lanes.ts",
-        "if (row.lane.removed) tables.stranded.add(row)",
+        "if (row.lane.removed) tables.orphaned.add(row)",
         "if (row.lane.removed) return",
       ),
     ],
@@ -377,10 +381,10 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/lanes.ts",
-        "if (!isInFlight(row)) offer(tables, row)",
+        "if (!isLeased(row)) offer(tables, row)",
         "offer(tables, row)",
       ),
-      edit("store-memory/src/messages.ts", "|| isInFlight(row)) continue", ") continue"),
+      edit("store-memory/src/messages.ts", "|| isLeased(row)) continue", ") continue"),
     ],
   },
   {
@@ -639,7 +643,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/number/SendingNumber.ts",
-        ": { strikes: noStrikes, pause: null }",
+        ": { strikes: noFailures, pause: null }",
         ": { strikes, pause: null }",
       ),
     ],

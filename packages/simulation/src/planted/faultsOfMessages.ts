@@ -219,7 +219,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
     name: "what may have left is taken for what never did",
     within: 60,
-    edits: [edit(attemptOutcome, "if (!mayHaveLeft(claimed)) {", "if (claimed !== null) {")],
+    edits: [edit(attemptOutcome, "if (!isOutcomeUnknown(claimed)) {", "if (claimed !== null) {")],
   },
   {
     name: "what may have left is reported as expired",
@@ -240,12 +240,12 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
     name: "the end of a message is not guarded at the commit",
     within: 60,
-    edits: [edit(messageStore, ' || row.message.state !== "waiting" || isInFlight(row)', "")],
+    edits: [edit(messageStore, ' || row.message.state !== "waiting" || isLeased(row)', "")],
   },
   {
     name: "cancel does not ask again what is in flight at the commit",
     within: 100,
-    edits: [edit(messageStore, " || isInFlight(row)) continue", ") continue")],
+    edits: [edit(messageStore, " || isLeased(row)) continue", ") continue")],
   },
   {
     name: "a tick moves a state back",
@@ -323,21 +323,21 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         loop,
-        "due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), untilLeap)",
+        "due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), clockJumped)",
         "Effect.never",
       ),
     ],
   },
   {
-    name: "a loop closes its sleeper after it has looked",
+    name: "a loop closes its latch after it has looked",
     within: 150,
     unfound: "the loop asks what is due next after closing it, and so sees what came meanwhile",
     edits: [
-      edit(loop, "yield* sleeper.close\n        const isNothing", "const isNothing"),
+      edit(loop, "yield* latch.close\n        const isNothing", "const isNothing"),
       edit(
         loop,
-        "if (!found) yield* untilNext(options, sleeper, isNothing)",
-        "yield* sleeper.close\n        if (!found) yield* untilNext(options, sleeper, isNothing)",
+        "if (!found) yield* untilNext(options, latch, isNothing)",
+        "yield* latch.close\n        if (!found) yield* untilNext(options, latch, isNothing)",
       ),
     ],
   },

@@ -144,7 +144,7 @@ begin
     next_due = next_due_ended(
       l, (select first.due_at from first_to_leave(l, p_now) first)
     ),
-    stranded = l.removed_at is not null and exists (
+    orphaned = l.removed_at is not null and exists (
       select
       from messages m
       where m.number_id = l.number_id

@@ -1,6 +1,6 @@
 -- Ends the notes of this transaction. Its commit asks once for each number, and the first time does it
 -- all, as does a caller that sets its constraints to be immediate after it has sent. A number that was
--- removed meanwhile leaves what was accepted for it stranded.
+-- removed meanwhile leaves what was accepted for it orphaned.
 --
 -- Locks: the lanes by id, then the workspaces by id.
 create function finish_arrivals()
@@ -24,7 +24,7 @@ begin
       when a.due_at is null or l.removed_at is not null then l.next_due
       else next_due_accepted(l, a.due_at)
     end,
-    stranded = l.removed_at is not null and exists (
+    orphaned = l.removed_at is not null and exists (
       select
       from messages m
       where m.number_id = l.number_id

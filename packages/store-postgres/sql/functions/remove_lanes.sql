@@ -1,5 +1,5 @@
 -- Closing lanes, because their numbers were removed or their workspace deleted: nothing new is
--- accepted or claimed; what waits becomes stranded. A message in flight keeps its lease, so that it
+-- accepted or claimed; what waits becomes orphaned. A message in flight keeps its lease, so that it
 -- is handed out once more when its worker dies, and so is one whose attempt was interrupted.
 -- Attempts at linking end.
 --
@@ -26,7 +26,7 @@ begin
     ) = (null, null, null, null),
     disabled = false,
     next_due = next_due_removed(l, p_now),
-    stranded = exists (
+    orphaned = exists (
       select
       from messages m
       where m.number_id = l.number_id

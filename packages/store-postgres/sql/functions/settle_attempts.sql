@@ -192,7 +192,7 @@ begin
       s.no_room_until,
       (select first.due_at from first_waiting(l.number_id, p_now) first)
     ),
-    stranded = l.removed_at is not null and exists (
+    orphaned = l.removed_at is not null and exists (
       select
       from messages m
       where m.number_id = l.number_id

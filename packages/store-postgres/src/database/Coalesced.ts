@@ -24,7 +24,7 @@ export interface CoalescedOptions<E> {
   /** Whether a failure may be one call's own doing: then each call of the batch is tried alone. */
   readonly separable: (error: E) => boolean
   /** Whether a statement gave up because another transaction held its rows for too long. */
-  readonly heldUp: (error: E) => boolean
+  readonly blockedByLock: (error: E) => boolean
   /** How long a call that is held up is tried. */
   readonly heldUpMillis: number
 }
@@ -54,7 +54,7 @@ interface Waiting<In, Out, E> {
  */
 export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
   run: (inputs: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, E>,
-  { heldUp, heldUpMillis, maximum, places, separable }: CoalescedOptions<E>,
+  { blockedByLock, heldUpMillis, maximum, places, separable }: CoalescedOptions<E>,
   keyOf: KeyOf<In> = () => null,
 ): Effect.fn.Return<(input: In) => Effect.Effect<Out, E>, never, Scope.Scope> {
   const scope = yield* Effect.scope
@@ -89,7 +89,7 @@ export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
       yield* inRealTime(Effect.sleep(heldUpPauseMillis))
       if (one.isGivenUp) return
       const exit = yield* Effect.exit(turns.withPermit(run([one.input])))
-      if (failsAs(exit, heldUp) && performance.now() < until) return yield* again
+      if (failsAs(exit, blockedByLock) && performance.now() < until) return yield* again
       yield* answerAll([one], exit)
     })
     hold(one.input, 1)
@@ -102,7 +102,7 @@ export const coalesced = Effect.fnUntraced(function* <In, Out, E>(
     const isAlone = batch.length === 1
     if (isAlone && first !== undefined && isHeld(first.input)) return untilFree(first)
     const isOver = (exit: Exit.Exit<unknown, E>) =>
-      !failsAs(exit, heldUp) && (isAlone || !failsAs(exit, separable))
+      !failsAs(exit, blockedByLock) && (isAlone || !failsAs(exit, separable))
     return run(batch.map((one) => one.input)).pipe(
       Effect.onExit((exit) => (isOver(exit) ? answerAll(batch, exit) : Effect.void)),
       Effect.exit,
@@ -191,30 +191,30 @@ const aloneAtOnce = 2
 
 interface TogetherOrAlone<In, Out> {
   readonly done: ReadonlyArray<Out>
-  readonly heldUp: ReadonlyArray<In>
+  readonly blockedByLock: ReadonlyArray<In>
 }
 
 /**
  * One statement for all inputs, or one for each when another transaction holds up what all of them wait
- * for. `heldUp` are those that it still held up then.
+ * for. `blockedByLock` are those that it still held up then.
  */
 export const togetherOrAlone = <In, Out>(
   inputs: ReadonlyArray<In>,
   run: (some: ReadonlyArray<In>) => Effect.Effect<Out, StoreUnavailable>,
 ): Effect.Effect<TogetherOrAlone<In, Out>, StoreUnavailable> =>
   run(inputs).pipe(
-    Effect.map((out): TogetherOrAlone<In, Out> => ({ done: [out], heldUp: [] })),
+    Effect.map((out): TogetherOrAlone<In, Out> => ({ done: [out], blockedByLock: [] })),
     Effect.catchTag(
       "StoreUnavailable",
       (error): Effect.Effect<TogetherOrAlone<In, Out>, StoreUnavailable> => {
         if (!isHeldUp(error)) return Effect.fail(error)
-        if (inputs.length === 1) return Effect.succeed({ done: [], heldUp: inputs })
+        if (inputs.length === 1) return Effect.succeed({ done: [], blockedByLock: inputs })
         const each = Effect.forEach(inputs, (input) => togetherOrAlone([input], run), {
           concurrency: aloneAtOnce,
         })
         return Effect.map(each, (all) => ({
           done: all.flatMap(({ done }) => done),
-          heldUp: all.flatMap(({ heldUp }) => heldUp),
+          blockedByLock: all.flatMap(({ blockedByLock }) => blockedByLock),
         }))
       },
     ),
@@ -232,7 +232,7 @@ export const lockPatience = Effect.map(JoinedTransaction, (joined) =>
 export const coalescing = (database: DatabaseService): CoalescedOptions<StoreUnavailable> => ({
   places: database.maxConnections < connectionsForAll ? 1 : places,
   maximum,
-  heldUp: isHeldUp,
+  blockedByLock: isHeldUp,
   // As long as any statement may take.
   heldUpMillis: database.statementMillis,
   separable: ({ cause }) =>

@@ -6,7 +6,7 @@
  *
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
  */
-import { StoreUnavailable, makePlaces, sharedResources } from "@messaging-service/core"
+import { StoreUnavailable, makeBulkhead, sharedLimits } from "@messaging-service/core"
 import { PgPool } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
@@ -131,7 +131,7 @@ const graceMillis = 1_000
 
 /** Connections of a pool that may read lists: of a small one a third, but always one. */
 const listsOf = (maxConnections: number): number =>
-  Math.max(1, Math.min(sharedResources.lists.whole, Math.floor(maxConnections / 3)))
+  Math.max(1, Math.min(sharedLimits.lists.whole, Math.floor(maxConnections / 3)))
 
 /** A pool of our own connections. */
 export const ownConnections = (
@@ -192,8 +192,8 @@ export const fromConnections = Effect.fnUntraced(function* (
   },
 ) {
   const { maxConnections } = pool
-  const listPlaces = makePlaces<string | number>({
-    ...sharedResources.lists,
+  const listPlaces = makeBulkhead<string | number>({
+    ...sharedLimits.lists,
     whole: listsOf(maxConnections),
   })
 
@@ -294,7 +294,9 @@ export const fromConnections = Effect.fnUntraced(function* (
         operation,
         listMillis,
       )(
-        Effect.scoped(Effect.andThen(listPlaces.take(holder), rowsOf<Row>(text, parameters, over))),
+        Effect.scoped(
+          Effect.andThen(listPlaces.acquire(holder), rowsOf<Row>(text, parameters, over)),
+        ),
       ).pipe(
         Effect.mapError((error) =>
           isOvertime(error.cause)

@@ -37,10 +37,10 @@ const dueTestMessages = statement(
   given({ now: instant, limit: integer, perWorkspace: integer }),
 )(sqlFiles["statements/message/due-test-messages.sql"])
 
-const strandedMessages = statement(
-  "message.stranded",
+const orphanedMessages = statement(
+  "message.orphaned",
   given({ limit: integer }),
-)(sqlFiles["statements/message/stranded-messages.sql"])
+)(sqlFiles["statements/message/orphaned-messages.sql"])
 
 // Index messages_by_transport_id.
 const getByTransportId = statement(
@@ -89,7 +89,7 @@ export const messageStore = Effect.fnUntraced(function* (
     expired: (now, limit) => expiredMessages.all(database, { now, limit }, toMessage),
     dueTest: (now, limit, perWorkspace) =>
       dueTestMessages.all(database, { now, limit, perWorkspace }, toMessage),
-    stranded: (limit) => strandedMessages.all(database, { limit }, toMessage),
+    orphaned: (limit) => orphanedMessages.all(database, { limit }, toMessage),
     byTransportId: (numberId, transportId) =>
       getByTransportId.first(database, { numberId, transportId }, toMessage),
     tick: (numberId, transportId, state) =>

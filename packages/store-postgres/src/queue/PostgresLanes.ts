@@ -6,7 +6,7 @@ import type {
   SharedWork,
   Work,
   Workload,
-  WorkStatus,
+  DueWork,
 } from "@messaging-service/core"
 import { Effect, Record } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
@@ -77,11 +77,11 @@ where m.state = 'waiting'
   )
 order by m.due_at
 limit 1`,
-  // Index lanes_stranded. Due before any time that a clock shows, so always due.
-  stranded: `
+  // Index lanes_orphaned. Due before any time that a clock shows, so always due.
+  orphaned: `
 select timestamptz 'epoch' as due
 from lanes l
-where l.stranded
+where l.orphaned
 limit 1`,
   // Index linking_attempts_due; index linking_attempts_ending for those that wait for a place.
   linking: `
@@ -196,10 +196,10 @@ const earliest = statement(
 ) as earliest`)
 
 /**
- * The core's `crowdedOf`, of a row for each lease that a workspace holds; null, which is all, where no
+ * The core's `saturatedTenants`, of a row for each lease that a workspace holds; null, which is all, where no
  * place is left. The cast makes one list of it, where `all` would take a mere subquery for rows of lists.
  */
-export const crowdedOf = (
+export const saturatedTenants = (
   holders: string,
   { most, whole }: Readonly<Record<"most" | "whole", string>>,
 ): string => `((
@@ -219,7 +219,7 @@ const workload = statement(
   given({ now: instant, most: integers, whole: integers }),
 )(sqlFiles["statements/queue/workload.sql"])
 
-export const workStatus = (database: DatabaseService): typeof WorkStatus.Service => ({
+export const workStatus = (database: DatabaseService): typeof DueWork.Service => ({
   nextDue: (work, crowded = [], owned = "all") =>
     Effect.map(
       nextDue[work].value<Date>(database, { crowded: crowded === "all" ? null : crowded, owned }),

@@ -127,7 +127,7 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
 
   return WakeUp.of({
     poll: local.poll,
-    sleeper: local.sleeper,
+    latch: local.latch,
     wake: (work) =>
       Effect.flatMap(JoinedTransaction, (joined) =>
         joined === null ? wakeNow(work) : Effect.ignore(joined.notify(work)),

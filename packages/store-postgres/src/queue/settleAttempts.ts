@@ -50,7 +50,7 @@ export const settle =
   (database: DatabaseService, { tell }: DeliveriesQueued): (typeof LaneQueue.Service)["settle"] =>
   (settlements, now) => {
     if (settlements.length === 0) {
-      return Effect.succeed({ settled: new Set<MessageId>(), heldUp: [] })
+      return Effect.succeed({ settled: new Set<MessageId>(), blockedByLock: [] })
     }
     const together = (some: ReadonlyArray<Settlement>) =>
       endedIds(
@@ -61,8 +61,8 @@ export const settle =
         }),
         tell,
       )
-    return Effect.map(togetherOrAlone(settlements, together), ({ done, heldUp }) => ({
+    return Effect.map(togetherOrAlone(settlements, together), ({ done, blockedByLock }) => ({
       settled: new Set(done.flatMap((ids) => [...ids])),
-      heldUp,
+      blockedByLock,
     }))
   }

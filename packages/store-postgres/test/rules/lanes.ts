@@ -6,7 +6,7 @@ import {
   checkResultStatuses,
   isAskedBy,
   isClaimable,
-  isInHands,
+  isInFlight,
   isInWindow,
   isOwned,
   limitedUntil,
@@ -59,7 +59,7 @@ export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) 
             m: { id },
             l: { head_id: headId, lease_until: iso(leaseUntil), interruptions },
           },
-          core: isInHands({
+          core: isInFlight({
             leased: isHead && leaseUntil !== null,
             interruptions: isHead ? interruptions : 0,
           }),

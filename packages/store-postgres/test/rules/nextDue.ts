@@ -3,7 +3,7 @@ import type { Vitest } from "@effect/vitest"
 import {
   hasExpired,
   holdsUntil,
-  mayHaveLeft,
+  isOutcomeUnknown,
   nextDueAfter,
   stoppedUntil,
 } from "@messaging-service/core"
@@ -116,12 +116,12 @@ const aChange = Effect.gen(function* () {
     restsUntil: yield* draw.maybe(draw.time),
     limitedUntil: yield* draw.maybe(draw.time),
     heldUntil: heldAfter(before),
-    mayHaveLeft: mayHaveLeft({ interruptions: before }),
+    mayHaveLeft: isOutcomeUnknown({ interruptions: before }),
     removed,
   }
   const [at, other] = [yield* draw.time, yield* draw.maybe(timeOrNever)]
   const firstDueAt = yield* draw.maybe(draw.time)
-  const settled = { mayHaveLeft: mayHaveLeft({ interruptions: before + interrupted }) }
+  const settled = { mayHaveLeft: isOutcomeUnknown({ interruptions: before + interrupted }) }
   const change = yield* draw.from<LaneChange>([
     { _tag: "Accepted", dueAt: at },
     { _tag: "HandedOut", leaseUntil: at },
@@ -129,7 +129,7 @@ const aChange = Effect.gen(function* () {
     { _tag: "Ended", firstDueAt },
     { _tag: "Settled", now: at, again: again ? settled : null, firstDueAt },
     { _tag: "Changed", firstDueAt },
-    { _tag: "Removed", now: at, mayHaveLeft: mayHaveLeft({ interruptions: before }) },
+    { _tag: "Removed", now: at, mayHaveLeft: isOutcomeUnknown({ interruptions: before }) },
   ])
   return {
     facts: {

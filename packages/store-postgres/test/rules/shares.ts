@@ -1,22 +1,22 @@
 /** What a claim takes of each workspace, how long a lease lasts, and whom an event is delivered to. */
 import type { Vitest } from "@effect/vitest"
 import {
-  crowdedOf,
-  givePlaces,
-  heldBy,
+  saturatedTenants,
+  allotByShare,
+  countByWorkspace,
   holdsLease,
   isLeased,
   isToldOf,
   modesSeenBy,
-  takeInRounds,
-  takeShares,
+  roundRobin,
+  takeFairShares,
   webhookEventTypes,
 } from "@messaging-service/core"
 import type { Shares, WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { crowdedOf as crowdedOfSql } from "../../src/queue/PostgresLanes.ts"
+import { saturatedTenants as crowdedOfSql } from "../../src/queue/PostgresLanes.ts"
 import { fitsShare } from "../../src/queue/shares.ts"
 import { compare, draw, iso } from "./compare.ts"
 
@@ -149,7 +149,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
           }),
           yield* draw.below(6),
         )
-        const taken = takeInRounds(
+        const taken = roundRobin(
           lanes.map(({ calls }) =>
             calls
               .filter(({ dueAt }) => dueAt <= now)
@@ -205,7 +205,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
       draw: Effect.gen(function* () {
         const holders = yield* Effect.replicateEffect(aWorkspaceId, yield* draw.below(9))
         const [most, whole] = [1 + (yield* draw.below(3)), 1 + (yield* draw.below(9))]
-        const crowded = crowdedOf(heldBy(holders), { whole, share: { most } })
+        const crowded = saturatedTenants(countByWorkspace(holders), { whole, share: { most } })
         return {
           facts: { q: { most, whole }, lanes: holders.map((id) => ({ workspace_id: id })) },
           core: crowded === "all" ? crowded : crowded.toSorted((a, b) => a - b),
@@ -300,7 +300,7 @@ const aClaim = Effect.gen(function* () {
       owned: workspaces.map(({ id }) => id),
     },
     workspaces,
-    core: takeShares(workspaces, ({ workspaceId }) => workspaceId, shares, limit).map(
+    core: takeFairShares(workspaces, ({ workspaceId }) => workspaceId, shares, limit).map(
       ({ id }) => id,
     ),
   }
@@ -325,7 +325,7 @@ const somePlaces = Effect.gen(function* () {
     perWorkspace: facts.q.p_per_workspace,
     held: new Map(facts.q.p_workspaces.map((id, place) => [id, facts.q.p_held[place] ?? 0])),
   }
-  const give = givePlaces(shares, facts.q.most)
+  const give = allotByShare(shares, facts.q.most)
   const places = new Map(
     lanes
       .filter(({ due }) => due.length > 0)
@@ -357,7 +357,7 @@ const aNumber = {
 
 const aLane = {
   connected: true,
-  stranded: false,
+  orphaned: false,
   interruptions: 0,
   lease: 0,
   quota_bound: 0,

@@ -1,6 +1,11 @@
 /** What tests of deliveries need: endpoints, events for them, and the verbs of a delivery loop. */
 import { assert } from "@effect/vitest"
-import { DeliveryQueue, WebhookStore, heldBy, webhookEventTypes } from "@messaging-service/core"
+import {
+  DeliveryQueue,
+  WebhookStore,
+  countByWorkspace,
+  webhookEventTypes,
+} from "@messaging-service/core"
 import type {
   ApiKey,
   ClaimedDelivery,
@@ -98,7 +103,7 @@ export const sharing = (
   callbacks: {
     limit: 1000,
     perWorkspace,
-    held: heldBy(held.map(({ workspaceId }) => workspaceId)),
+    held: countByWorkspace(held.map(({ workspaceId }) => workspaceId)),
   },
 })
 

@@ -1,5 +1,5 @@
 /** What a test asks a store: one question each, answered as the store has it now. */
-import { MessageStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import { MessageStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -15,7 +15,7 @@ import type {
   Workspace,
   WorkspaceId,
   Work,
-  Crowded,
+  SaturatedTenants,
 } from "@messaging-service/core"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -30,9 +30,9 @@ export const brokenBy = (acceptance: Acceptance) =>
  * When that work is next due, if it is in the 50 days after `era`, else null: what is later is another
  * test's. Without `crowded` the question for all kinds of work has the same answer.
  */
-export const nextDueOf = (work: Work, era: number, crowded?: Crowded) =>
+export const nextDueOf = (work: Work, era: number, crowded?: SaturatedTenants) =>
   Effect.gen(function* () {
-    const status = yield* WorkStatus
+    const status = yield* DueWork
     const due = yield* status.nextDue(work, crowded)
     if (crowded === undefined) {
       const { [work]: earliest } = yield* status.earliest()
@@ -131,8 +131,8 @@ export const plenty = {
 /** What transports have in their hands at `now` of that number: messages, and chunks of its checks. */
 export const attemptsInHands = (number: SendingNumber, now: number) =>
   Effect.map(
-    WorkStatus.use((status) => status.workload(now)),
-    ({ inHands }) => inHands.filter(({ numberId }) => numberId === number.id),
+    DueWork.use((status) => status.workload(now)),
+    ({ inFlight }) => inFlight.filter(({ numberId }) => numberId === number.id),
   )
 
 /** A message's state as the store has it now. */

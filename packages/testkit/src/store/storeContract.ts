@@ -54,12 +54,12 @@ import { sessionFences } from "./contract/sessionFences.ts"
 import { sessions } from "./contract/sessions.ts"
 import { simulatedPhones } from "./contract/simulatedPhones.ts"
 import { storms } from "./contract/storms.ts"
-import { stranded } from "./contract/stranded.ts"
+import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { ticks } from "./contract/ticks.ts"
 import { webhooks } from "./contract/webhooks.ts"
 import { workspaces } from "./contract/workspaces.ts"
-import { workStatus } from "./contract/workStatus.ts"
+import { workStatus } from "./contract/dueWork.ts"
 import type { StoreContractOptions, Topic } from "./Topic.ts"
 import { anotherStore } from "./Records.ts"
 
@@ -91,7 +91,7 @@ const topics = {
   "connections of numbers": connections,
   ending,
   "test messages": testMessages,
-  stranded,
+  orphaned,
   ticks,
   lists,
   "phones of messages": messagePhones,

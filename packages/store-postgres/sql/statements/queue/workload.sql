@@ -51,7 +51,7 @@ limit 1),
     (
 select timestamptz 'epoch' as due
 from lanes l
-where l.stranded
+where l.orphaned
 limit 1),
     (
 select least(

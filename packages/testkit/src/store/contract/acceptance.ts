@@ -1,6 +1,6 @@
 /** `MessageStore.accept`: the whole acceptance or nothing. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import { MessageStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type {
   Acceptance,
   BrokenGuard,
@@ -176,7 +176,7 @@ export const accepting: Topic = (it) => {
   it.effect("a batch of which one message does not fit is refused whole and leaves nothing", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
-      const work = yield* WorkStatus
+      const work = yield* DueWork
       const now = anEra()
       const limit = { messages: 5, windowMillis: day }
       const { workspace, number } = yield* aStage({ plan: aPlan(4), createdAt: now })

@@ -1,7 +1,7 @@
 /** Callbacks: what is written with a message's end, the share of a workspace, and their log. */
 import { assert } from "@effect/vitest"
-import { CallbackSalts, WebhookStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
-import type { ClaimedDelivery, Crowded, WorkspaceId } from "@messaging-service/core"
+import { CallbackSalts, WebhookStore, WorkspaceStore, DueWork } from "@messaging-service/core"
+import type { ClaimedDelivery, SaturatedTenants, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
 import {
@@ -269,9 +269,9 @@ export const callbacks: Topic = (it) => {
       yield* aCallback(number, aCallbackUrl(), era)
       // Read by a claim that may take none.
       assert.deepStrictEqual(yield* claimDue({ now: era, ...sharing(0) }), [])
-      const due = (crowded: Crowded) =>
+      const due = (crowded: SaturatedTenants) =>
         Effect.map(
-          WorkStatus.use((status) => status.nextDue("deliveries", crowded)),
+          DueWork.use((status) => status.nextDue("deliveries", crowded)),
           (moment) => moment !== null && moment <= era,
         )
       assert.isTrue(yield* due([]))
@@ -370,11 +370,11 @@ export const callbacks: Topic = (it) => {
       assert.lengthOf(held, 3)
       const given = { message: { callbackUrl: url } }
       yield* aMessage(number, given)
-      const inHands = yield* claimOne(number)
+      const inFlight = yield* claimOne(number)
       const waiting = yield* aMessage(number, given)
       yield* store.delete(workspace.id, noon)
       yield* end(cancelled(waiting))
-      yield* settle([sent(inHands)])
+      yield* settle([sent(inFlight)])
       yield* settleDeliveries(...held.map((each) => refused(each, noon)))
       const left = yield* claimTheOne()
       assert.deepStrictEqual([left.eventId, left.attempt], [stays.eventId, 2])

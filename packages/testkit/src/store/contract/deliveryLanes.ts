@@ -1,6 +1,6 @@
 /** The lanes of targets, alike for both kinds: order, room, leases, and when something is due. */
 import { assert } from "@effect/vitest"
-import { DeliveryQueue, WebhookStore, WorkStatus } from "@messaging-service/core"
+import { DeliveryQueue, WebhookStore, DueWork } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage } from "../Calling.ts"
@@ -181,7 +181,7 @@ export const deliveryLanes: Topic = (it) => {
       Effect.gen(function* () {
         const era = anEra()
         const until = Effect.map(
-          WorkStatus.use((status) => status.workload(era)),
+          DueWork.use((status) => status.workload(era)),
           ({ deliveringUntil }) => deliveringUntil,
         )
         // What earlier tests left behind is looked at, and is nothing.

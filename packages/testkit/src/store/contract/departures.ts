@@ -1,6 +1,6 @@
 /** `LaneQueue` when a number leaves while one of its messages is in flight. */
 import { assert } from "@effect/vitest"
-import { noStrikes, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import { noFailures, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { MediaReference } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -83,7 +83,7 @@ export const departures: Topic = (it) => {
         lease: repeat.lease,
         interruptions: 1,
         pacing: null,
-        strikes: noStrikes,
+        strikes: noFailures,
         noRoomInARow: 0,
       })
       assert.deepStrictEqual(yield* settle([sent(lost)]), [])
@@ -112,9 +112,9 @@ export const departures: Topic = (it) => {
         assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [doubtful.id, 1])
         yield* settle([again(repeat)], later)
         yield* NumberStore.use((store) => store.remove(workspace.id, number.id, later))
-        const stranded = ids(yield* MessageStore.use((store) => store.stranded(100_000)))
-        assert.include(stranded, early.id)
-        assert.notInclude(stranded, doubtful.id)
+        const orphaned = ids(yield* MessageStore.use((store) => store.orphaned(100_000)))
+        assert.include(orphaned, early.id)
+        assert.notInclude(orphaned, doubtful.id)
         const last = yield* claimOne(number, { now: later })
         assert.deepStrictEqual([last.message.id, last.removed], [doubtful.id, true])
         assert.deepStrictEqual(yield* settle([failed(last)], later), [doubtful.id])

@@ -5,7 +5,7 @@ import {
   MessageStore,
   NumberStore,
   WorkspaceStore,
-  WorkStatus,
+  DueWork,
 } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -60,8 +60,7 @@ const dueTestOf = (workspaceId: WorkspaceId, now: number) =>
       messages.filter((message) => message.workspaceId === workspaceId).map(({ id }) => id),
   )
 
-const nextDue = (work: "lanes" | "test_messages") =>
-  WorkStatus.use((status) => status.nextDue(work))
+const nextDue = (work: "lanes" | "test_messages") => DueWork.use((status) => status.nextDue(work))
 
 const later = noon + 1000 * day
 
@@ -70,7 +69,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     "nothing leaves a disabled workspace, and all of it in its order once it is enabled",
     () =>
       Effect.gen(function* () {
-        const work = yield* WorkStatus
+        const work = yield* DueWork
         const era = anEra()
         const { number, workspace } = yield* aStage({ createdAt: era })
         const { number: other } = yield* aStage({ createdAt: era })
@@ -96,7 +95,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
 
   it.effect("its test messages are not due either", () =>
     Effect.gen(function* () {
-      const work = yield* WorkStatus
+      const work = yield* DueWork
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const quiet = yield* nextDue("test_messages")
@@ -305,9 +304,9 @@ export const disabledWorkspaces: Topic = (it, options) => {
       const sendOne = Effect.gen(function* () {
         let open = (yield* claim([number])).map((one) => sent(one))
         while (open.length > 0) {
-          const { heldUp, settled } = yield* lanes.settle(open, noon)
+          const { blockedByLock, settled } = yield* lanes.settle(open, noon)
           total.sent += settled.size
-          open = [...heldUp]
+          open = [...blockedByLock]
         }
       })
       for (const round of roundsOf(options, 20)) {

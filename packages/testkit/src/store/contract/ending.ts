@@ -147,7 +147,7 @@ export const ending: Topic = (it) => {
       const message = yield* aMessage(number)
       yield* settle([again(yield* claimOne(number), { interrupted: true })])
       yield* (yield* NumberStore).remove(workspace.id, number.id, noon)
-      assert.notInclude(ids(yield* store.stranded(1000)), message.id)
+      assert.notInclude(ids(yield* store.orphaned(1000)), message.id)
       const last = yield* claimOne(number)
       assert.isTrue(last.removed)
       assert.deepStrictEqual(yield* settle([failed(last)]), [message.id])

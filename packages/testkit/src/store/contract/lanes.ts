@@ -1,6 +1,6 @@
 /** `LaneQueue.claim`: which message leaves next, from which number. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core"
+import { LaneQueue, noFailures, NumberStore, DueWork } from "@messaging-service/core"
 import type { QuotaLimit, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
@@ -47,7 +47,7 @@ export const lanes: Topic = (it) => {
         lease: claimed.lease,
         interruptions: 0,
         pacing: null,
-        strikes: noStrikes,
+        strikes: noFailures,
         noRoomInARow: 0,
       })
     }),
@@ -309,7 +309,7 @@ export const lanes: Topic = (it) => {
 
   it.effect("over the sending cap a lane rests until the oldest send leaves the window", () =>
     Effect.gen(function* () {
-      const work = yield* WorkStatus
+      const work = yield* DueWork
       const era = anEra()
       const sendCap: QuotaLimit = { messages: 2, windowMillis: day }
       const { number } = yield* aStage({ createdAt: era })

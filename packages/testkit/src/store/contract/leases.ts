@@ -1,6 +1,6 @@
 /** `LaneQueue.settle`: who holds the present lease decides, once. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, WorkStatus } from "@messaging-service/core"
+import { LaneQueue, NumberStore, DueWork } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -274,21 +274,21 @@ export const leases: Topic = (it) => {
   it.effect("a message in the hands of a transport is in flight, also when its lease ran out", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
-      const inHands = (now: number) => attemptsInHands(number, now)
+      const inFlight = (now: number) => attemptsInHands(number, now)
       const messages = yield* accepted(number, { count: 2 })
       const [message, other] = [at(messages, 0), at(messages, 1)]
-      assert.isEmpty(yield* inHands(noon))
+      assert.isEmpty(yield* inFlight(noon))
       const claimed = yield* claimOne(number, { leaseUntil: noon + minute })
       assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: true })
       assert.isFalse((yield* lookUp(other)).inFlight)
-      assert.lengthOf(yield* inHands(noon), 1)
+      assert.lengthOf(yield* inFlight(noon), 1)
       assert.deepStrictEqual(yield* end(cancelled(message, noon + hour)), [])
       // No worker holds it any more, though it may have left.
-      assert.isEmpty(yield* inHands(noon + minute))
+      assert.isEmpty(yield* inFlight(noon + minute))
       assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: true })
       yield* settle([again(claimed)])
       assert.isFalse((yield* lookUp(message)).inFlight)
-      assert.isEmpty(yield* inHands(noon))
+      assert.isEmpty(yield* inFlight(noon))
       assert.deepStrictEqual(yield* end(cancelled(message, noon + hour)), [message.id])
     }),
   )
@@ -310,7 +310,7 @@ export const leases: Topic = (it) => {
     () =>
       Effect.gen(function* () {
         const queue = yield* LaneQueue
-        const work = yield* WorkStatus
+        const work = yield* DueWork
         const pause = { until: null, reason: "paused" } as const
         for (const isLost of [false, true]) {
           const era = anEra()
@@ -345,7 +345,7 @@ export const leases: Topic = (it) => {
     "what may have left of a number that is not connected waits for it, or for its expiry (lost %j, then %s)",
     ([isLost, then]) =>
       Effect.gen(function* () {
-        const work = yield* WorkStatus
+        const work = yield* DueWork
         const numbers = yield* NumberStore
         const era = anEra()
         const { number } = yield* aStage({ createdAt: era })

@@ -4,7 +4,7 @@ import {
   IdempotencyStore,
   LinkingStore,
   NumberStore,
-  WorkStatus,
+  DueWork,
   WorkspaceStore,
   nothingShown,
 } from "@messaging-service/core"
@@ -345,7 +345,7 @@ export const linking: Topic = (it) => {
       assert.strictEqual(yield* nextDueOf("linking", era, "all"), first.attempt.endsAt)
       const workload = (most: number, whole = 1000) =>
         Effect.map(
-          WorkStatus.use((status) =>
+          DueWork.use((status) =>
             status.workload(now, { ...plenty, linking: { whole, share: { most } } }),
           ),
           ({ nextDue: due }) => due,

@@ -4,7 +4,7 @@ import {
   LaneQueue,
   LinkingStore,
   NumberStore,
-  WorkStatus,
+  DueWork,
   WorkspaceStore,
   nothingShown,
 } from "@messaging-service/core"
@@ -59,7 +59,7 @@ export const linkingEnds: Topic = (it) => {
       const { id: workspaceId } = yield* aWorkspace()
       const { attempt, number } = yield* aLinking(workspaceId, era)
       const message = yield* aMessage(number, { now: era })
-      const status = yield* WorkStatus
+      const status = yield* DueWork
       const lanes = yield* status.nextDue("lanes")
       assert.isTrue(lanes === null || lanes > era)
       const phone = digits()

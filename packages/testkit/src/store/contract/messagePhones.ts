@@ -108,9 +108,9 @@ export const messagePhones: Topic = (it) => {
       assert.deepStrictEqual(mine(yield* store.expired(era + minute, 1)), ["15550000001"])
       yield* end(cancelled(test))
       yield* NumberStore.use((numbers) => numbers.remove(number.workspaceId, number.id, era))
-      const stranded = yield* store.stranded(10_000)
-      assert.deepStrictEqual(mine(stranded), ["15550000001"])
-      yield* end(cancelled(only(stranded.filter(({ id }) => id === live.id))))
+      const orphaned = yield* store.orphaned(10_000)
+      assert.deepStrictEqual(mine(orphaned), ["15550000001"])
+      yield* end(cancelled(only(orphaned.filter(({ id }) => id === live.id))))
     }),
   )
 }

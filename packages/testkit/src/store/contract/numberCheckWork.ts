@@ -1,6 +1,6 @@
 /** `NumberCheckStore`: lists of phones, taken up chunk by chunk by any number of workers. */
 import { assert } from "@effect/vitest"
-import { NumberCheckStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import { NumberCheckStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { onlyThese } from "../Sending.ts"
@@ -167,7 +167,7 @@ export const numberCheckWork: Topic = (it) => {
       const limits = { now: era + minute, leaseUntil: era + hour, perWorkspace: 3 }
       const holding = (held: number) => new Map([[greedy.workspace.id, held]])
       const nextDue = (crowded: ReadonlyArray<WorkspaceId>) =>
-        WorkStatus.use((status) => status.nextDue("number_checks", crowded))
+        DueWork.use((status) => status.nextDue("number_checks", crowded))
       const claimed = yield* claim(both, { ...limits, limit: 3, held: holding(1) })
       assert.deepStrictEqual(ids(claimed), ids([at(many, 0), at(many, 1), one]))
       assert.deepStrictEqual(
@@ -255,22 +255,22 @@ export const numberCheckWork: Topic = (it) => {
       const era = anEra()
       const nextDue = nextDueOf("number_checks", era)
       const { number } = yield* aStage({ createdAt: era })
-      const inHands = attemptsInHands(number, era)
+      const inFlight = attemptsInHands(number, era)
       assert.isNull(yield* nextDue)
       yield* aCheck(number, { createdAt: era })
       assert.strictEqual(yield* nextDue, era)
-      assert.isEmpty(yield* inHands)
+      assert.isEmpty(yield* inFlight)
       yield* setStatus(number, "disconnected")
       assert.isNull(yield* nextDue)
       yield* setStatus(number, "connected")
       const first = yield* claimOne(number, { now: era, leaseUntil: era + hour })
       assert.strictEqual(yield* nextDue, era + hour)
-      assert.lengthOf(yield* inHands, 1)
+      assert.lengthOf(yield* inFlight, 1)
       // Its worker is dead by then.
       assert.isEmpty(yield* attemptsInHands(number, era + hour))
       yield* settle(again(first, { notBefore: era + minute }), era)
       assert.strictEqual(yield* nextDue, era + minute)
-      assert.isEmpty(yield* inHands)
+      assert.isEmpty(yield* inFlight)
       const second = yield* claimOne(number, { now: era + minute, chunk: 1 })
       yield* settle(answered(second), era + 2 * minute)
       assert.strictEqual(yield* nextDue, era + 2 * minute)
@@ -279,7 +279,7 @@ export const numberCheckWork: Topic = (it) => {
       assert.isNull(yield* nextDue)
       yield* aCheck(number, { createdAt: era, mode: "test" })
       const test = yield* claimOne(number, { now: era })
-      assert.lengthOf(yield* inHands, 1)
+      assert.lengthOf(yield* inFlight, 1)
       yield* settle(answered(test), era)
     }),
   )

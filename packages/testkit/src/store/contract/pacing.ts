@@ -3,9 +3,9 @@ import { assert } from "@effect/vitest"
 import {
   LinkingStore,
   MessageStore,
-  noStrikes,
+  noFailures,
   NumberStore,
-  WorkStatus,
+  DueWork,
 } from "@messaging-service/core"
 import type { Pacing, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -51,7 +51,7 @@ const pace = (number: SendingNumber, given: Partial<Pacing>, now = noon) =>
     store.change(number.workspaceId, number.id, { pacing: { ...unpaced, ...given } }, now),
   )
 
-const nextDue = WorkStatus.use((work) => work.nextDue("lanes"))
+const nextDue = DueWork.use((work) => work.nextDue("lanes"))
 
 export const pacing: Topic = (it) => {
   it.effect("a number begins with the pacing that it is made with, and changes it alone", () =>
@@ -70,7 +70,7 @@ export const pacing: Topic = (it) => {
       )
       yield* aMessage(paced)
       const claimed = yield* claimOne(paced)
-      assert.deepStrictEqual([claimed.pacing, claimed.strikes], [given, noStrikes])
+      assert.deepStrictEqual([claimed.pacing, claimed.strikes], [given, noFailures])
       assert.deepStrictEqual(yield* pace(paced, { jitterMillis: 7 }), paced)
       const proxy = { host: "192.0.2.7", port: 1080, url: "sealed" }
       yield* store.change(workspace.id, paced.id, { proxy, label: "Desk" }, noon)

@@ -1,6 +1,6 @@
 /** Pauses of a lane, an operator's and the service's own, and the strikes that bring them. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, noStrikes, NumberStore, WorkStatus } from "@messaging-service/core"
+import { LaneQueue, noFailures, NumberStore, DueWork } from "@messaging-service/core"
 import type { Pause, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at } from "../Expect.ts"
@@ -26,7 +26,7 @@ const pause = (number: SendingNumber, given: Pause, now = noon) =>
 const resume = (number: SendingNumber, now = noon) =>
   LaneQueue.use((queue) => queue.resume(number.id, now))
 
-const nextDue = WorkStatus.use((work) => work.nextDue("lanes"))
+const nextDue = DueWork.use((work) => work.nextDue("lanes"))
 
 const byOperator = (until: number | null): Pause => ({ until, reason: "paused" })
 
@@ -47,7 +47,7 @@ export const pauses: Topic = (it) => {
 
   it.effect("a pause without an end lasts until it is resumed", () =>
     Effect.gen(function* () {
-      const work = yield* WorkStatus
+      const work = yield* DueWork
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const quiet = yield* nextDue
@@ -132,10 +132,10 @@ export const pauses: Topic = (it) => {
       yield* settle([sent(next, noon + hour)], noon + hour)
       const last = yield* claimOne(number, { now: noon + hour })
       assert.deepStrictEqual(last.strikes, strikes)
-      const forgiven = { strikes: noStrikes, pause: null }
+      const forgiven = { strikes: noFailures, pause: null }
       yield* settle([sent(last, noon + hour, { breaker: forgiven })], noon + hour)
       const clean = yield* claimOne(number, { now: noon + hour })
-      assert.deepStrictEqual(clean.strikes, noStrikes)
+      assert.deepStrictEqual(clean.strikes, noFailures)
       // An operator's pause that came meanwhile is longer.
       yield* pause(number, byOperator(null), noon + hour)
       const breaker = {

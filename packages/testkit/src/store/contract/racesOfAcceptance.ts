@@ -312,9 +312,9 @@ export const acceptanceRaces: Topic = (it, options) => {
           }),
         atOnce,
       )
-      const stranded = yield* MessageStore.use((store) => store.stranded(100_000))
+      const orphaned = yield* MessageStore.use((store) => store.orphaned(100_000))
       assert.deepStrictEqual(
-        ids(stranded.filter((message) => message.workspaceId === workspace.id))
+        ids(orphaned.filter((message) => message.workspaceId === workspace.id))
           .map(Number)
           .toSorted((a, b) => a - b),
         made.toSorted((a, b) => a - b),

@@ -100,7 +100,7 @@ export const endingRaces: Topic = (it, options) => {
         const messages = yield* accepted(number, { count: 24, sendAt: noon + hour })
         const sweep = Effect.gen(function* () {
           for (let turn = 0; turn < 6; turn++) {
-            const found = yield* store.stranded(1000)
+            const found = yield* store.orphaned(1000)
             const mine = found.filter((message) => message.workspaceId === workspace.id)
             yield* end(...mine.map((message) => cancelled(message)))
             yield* Effect.yieldNow

@@ -179,7 +179,7 @@ export const sendingRaces: Topic = (it, options) => {
   )
 
   it.effect.each(rounds)(
-    "a number removed while it is claimed from: sent or stranded (round %i)",
+    "a number removed while it is claimed from: sent or orphaned (round %i)",
     () =>
       Effect.gen(function* () {
         const store = yield* NumberStore

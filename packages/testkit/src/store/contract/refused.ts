@@ -5,7 +5,7 @@ import {
   NumberStore,
   refusedMessage,
   WorkspaceStore,
-  WorkStatus,
+  DueWork,
 } from "@messaging-service/core"
 import type {
   MediaLink,
@@ -141,7 +141,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
 
   it.effect("it takes nothing: no allowance, no quota, and nothing waits to be sent", () =>
     Effect.gen(function* () {
-      const work = yield* WorkStatus
+      const work = yield* DueWork
       const era = anEra()
       const limit = { messages: 2, windowMillis: day }
       const { number, workspace } = yield* aStage({ plan: aPlan(5), createdAt: era })

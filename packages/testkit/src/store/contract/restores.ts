@@ -84,9 +84,9 @@ const dueTestOf = (workspace: Workspace) =>
     ofWorkspace(workspace),
   )
 
-const strandedOf = (workspace: Workspace) =>
+const orphanedOf = (workspace: Workspace) =>
   Effect.map(
-    MessageStore.use((store) => store.stranded(100_000)),
+    MessageStore.use((store) => store.orphaned(100_000)),
     ofWorkspace(workspace),
   )
 
@@ -233,7 +233,7 @@ export const restores: Topic = (it) => {
     }),
   )
 
-  it.effect("of a removed number nothing is held: it is stranded, whenever the number goes", () =>
+  it.effect("of a removed number nothing is held: it is orphaned, whenever the number goes", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
@@ -246,7 +246,7 @@ export const restores: Topic = (it) => {
       assert.deepStrictEqual(yield* heldOf(workspace), [after.id])
       yield* remove(other.id)
       assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
-      assert.deepStrictEqual(yield* strandedOf(workspace), [before, after])
+      assert.deepStrictEqual(yield* orphanedOf(workspace), [before, after])
       assert.deepStrictEqual(yield* end(cancelled(before), cancelled(after)), ids([before, after]))
     }),
   )

@@ -120,7 +120,7 @@ const cancelSome = (storm: Storm) =>
     yield* stop(storm, [cancelled(message, now)])
   })
 
-/** Sweeps what has expired, falls due in test mode or is stranded; how many it ended. */
+/** Sweeps what has expired, falls due in test mode or is orphaned; how many it ended. */
 const sweep = (storm: Storm) =>
   Effect.gen(function* () {
     const store = yield* MessageStore
@@ -129,12 +129,12 @@ const sweep = (storm: Storm) =>
       messages.filter((message) => message.workspaceId === storm.workspaceId)
     const over = mine(yield* store.expired(now, 20))
     const due = mine(yield* store.dueTest(now, 20, 20))
-    const stranded = mine(yield* store.stranded(100_000))
+    const orphaned = mine(yield* store.orphaned(100_000))
     yield* Effect.yieldNow
     return yield* stop(storm, [
       ...over.map((message) => expired(message, now)),
       ...due.map((message) => change(message, { trigger: "send_succeeded" }, now)),
-      ...stranded.map((message) => cancelled(message, now)),
+      ...orphaned.map((message) => cancelled(message, now)),
     ])
   })
 

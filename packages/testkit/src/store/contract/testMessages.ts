@@ -43,7 +43,7 @@ export const testMessages: Topic = (it) => {
     }),
   )
 
-  it.effect("those of a removed number are stranded, not due", () =>
+  it.effect("those of a removed number are orphaned, not due", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       yield* aMessage(number, { mode: "test" })

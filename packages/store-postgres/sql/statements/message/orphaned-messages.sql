@@ -1,4 +1,4 @@
--- Index lanes_stranded, then messages_waiting.
+-- Index lanes_orphaned, then messages_waiting.
 select
   m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
@@ -19,5 +19,5 @@ cross join lateral (
     and not is_in_flight(w, l)
   limit :limit
 ) m
-where l.stranded
+where l.orphaned
 limit :limit

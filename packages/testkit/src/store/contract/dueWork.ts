@@ -1,6 +1,6 @@
 /** `WorkStatus`: when a loop must look again, and whether all is idle. It sees the whole store, so each test has an era. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore, WorkStatus } from "@messaging-service/core"
+import { MessageStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type { Work } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCheck, answered, claimOne as claimCheck, settle as settleCheck } from "../Checking.ts"
@@ -35,11 +35,11 @@ import {
   oneSecond,
 } from "../Records.ts"
 
-/** Ends everything that earlier tests left stranded. */
-const noneStranded = Effect.gen(function* () {
+/** Ends everything that earlier tests left orphaned. */
+const noneOrphaned = Effect.gen(function* () {
   const store = yield* MessageStore
   for (;;) {
-    const left = yield* store.stranded(1000)
+    const left = yield* store.orphaned(1000)
     if (left.length === 0) return
     yield* end(...left.map((message) => cancelled(message)))
   }
@@ -64,7 +64,7 @@ export const workStatus: Topic = (it, { parallel }) => {
 
   it.effect("what only the worker of another number could take is not due", () =>
     Effect.gen(function* () {
-      const status = yield* WorkStatus
+      const status = yield* DueWork
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const other = yield* aNumber(workspace.id)
@@ -86,18 +86,18 @@ export const workStatus: Topic = (it, { parallel }) => {
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const other = yield* aNumber(workspace.id, { createdAt: era })
-      yield* noneStranded
+      yield* noneOrphaned
       yield* claimDue({ now: era })
       yield* aMessage(number, { now: era })
       yield* aMessage(other, { now: era })
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
       for (const crowded of [[workspace.id], "all"] as const) {
-        const due = WorkStatus.use((status) => status.nextDue("lanes", crowded))
+        const due = DueWork.use((status) => status.nextDue("lanes", crowded))
         assert.strictEqual(yield* due, era + minute)
       }
       const soonest = (most: number, whole: number) =>
         Effect.map(
-          WorkStatus.use((status) =>
+          DueWork.use((status) =>
             status.workload(era, { ...plenty, lanes: { whole, share: { most } } }),
           ),
           (load) => load.nextDue,
@@ -182,7 +182,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
       yield* settle([sent(claimed, era + hour)], era + hour)
       assert.isNull(yield* nextDueOf("lanes", era))
-      yield* noneStranded
+      yield* noneOrphaned
     }),
   )
 
@@ -238,33 +238,33 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("stranded messages are due at once, and none when there are none", () =>
+  it.effect("orphaned messages are due at once, and none when there are none", () =>
     Effect.gen(function* () {
-      const status = yield* WorkStatus
-      yield* noneStranded
-      assert.isNull(yield* status.nextDue("stranded"))
+      const status = yield* DueWork
+      yield* noneOrphaned
+      assert.isNull(yield* status.nextDue("orphaned"))
       const era = anEra()
       const { workspace, number } = yield* aStage({ createdAt: era })
       const messages = [
         yield* aMessage(number, { now: era, sendAt: era + day }),
         yield* aMessage(number, { now: era, sendAt: era + day, mode: "test" }),
       ]
-      assert.isNull(yield* status.nextDue("stranded"))
+      assert.isNull(yield* status.nextDue("orphaned"))
       yield* NumberStore.use((store) => store.remove(workspace.id, number.id, era + hour))
-      assert.isAtMost(present(yield* status.nextDue("stranded")), era + hour)
+      assert.isAtMost(present(yield* status.nextDue("orphaned")), era + hour)
       assert.isNull(yield* nextDueOf("test_messages", era))
       yield* end(cancelled(at(messages, 0), era + hour))
-      assert.isAtMost(present(yield* status.nextDue("stranded")), era + hour)
+      assert.isAtMost(present(yield* status.nextDue("orphaned")), era + hour)
       yield* end(cancelled(at(messages, 1), era + hour))
-      assert.isNull(yield* status.nextDue("stranded"))
+      assert.isNull(yield* status.nextDue("orphaned"))
       const other = yield* aNumber(workspace.id)
       yield* aMessage(other, { now: era })
       const claimed = yield* claimOne(other, { now: era })
       yield* NumberStore.use((store) => store.remove(workspace.id, other.id, era + hour))
-      assert.isNull(yield* status.nextDue("stranded"))
+      assert.isNull(yield* status.nextDue("orphaned"))
       yield* settle([again(claimed)], era + hour)
-      assert.isNotNull(yield* status.nextDue("stranded"))
-      yield* noneStranded
+      assert.isNotNull(yield* status.nextDue("orphaned"))
+      yield* noneOrphaned
     }),
   )
 
@@ -272,10 +272,10 @@ export const workStatus: Topic = (it, { parallel }) => {
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
-      yield* noneStranded
+      yield* noneOrphaned
       yield* claimDue({ now: era })
       const soonest = Effect.map(
-        WorkStatus.use((status) => status.workload(era)),
+        DueWork.use((status) => status.workload(era)),
         ({ nextDue: due }) => (due !== null && due < era + 50 * day ? due : null),
       )
       assert.isNull(yield* soonest)
@@ -308,15 +308,15 @@ export const workStatus: Topic = (it, { parallel }) => {
 
   it.effect("a lane that is being worked off is due or in flight, whenever it is looked at", () =>
     Effect.gen(function* () {
-      const status = yield* WorkStatus
+      const status = yield* DueWork
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
-      yield* noneStranded
+      yield* noneOrphaned
       yield* claimDue({ now: era })
       const isBusy = Effect.map(
         status.workload(era),
-        ({ inHands, nextDue: due }) =>
-          (due !== null && due <= era) || inHands.some(({ numberId }) => numberId === number.id),
+        ({ inFlight, nextDue: due }) =>
+          (due !== null && due <= era) || inFlight.some(({ numberId }) => numberId === number.id),
       )
       assert.isFalse(yield* isBusy)
       // Looks of a store that takes one operation after the other come between each two of them anyway.

@@ -1,4 +1,4 @@
-/** `MessageStore.stranded`: what waits for a number that is gone. */
+/** `MessageStore.orphaned`: what waits for a number that is gone. */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
@@ -8,16 +8,16 @@ import { again, cancelled, claimOne, end, sendNext, settle } from "../Sending.ts
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, hour, noon, oneSecond } from "../Records.ts"
 
-const strandedOf = (workspaceId: WorkspaceId) =>
+const orphanedOf = (workspaceId: WorkspaceId) =>
   Effect.map(
-    MessageStore.use((store) => store.stranded(100_000)),
+    MessageStore.use((store) => store.orphaned(100_000)),
     (messages) =>
       messages
         .filter((message) => message.workspaceId === workspaceId)
         .toSorted((a, b) => a.id - b.id),
   )
 
-export const stranded: Topic = (it) => {
+export const orphaned: Topic = (it) => {
   it.effect("the waiting messages of a removed number, due or not, live and test", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
@@ -32,12 +32,12 @@ export const stranded: Topic = (it) => {
         yield* aMessage(number, { mode: "test" }),
         yield* aMessage(number, { expiresAt: noon + oneSecond }),
       ]
-      assert.deepStrictEqual(yield* strandedOf(workspace.id), [])
+      assert.deepStrictEqual(yield* orphanedOf(workspace.id), [])
       yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
-      assert.deepStrictEqual(yield* strandedOf(workspace.id), messages)
+      assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
       const changes = messages.map((message) => cancelled(message))
       assert.deepStrictEqual(yield* end(...changes), ids(messages))
-      assert.deepStrictEqual(yield* strandedOf(workspace.id), [])
+      assert.deepStrictEqual(yield* orphanedOf(workspace.id), [])
     }),
   )
 
@@ -51,19 +51,19 @@ export const stranded: Topic = (it) => {
         yield* aMessage(other, { mode: "test" }),
       ]
       yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
-      assert.deepStrictEqual(yield* strandedOf(workspace.id), messages)
+      assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
     }),
   )
 
-  it.effect("a message in flight is not stranded until its attempt is taken back", () =>
+  it.effect("a message in flight is not orphaned until its attempt is taken back", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const messages = yield* accepted(number, { count: 2 })
       const claimed = yield* claimOne(number, { leaseUntil: noon + oneSecond })
       yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
-      assert.deepStrictEqual(yield* strandedOf(workspace.id), [at(messages, 1)])
+      assert.deepStrictEqual(yield* orphanedOf(workspace.id), [at(messages, 1)])
       assert.deepStrictEqual(yield* settle([again(claimed)]), [at(messages, 0).id])
-      assert.deepStrictEqual(yield* strandedOf(workspace.id), messages)
+      assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
     }),
   )
 
@@ -75,7 +75,7 @@ export const stranded: Topic = (it) => {
       yield* NumberStore.use((numbers) => numbers.remove(workspace.id, number.id, noon))
       const left = new Set(ids(messages))
       while (left.size > 0) {
-        const page = yield* store.stranded(2)
+        const page = yield* store.orphaned(2)
         assert.isAtMost(page.length, 2)
         assert.isAbove(page.length, 0)
         const ended = yield* end(...page.map((message) => cancelled(message)))
