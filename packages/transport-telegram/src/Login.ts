@@ -348,7 +348,10 @@ export const makeLoginClients = (
    * A client that is gone with its scope, and its keys; null without an application. A number whose proxy
    * an older secrets key sealed is not connected past that proxy.
    */
-  const open = Effect.fnUntraced(function* (numberId: NumberId, begun: ReadonlyArray<KeyChange>) {
+  const open = Effect.fnUntraced(function* open(
+    numberId: NumberId,
+    begun: ReadonlyArray<KeyChange>,
+  ) {
     const keys = keysInMemory(begun)
     if (application === null) return null
     const proxy = yield* retryUntilStoreAnswers(
@@ -533,13 +536,13 @@ export const layerLogin = (
         return kept.login !== null && kept.login.expiresAt > now ? kept.login : null
       }
 
-      const viewOf = Effect.fnUntraced(function* (numberId: NumberId) {
+      const viewOf = Effect.fnUntraced(function* viewOf(numberId: NumberId) {
         const login = shownOf(yield* logins.keptOf(numberId), yield* time)
         return login !== null && "kind" in login ? login.view : login
       })
 
       /** Whether the session of a login that this process holds no more is of no use to any other one. */
-      const isOfNoUse = Effect.fnUntraced(function* (
+      const isOfNoUse = Effect.fnUntraced(function* isOfNoUse(
         { login, numberId }: HeldLogin,
         keys: ReadonlyArray<KeyChange>,
       ) {
@@ -549,7 +552,7 @@ export const layerLogin = (
         return kept?.kind !== "account" || !(yield* logins.hasKey(numberId, keys))
       })
 
-      const keepAccount = Effect.fnUntraced(function* (
+      const keepAccount = Effect.fnUntraced(function* keepAccount(
         held: HeldLogin,
         keys: ReadonlyArray<KeyChange>,
         { id, phone = "" }: tl.RawUser,
@@ -568,7 +571,7 @@ export const layerLogin = (
       })
 
       /** One connection over what the login has, and how it stands afterwards; null when it was given up. */
-      const connected = Effect.fnUntraced(function* (
+      const connected = Effect.fnUntraced(function* connected(
         held: HeldLogin,
         work: (client: TelegramClient, keys: KeysInMemory) => Effect.Effect<Step | "wrong" | null>,
       ): Effect.fn.Return<AfterSecret> {
@@ -635,7 +638,7 @@ export const layerLogin = (
        * Ends what a login that is over may have left, before its keys are written over. What is exchanged
        * next, and whether the far side has heard; null when the vault has something else by now.
        */
-      const endBefore = Effect.fnUntraced(function* (numberId: NumberId, kept: Kept) {
+      const endBefore = Effect.fnUntraced(function* endBefore(numberId: NumberId, kept: Kept) {
         const { credentials: login, text } = kept
         if (login?.kind !== "login" || !login.mayBeIn) return { text, held: null }
         const stepUntil = (yield* time) + heldMillis
@@ -657,7 +660,7 @@ export const layerLogin = (
         )
 
       /** `later` when another process works on what was before, or has just written. */
-      const beginNow = Effect.fnUntraced(function* (
+      const beginNow = Effect.fnUntraced(function* beginNow(
         numberId: NumberId,
         request: TelegramLoginRequest,
         isShutOut: boolean,
@@ -715,7 +718,7 @@ export const layerLogin = (
       })
 
       /** A step that takes what was typed, and says whether it was wrong. */
-      const typed = Effect.fnUntraced(function* (
+      const typed = Effect.fnUntraced(function* typed(
         numberId: NumberId,
         state: TelegramLoginView["state"],
         work: (client: TelegramClient, login: LoginCredentials) => Effect.Effect<Step | "wrong">,
@@ -740,14 +743,18 @@ export const layerLogin = (
 
       return TelegramLogin.of({
         isConfigured: settings.application !== null,
-        begin: Effect.fn("TelegramLogin.begin")(function* (numberId, request, isShutOut = false) {
+        begin: Effect.fn("TelegramLogin.begin")(function* begin(
+          numberId,
+          request,
+          isShutOut = false,
+        ) {
           for (;;) {
             const begun = yield* beginNow(numberId, request, isShutOut)
             if (begun !== "later") return begun
             yield* pause
           }
         }),
-        look: Effect.fn("TelegramLogin.look")(function* (numberId) {
+        look: Effect.fn("TelegramLogin.look")(function* look(numberId) {
           const kept = yield* logins.keptOf(numberId)
           const now = yield* time
           const login = shownOf(kept, now)
@@ -771,7 +778,7 @@ export const layerLogin = (
             givePassword(client, view, password),
           ),
         ),
-        cancel: Effect.fn("TelegramLogin.cancel")(function* (numberId) {
+        cancel: Effect.fn("TelegramLogin.cancel")(function* cancel(numberId) {
           for (;;) {
             yield* FiberMap.remove(showing, numberId)
             const kept = yield* logins.keptOf(numberId)

@@ -96,7 +96,7 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
         }),
       )
 
-    const request = Effect.fnUntraced(function* (
+    const request = Effect.fnUntraced(function* request(
       { client, questions }: OpenAccount,
       { media, text, transportId }: OutgoingMessage,
     ) {
@@ -137,7 +137,7 @@ export const layerTransport: Layer.Layer<TelegramTransport, never, Sessions> = L
       }).pipe(Effect.timeoutOption(findMillis), Effect.ignore)
 
     /** The far side's word on a message that goes to that person. */
-    const deliver = Effect.fnUntraced(function* (
+    const deliver = Effect.fnUntraced(function* deliver(
       account: OpenAccount,
       message: OutgoingMessage,
       { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,

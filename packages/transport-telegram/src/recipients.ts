@@ -129,7 +129,7 @@ const stored = <A>(work: () => Promise<A>): Effect.Effect<A, NotStored> =>
   Effect.tryPromise({ try: work, catch: () => new NotStored() })
 
 /** Each name is asked for as it is: the library takes some of them for words of its own. */
-const byUsername = Effect.fnUntraced(function* (
+const byUsername = Effect.fnUntraced(function* byUsername(
   { client, questions, usernames }: Resolving,
   username: string,
   { force, mayHaveLeft }: Trust,

@@ -213,7 +213,7 @@ const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 
 /** What the vault has of that. */
-export const accountKeys = Effect.fnUntraced(function* (
+export const accountKeys = Effect.fnUntraced(function* accountKeys(
   vault: typeof SessionVault.Service,
   numberId: NumberId,
 ) {
@@ -226,7 +226,7 @@ export const accountKeys = Effect.fnUntraced(function* (
 })
 
 /** Writes it once more, so that it is sealed with the secrets key of today. */
-export const reseal = Effect.fnUntraced(function* (
+export const reseal = Effect.fnUntraced(function* reseal(
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   credentials: string,

@@ -75,7 +75,7 @@ export const layerLinking = (
       const numbers = yield* NumberStore
 
       /** Shows codes until the phone has taken one. */
-      const showCodes = Effect.fnUntraced(function* (
+      const showCodes = Effect.fnUntraced(function* showCodes(
         { method, phone }: LinkingRequest,
         connection: Connection,
         shown: Shown,
@@ -88,7 +88,7 @@ export const layerLinking = (
             _tag: "QrShown",
             text: withSecret(text, credentials.advSecretKey),
           })
-        const askCode = Effect.gen(function* () {
+        const askCode = Effect.gen(function* askCode() {
           const code = yield* Effect.promise(() => socket.requestPairingCode(phone ?? ""))
           const now = yield* Clock.currentTimeMillis
           yield* Queue.offer(shown, {
@@ -138,7 +138,7 @@ export const layerLinking = (
        * The device becomes the number's, and the far side hears of it. False when the connection was
        * over before that: then no device was made.
        */
-      const keep = Effect.fnUntraced(function* (
+      const keep = Effect.fnUntraced(function* keep(
         { numberId }: LinkingRequest,
         { auth, keys }: NewDevice,
         connection: Connection,
@@ -189,7 +189,7 @@ export const layerLinking = (
         )
 
       /** The core may not have taken the phone, because another number has it: the device goes again. */
-      const settle = Effect.fnUntraced(function* ({ numberId }: LinkingRequest) {
+      const settle = Effect.fnUntraced(function* settle({ numberId }: LinkingRequest) {
         const number = yield* Effect.result(numbers.find(numberId))
         // A store that does not say is asked again when it is looked which numbers are linked.
         if (number._tag === "Failure") return
@@ -199,7 +199,7 @@ export const layerLinking = (
       })
 
       /** Connects the device, and tells so. False when the far side does not know it. */
-      const connect = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
+      const connect = Effect.fnUntraced(function* connect(request: LinkingRequest, shown: Shown) {
         const session = yield* sessions.connectQuietly(request.numberId)
         if (session === "logged_out") return false
         if (typeof session === "string") {
@@ -213,7 +213,7 @@ export const layerLinking = (
       })
 
       /** Goes on with a link that was made before the process ended; false when there is none. */
-      const goOn = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
+      const goOn = Effect.fnUntraced(function* goOn(request: LinkingRequest, shown: Shown) {
         const phone = yield* sessions.unconfirmed(request.numberId)
         if (phone === null) return false
         if (request.phone !== null && request.phone !== phone) {
@@ -224,7 +224,7 @@ export const layerLinking = (
         return yield* connect(request, shown)
       })
 
-      const begin = Effect.fnUntraced(function* (request: LinkingRequest, shown: Shown) {
+      const begin = Effect.fnUntraced(function* begin(request: LinkingRequest, shown: Shown) {
         const step = yield* pair(request, shown)
         if (step === "ended") return
         if (step !== "paired") {

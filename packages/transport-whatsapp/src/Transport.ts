@@ -108,7 +108,10 @@ export const layerTransport: Layer.Layer<
     const until = <A, E, B>(session: OpenSession, work: Effect.Effect<A, E>, closed: B) =>
       Effect.raceFirst(work, Effect.as(Deferred.await(session.connection.over), closed))
 
-    const addressOfPhone = Effect.fnUntraced(function* (session: OpenSession, phone: Phone) {
+    const addressOfPhone = Effect.fnUntraced(function* addressOfPhone(
+      session: OpenSession,
+      phone: Phone,
+    ) {
       const known = session.addresses.get(phone)
       if (known !== undefined) return { address: known }
       const answers = yield* asked(() => askPhones(session.connection.socket, [phone]))
@@ -148,7 +151,10 @@ export const layerTransport: Layer.Layer<
      * A repeat is the very message that was sent before: what was uploaded for it is kept. A text is made
      * alike each time.
      */
-    const contentOf = Effect.fnUntraced(function* (session: OpenSession, message: OutgoingMessage) {
+    const contentOf = Effect.fnUntraced(function* contentOf(
+      session: OpenSession,
+      message: OutgoingMessage,
+    ) {
       const { media, numberId, text, transportId } = message
       if (media === null) return textContent(text)
       const kept = yield* vault.keys(numberId, sentType, [transportId])

@@ -199,7 +199,7 @@ const sweep = async (): Promise<void> => {
 }
 
 /** Deletes what was left behind, now and every hour. */
-export const sweepLeftFiles: Effect.Effect<never> = Effect.gen(function* () {
+export const sweepLeftFiles: Effect.Effect<never> = Effect.gen(function* sweepLeftFiles() {
   yield* Effect.ignore(Effect.tryPromise(sweep))
   yield* sleepInRealTime(leftMillis)
 }).pipe(Effect.forever)

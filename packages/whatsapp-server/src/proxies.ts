@@ -87,7 +87,7 @@ const connecting = (parts: Parts, server: ReturnType<typeof createHttp>) =>
 const aHttpProxy = listening("http", (parts) => connecting(parts, createHttp()))
 
 /** Both ends of its own TLS; `certificate` is what a client must trust. */
-const aHttpsProxy = Effect.gen(function* () {
+const aHttpsProxy = Effect.gen(function* aHttpsProxy() {
   const certificate = makeCertificate("proxy")
   const proxy = yield* listening("https", (parts) => connecting(parts, createHttps(certificate)))
   return { proxy, certificate: certificate.cert }
@@ -130,7 +130,7 @@ const aSocksProxy = listening("socks5", (parts) =>
 )
 
 /** One of each kind. */
-export const someProxies = Effect.gen(function* () {
+export const someProxies = Effect.gen(function* someProxies() {
   const { certificate, proxy } = yield* aHttpsProxy
   return {
     certificate,
