@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process"
 
 const longest = 72
 
-/** One area or several, such as `core`, `store-postgres` or `core/ports`. */
+/** One area or several, such as `core`, `store-postgres` or `service/facade`. */
 const form = /^[a-z0-9-]+(?:[/,] ?[a-z0-9-]+)*: (\S+)/
 
 /** Words whose ending is no mark of the past, of a habit or of work in progress. */

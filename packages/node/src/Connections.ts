@@ -377,25 +377,27 @@ export const postOverKept = (
       Effect.sync(() => new IdleConnections(idleMillis)),
       (idle) => Effect.forEach(idle.all(), close, { concurrency: "unbounded", discard: true }),
     ),
-    (idle): PostOverKept =>
-      (target, request, limits, connecting) =>
-        Effect.callback((resume) => {
-          const deadline = performance.now() + limits.timeoutMillis
-          const post: Post = { target, request, limits, deadline }
-          const onFresh = Effect.suspend(() =>
-            Effect.flatMap(
-              open(idle, target.origin, request.workspaceId, connecting),
-              (connection) =>
-                Effect.callback<PostAnswer, EgressError>((answer) =>
-                  new CallOnKeptConnection(idle, connection, post, lost, answer).start(),
-                ),
-            ),
-          )
-          const waiting = idle.take(target.origin)
-          if (waiting === undefined) return resume(onFresh)
-          return new CallOnKeptConnection(idle, waiting, post, onFresh, resume).start()
-        }),
+    postOver,
   )
+
+const postOver = (idle: IdleConnections): PostOverKept => {
+  const postKept: PostOverKept = (target, request, limits, connecting) =>
+    Effect.callback((resume) => {
+      const deadline = performance.now() + limits.timeoutMillis
+      const post: Post = { target, request, limits, deadline }
+      const onFresh = Effect.suspend(() =>
+        Effect.flatMap(open(idle, target.origin, request.workspaceId, connecting), (connection) =>
+          Effect.callback<PostAnswer, EgressError>((answer) =>
+            new CallOnKeptConnection(idle, connection, post, lost, answer).start(),
+          ),
+        ),
+      )
+      const waiting = idle.take(target.origin)
+      if (waiting === undefined) return resume(onFresh)
+      return new CallOnKeptConnection(idle, waiting, post, onFresh, resume).start()
+    })
+  return postKept
+}
 
 class IdleConnections {
   readonly idleMillis: number

@@ -227,7 +227,7 @@ const fetchOver = ({ connectTimeoutMillis, settings, sleep }: Outbound) =>
 const postOver = ({ settings, sleep }: Outbound, post: PostOverKept): Egress["Service"]["post"] => {
   const targets = memoize((text) => postTarget(text, settings.rule, true))
   const secureTargets = memoize((text) => postTarget(text, settings.rule, false))
-  return (text: string, request: PostRequest, limits: PostLimits) => {
+  const postTo = (text: string, request: PostRequest, limits: PostLimits) => {
     const target = (request.allowHttp ? targets : secureTargets)(text)
     if (Result.isFailure(target)) return Effect.fail(target.failure)
     const connecting = Effect.suspend(() =>
@@ -239,6 +239,7 @@ const postOver = ({ settings, sleep }: Outbound, post: PostOverKept): Egress["Se
     )
     return post(target.success, request, limits, connecting)
   }
+  return postTo
 }
 
 const defaultConnectTimeoutMillis = 5000

@@ -20,7 +20,7 @@ const byteValues = 256
 export const uniformIndexes = (fill: (pool: Uint8Array) => void): ((bound: number) => number) => {
   const pool = new Uint8Array(poolBytes)
   let used = poolBytes
-  return (bound) => {
+  const uniformIndex = (bound: number): number => {
     // The largest multiple of `bound` that bytes reach: beyond it some remainders would come up more often.
     const usable = byteValues - (byteValues % bound)
     for (;;) {
@@ -32,6 +32,7 @@ export const uniformIndexes = (fill: (pool: Uint8Array) => void): ((bound: numbe
       if (byte < usable) return byte % bound
     }
   }
+  return uniformIndex
 }
 
 /** Ids that cannot be guessed. */
@@ -39,10 +40,11 @@ export const layerCryptoIds: Layer.Layer<Ids> = Layer.sync(Ids, () =>
   Ids.of(fromIndexes(uniformIndexes(randomFillSync))),
 )
 
+const nativeHmac = (key: string, text: string): string =>
+  createHmac("sha256", key).update(text).digest("hex")
+
 /** Several times as fast as the portable one. */
-export const layerNativeHmac: Layer.Layer<never> = Layer.succeed(HmacSha256, (key, text) =>
-  createHmac("sha256", key).update(text).digest("hex"),
-)
+export const layerNativeHmac: Layer.Layer<never> = Layer.succeed(HmacSha256, nativeHmac)
 
 /** The clock that Effect runs on when none is provided. */
 export const systemClock: Clock.Clock = Clock.Clock.defaultValue()

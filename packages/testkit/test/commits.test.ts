@@ -12,7 +12,7 @@ const { revisionsOf, subjectProblem } = (await import(
 it.each([
   "worker: share one due-time poll across idle loops",
   "store-postgres: bring the schema up to date in one transaction",
-  "core/ports: pass ids as values",
+  "service/facade: pass ids as values",
   "docs, http: name the 4xx codes of a send",
   "http: GET /health/ready answers 503 while the disk is full",
   `core: ${"a".repeat(66)}`,
