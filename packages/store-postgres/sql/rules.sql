@@ -700,6 +700,174 @@ return gone or case
   else m.unused_since is null or m.unused_since <= unused_by
 end;
 
+---------------------------------------------------------------------------- when there is work
+
+-- The earliest moment of each kind of work: one look into the index that serves its sweep. `p_saturated`: the
+-- workspaces to pass over; null for all. `p_parts` and `p_shards` as is_owned takes them.
+
+-- Index lanes_due.
+create function next_lanes(p_saturated bigint[], p_parts bigint, p_shards bigint[])
+returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select l.next_due
+  from lanes l
+  where l.next_due is not null
+    and is_claimable(l)
+    and is_owned(l.number_id, p_parts, p_shards)
+    and (l.lease_until is not null or l.workspace_id <> all (p_saturated))
+  order by l.next_due
+  limit 1;
+end;
+
+-- Index messages_expiring. What is in flight is left to its lane.
+create function next_expiry() returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select m.expires_at
+  from messages m
+  where m.state = 'waiting'
+    and m.expires_at is not null
+    and not exists (
+      select
+      from lanes l
+      where l.number_id = m.number_id
+        and is_in_flight(m, l)
+    )
+  order by m.expires_at
+  limit 1;
+end;
+
+-- Index messages_test_due.
+create function next_test_messages() returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select m.due_at
+  from messages m
+  where m.state = 'waiting'
+    and m.mode = 'test'
+    and m.due_at < 'infinity'
+    and not exists (
+      select
+      from lanes l
+      where l.number_id = m.number_id
+        and (l.removed_at is not null or l.disabled)
+    )
+  order by m.due_at
+  limit 1;
+end;
+
+-- Index lanes_orphaned. Before any time that a clock shows, so always due.
+create function next_orphaned() returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select timestamptz 'epoch'
+  from lanes l
+  where l.orphaned
+  limit 1;
+end;
+
+-- Index linking_attempts_due; index linking_attempts_ending for those that wait for a place.
+create function next_linking(p_saturated bigint[], p_parts bigint, p_shards bigint[])
+returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select least(
+    (
+      select a.due_at
+      from linking_attempts a
+      join numbers n on n.id = a.number_id
+      where a.mode = 'test'
+        or (
+          is_owned(a.number_id, p_parts, p_shards)
+          and (a.lease_until is not null or n.workspace_id <> all (p_saturated))
+        )
+      order by a.due_at
+      limit 1
+    ),
+    (
+      select a.ends_at
+      from linking_attempts a
+      order by a.ends_at
+      limit 1
+    )
+  );
+end;
+
+-- Index reminders_due.
+create function next_reminders() returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select r.next_run_at
+  from reminders r
+  where r.next_run_at is not null
+  order by r.next_run_at
+  limit 1;
+end;
+
+-- Indexes webhook_lanes_due and webhook_lanes_callbacks_due; lanes that are marked are always due.
+create function next_deliveries(p_saturated bigint[]) returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select least(
+    (
+      select timestamptz 'epoch'
+      from webhook_marks mark
+      order by mark.id
+      limit 1
+    ),
+    (
+      select l.next_due
+      from webhook_lanes l
+      where l.next_due is not null
+      order by l.next_due
+      limit 1
+    ),
+    (
+      select l.callback_due
+      from webhook_lanes l
+      where l.callback_due is not null
+        and l.workspace_id <> all (p_saturated)
+      order by l.callback_due
+      limit 1
+    )
+  );
+end;
+
+-- Index number_checks_due.
+create function next_number_checks(p_saturated bigint[], p_parts bigint, p_shards bigint[])
+returns table (due timestamptz)
+language sql stable parallel safe rows 1
+begin atomic
+  select c.next_due
+  from number_checks c
+  join lanes l on l.number_id = c.number_id
+  where c.next_due is not null
+    and can_be_asked(c, l)
+    and is_asked_by(c, l, p_parts, p_shards)
+    and (c.lease_until is not null or c.workspace_id <> all (p_saturated))
+  order by c.next_due
+  limit 1;
+end;
+
+-- The workspaces of which no more may be taken; null, for all, when no place is left. `p_holders` names a
+-- workspace once for each lease that it holds.
+create function saturated_tenants(p_holders bigint[], p_most bigint, p_whole bigint) returns bigint[]
+language plpgsql stable
+as $$
+begin
+  if cardinality(p_holders) >= p_whole then
+    return null;
+  end if;
+  return array(
+    select h.id
+    from unnest(p_holders) h (id)
+    group by h.id
+    having count(*) >= p_most
+  );
+end
+$$;
+
 ---------------------------------------------------------------------------- JSON
 
 create function epoch_millis(moment timestamptz) returns bigint

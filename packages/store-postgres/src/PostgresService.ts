@@ -2,6 +2,7 @@
  * What is the whole service's: its secrets, what the store is told from others by, what callbacks are
  * signed with, and the offset of the adjustable clock, the same for all processes.
  */
+import { sqlFiles } from "./sql.generated.ts"
 import { CallersTransactions, StoreUnavailable } from "@messaging-service/core"
 import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core"
 import { Effect, Random } from "effect"
@@ -10,24 +11,20 @@ import type { DatabaseService } from "./database/Database.ts"
 import { bigint, text } from "./database/Fields.ts"
 import { given, statement } from "./database/Statement.ts"
 
-/** Writes nothing new over what is there, but answers with it: one round trip, one winner. */
-const getOrCreate = statement("secret.getOrCreate", given({ name: text, candidate: text }))`
-insert into service_secrets (name, value)
-values ($name, $candidate)
-on conflict (name) do update
-set name = excluded.name
-returning value`
+const getOrCreate = statement(
+  "secret.getOrCreate",
+  given({ name: text, candidate: text }),
+)(sqlFiles["statements/service/get-or-create.sql"])
 
 const get = statement("secret.get", given({ name: text }))`
 select value
 from service_secrets
 where name = $name`
 
-const replace = statement("secret.replace", given({ name: text, before: text, value: text }))`
-update service_secrets
-set value = $value
-where name = $name
-  and value = $before`
+const replace = statement(
+  "secret.replace",
+  given({ name: text, before: text, value: text }),
+)(sqlFiles["statements/service/replace.sql"])
 
 export const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
   getOrCreate: (name, candidate) => getOrCreate.one<string>(database, { name, candidate }),
@@ -53,18 +50,15 @@ export const transactionsOn = (database: DatabaseService) =>
       })
     : Effect.succeed(CallersTransactions.none)
 
-const getSalt = statement("callback.salt", given({ workspaceId: bigint }))`
-select w.callback_salt
-from workspaces w
-where w.id = $workspaceId
-  and w.deleted_at is null`
+const getSalt = statement(
+  "callback.salt",
+  given({ workspaceId: bigint }),
+)(sqlFiles["statements/service/get-salt.sql"])
 
-const putSalt = statement("callback.putSalt", given({ workspaceId: bigint, salt: text }))`
-update workspaces w
-set callback_salt = $salt
-where w.id = $workspaceId
-  and w.deleted_at is null
-returning w.id`
+const putSalt = statement(
+  "callback.putSalt",
+  given({ workspaceId: bigint, salt: text }),
+)(sqlFiles["statements/service/put-salt.sql"])
 
 export const callbackSalts = (database: DatabaseService): typeof CallbackSalts.Service => ({
   get: (workspaceId) => getSalt.value<string>(database, { workspaceId }),
@@ -73,20 +67,12 @@ export const callbackSalts = (database: DatabaseService): typeof CallbackSalts.S
 
 const readOffset = statement("clock.offset", given({}))("select offset_millis from clock")
 
-const raiseOffset = statement("clock.raiseOffset", given({ to: bigint }))`
-insert into clock as present (offset_millis)
-values ($to)
-on conflict (singleton) do update
-set offset_millis = greatest(present.offset_millis, excluded.offset_millis)
-returning offset_millis`
+const raiseOffset = statement(
+  "clock.raiseOffset",
+  given({ to: bigint }),
+)(sqlFiles["statements/service/raise-offset.sql"])
 
-/** Why nothing can be written, as on a standby; empty where it can. */
-const whyReadOnly = statement("ping", given({}))`
-select case
-  when pg_is_in_recovery() then 'the database is a standby in recovery'
-  when current_setting('transaction_read_only') = 'on' then 'the database is read-only'
-  else ''
-end as because`
+const whyReadOnly = statement("ping", given({}))(sqlFiles["statements/service/why-read-only.sql"])
 
 /** Not a time that anything is stored with: those are parameters. */
 const readTime = statement(

@@ -185,7 +185,7 @@ export const listed = (columns: object, of = (name: string): string => name): st
 export const selected = (columns: object, alias: string, prefix = ""): string =>
   listed(columns, (name) => `${alias}.${name}${prefix === "" ? "" : ` as ${prefix}${name}`}`)
 
-export const epochMillis = (moment: string): string => `:code.epoch_millis(${moment})`
+const epochMillis = (moment: string): string => `:code.epoch_millis(${moment})`
 
 /** A value of the domain's type as JSON, for types that keep each field in one column. */
 export const jsonOf = (

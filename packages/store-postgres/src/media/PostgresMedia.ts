@@ -72,11 +72,10 @@ where m.workspace_id = $workspaceId
 const listAll = listFiles("")
 const listOfType = listFiles("\n  and m.type = $type")
 
-const findFile = statement("media.find", given({ id: bigint }))`
-select ${fileColumns("m")}, m.state = 'deleted' as deleted
-from media_files m
-where m.id = $id
-  and m.state in ('kept', 'attached', 'deleted')`
+const findFile = statement(
+  "media.find",
+  given({ id: bigint }),
+)(sqlFiles["statements/media/find-file.sql"])
 
 const missingFiles = statement(
   "media.missing",
@@ -103,11 +102,10 @@ const toLeftover = decoded<Pick<MediaFile, "id" | "storageKey">>({
   storageKey: fileFields.storageKey,
 })
 
-const bytesRemoved = statement("media.removed", given({ ids: bigints }))`
-update media_files m
-set has_bytes = false
-where m.id = any ($ids)
-  and :code.is_file_ended(m)`
+const bytesRemoved = statement(
+  "media.removed",
+  given({ ids: bigints }),
+)(sqlFiles["statements/media/bytes-removed.sql"])
 
 const forgetFiles = statement(
   "media.forget",

@@ -14,15 +14,8 @@ import {
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, single, sqlFunction, statement, taking } from "../database/Statement.ts"
-import { isOwned, ownedFields } from "../queue/lane.ts"
+import { ownedFields } from "../queue/lane.ts"
 import { sharesFields } from "../queue/shares.ts"
-
-/** The core's `isAskedBy`. */
-export const isAskedBy = (
-  check: string,
-  lane: string,
-  owned: Parameters<typeof isOwned>[1],
-): string => `:code.is_asked_by(${check}, ${lane}, ${owned.of}, ${owned.shards})`
 
 const claimParameters = single(
   columnsOf({

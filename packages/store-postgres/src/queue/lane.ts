@@ -38,15 +38,6 @@ export const pacingColumn = <M>(of: (one: M) => Pacing | null) =>
     return pacing === null ? null : fromPacing(pacing)
   })
 
-/** The core's `isOwned`; `of` is null for all numbers. */
-export const isOwned = (number: string, { of, shards }: SqlOwned): string =>
-  `:code.is_owned(${number}, ${of}, ${shards})`
-
-interface SqlOwned {
-  readonly of: string
-  readonly shards: string
-}
-
 /** What a claim says of that, as functions and statements take it. */
 export const ownedFields = {
   owned: {

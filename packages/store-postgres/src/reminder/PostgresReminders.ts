@@ -23,7 +23,6 @@ import {
   idOrNull,
   instant,
   integer,
-  selected,
   text,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
@@ -33,14 +32,7 @@ import type { OutcomeRow } from "../message/acceptBatch.ts"
 import { claimParameters } from "../PostgresIdempotency.ts"
 import { toWorkspace } from "../workspace/workspaceRow.ts"
 import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import {
-  contentColumns,
-  newColumns,
-  reminderColumns,
-  runColumns,
-  toReminder,
-  toRun,
-} from "./reminderRow.ts"
+import { contentColumns, newColumns, reminderColumns, toReminder, toRun } from "./reminderRow.ts"
 
 const insert = call(
   "reminder.insert",
@@ -52,17 +44,10 @@ const insert = call(
 
 const scope = { workspaceId: bigint, mode: text, restriction: bigints }
 
-/** What a key or the operator sees. */
-const seen = `r.workspace_id = $workspaceId
-  and ($mode::text is null or r.mode = $mode)
-  and ($restriction::bigint[] is null or r.number_id = any ($restriction))
-  and r.removed_at is null`
-
-const getReminder = statement("reminder.get", given({ ...scope, id: bigint }))`
-select ${reminderColumns("r")}
-from reminders r
-where r.id = $id
-  and ${seen}`
+const getReminder = statement(
+  "reminder.get",
+  given({ ...scope, id: bigint }),
+)(sqlFiles["statements/reminder/get-reminder.sql"])
 
 const madeReminder = statement("reminder.made", given({ id: bigint }))`
 select ${reminderColumns("r")}, r.original
@@ -126,12 +111,10 @@ const passRun = statement(
   joined(single(advanceColumns), given({ outcome: text, code: text })),
 )(sqlFiles["statements/reminder/pass-run.sql"])
 
-// Index reminder_runs_by_reminder.
-const listRuns = statement("reminder.runs", given({ id: bigint, ...paging }))`
-select ${selected(runColumns, "l")}
-from reminder_runs l
-where l.reminder_id = $id
-  and ${newestFirst("l")}`
+const listRuns = statement(
+  "reminder.runs",
+  given({ id: bigint, ...paging }),
+)(sqlFiles["statements/reminder/list-runs.sql"])
 
 /** The core's `isRunForgotten`. Index reminder_runs_by_reminder. */
 export const isRunForgotten = (line: string, before: string): string => `${line}.ran_at < ${before}

@@ -82,5 +82,4 @@ const runFields = {
   ...lastFields,
 } satisfies FieldsOf<LoggedRun>
 
-export const runColumns = columnsOf(runFields)
 export const toRun = decoded<LoggedRun>(runFields)

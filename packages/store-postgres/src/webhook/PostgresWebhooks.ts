@@ -13,16 +13,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  boolean,
-  newestFirst,
-  paging,
-  instant,
-  integer,
-  jsonOf,
-  text,
-} from "../database/Fields.ts"
+import { bigint, boolean, paging, instant, integer, jsonOf, text } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, statement } from "../database/Statement.ts"
 import {
@@ -44,11 +35,6 @@ const attemptFields = {
   durationMillis: { duration_millis: bigint((attempt) => attempt.durationMillis) },
   nextAttemptAt: { next_attempt_at: instant((attempt) => attempt.nextAttemptAt) },
 } satisfies FieldsOf<DeliveryAttempt<string>>
-
-const callbackFields = {
-  ...attemptFields,
-  url: { url: text((attempt) => attempt.url) },
-} satisfies FieldsOf<Omit<CallbackAttempt, "type"> & { readonly type: string }>
 
 const endpointFields = {
   id: { id: bigint((endpoint) => endpoint.id) },
@@ -96,56 +82,42 @@ const redeliver = call("webhook.redeliver", redeliverEvent)
 const scope = { workspaceId: bigint, mode: text }
 const named = { ...scope, id: bigint }
 
-const inScope = `e.workspace_id = $workspaceId
-  and ($mode::text is null or e.mode = $mode)
-  and e.removed_at is null`
-
-const getEndpoint = statement("webhook.get", given(named))`
-select ${endpointColumns("e")}
-from webhook_endpoints e
-where ${inScope}
-  and e.id = $id`
+const getEndpoint = statement(
+  "webhook.get",
+  given(named),
+)(sqlFiles["statements/webhook/get-endpoint.sql"])
 
 const madeEndpoint = statement("webhook.made", given({ id: bigint }))`
 select ${endpointColumns("e")}
 from webhook_endpoints e
 where e.id = $id`
 
-// Index webhook_endpoints_by_workspace.
-const listEndpoints = statement("webhook.list", given({ ...scope, stopped: boolean }))`
-select ${endpointColumns("e")}
-from webhook_endpoints e
-where ${inScope}
-  and ($stopped or :code.is_running(e))
-order by e.id`
+const listEndpoints = statement(
+  "webhook.list",
+  given({ ...scope, stopped: boolean }),
+)(sqlFiles["statements/webhook/list-endpoints.sql"])
 
 const rotateSecret = statement(
   "webhook.rotate",
   given({ ...named, secretSalt: text, secretLast4: text }),
 )(sqlFiles["statements/webhook/rotate-secret.sql"])
 
-const removeEndpoint = statement("webhook.remove", given({ ...named, now: instant }))`
-select removed.count
-from :code.remove_webhook_endpoints(
-  array(select e.id from webhook_endpoints e where ${inScope} and e.id = $id), $now
-) removed (count)
-where removed.count = 1`
+const removeEndpoint = statement(
+  "webhook.remove",
+  given({ ...named, now: instant }),
+)(sqlFiles["statements/webhook/remove-endpoint.sql"])
 
 const page = given({ id: bigint, ...paging })
 
-// Index webhook_attempts_by_endpoint.
-const listAttempts = statement("webhook.attempts", page)`
-select ${jsonOf(attemptFields, "a")} as attempt
-from webhook_attempts a
-where a.endpoint_id = $id
-  and ${newestFirst("a")}`
+const listAttempts = statement(
+  "webhook.attempts",
+  page,
+)(sqlFiles["statements/webhook/list-attempts.sql"])
 
-// Index webhook_attempts_of_callbacks.
-const listCallbackAttempts = statement("webhook.callbackAttempts", page)`
-select ${jsonOf(callbackFields, "a")} as attempt
-from webhook_attempts a
-where a.workspace_id = $id
-  and ${newestFirst("a")}`
+const listCallbackAttempts = statement(
+  "webhook.callbackAttempts",
+  page,
+)(sqlFiles["statements/webhook/list-callback-attempts.sql"])
 
 const forgetAttempts = statement(
   "webhook.forgetAttempts",

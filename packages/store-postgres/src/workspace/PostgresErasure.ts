@@ -112,12 +112,10 @@ const toWorkspace = (row: WorkspaceRow): RetainedWorkspace => ({
   deletedAt: millis(row.deleted_at),
 })
 
-// Index webhook_endpoints_ever_by_workspace.
-const endpointsOf = statement("erasure.endpoints", given({ ids: bigints }))`
-select e.id, e.workspace_id
-from webhook_endpoints e
-where e.workspace_id = any ($ids)
-order by e.id`
+const endpointsOf = statement(
+  "erasure.endpoints",
+  given({ ids: bigints }),
+)(sqlFiles["statements/workspace/endpoints-of.sql"])
 
 interface EndpointRow {
   readonly id: bigint

@@ -16,7 +16,6 @@ import type { Shares, WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { saturatedTenants as crowdedOfSql } from "../../src/queue/PostgresLanes.ts"
 import { fitsShare } from "../../src/queue/shares.ts"
 import { compare, draw, iso } from "./compare.ts"
 
@@ -197,10 +196,9 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
           when crowded.list is null then '"all"'
           else to_json(array(select one from unnest(crowded.list) one order by 1))
         end
-        from (select ${crowdedOfSql("select l.workspace_id from lanes l", {
-          most: "q.most",
-          whole: "q.whole",
-        })}) crowded (list)
+        from (
+          select saturated_tenants(array(select l.workspace_id from lanes l), q.most, q.whole)
+        ) crowded (list)
       )`,
       draw: Effect.gen(function* () {
         const holders = yield* Effect.replicateEffect(aWorkspaceId, yield* draw.below(9))
