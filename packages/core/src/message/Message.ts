@@ -1,7 +1,8 @@
 /**
- * A message and its life: one table of states and triggers, from which every change of state is
- * taken. What a client sees as `queued` or `scheduled` is one stored state, `waiting`: which of the
- * two it is follows from `sendAt` and the time of the answer, so it can never be out of date.
+ * A message and its life cycle: the state machine, the public JSON, the events and the daily quota.
+ * One table of states and triggers decides every change of state. `queued` and `scheduled` share
+ * the stored state `waiting`; `sendAt` and the current time tell them apart, so the status is never
+ * stale.
  */
 import { Context, Schema } from "effect"
 import type { EventId, MessageId, NumberId, TransportId, WebhookId, WorkspaceId } from "../Ids.ts"
@@ -15,7 +16,7 @@ import { described, TimeJson } from "../request/Input.ts"
 import { formatInstant, instantOrNull } from "../time/Time.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 
-/** What a client reads in `status` (contract: Message status). */
+/** Values of `status` (contract: Message status). */
 export const messageStatuses = [
   "queued",
   "scheduled",
@@ -29,7 +30,7 @@ export const messageStatuses = [
 
 export type MessageStatus = (typeof messageStatuses)[number]
 
-/** What is stored: `queued` and `scheduled` are one. */
+/** The stored state; `waiting` covers `queued` and `scheduled`. */
 export type MessageState = "waiting" | Exclude<MessageStatus, "queued" | "scheduled">
 
 const messageErrorCodes = [
@@ -55,18 +56,17 @@ export interface Message {
   readonly state: MessageState
   readonly from: {
     readonly id: NumberId
-    /** The number's phone of the moment while the message waits, then the one that it left from. */
+    /** The number's current phone while the message waits, then the phone that sent it. */
     readonly phone: string | null
     readonly platform: Platform
   }
-  /** The number's phone at acceptance, which the first answer showed. */
+  /** The number's phone at acceptance, as the first answer showed it. */
   readonly phoneAtAcceptance: string | null
   readonly to: Recipient
   readonly text: string
   readonly media: MediaReference | null
   /**
-   * What the media turned out to be when it was sent, where neither the request nor the link's ending
-   * told; null until then, and where they did.
+   * The media type found while sending; null before that, or if the request or URL already gave it.
    */
   readonly foundMediaType: MediaType | null
   readonly sendAt: number | null
@@ -77,11 +77,10 @@ export interface Message {
   readonly sentAt: number | null
   readonly error: MessageError | null
   readonly transportId: TransportId
-  /** Where its end is reported beside the webhook endpoints (contract: Version 1: callbacks). */
+  /** Receives the outcome in addition to the webhook endpoints (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
 }
 
-/** What moves a message. */
 export type Trigger =
   | "send_succeeded"
   | "send_failed"
@@ -90,7 +89,7 @@ export type Trigger =
   | "delivery_tick"
   | "read_tick"
 
-/** The events that webhooks can hear of (contract: Events). */
+/** Event types that webhooks deliver (contract: Events). */
 export type MessageEventType =
   | "message.sent"
   | "message.failed"
@@ -99,15 +98,15 @@ export type MessageEventType =
 
 export interface Transition {
   readonly to: MessageState
-  /** Null: the change is not announced. */
+  /** Null: no event announces the change. */
   readonly event: MessageEventType | null
-  /** Whether the plan's allowance and the number's quota get the message back. */
+  /** Whether the plan's allowance and the number's quota are refunded. */
   readonly givesBack: boolean
 }
 
 const silent = (to: MessageState): Transition => ({ to, event: null, givesBack: false })
 
-/** Every allowed move (contract: Message status). What is not in the table does not happen. */
+/** Every allowed transition (contract: Message status). */
 export const transitions: Readonly<
   Record<MessageState, Readonly<Partial<Record<Trigger, Transition>>>>
 > = {
@@ -125,14 +124,11 @@ export const transitions: Readonly<
   expired: {},
 }
 
-/** The move that `trigger` makes from `state`, or undefined when it makes none. */
+/** The transition that `trigger` causes in `state`; undefined if none. */
 export const transition = (state: MessageState, trigger: Trigger): Transition | undefined =>
   transitions[state][trigger]
 
-/**
- * The states that give back what a message took (contract: Allowance, Quota). It then no longer counts in
- * its number's quota.
- */
+/** States that refund allowance and quota (contract: Allowance, Quota). */
 export const statesGivenBack: ReadonlyArray<MessageState> = Object.values(transitions)
   .flatMap((moves) => Object.values(moves))
   .flatMap(({ givesBack, to }) => (givesBack ? to : []))
@@ -143,15 +139,15 @@ const statesBefore = (state: MessageState) =>
   )
 
 /**
- * The states that a tick moves on from. Ticks repeat, skip and come out of order: the state only ever
- * moves forward (contract: Message status).
+ * The states that each tick moves on from. Ticks repeat, skip and arrive out of order; the state
+ * only moves forward (contract: Message status).
  */
 export const movedByTick = { delivered: statesBefore("delivered"), read: statesBefore("read") }
 
-/** A tick of the far side: the state that it moves a message to. */
+/** A delivery report from the remote, named by the state that it leads to. */
 export type Tick = keyof typeof movedByTick
 
-/** Whether the message's time is over: from `expiresAt` on it is not sent any more. */
+/** Whether `expiresAt` has passed; an expired message is never sent. */
 export const hasExpired = ({ expiresAt }: Pick<Message, "expiresAt">, now: number): boolean =>
   expiresAt !== null && expiresAt <= now
 
@@ -165,8 +161,8 @@ export const statusAt = (
 }
 
 /**
- * The message as it was when it was accepted, whatever became of it since: what a repeat with the same
- * `Idempotency-Key` is answered with.
+ * The message as accepted, whatever happened since. Answers a repeat with the same
+ * `Idempotency-Key`.
  */
 export const asAccepted = (message: Message): Message => ({
   ...message,
@@ -177,9 +173,8 @@ export const asAccepted = (message: Message): Message => ({
   error: null,
 })
 
-// What a Message looks like in version 2 and its events (contract: Messages).
+// Public JSON of a message (contract: Messages).
 
-/** The Message object. */
 export const MessageJson = Schema.Struct({
   id: Schema.Int.pipe(Schema.brand("MessageId")),
   status: Schema.Literals(messageStatuses),
@@ -208,8 +203,6 @@ export const MessageJson = Schema.Struct({
 
 export type MessageJson = typeof MessageJson.Type
 
-// How a Message is shown. Without schemas, so that an import of it costs no more than it says.
-
 const recipientJson = (recipient: Recipient): MessageJson["to"] => {
   switch (recipient.kind) {
     case "phone":
@@ -226,8 +219,8 @@ const recipientJson = (recipient: Recipient): MessageJson["to"] => {
 }
 
 /**
- * A stored file shows a link that works for 26 hours, or none when it is gone; a customer's own link is
- * passed on as it is. An attachment has no id that a request could name.
+ * A stored file gets a link valid for 26 hours, or null once the file is gone. A customer's own
+ * link passes through unchanged. Attachments have no id that a request could name.
  */
 const mediaJson = (
   { foundMediaType, media }: Pick<Message, "foundMediaType" | "media">,
@@ -247,8 +240,8 @@ const mediaJson = (
 }
 
 /**
- * The message as it stands at `now`. What a send answers is shown at its `createdAt`, so that a repeat
- * shows the same.
+ * The public message at `now`. A send is shown at its `createdAt`, so that a repeat gives the same
+ * answer.
  */
 export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson => ({
   id: message.id,
@@ -264,8 +257,8 @@ export const messageJson = (message: Message, now: number, link: MediaLink): Mes
   error: message.error,
 })
 
-// Events: what others must hear of. Each is written in the commit that changes the message, with
-// its body frozen, so that no change goes unannounced and every delivery says the same.
+// Events. The commit that changes a message writes its event with a frozen body: every change is
+// announced, and every delivery attempt is identical.
 
 export interface MessageEvent {
   readonly id: EventId
@@ -274,7 +267,7 @@ export interface MessageEvent {
   readonly mode: Mode
   readonly messageId: MessageId
   readonly createdAt: number
-  /** The envelope's bytes as every attempt sends them (contract: Events). */
+  /** The envelope's bytes, identical in every attempt (contract: Events). */
   readonly body: string
 }
 
@@ -300,10 +293,9 @@ export const messageEvent = (
   }),
 })
 
-/** The `ping` that a test of a webhook endpoint sends (contract: Events). */
+/** The `ping` that tests a webhook endpoint (contract: Events). */
 export type PingEvent = Pick<MessageEvent, "id" | "createdAt" | "body">
 
-/** A ping of that endpoint, made at `now`. */
 export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingEvent => ({
   id,
   createdAt: now,
@@ -315,15 +307,13 @@ export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingE
   }),
 })
 
-// The 24-hour quota of a number (contract: Quota): no 24 hours hold more than 1,000 of the number's
-// messages that are not cancelled or expired, test messages aside, each counted at its planned
-// time. A new message at t falls into the windows (x - 24 h, x] with t ≤ x < t + 24 h, and is
-// accepted only if none of them overflows: what was planned is never pushed out by what is accepted
-// later.
-// Exact and cheap: the lane keeps an upper bound of the messages planned after 24 hours ago,
-// whatever lies ahead included. As long as bound + new ≤ limit no window can overflow and nothing is
-// counted. Otherwise the store counts the windows exactly, and remembers until when the number is
-// full.
+// The 24-hour quota of a number (contract: Quota). No 24-hour window may hold more than 1,000 live
+// messages, counted at their planned time; cancelled and expired ones do not count.
+// A new message at t falls into the windows (x - 24 h, x] with t ≤ x < t + 24 h. Acceptance
+// requires that none of them overflows, so later messages never displace planned ones.
+// For speed the lane keeps an upper bound of the messages planned since 24 hours ago, future ones
+// included. While bound + new ≤ limit, no window can overflow and no count is needed. Otherwise the
+// store counts the windows exactly and remembers until when the number is full.
 
 export interface QuotaLimit {
   readonly messages: number
@@ -333,44 +323,42 @@ export interface QuotaLimit {
 /** Fair use (contract: Quota): 1,000 messages per number in 24 hours. */
 export const dailyQuota: QuotaLimit = { messages: 1000, windowMillis: 24 * 60 * 60 * 1000 }
 
-/** The limit in force. A simulation lowers it, so that few messages fill a number. */
+/** The limit in force. Simulations lower it, so that a few messages fill a number. */
 export const DailyQuota = /*#__PURE__*/ Context.Reference<QuotaLimit>("core/DailyQuota", {
   defaultValue: () => dailyQuota,
 })
 
-/** Whether a message counts: live ones do, unless they were refused or have given back what they took. */
+/** Whether a message counts: a live one does, unless it was refused or refunded. */
 export const countsInQuota = (
   message: Pick<Message, "mode" | "state">,
   refused: boolean,
 ): boolean => message.mode === "live" && !refused && !statesGivenBack.includes(message.state)
 
-/** What an acceptance plans to put into a number's window. */
 export interface PlannedQuota {
-  /** The planned time of all new messages: `sendAt`, else now. */
+  /** The planned time of all new messages: `sendAt`, else now. Epoch milliseconds. */
   readonly plannedAt: number
   readonly count: number
   readonly limit: QuotaLimit
 }
 
 export interface QuotaFacts {
-  /** At least as many as any window that ends now or later holds. */
+  /** Upper bound of the messages in any window that ends now or later. */
   readonly bound: number
   /**
-   * The earliest planned time with room for a message, from the last exact count that found none
-   * before it. Null when unknown, or when a message was given back or accepted since that may have
-   * changed it.
+   * The earliest planned time with room, as of the last exact count that found the number full.
+   * Null when unknown, or when a later acceptance or refund may have changed it.
    */
   readonly fullUntil: number | null
-  /** Present only when asked for. */
+  /** Present only if the query asked for it. */
   readonly exact: ExactQuota | null
 }
 
 export interface ExactQuota {
-  /** What the fullest window holds that a message planned then falls into. */
+  /** Messages in the fullest window that contains the planned time. */
   readonly planned: number
   /**
-   * The earliest planned time, not before the asked one, at which there is room for `count` more;
-   * null when there is none, because `count` is over the limit.
+   * The earliest time, from the planned one on, with room for `count` more. Null when `count`
+   * exceeds the limit.
    */
   readonly roomAt: number | null
 }
@@ -379,16 +367,16 @@ type QuotaVerdict =
   | { readonly _tag: "Fits" }
   | {
       readonly _tag: "Full"
-      /** How many still fit at the planned time. */
+      /** How many messages still fit at the planned time. */
       readonly room: number
-      /** The earliest planned time, not before the asked one, at which all fit; null when there is none. */
+      /** The earliest time, from the planned one on, at which all fit; null when there is none. */
       readonly roomAt: number | null
     }
 
 /**
- * Whether the new messages fit, by what is known. Without an exact count a `Fits` is to be
- * confirmed by the guard of the commit, which counts under the lane's lock, and `room` and `roomAt` of
- * a `Full` are those of one message: several may have to wait longer.
+ * Whether the new messages fit, as far as the facts tell. Without an exact count, the commit's
+ * guard must confirm a `Fits` under the lane's lock. `room` and `roomAt` of a `Full` then describe
+ * one message; several may wait longer.
  */
 export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVerdict => {
   if (facts.exact !== null) {
@@ -405,29 +393,29 @@ export const quotaVerdict = (facts: QuotaFacts, planned: PlannedQuota): QuotaVer
   return { _tag: "Fits" }
 }
 
-/** `QuotaFacts.fullUntil` after an acceptance, which may take the room that the moment promised. */
+/** `QuotaFacts.fullUntil` after an acceptance, which may have used the room at that time. */
 export const fullUntilAfter = (
   full: number | null,
   { limit, plannedAt }: Pick<PlannedQuota, "plannedAt" | "limit">,
 ): number | null => (full !== null && plannedAt < full + limit.windowMillis ? null : full)
 
-/** Whether the new messages fit beside what the fullest window holds. */
+/** Whether the new messages fit into the fullest window. */
 export const fitsExactly = (
   exact: Pick<ExactQuota, "planned">,
   { count, limit }: Pick<PlannedQuota, "count" | "limit">,
 ): boolean => exact.planned + count <= limit.messages
 
-/** Whether the bound alone tells that there is room, so that nothing need be counted. */
+/** Whether the bound alone proves that there is room. */
 export const fitsByBound = (
   { bound }: Pick<QuotaFacts, "bound">,
   { count, limit }: PlannedQuota,
 ): boolean => bound + count <= limit.messages
 
-/** Whether a message that counts is among those of `bound`. */
+/** Whether `bound` includes a counting message planned at that time. */
 export const isInBound = (plannedAt: number, now: number, windowMillis: number): boolean =>
   plannedAt > now - windowMillis
 
-/** Whether only an exact count tells if the new messages fit, or when they will. */
+/** Whether only an exact count can decide. */
 export const needsCount = (facts: QuotaFacts, planned: PlannedQuota): boolean => {
   if (facts.exact !== null) return false
   return quotaVerdict(facts, planned)._tag === "Full"
@@ -436,13 +424,12 @@ export const needsCount = (facts: QuotaFacts, planned: PlannedQuota): boolean =>
 }
 
 /**
- * Counts exactly, from the planned times of a number's counting messages in ascending order; those
- * that are a window or more before `plannedAt` may be left out. Reads no further than it must.
+ * Counts exactly, from ascending planned times of a number's counting messages. Times a window or
+ * more before `plannedAt` may be missing. It reads no further than necessary.
  *
- * `count` more find room where no window holds more than limit - count. So one message more than
- * that, planned in a row within less than a window, bars every planned time later than a window
- * before the last of them and earlier than a window after the first. Both stores are held to this by
- * the contract suite.
+ * `count` more fit where no window holds more than limit - count. So limit - count + 1 consecutive
+ * messages within one window block an interval of planned times. It reaches from a window before
+ * the last of them to a window after the first. The store contract suite holds both stores to this.
  */
 export const countExactly = (
   plannedTimes: Iterable<number>,
@@ -472,8 +459,8 @@ export const countExactly = (
 }
 
 /**
- * Until when a number that is full now stays full: no planned time before that has room for even one
- * message. Null when it has room now; a full day that lies ahead says nothing about the time until then.
+ * Until when a full number stays full: no earlier planned time fits even one message. Null when it
+ * has room now, whatever lies ahead.
  */
 export const fullUntil = (
   plannedTimes: Iterable<number>,

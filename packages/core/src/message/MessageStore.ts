@@ -1,7 +1,7 @@
 /**
- * The port that keeps messages: the facts that acceptance needs in one read, its whole decision in
- * one guarded commit, and what reads, cancels and sweeps need. It holds no rule: limits and times
- * come with each call.
+ * The port that stores messages. One read loads every fact that acceptance needs; one guarded
+ * commit writes its decision. Other operations serve reads, cancels and sweeps. The port holds no
+ * rules: limits and times come with each call.
  */
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
@@ -20,15 +20,15 @@ export interface AcceptanceQuery {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
   readonly now: number
-  /** The number the request names; null to learn the connected ones. */
+  /** The number that the request names; null loads the connected ones. */
   readonly from: NumberId | null
-  /** Phones whose saved contact is wanted. */
+  /** Phones whose saved contacts to load. */
   readonly phones: ReadonlyArray<Phone>
   readonly contactIds: ReadonlyArray<ContactId>
   readonly mediaId: MediaId | null
   /**
-   * Count a number's planned messages exactly, around this planned time; when null the bound will
-   * do. A `numberId` of null asks for every connected number, and the facts then hold them all.
+   * Counts planned messages exactly around this time; null uses the bound. A null `numberId` counts
+   * every connected number and returns them all.
    */
   readonly exactQuota: {
     readonly numberId: NumberId | null
@@ -42,19 +42,19 @@ export interface NumberFacts {
   readonly quota: QuotaFacts
 }
 
-/**
- * How many connected numbers of each platform the facts hold at most, unless all are counted: two are
- * enough to know that a request has to name one.
- */
+/** Connected numbers to load of each platform: two prove that a request must name one. */
 export const connectedShown = 2
 
 export interface AcceptanceFacts {
-  /** Null without an `Idempotency-Key`. A claim that is refused leaves the other facts unread. */
+  /** Null without an `Idempotency-Key`. A refused claim leaves the other facts unread. */
   readonly claim: ClaimOutcome | null
   readonly plan: Plan | null
-  /** The number of `from`; null when not asked for or no number of the workspace. */
+  /** The number of `from`; null if none was asked for or the workspace has no such number. */
   readonly named: NumberFacts | null
-  /** At most `connectedShown` of each platform unless all are counted, oldest first; empty with a `from`. */
+  /**
+   * Oldest first, at most `connectedShown` of each platform unless all are counted. Empty with a
+   * `from`.
+   */
   readonly connected: ReadonlyArray<NumberFacts>
   /** The oldest contact with each phone. */
   readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>
@@ -62,12 +62,12 @@ export interface AcceptanceFacts {
   readonly media: MediaFile | null
 }
 
-/** A message as acceptance decides it; the store gives it its id. */
+/** A message before the store assigns its id. */
 export type NewMessage = Omit<Message, "id" | "state" | "sentAt" | "error">
 
 export interface Acceptance {
   readonly now: number
-  /** All of one workspace, one number and one planned time. Never empty. */
+  /** All of one workspace, number and planned time. Never empty. */
   readonly messages: ReadonlyArray<NewMessage>
   readonly workspaceId: WorkspaceId
   readonly numberId: NumberId
@@ -79,60 +79,58 @@ export interface Acceptance {
   readonly idempotency: IdempotencyClaim | null
 }
 
-/** Which precondition no longer held; nothing was written. */
+/** The precondition that failed; nothing was written. */
 export type BrokenGuard = "allowance" | "quota" | "number" | "idempotency"
 
 export type AcceptanceOutcome =
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<MessageId> }
   | { readonly _tag: "Broken"; readonly guard: BrokenGuard }
 
-/** A message that is stored although it was refused. */
+/** A refused message that is stored as failed. */
 export interface RefusedMessage {
   readonly workspaceId: WorkspaceId
   readonly numberId: NumberId
-  /** How it has ended, under the id that the store gives it. */
+  /** Its final state, given the id from the store. */
   readonly ended: (id: MessageId) => MessageChange
 }
 
 export interface MessageFilter {
-  /** `now` decides which waiting messages are `queued` and which `scheduled`. Null for all. */
+  /** `now` separates `queued` from `scheduled`. Null for all. */
   readonly statuses: ReadonlyArray<MessageStatus> | null
   readonly from: NumberId | null
   readonly phone: Phone | null
-  /** Created at or after. */
   readonly since: number | null
-  /** Created before. */
+  /** Exclusive. */
   readonly until: number | null
 }
 
 export interface FoundMessage {
   readonly message: Message
-  /** In the hands of a transport: no longer waiting, though not settled. */
+  /** A transport has it: it can no longer be cancelled, and its outcome is open. */
   readonly inFlight: boolean
 }
 
 export class MessageStore extends Context.Service<
   MessageStore,
   {
-    /** One round trip: claims the `Idempotency-Key` when there is one and reads all facts. */
+    /** One round trip: claims the `Idempotency-Key`, if any, and reads all facts. */
     loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
     /**
-     * Writes the whole acceptance or nothing: messages, allowance, quota, the finished idempotency
-     * record. Guards, in this order: the claim is still held (`idempotency`), the number is not removed
-     * nor its workspace deleted (`number`), the allowance is left (`allowance`), the quota has room
-     * (`quota`, exactly as `Quota.ts` says).
+     * Writes the whole acceptance or nothing: messages, allowance, quota and the finished
+     * idempotency record. Guards, in order: the claim is held (`idempotency`); number and workspace
+     * exist (`number`); allowance is left (`allowance`); the quota has room (`quota`, see
+     * `fitsExactly`).
      */
     accept(acceptance: Acceptance): Effect.Effect<AcceptanceOutcome, StoreUnavailable>
     /**
-     * Writes a message that was refused, as it has ended, with its event and its callback in one
-     * commit. It takes nothing: no allowance, and no count of the number's quota sees it. Guard: the
-     * number is not removed nor its workspace deleted; null when it is.
+     * Writes a refused message as failed, with its event and callback, in one commit. It uses no
+     * allowance and no quota. Null when its number or workspace was removed.
      */
     insertRefused(refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable>
-    /** Frees a claim of a refused request, if it is still this one's. */
+    /** Releases the claim of a refused request, if this request still holds it. */
     releaseClaim(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
     get(scope: CallerScope, id: MessageId): Effect.Effect<FoundMessage | null, StoreUnavailable>
-    /** In the order of `ids`; unknown ones are left out. */
+    /** In the order of `ids`; omits unknown ones. */
     byIds(ids: ReadonlyArray<MessageId>): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /** Newest first. */
     list(
@@ -142,9 +140,9 @@ export class MessageStore extends Context.Service<
       now: number,
     ): Effect.Effect<PageOf<Message>, StoreUnavailable>
     /**
-     * Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Guard for each
-     * on its own: still waiting and not in flight. Writes state, event, allowance and quota given
-     * back in one commit; returns the ids of those that were still waiting.
+     * Ends waiting messages without a lease: cancels, expiries, test mode. Each must still be
+     * waiting and not in flight. One commit writes state, event and refunds; returns the ids that
+     * it ended.
      */
     end(
       changes: ReadonlyArray<MessageChange>,
@@ -152,27 +150,26 @@ export class MessageStore extends Context.Service<
     /** Waiting, not in flight, `expiresAt` reached; earliest first. Live and test. */
     expired(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /**
-     * Waiting test messages that are due and not expired, of workspaces that are not disabled; in the
-     * order in which they fell due. At most `perWorkspace` of each workspace, so that what waits of one
-     * keeps back none of another.
+     * Due, unexpired test messages of enabled workspaces, in the order of due times. At most
+     * `perWorkspace` of each, so that no workspace blocks another.
      */
     dueTest(
       now: number,
       limit: number,
       perWorkspace: number,
     ): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
-    /** Waiting, not in flight, whose number was removed or workspace deleted; live and test. */
+    /** Waiting, not in flight, number or workspace removed; live and test. */
     orphaned(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
     /**
-     * A tick that a number heard: moves its message of that id on, if it moves on from its state (see
-     * `movedByTick`). The message as it then stands; null when the number has none of that id.
+     * Applies a tick to the number's message, if its state allows it (see `movedByTick`). Returns
+     * the message afterwards; null when the number has none with that id.
      */
     tick(
       numberId: NumberId,
       transportId: TransportId,
       tick: Tick,
     ): Effect.Effect<Message | null, StoreUnavailable>
-    /** The number's message that transports know by that id; null when it has none. */
+    /** The number's message with that transport id; null when it has none. */
     byTransportId(
       numberId: NumberId,
       transportId: TransportId,
@@ -180,14 +177,13 @@ export class MessageStore extends Context.Service<
   }
 >()("core/MessageStore") {}
 
-// The texts of messages that left, for live transports: a recipient who could not read a message asks
-// for it again, perhaps long after and of another process. A text stands in its message; what became
-// of media is the transport's to keep.
+// Texts of sent messages, for live transports: a recipient that could not decrypt a message asks
+// again, perhaps much later and in another process. Transports keep the media themselves.
 
 export class SentTexts extends Context.Service<
   SentTexts,
   {
-    /** Null where the number has no such message, or one with media. */
+    /** Null if the number has no such message, or it has media. */
     of(numberId: NumberId, transportId: TransportId): Effect.Effect<string | null, StoreUnavailable>
   }
 >()("core/SentTexts") {

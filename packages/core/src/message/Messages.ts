@@ -1,6 +1,6 @@
 /**
- * The service that callers use: send, send a batch, read, list and cancel messages. Each change is
- * load, decide, commit; when a guard of the commit no longer holds, the facts are loaded again.
+ * The messages service for callers: send, send a batch, read, list and cancel. Every change loads,
+ * decides and commits; when a guard of the commit fails, it loads again.
  */
 import { Clock, Context, Data, Effect, Layer, Result, Schema } from "effect"
 import type { CallbackUrl } from "../callback/CallbackSettings.ts"
@@ -47,9 +47,7 @@ import type { Acceptance, AcceptanceFacts, FoundMessage, MessageFilter } from ".
 import { sendRequestParser } from "./SendRequest.ts"
 import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
 
-// The query of GET /messages (contract: Listing messages).
-
-/** The query parameters of GET /messages. */
+/** The query parameters of GET /messages (contract: Listing messages). */
 export const ListQuery = Schema.Struct({
   status: Schema.optionalKey(namesInput(messageStatuses)),
   from: Schema.optionalKey(queryId("Id of the sending number.")),
@@ -66,23 +64,21 @@ export const ListQuery = Schema.Struct({
 
 const decode = queryDecoder(ListQuery)
 
-/** Stored times are whole milliseconds: the first one that is not before the instant. */
+/** Stored times are whole milliseconds: rounds up to the first one not before the instant. */
 const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
 
-/** Which messages. */
 export interface ListMessages extends ListPage {
   readonly status?: MessageStatus | ReadonlyArray<MessageStatus>
-  /** The sending number. */
+  /** Id of the sending number. */
   readonly from?: number
-  /** The recipient's phone. */
   readonly to?: string
-  /** Created then or later. */
+  /** Inclusive, by creation. */
   readonly since?: Moment
-  /** Created before. */
+  /** Exclusive, by creation. */
   readonly until?: Moment
 }
 
-/** From the values themselves, or from their text in a query. */
+/** Accepts typed values, or their text from a query string. */
 export const parseListRequest = (given: ListMessages) =>
   Result.map(decode(given), ({ cursor = null, limit = defaultLimit, ...query }) => {
     const filter: MessageFilter = {
@@ -95,24 +91,23 @@ export const parseListRequest = (given: ListMessages) =>
     return { filter, limit, cursor }
   })
 
-// What a send of version 1 may ask for and one of version 2 cannot (contract: Version 1: sends).
+// Options that only version 1 sends have (contract: Version 1: sends).
 
 export interface SendTerms {
   /**
-   * Where the end of each message is reported (contract: Version 1: callbacks). `CallbackUrls` says
-   * which address may be.
+   * Receives the outcome of each message (contract: Version 1: callbacks). `CallbackUrls` decides
+   * which addresses are allowed.
    */
   readonly callbackUrl: CallbackUrl | null
-  /** Goes with every message of the request, in place of its `media`. */
+  /** Replaces the `media` of every message of the request. */
   readonly attachment: Attachment | null
   /**
-   * A single message that is refused because its number has no room left is stored as failed; the
-   * refusal then tells its id as `message_id`. Refused batches are never stored.
+   * Stores a single message as failed when its number is out of quota; the refusal then carries
+   * `message_id`. Refused batches are never stored.
    */
   readonly keepRefused: boolean
 }
 
-/** The request under its terms. */
 export const underTerms = (request: SendRequest, terms: SendTerms): SendRequest => {
   const { attachment, callbackUrl } = terms
   if (attachment === null) return { ...request, callbackUrl }
@@ -126,14 +121,14 @@ export const underTerms = (request: SendRequest, terms: SendTerms): SendRequest 
 
 const dailyLimitReached: MessageError = { code: "send_failed", message: "Daily limit reached" }
 
-/** Whether a refusal of this request leaves a failed message behind. */
+/** Whether a refusal of this request stores a failed message. */
 const leavesMessage = (refusal: Refusal, request: SendRequest, terms: SendTerms): boolean =>
   terms.keepRefused && !request.batch && refusal.code === "number_daily_cap_reached"
 
 /**
- * Stores the message of a refused request, on the facts of the refusal, as a failed one: its event and
- * its callback tell of it, and it takes nothing. Returns the refusal with the message's id, or null
- * when the number is gone by now: then nothing was stored, and the facts are to be loaded again.
+ * Stores a refused request's message as failed, with event and callback, using no allowance.
+ * Returns the refusal with the message's id. Null when the number was removed meanwhile: nothing
+ * was stored, load again.
  */
 const keepRefused =
   (
@@ -162,21 +157,19 @@ const keepRefused =
       return stored === null ? null : detailed(refusal, { message_id: stored.message.id })
     })
 
-/** How often a commit is tried anew when others changed what it was decided on. */
+/** Commits to try while others keep changing the facts. */
 const attempts = 5
 
 /**
- * How long a cancel waits for an attempt in flight to settle, in real time (contract: Cancelling a
- * message).
+ * How long a cancel waits for an in-flight attempt, in real time (contract: Cancelling a message).
  */
 const cancelWaitMillis = 5000
 const cancelPollMillis = 25
 
-/** What a look-up finds, or null when it takes longer than that in real time. */
+/** Null when the lookup takes longer than `millis` of real time. */
 const within = <A, E>(look: Effect.Effect<A, E>, millis: number): Effect.Effect<A | null, E> =>
   Effect.raceFirst(look, Effect.as(sleep(millis), null))
 
-/** Every message of that mode. */
 const anyOf = (workspaceId: WorkspaceId, mode: CallerScope["mode"]): CallerScope => ({
   workspaceId,
   mode,
@@ -184,9 +177,9 @@ const anyOf = (workspaceId: WorkspaceId, mode: CallerScope["mode"]): CallerScope
 })
 
 export interface Sent {
-  /** In the order of `to`; as they were accepted, whatever became of them since. */
+  /** In the order of `to`, as they were accepted. */
   readonly messages: ReadonlyArray<Message>
-  /** The answer repeats the first one of the same `Idempotency-Key`; nothing was done again. */
+  /** Whether this repeats the first answer of the same `Idempotency-Key`. */
   readonly replayed: boolean
 }
 
@@ -194,9 +187,8 @@ export class Messages extends Context.Service<
   Messages,
   {
     /**
-     * Accepts one message. Every rule of the command is checked here. Fails with the codes of its
-     * section (contract: Sending a message) and those of idempotency; a refused send stores nothing,
-     * unless its terms say so.
+     * Accepts one message. Fails with the codes of its section (contract: Sending a message) and
+     * those of idempotency. A refused send stores nothing, unless its terms say so.
      */
     send(
       caller: Caller,
@@ -204,7 +196,7 @@ export class Messages extends Context.Service<
       idempotency: IdempotencyKey | null,
       terms?: SendTerms | null,
     ): Effect.Effect<Sent, Failure>
-    /** POST /messages/batch: one message for each recipient, all or nothing. */
+    /** POST /messages/batch: one message per recipient, all or nothing. */
     sendBatch(
       caller: Caller,
       command: SendBatch,
@@ -216,12 +208,11 @@ export class Messages extends Context.Service<
     /** GET /messages: newest first. Fails with `validation_failed`, `invalid_cursor` and others. */
     list(caller: Caller, query: ListMessages): Effect.Effect<CursorPage<Message>, Failure>
     /**
-     * DELETE /messages/{id}: cancels a waiting message. One that is in the hands of a transport is
-     * waited for, at most 5 s, and is `sending` after that. Fails with `message_not_found`,
-     * `not_cancellable`.
+     * DELETE /messages/{id}: cancels a waiting message. Waits up to 5 s for one in flight, then
+     * answers that it is `sending`. Fails with `message_not_found`, `not_cancellable`.
      */
     cancel(caller: Caller, id: MessageId | undefined): Effect.Effect<Message, Failure>
-    /** The same of a workspace's message of either mode. */
+    /** As `cancel`, for a message of either mode. */
     cancelIn(workspaceId: WorkspaceId, id: MessageId | undefined): Effect.Effect<Message, Failure>
   }
 >()("core/Messages") {
@@ -244,7 +235,7 @@ export class Messages extends Context.Service<
 
       const storeRefused = keepRefused(acceptor.decideRefused, store, ids, link)
 
-      /** Claims, loads, decides and commits until the commit holds. */
+      /** Repeats claim, load, decide and commit until the commit's guards hold. */
       const accept = (
         caller: Authorized,
         request: SendRequest,
@@ -252,9 +243,9 @@ export class Messages extends Context.Service<
         terms: SendTerms | null,
       ) =>
         Effect.gen(function* () {
-          /** Whether the quota is to be counted exactly: the commit found that the last facts were off. */
+          /** Whether to count the quota exactly: the commit found the last facts wrong. */
           let recount = false
-          /** The claim, as long as it is still to be won. */
+          /** The claim, until it is won. */
           let toClaim = claim
           for (let attempt = 0; attempt < attempts; attempt++) {
             const now = yield* Clock.currentTimeMillis
@@ -291,7 +282,7 @@ export class Messages extends Context.Service<
               return { messages: acceptedMessages(acceptance, outcome.ids), replayed: false }
             }
             recount = outcome.guard === "quota"
-            // Taken over by another request after this one took too long: it must be won again.
+            // Another request took over a slow claim: win it again.
             if (outcome.guard === "idempotency") toClaim = claim
           }
           return yield* refuse("message_rejected", {
@@ -303,8 +294,8 @@ export class Messages extends Context.Service<
       const testBatches = makeBulkhead<WorkspaceId>(sharedLimits.testBatches)
 
       /**
-       * A send of a test key waits for its workspace's turn. One of the program's own does not: it may be
-       * part of an open transaction, which others would then wait for while it waits for them.
+       * Test sends with a key wait for their workspace's turn. The embedding program's own do not:
+       * one may be part of an open transaction that others wait for, a deadlock.
        */
       const inTurn = (
         { key, mode, workspaceId }: Authorized,
@@ -325,7 +316,7 @@ export class Messages extends Context.Service<
         Effect.flatMap(Effect.fromResult(parsedRequest), (sendRequest) => {
           const request = terms === null ? sendRequest : underTerms(sendRequest, terms)
           const work = commit(caller, request, requested, terms)
-          // Behind a closed gate not even the quota is decided, and no key is claimed.
+          // A closed gate decides nothing and claims no key.
           return Effect.andThen(gate.pass, inTurn(caller, request, work))
         })
 
@@ -338,26 +329,26 @@ export class Messages extends Context.Service<
         Effect.gen(function* () {
           if (requested === null) return yield* accept(caller, request, null, terms)
           const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
-          // A refused request leaves its key free for a corrected one.
+          // A refused request frees its key for a corrected one.
           return yield* accept(caller, request, claim, terms).pipe(
             Effect.onError(() => Effect.ignore(store.releaseClaim(claim))),
           )
         }).pipe(
-          // A client that hangs up must not leave a claim behind or lose an answer half way.
+          // A client that hangs up must not leave a claim behind or lose an answer.
           Effect.uninterruptible,
         )
 
       const find = (caller: Authorized, id: MessageId | undefined) =>
         findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
 
-      /** Without a link to a file that is gone. */
+      /** Omits the link to a file that is gone. */
       const marked = (message: Message): Effect.Effect<Message, StoreUnavailable> =>
         Effect.map(markMissing([message]), ([shown = message]) => shown)
 
       const notCancellable = (message: Message, now: number) =>
         refuse("not_cancellable", { details: { status: statusAt(message, now) } })
 
-      /** It reads as queued and is not waiting: a transport has it, and may send it yet. */
+      /** It reads as queued, but a transport has it and may still send it. */
       const stillSending = (message: Message, now: number) =>
         refuse("not_cancellable", {
           message: "The message is being sent.",
@@ -376,14 +367,13 @@ export class Messages extends Context.Service<
           if (inFlight && message.state === "waiting") {
             yield* sleep(Math.min(cancelPollMillis, leftMillis()))
             const isTimeUp = leftMillis() === 0
-            // A look-up that takes longer says nothing in time.
+            // A slower lookup would exceed the time limit.
             const next = isTimeUp ? null : yield* within(look, leftMillis())
             if (next === null) return yield* stillSending(message, now)
             found = next
             continue
           }
-          // What is past its `expires_at` has expired, whether or not the sweep came by yet.
-          // A clock that is wrong does not tell that.
+          // Expired even if the sweep has not run yet; a wrong clock proves nothing.
           const over = hasExpired(message, now) && !gate.causes().has("clock")
           const trigger = over ? "expire" : "cancel"
           const change = endMessage(
@@ -399,7 +389,7 @@ export class Messages extends Context.Service<
             found = yield* look
             continue
           }
-          // Its number's limits may have held back this message, and not the one behind it.
+          // The number's limits may hold back this message but not the next one.
           if (message.dueAt <= now) yield* wakeUp.wake("lanes")
           return over ? yield* notCancellable(change.message, now) : change.message
         }
@@ -456,7 +446,7 @@ export class Messages extends Context.Service<
   )
 }
 
-/** The store answers with one id for each message, in their order. */
+/** The store returns one id per message, in order. */
 const acceptedMessages = (
   { messages }: Acceptance,
   ids: ReadonlyArray<MessageId>,
@@ -469,7 +459,7 @@ const acceptedMessages = (
     error: null,
   }))
 
-// What an operator does with a message of a workspace (contract: Workspace messages).
+// What operators do with a workspace's messages (contract: Workspace messages).
 
 export class MessageOperations extends Context.Service<
   MessageOperations,
@@ -500,13 +490,13 @@ export class MessageOperations extends Context.Service<
   )
 }
 
-// Sending inside a transaction of the caller's own: the message is there if, and only if, what the
-// caller writes beside it is.
+// Sends inside the caller's own transaction: the message exists if, and only if, the caller's other
+// writes do.
 
 /**
- * A transaction that the caller has opened and will commit or roll back, on the database that the
- * service uses. A client of `pg` is one; for others one function does, which runs a statement with
- * values for `$1`, `$2` …: `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }`.
+ * A transaction of the caller, on the service's database, that the caller ends. A client of `pg`
+ * fits. For others, wrap one function that runs a statement with values for `$1`, `$2` …:
+ * `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }`.
  */
 export interface TransactionClient {
   query(
@@ -515,23 +505,23 @@ export interface TransactionClient {
   ): Promise<{ readonly rows: ReadonlyArray<unknown> }>
 }
 
-/** The transaction that was handed over cannot be joined; the message says why. */
+/** The transaction cannot be joined; `message` says why. */
 export class CannotJoin extends Data.TaggedError("CannotJoin")<{ readonly message: string }> {}
 
 export class CallersTransactions extends Context.Service<
   CallersTransactions,
   {
     /**
-     * Joins `Messages.send` or `Messages.sendBatch` to the transaction; nothing else can be. It is
-     * sent once the caller has committed. A refusal leaves the transaction usable. Until it ends, the
-     * number that sends and a workspace whose plan counts messages are locked: others who send from them
-     * wait, and so does what became of their messages; other numbers go on. A transaction that is left
-     * idle for 5 seconds is ended by the server. One transaction takes one send at a time; further ones
-     * wait.
+     * Joins `Messages.send` or `Messages.sendBatch`, and nothing else, to the transaction. The
+     * message leaves after the caller's commit; a refusal leaves the transaction usable.
      *
-     * Fails with `CannotJoin` when the transaction is none that can be joined, and with `StoreUnavailable`
-     * when a statement fails, having undone what was joined alone. A store that has no such transactions
-     * dies with an error that says so.
+     * Until it ends, it locks the sending number, and the workspace if its plan counts messages.
+     * Other sends and outcomes of these wait; other numbers proceed. The server ends a transaction
+     * that idles for 5 seconds. One transaction runs one send at a time; others queue.
+     *
+     * Fails with `CannotJoin` when the transaction cannot be joined. Fails with `StoreUnavailable`
+     * when a statement fails; only the joined part is undone. Dies when the store has no such
+     * transactions.
      */
     join<A, E, R>(
       client: TransactionClient,
@@ -539,51 +529,47 @@ export class CallersTransactions extends Context.Service<
     ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R>
   }
 >()("core/CallersTransactions") {
-  /** For a store that only this process can write to. */
+  /** For a store that only this process writes to. */
   static readonly none = CallersTransactions.of({
     join: () =>
       Effect.die(new Error("only a store on PostgreSQL can send inside a caller's transaction")),
   })
 }
 
-// Why a message waits: everything that has to end before it leaves, as far as facts tell. For people who
-// look, and for tests; nothing is decided by it.
+// Why a message waits, as far as the facts tell. It informs people and tests; the service decides
+// nothing by it.
 
-/** In the order in which `waitsFor` names them. */
+/** In the order of `waitsFor`. */
 export type WaitReason =
-  /** Its workspace is disabled. */
   | "disabled"
-  /** The store went back in time, and an operator has not released it yet. */
+  /** The store was restored to an earlier time, and no operator has released it yet. */
   | "held"
-  /** Its number is paused, by an operator or by refusals. */
+  /** An operator or refusals paused the number. */
   | "paused"
-  /** Its number is not connected. */
   | "not_connected"
-  /** Its time to be sent has not come. */
   | "scheduled"
-  /** Its number's limits are used up: its pacing, or the quota of 24 hours. */
+  /** Pacing or the 24-hour quota of its number is used up. */
   | "limited"
-  /** The disk has no room for the file that it needs, or that one before it needs. */
+  /** The disk has no room for its file, or for one before it. */
   | "no_room"
-  /** Its number rests after a message, or because the far side asked for it. */
+  /** The number rests after a message, or the remote asked for a pause. */
   | "resting"
-  /** A message of its number is in the hands of the far side: this one, or one before it. */
+  /** The number's transport has this message or one before it. */
   | "sending"
 
-/** One thing that has to end first. */
+/** One obstacle. */
 export interface WaitsFor {
   readonly reason: WaitReason
-  /** Epoch milliseconds at which it ends by itself; null where that is not known. */
+  /** When it ends by itself, in epoch milliseconds; null when unknown. */
   readonly until: number | null
-  /** Why the workspace or the number sends nothing; null for the other reasons, and where it is not known. */
+  /** Why the workspace or number sends nothing; null otherwise or when unknown. */
   readonly because: ConnectionReason | null
 }
 
 /**
- * What a message waits for at `now`, given how its number's lane and connection stand, in the order of
- * `WaitReason` (contract: How messages leave). Null when it does not wait any more, as behind its
- * `expiresAt`; empty when nothing holds it up but those before it. A message in test mode reaches no
- * phone, so nothing of its number holds it up.
+ * What a message waits for at `now`, in the order of `WaitReason` (contract: How messages leave).
+ * Null when it waits no more, as after its `expiresAt`. Empty when only earlier messages delay it.
+ * A test message reaches no phone, so its number never delays it.
  */
 export const waitsFor = (
   message: Pick<Message, "state" | "mode" | "dueAt" | "expiresAt">,

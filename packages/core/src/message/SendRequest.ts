@@ -1,7 +1,7 @@
 /**
- * POST /messages and POST /messages/batch: from unknown input to a request, or to its problems with their
- * fields (contract: Sending a message, Sending a batch). What depends on the clock or on stored state is
- * decided in `accept.ts`.
+ * Parses POST /messages and POST /messages/batch: from unknown input to a request, or to problems
+ * with their fields (contract: Sending a message, Sending a batch). `accept.ts` decides what
+ * depends on the clock or on stored state.
  */
 import { Result, Schema } from "effect"
 import { problem } from "../error/Refusal.ts"
@@ -22,21 +22,21 @@ import {
 import { compareInstants, momentText, parseInstant } from "../time/Time.ts"
 import type { Instant, Moment } from "../time/Time.ts"
 
-/** Code points. */
+/** In code points. */
 const maximumTextLength = 3000
 export const maximumRecipients = 1000
 
 export interface SendRequest {
   /** One for a single send. */
   readonly recipients: ReadonlyArray<RequestedRecipient>
-  /** Whether `to` was a list: fields of refusals are then named `to[3].phone`. */
+  /** Whether `to` was a list: refusals then name fields like `to[3].phone`. */
   readonly batch: boolean
   readonly from: NumberId | null
   readonly text: string
   readonly media: MediaReference | null
   readonly sendAt: Instant | null
   readonly expiresAt: Instant | null
-  /** Where the end of each message is reported (contract: Version 1: callbacks). */
+  /** Receives the outcome of each message (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
 }
 
@@ -67,17 +67,15 @@ const shared = {
   ),
 }
 
-/** The body of POST /messages. */
 export const SendBody = Schema.Struct({ to: RecipientInput, ...shared }).annotate({
   identifier: "SendMessage",
 })
 
-/** The body of POST /messages/batch. */
 export const BatchBody = Schema.Struct({
   to: Schema.Array(RecipientInput).check(
     Schema.makeFilter(
       (to) => (to.length > 0 ? undefined : "must name at least one recipient"),
-      // That there are too many is told before the schema looks at them (`ListBounds`).
+      // `ListBounds` reports too many before the schema runs.
       { toJsonSchema: () => ({ minItems: 1, maxItems: maximumRecipients }) },
     ),
   ),
@@ -89,15 +87,15 @@ interface Moments {
   readonly expires_at?: Moment | null
 }
 
-/** One message to send: in the words of its body, but times may be dates. */
+/** One message to send, named as in the body; times may be dates. */
 export type SendMessage = Omit<typeof SendBody.Encoded, keyof Moments> & Moments
 
-/** The same message to many. */
+/** The same message to many recipients. */
 export type SendBatch = Omit<typeof BatchBody.Encoded, keyof Moments> & Moments
 
 type Raw = Readonly<Record<string, unknown>>
 
-/** A command with its dates as the text that a body has in their place. */
+/** Replaces dates by the text that a body has in their place. */
 const withMomentsAsText = (command: unknown): unknown => {
   if (typeof command !== "object" || command === null) return command
   const { expires_at, send_at }: Raw = command as Raw
@@ -155,9 +153,9 @@ const toRequest = (
 })
 
 /**
- * The parsers of both operations under a rule for outgoing links; `attached` for those that come with
- * a file, beside which text may be missing as it may beside media. What is given is looked at whatever
- * its type says: it may be JSON that nothing has checked. Build once, use often.
+ * The parsers of both operations under a rule for outgoing links. With `attached`, text is optional
+ * as it is with media. Input is checked whatever its static type: it may be raw JSON. Build once,
+ * reuse.
  */
 export const sendRequestParser = (rule: OutboundRule, attached = false) => {
   const across = acrossFields(rule, attached)

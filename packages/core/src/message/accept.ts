@@ -1,7 +1,7 @@
 /**
- * The decision to accept: from a request, the facts that were loaded for it, and now, to the
- * messages with what they take, or a refusal. Pure. Checked in this order: times in the past, number,
- * contact, media, allowance, daily quota (contract: Order of checks).
+ * Decides acceptance: from request, facts and time to messages and their cost, or a refusal. Checks
+ * in order: past times, number, contact, media, allowance, daily quota (contract: Order of checks).
+ * The acceptor at the end loads those facts for sends and reminders.
  */
 import { Effect, Result } from "effect"
 import { Egress } from "../egress/Egress.ts"
@@ -25,7 +25,7 @@ import { MessageStore } from "./MessageStore.ts"
 import type { Acceptance, AcceptanceFacts, AcceptanceQuery, NumberFacts } from "./MessageStore.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
-/** What an acceptance plans to put into a number's 24-hour window. */
+/** What an acceptance adds to a number's 24-hour window. */
 export const plannedQuota = (
   request: SendRequest,
   now: number,
@@ -39,7 +39,7 @@ export const plannedQuota = (
 const fieldOf = (request: SendRequest, index: number, recipient: RequestedRecipient): string =>
   request.batch ? `to[${index}].${recipientKey(recipient)}` : `to.${recipientKey(recipient)}`
 
-/** The field of the first recipient that satisfies the condition, if any. */
+/** The field of the first recipient that satisfies the condition. */
 const firstField = (
   request: SendRequest,
   condition: (recipient: RequestedRecipient) => boolean,
@@ -57,7 +57,7 @@ const pastTime = (request: SendRequest, now: number): Refusal | undefined => {
   return undefined
 }
 
-/** Whether nothing but a Telegram account can reach the recipient. */
+/** Whether only a Telegram account can reach the recipient. */
 export const isTelegramOnly = (
   recipient: RequestedRecipient,
   facts: Pick<AcceptanceFacts, "contacts">,
@@ -69,9 +69,9 @@ export const isTelegramOnly = (
 }
 
 /**
- * The number to send from (contract: The sending number). A username needs a Telegram account and a
- * group a WhatsApp number, so that a batch that mixes usernames with others is Telegram's only
- * where no WhatsApp number is connected.
+ * Chooses the sending number (contract: The sending number). Usernames need a Telegram account,
+ * groups a WhatsApp number. So Telegram takes a mixed batch only when no WhatsApp number is
+ * connected.
  */
 export const resolveNumber = (
   request: SendRequest,
@@ -108,7 +108,7 @@ export const resolveNumber = (
   if (mixed && (whatsapp.length > 0 || groupField !== undefined)) {
     return Result.fail(refuse("from_required", { field: "from" }))
   }
-  // A connected WhatsApp number wins; a Telegram account serves only where there is none.
+  // A connected WhatsApp number wins; Telegram serves only without one.
   const candidates =
     telegramField !== undefined || (whatsapp.length === 0 && groupField === undefined)
       ? connected("telegram")
@@ -163,7 +163,7 @@ const resolveRecipients = (
   return Result.succeed(resolved)
 }
 
-/** The first whole second from then on: answers show no fractions, and one second earlier is too early. */
+/** Rounds up to whole seconds: answers show no fractions, and a second earlier is too early. */
 const wholeSecond = (time: number): number => Math.ceil(time / 1000) * 1000
 
 const overQuota = (
@@ -204,12 +204,12 @@ export interface AcceptContext {
   readonly now: number
   readonly ids: typeof Ids.Service
   readonly idempotency: IdempotencyClaim | null
-  /** Whether the media link may be called, by the addresses that its host resolves to. */
+  /** Whether egress allows the addresses of the media link's host. */
   readonly linkAllowed: boolean
   readonly quotaLimit: QuotaLimit
 }
 
-/** A request that is right in itself: what is left is whether there is room for it. */
+/** A valid request; only room is left to check. */
 interface Sound {
   readonly number: NumberFacts
   readonly recipients: ReadonlyArray<Recipient>
@@ -284,7 +284,7 @@ const toAcceptance = (
 
 /**
  * Decides a send or a batch, all or nothing (contract: Sending a message, Sending a batch). Test
- * keys pass every check but take neither allowance nor quota (contract: Test mode).
+ * keys pass every check but use neither allowance nor quota (contract: Test mode).
  */
 export const decideAcceptance = (
   request: SendRequest,
@@ -302,8 +302,8 @@ export const decideAcceptance = (
   })
 
 /**
- * What a request would have come to that was refused because its number has no room: of it the
- * failed message is made that is stored although it was refused (contract: Version 1: sends).
+ * The acceptance that a request without quota would have had. The store keeps it as a failed
+ * message (contract: Version 1: sends).
  */
 export const decideRefused = (
   request: SendRequest,
@@ -316,10 +316,7 @@ export const decideRefused = (
     quota: null,
   }))
 
-// What every acceptance does before its commit: load the facts and decide on them. Sends commit what
-// comes of it as it is; a reminder's run commits it together with its own advance.
-
-/** Makes what sends and reminders accept with. */
+/** Makes the acceptor. Sends commit its decision as is; a reminder's run adds its own advance. */
 export const makeAcceptor = Effect.gen(function* () {
   const store = yield* MessageStore
   const ids = yield* Ids
@@ -347,9 +344,8 @@ export const makeAcceptor = Effect.gen(function* () {
 
   return {
     /**
-     * Claims when there is something to claim, and loads the facts; the exact count of the quota too
-     * when only that tells whether or when there is room, or when `recount` asks for it. `now` in
-     * epoch milliseconds.
+     * Claims the key, if any, and loads the facts. Counts the quota exactly when `recount` asks for
+     * it or when the bound cannot decide. `now` in epoch milliseconds.
      */
     load: Effect.fnUntraced(function* (
       sender: Sender,
@@ -369,16 +365,13 @@ export const makeAcceptor = Effect.gen(function* () {
       const exactQuota = { numberId: from.id, planned }
       return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
     }),
-    /** Loads the facts with all connected numbers, each one's quota counted exactly. */
+    /** Loads the facts with all connected numbers, each quota counted exactly. */
     loadConnected: (sender: Sender, request: SendRequest, now: number) =>
       store.loadAcceptance({
         ...acceptanceQuery(sender, request, now, null),
         exactQuota: { numberId: null, planned: plannedQuota(request, now, quotaLimit) },
       }),
-    /**
-     * Decides on the facts, after asking where a media link leads. Fails with the refusals of
-     * POST /messages.
-     */
+    /** Checks where a media link leads, then decides. Fails with the refusals of POST /messages. */
     decide: Effect.fnUntraced(function* (
       sender: Sender,
       request: SendRequest,
@@ -389,10 +382,7 @@ export const makeAcceptor = Effect.gen(function* () {
       const context = yield* contextOf(sender, request, now, idempotency)
       return yield* Effect.fromResult(decideAcceptance(request, facts, context))
     }),
-    /**
-     * As `decide`, of a request that was refused because its number has no room: what it would have
-     * come to, taking nothing.
-     */
+    /** As `decide`, for a request without quota: the acceptance it would have had, at no cost. */
     decideRefused: Effect.fnUntraced(function* (
       sender: Sender,
       request: SendRequest,
@@ -402,7 +392,7 @@ export const makeAcceptor = Effect.gen(function* () {
       const context = yield* contextOf(sender, request, now, null)
       return yield* Effect.fromResult(decideRefused(request, facts, context))
     }),
-    /** Wakes the loops that have work from a committed acceptance. */
+    /** Wakes the loops that a committed acceptance concerns. */
     wake: Effect.fnUntraced(function* ({ messages, mode }: Acceptance) {
       yield* wakeUp.wake(mode === "test" ? "test_messages" : "lanes")
       if (messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
