@@ -87,7 +87,7 @@ export class EnsuredWorkspaces extends Context.Service<
       const startingPacing = yield* StartingPacing
 
       return EnsuredWorkspaces.of({
-        ensure: Effect.fn("EnsuredWorkspaces.ensure")(function* (command) {
+        ensure: Effect.fn("EnsuredWorkspaces.ensure")(function* ensure(command) {
           const { numbers = [], ...input } = yield* Effect.fromResult(decode(command))
           const createdAt = yield* Clock.currentTimeMillis
           const wanted: Array<WantedNumber> = []

@@ -98,22 +98,28 @@ export class Version1Lists
       const store = yield* Version1ListStore
       const checks = yield* NumberCheckStore
       return Version1Lists.of({
-        messages: Effect.fn("Version1Lists.messages")(function* (given, { first, last }, query) {
+        messages: Effect.fn("Version1Lists.messages")(function* messages(
+          given,
+          { first, last },
+          query,
+        ) {
           const scope = scopeOf(yield* authorize(given, "listMessages"))
           return yield* store.messages(scope, { since: first, until: last + dayMillis }, query)
         }),
-        media: Effect.fn("Version1Lists.media")(function* (given, type, query) {
+        media: Effect.fn("Version1Lists.media")(function* media(given, type, query) {
           return yield* store.media(scopeOf(yield* authorize(given, "listMedia")), type, query)
         }),
-        reminders: Effect.fn("Version1Lists.reminders")(function* (given, query) {
+        reminders: Effect.fn("Version1Lists.reminders")(function* reminders(given, query) {
           return yield* store.reminders(scopeOf(yield* authorize(given, "listReminders")), query)
         }),
-        checkResults: Effect.fn("Version1Lists.checkResults")(function* (given, id, status, query) {
-          const scope = scopeOf(yield* authorize(given, "listNumberCheckResults"))
-          const check = id === undefined ? null : yield* checks.get(scope, id)
-          if (check === null) return yield* refuse("number_check_not_found")
-          return yield* store.checkResults(check.id, status, query)
-        }),
+        checkResults: Effect.fn("Version1Lists.checkResults")(
+          function* checkResults(given, id, status, query) {
+            const scope = scopeOf(yield* authorize(given, "listNumberCheckResults"))
+            const check = id === undefined ? null : yield* checks.get(scope, id)
+            if (check === null) return yield* refuse("number_check_not_found")
+            return yield* store.checkResults(check.id, status, query)
+          },
+        ),
       })
     }),
   )

@@ -44,7 +44,7 @@ export class CallbackUrls extends Context.Service<
       const egress = yield* Egress
       const rule = yield* OutboundRule
       return CallbackUrls.of({
-        check: Effect.fn("CallbackUrls.check")(function* (url, workspaceId) {
+        check: Effect.fn("CallbackUrls.check")(function* check(url, workspaceId) {
           if (url === null) return null
           const read = readCallbackUrl(url, rule)
           if (Result.isFailure(read)) {
@@ -105,12 +105,12 @@ export class CallbackSecrets extends Context.Service<
       const workspaces = yield* Workspaces
 
       return CallbackSecrets.of({
-        get: Effect.fn("CallbackSecrets.get")(function* (role, id) {
+        get: Effect.fn("CallbackSecrets.get")(function* get(role, id) {
           const { id: workspaceId } = yield* workspaces.within(role, id, "webhooks")
           const salt = callbackSalt(workspaceId, yield* salts.get(workspaceId))
           return { secret: secrets.of(salt) }
         }),
-        rotate: Effect.fn("CallbackSecrets.rotate")(function* (role, id) {
+        rotate: Effect.fn("CallbackSecrets.rotate")(function* rotate(role, id) {
           const { id: workspaceId } = yield* workspaces.within(role, id, "webhooks")
           const { salt, secret } = yield* secrets.make
           if (!(yield* salts.put(workspaceId, salt))) return yield* refuse("workspace_not_found")

@@ -109,7 +109,7 @@ export class EventFeed extends Context.Service<
       const signal = yield* EventSignal
       const { poll } = yield* WakeUp
 
-      const end = Effect.gen(function* () {
+      const end = Effect.gen(function* end() {
         let position = Math.max(0, (yield* outbox.latest) - lookBehind)
         for (;;) {
           const events = yield* outbox.read(position, batch)
@@ -120,7 +120,7 @@ export class EventFeed extends Context.Service<
       })
 
       const tell = Effect.fnUntraced(
-        function* (
+        function* tell(
           event: OutboxEvent,
           listener: (event: OutboxEvent) => Effect.Effect<void, unknown>,
         ) {
@@ -163,7 +163,7 @@ export class EventFeed extends Context.Service<
             let position = after
             const woken =
               poll === null ? latch.await : Effect.raceFirst(latch.await, sleep(pollMillis))
-            const round = Effect.gen(function* () {
+            const round = Effect.gen(function* round() {
               yield* latch.close
               const events = yield* read(position)
               if (events === null) return yield* sleep(storePauseMillis)

@@ -613,29 +613,36 @@ export class Admission extends Context.Service<
       }
 
       return Admission.of({
-        admitV2: Effect.fn("Admission.admitV2")(function* (authorization, clientAddress, counted) {
-          const token = bearerToken(authorization)
-          if (token === undefined) return yield* refuse("missing_api_key")
-          if (isKeyV1(token)) return yield* wrong("v2", clientAddress, refuse("v1_key_on_v2"))
-          if (!isKeyV2(token)) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
-          const { admitted, now } = yield* lookUp(token, clientAddress)
-          if (admitted === null) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
-          const refusal = refusalOf(admitted, now)
-          if (refusal !== undefined) return yield* refusal
-          const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
-          counted?.(rate)
-          const over = rateRefusal(rate)
-          if (over !== undefined) return yield* over
-          return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
-        }),
-        noteV2: Effect.fn("Admission.noteV2")(function* (authorization, clientAddress) {
+        admitV2: Effect.fn("Admission.admitV2")(
+          function* admitV2(authorization, clientAddress, counted) {
+            const token = bearerToken(authorization)
+            if (token === undefined) return yield* refuse("missing_api_key")
+            if (isKeyV1(token)) return yield* wrong("v2", clientAddress, refuse("v1_key_on_v2"))
+            if (!isKeyV2(token)) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
+            const { admitted, now } = yield* lookUp(token, clientAddress)
+            if (admitted === null)
+              return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
+            const refusal = refusalOf(admitted, now)
+            if (refusal !== undefined) return yield* refusal
+            const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
+            counted?.(rate)
+            const over = rateRefusal(rate)
+            if (over !== undefined) return yield* over
+            return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
+          },
+        ),
+        noteV2: Effect.fn("Admission.noteV2")(function* noteV2(authorization, clientAddress) {
           const token = bearerToken(authorization)
           if (token === undefined || !isKeyV2(token)) return null
           const { admitted, now } = yield* lookUp(token, clientAddress)
           if (admitted === null || refusalOf(admitted, now) !== undefined) return null
           return admitted.count === null ? null : rateState(admitted.count, now)
         }),
-        admitV1: Effect.fn("Admission.admitV1")(function* ({ apiKey, clientAddress, clientId }) {
+        admitV1: Effect.fn("Admission.admitV1")(function* admitV1({
+          apiKey,
+          clientAddress,
+          clientId,
+        }) {
           const invalid = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
           if (!isKeyV1(apiKey)) return yield* wrong("v1", clientAddress, invalid)
           const now = yield* Clock.currentTimeMillis
@@ -661,7 +668,7 @@ export class Admission extends Context.Service<
           return Caller.ofKey(key, workspace)
         }),
         admitOperator: Effect.fn("Admission.admitOperator")(
-          function* (authorization, operatorToken, clientAddress) {
+          function* admitOperator(authorization, operatorToken, clientAddress) {
             const token = bearerToken(authorization)
             if (token === undefined) return yield* refuse("missing_operator_token")
             const now = yield* Clock.currentTimeMillis

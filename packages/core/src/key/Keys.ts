@@ -187,17 +187,17 @@ export class Keys extends Context.Service<
       const isVersion1 = (command: CreateKey | null) => command?.version === 1
 
       return Keys.of({
-        create: Effect.fn("Keys.create")(function* (role, id, command) {
+        create: Effect.fn("Keys.create")(function* create(role, id, command) {
           const first = isVersion1(command)
           const workspace = yield* workspaces.within(role, id, first ? "keys_v1" : "keys_v2")
           return yield* (first ? createV1 : createV2)(workspace.id, command)
         }),
-        list: Effect.fn("Keys.list")(function* (role, id) {
+        list: Effect.fn("Keys.list")(function* list(role, id) {
           const workspace = yield* workspaces.within(role, id, "keys_v1")
           const visible = (key: ApiKey) => key.version === 1 || may(role, "keys_v2")
           return (yield* store.list(workspace.id)).filter(visible)
         }),
-        revoke: Effect.fn("Keys.revoke")(function* (role, workspaceId, id) {
+        revoke: Effect.fn("Keys.revoke")(function* revoke(role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "keys_v1")
           const key = (yield* store.list(workspace.id)).find((each) => each.id === id)
           if (key === undefined || (key.version === 1 && key.revokedAt !== null)) {

@@ -127,7 +127,7 @@ export class MediaDirectory extends Context.Service<
           ? refuse("idempotency_in_progress", { retryAfter: 1 })
           : new StoreUnavailable({ operation: "media.commit", cause: "the reservation lapsed" })
 
-      const keepNew = Effect.fnUntraced(function* (
+      const keepNew = Effect.fnUntraced(function* keepNew(
         caller: Authorized,
         { content, fileName }: Upload,
         claim: IdempotencyClaim | null,
@@ -153,7 +153,7 @@ export class MediaDirectory extends Context.Service<
         return { ...file, id }
       })
 
-      const again = Effect.fnUntraced(function* ([id]: ReadonlyArray<number>) {
+      const again = Effect.fnUntraced(function* again([id]: ReadonlyArray<number>) {
         const found = id === undefined ? null : yield* store.find(id as MediaId)
         return found === null ? yield* notFound : found.file
       })
@@ -169,7 +169,7 @@ export class MediaDirectory extends Context.Service<
           })
           // All of it was read: a client that hangs up now leaves nothing half done.
         }, Effect.uninterruptible),
-        list: Effect.fn("MediaDirectory.list")(function* (given, asked) {
+        list: Effect.fn("MediaDirectory.list")(function* list(given, asked) {
           const { mode, workspaceId } = yield* authorize(given, "listMedia")
           const query = yield* Effect.fromResult(decodeList(asked))
           const type = query.type ?? null
@@ -178,7 +178,7 @@ export class MediaDirectory extends Context.Service<
             store.list(workspaceId, mode, type, page),
           )
         }),
-        get: Effect.fn("MediaDirectory.get")(function* (given, id) {
+        get: Effect.fn("MediaDirectory.get")(function* get(given, id) {
           const { mode, workspaceId } = yield* authorize(given, "getMedia")
           const file = id === undefined ? null : yield* store.get(workspaceId, mode, id)
           return file ?? (yield* notFound)
@@ -190,7 +190,7 @@ export class MediaDirectory extends Context.Service<
           yield* remove(file)
           return file.id
         }, Effect.uninterruptible),
-        open: Effect.fn("MediaDirectory.open")(function* (token, segment) {
+        open: Effect.fn("MediaDirectory.open")(function* open(token, segment) {
           const linked = read(token, segment, yield* Clock.currentTimeMillis)
           const found = linked === undefined ? null : yield* store.find(linked.id)
           if (linked === undefined || found === null || found.deleted) {
@@ -233,7 +233,7 @@ const batch = 100
  * and removes the files of deleted workspaces and attachments that are no longer needed. Harms nothing
  * when several workers do it.
  */
-export const makeMediaSweep = Effect.gen(function* () {
+export const makeMediaSweep = Effect.gen(function* makeMediaSweep() {
   const store = yield* MediaStore
   const files = yield* MediaFiles
 
@@ -246,7 +246,7 @@ export const makeMediaSweep = Effect.gen(function* () {
     )
 
   /** Removes one batch of left-over files; returns how many. */
-  const removeSome = Effect.gen(function* () {
+  const removeSome = Effect.gen(function* removeSome() {
     const now = yield* Clock.currentTimeMillis
     const leftovers = yield* store.leftovers({
       reservedBefore: now - reservationMillis,
@@ -503,10 +503,10 @@ export class Attachments extends Context.Service<
         )
 
       return Attachments.of({
-        fromUpload: Effect.fn("Attachments.fromUpload")(function* (given, upload) {
+        fromUpload: Effect.fn("Attachments.fromUpload")(function* fromUpload(given, upload) {
           return yield* attach(yield* authorize(given, "sendMessage"), upload)
         }),
-        fromLink: Effect.fn("Attachments.fromLink")(function* (given, link) {
+        fromLink: Effect.fn("Attachments.fromLink")(function* fromLink(given, link) {
           const caller = yield* authorize(given, "sendMessage")
           const { url } = link
           const [unreadable] = mediaUrlProblems({ url }, rule)

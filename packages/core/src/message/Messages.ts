@@ -355,7 +355,7 @@ export class Messages extends Context.Service<
           details: { status: statusAt(message, now), sending: true },
         })
 
-      const cancel = Effect.fnUntraced(function* (
+      const cancel = Effect.fnUntraced(function* cancel(
         look: Effect.Effect<FoundMessage, Failure>,
       ): Effect.fn.Return<Message, Failure> {
         const elapsedMillis = yield* (yield* RealTime).stopwatch
@@ -400,7 +400,7 @@ export class Messages extends Context.Service<
           const caller = yield* authorize(given, "sendMessage")
           return yield* send(caller, parserUnder(terms).single(command), idempotency, terms)
         }),
-        sendBatch: Effect.fn("Messages.sendBatch")(function* (
+        sendBatch: Effect.fn("Messages.sendBatch")(function* sendBatch(
           given,
           command,
           idempotency,
@@ -409,12 +409,12 @@ export class Messages extends Context.Service<
           const caller = yield* authorize(given, "sendBatch")
           return yield* send(caller, parserUnder(terms).batch(command), idempotency, terms)
         }),
-        get: Effect.fn("Messages.get")(function* (given, id) {
+        get: Effect.fn("Messages.get")(function* get(given, id) {
           const caller = yield* authorize(given, "getMessage")
           const { message } = yield* find(caller, id)
           return yield* marked(message)
         }),
-        list: Effect.fn("Messages.list")(function* (given, query) {
+        list: Effect.fn("Messages.list")(function* list(given, query) {
           const caller = yield* authorize(given, "listMessages")
           const request = yield* Effect.fromResult(parseListRequest(query))
           const scope = scopeOf(caller)
@@ -432,7 +432,7 @@ export class Messages extends Context.Service<
           const caller = yield* authorize(given, "cancelMessage")
           return yield* cancel(find(caller, id))
         }),
-        cancelIn: Effect.fn("Messages.cancelIn")(function* (workspaceId, id) {
+        cancelIn: Effect.fn("Messages.cancelIn")(function* cancelIn(workspaceId, id) {
           return yield* cancel(
             findOrRefuse("message_not_found", id, (known) =>
               Effect.flatMap(store.get(anyOf(workspaceId, "live"), known), (live) =>
@@ -481,7 +481,7 @@ export class MessageOperations extends Context.Service<
       const messages = yield* Messages
       const workspaces = yield* Workspaces
       return MessageOperations.of({
-        cancel: Effect.fn("MessageOperations.cancel")(function* (role, workspaceId, id) {
+        cancel: Effect.fn("MessageOperations.cancel")(function* cancel(role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "workspace")
           return yield* messages.cancelIn(workspace.id, id)
         }),

@@ -317,7 +317,7 @@ export const decideRefused = (
   }))
 
 /** Makes the acceptor. Sends commit its decision as is; a reminder's run adds its own advance. */
-export const makeAcceptor = Effect.gen(function* () {
+export const makeAcceptor = Effect.gen(function* makeAcceptor() {
   const store = yield* MessageStore
   const ids = yield* Ids
   const egress = yield* Egress
@@ -347,7 +347,7 @@ export const makeAcceptor = Effect.gen(function* () {
      * Claims the key, if any, and loads the facts. Counts the quota exactly when `recount` asks for
      * it or when the bound cannot decide. `now` in epoch milliseconds.
      */
-    load: Effect.fnUntraced(function* (
+    load: Effect.fnUntraced(function* load(
       sender: Sender,
       request: SendRequest,
       now: number,

@@ -65,7 +65,7 @@ export class Readiness extends Context.Service<
       /** Whether the log holds that the process is not ready, and not yet that this has ended. */
       let isSaid = false
 
-      const log = Effect.fnUntraced(function* (reasons: NotReady) {
+      const log = Effect.fnUntraced(function* log(reasons: NotReady) {
         const names = [...reasons.keys()].join(", ")
         if (names === before) return
         before = names
@@ -80,7 +80,7 @@ export class Readiness extends Context.Service<
         yield* Effect.logInfo("ready again")
       })
 
-      const notReady = Effect.gen(function* () {
+      const notReady = Effect.gen(function* notReady() {
         const [storeTrouble, diskTrouble] = yield* Effect.all(
           [troubleOf(store.ping), troubleOf(files.ready)],
           { concurrency: "unbounded" },
@@ -94,7 +94,7 @@ export class Readiness extends Context.Service<
 
       return Readiness.of({
         notReady,
-        raise: Effect.fnUntraced(function* (reason, because) {
+        raise: Effect.fnUntraced(function* raise(reason, because) {
           if (because === null) raised.delete(reason)
           else raised.set(reason, because)
           // Said at once, although it may be long until the process is asked.

@@ -212,7 +212,7 @@ export class Connections extends Context.Service<
       }
 
       /** Judges what the store holds now, and begins the attempt if nothing changed meanwhile. */
-      const begin = Effect.fnUntraced(function* (
+      const begin = Effect.fnUntraced(function* begin(
         caller: Authorized,
         request: ConnectRequest,
         callbackUrl: string | null,
@@ -242,7 +242,7 @@ export class Connections extends Context.Service<
         return yield* attempts.reconnect(workspace.id, number.id, attempt, claim)
       })
 
-      const start = Effect.fnUntraced(function* (
+      const start = Effect.fnUntraced(function* start(
         caller: Authorized,
         request: ConnectRequest,
         callbackUrl: string | null,
@@ -276,7 +276,7 @@ export class Connections extends Context.Service<
       })
 
       /** The first answer, as it was: a new number begins without a label. */
-      const again = Effect.fnUntraced(function* (
+      const again = Effect.fnUntraced(function* again(
         { method, numberId, phone }: ConnectRequest,
         [id = 0]: ReadonlyArray<number>,
         first: FirstShown | undefined,
@@ -295,12 +295,12 @@ export class Connections extends Context.Service<
       })
 
       return Connections.of({
-        list: Effect.fn("Connections.list")(function* (given) {
+        list: Effect.fn("Connections.list")(function* list(given) {
           const caller = yield* authorize(given, "listNumbers")
           const all = yield* numbers.list(caller.workspace.id)
           return all.filter((number) => isSeen(caller, number))
         }),
-        get: Effect.fn("Connections.get")(function* (given, id) {
+        get: Effect.fn("Connections.get")(function* get(given, id) {
           const caller = yield* authorize(given, "getNumber")
           const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
           if (number === null || !isSeen(caller, number)) return yield* notFound
@@ -311,7 +311,7 @@ export class Connections extends Context.Service<
           const attempt = sealed === null ? null : openedAttempt(secrets, sealed)
           return { ...number, connect: connectView(attempt, yield* Clock.currentTimeMillis, link) }
         }),
-        connect: Effect.fn("Connections.connect")(function* (
+        connect: Effect.fn("Connections.connect")(function* connect(
           given,
           command,
           requested,

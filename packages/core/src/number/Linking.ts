@@ -318,13 +318,13 @@ export class LinkingStore
 // happens to it. Whether it does happen, and is reported, is up to the commit.
 
 /** Makes the callbacks of numbers: null where a number reports nowhere. */
-export const makeConnectionCallbacks = Effect.gen(function* () {
+export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallbacks() {
   const numbers = yield* NumberStore
   const attempts = yield* LinkingStore
   const ids = yield* Ids
 
   /** The number and its reports now; most report nowhere, so that is asked first. */
-  const reporting = Effect.fnUntraced(function* (id: NumberId) {
+  const reporting = Effect.fnUntraced(function* reporting(id: NumberId) {
     const url = yield* numbers.callbackUrl(id)
     const number = url === null ? null : yield* numbers.find(id)
     if (url === null || number === null) return null
@@ -351,7 +351,7 @@ export const makeConnectionCallbacks = Effect.gen(function* () {
       return report(event, phone ?? known)
     }),
     /** Of a link that is made with that phone, whichever way it ends. */
-    ofEnd: Effect.fnUntraced(function* (id: NumberId, phone: string) {
+    ofEnd: Effect.fnUntraced(function* ofEnd(id: NumberId, phone: string) {
       const found = yield* reporting(id)
       if (found === null) return null
       const { number, report } = found
@@ -373,21 +373,21 @@ const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: Linkin
   Effect.annotateLogs(effect, { number: numberId })
 
 /** Makes what takes such reports. */
-export const makeLinkProgress = Effect.gen(function* () {
+export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
   const store = yield* LinkingStore
   const callbacks = yield* makeConnectionCallbacks
   const wakeUp = yield* WakeUp
 
   return {
     /** There is something new to be seen, sealed by now. False when the attempt is over or held by another. */
-    shown: Effect.fn("LinkProgress.shown")(function* (held: HeldAttempt, view: LinkingView) {
+    shown: Effect.fn("LinkProgress.shown")(function* shown(held: HeldAttempt, view: LinkingView) {
       const { attempt, lease } = held
       const callback =
         view.qrText === null ? null : yield* callbacks.of(attempt.numberId, "qr-generated")
       return yield* store.show(attempt.id, lease, view, callback)
     }),
     /** The phone has taken the code. False when the attempt is over. */
-    taken: Effect.fn("LinkProgress.taken")(function* ({ id }: LinkingAttempt) {
+    taken: Effect.fn("LinkProgress.taken")(function* taken({ id }: LinkingAttempt) {
       return yield* store.taken(id, yield* Clock.currentTimeMillis)
     }),
     /**
@@ -395,7 +395,10 @@ export const makeLinkProgress = Effect.gen(function* () {
      * number of the workspace has that phone already; then it is disconnected again. `phone` is
      * digits with country code. Null when the attempt is over.
      */
-    linked: Effect.fn("LinkProgress.linked")(function* (attempt: LinkingAttempt, phone: string) {
+    linked: Effect.fn("LinkProgress.linked")(function* linked(
+      attempt: LinkingAttempt,
+      phone: string,
+    ) {
       const now = yield* Clock.currentTimeMillis
       const reports = yield* callbacks.ofEnd(attempt.numberId, phone)
       const number = yield* store.linked(attempt.id, phone, now, reports)
@@ -520,7 +523,7 @@ export class QrLinks extends Context.Service<
           const meaning = { numberId, expires: now + qrLinkMillis, nonce: ids.hex(16) }
           return `${origin}/qr/${makeToken(secret, id, meaning)}${suffix}`
         },
-        read: Effect.fn("QrLinks.read")(function* (segment) {
+        read: Effect.fn("QrLinks.read")(function* read(segment) {
           const token = segment.endsWith(suffix) ? segment.slice(0, -suffix.length) : ""
           const meaning = readToken(token)
           const now = yield* Clock.currentTimeMillis

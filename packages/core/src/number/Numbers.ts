@@ -254,7 +254,7 @@ export const newNumber = (
       })
 
 /** Makes `Numbers.connectionChanged`, for what connects numbers and stands below the service. */
-export const makeConnectionChanged = Effect.gen(function* () {
+export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged() {
   const store = yield* NumberStore
   const lanes = yield* LaneQueue
   const wakeUp = yield* WakeUp
@@ -342,7 +342,7 @@ export class Numbers extends Context.Service<
       })
 
       return Numbers.of({
-        create: Effect.fn("Numbers.create")(function* (role, workspaceId, command) {
+        create: Effect.fn("Numbers.create")(function* create(role, workspaceId, command) {
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const input = yield* Effect.fromResult(decodeBody(command))
           const number = yield* Effect.fromResult(
@@ -356,10 +356,10 @@ export class Numbers extends Context.Service<
             details: { number_id: inserted.id },
           })
         }),
-        list: Effect.fn("Numbers.list")(function* (role, workspaceId) {
+        list: Effect.fn("Numbers.list")(function* list(role, workspaceId) {
           return yield* store.list((yield* workspaces.within(role, workspaceId, "numbers")).id)
         }),
-        update: Effect.fn("Numbers.update")(function* (role, workspaceId, id, command) {
+        update: Effect.fn("Numbers.update")(function* update(role, workspaceId, id, command) {
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
@@ -380,7 +380,7 @@ export class Numbers extends Context.Service<
           if (pacing !== undefined) yield* wakeUp.wake("lanes")
           return withSettings(changed, (yield* store.settings([changed.id])).get(changed.id))
         }),
-        remove: Effect.fn("Numbers.remove")(function* (role, workspaceId, id) {
+        remove: Effect.fn("Numbers.remove")(function* remove(role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const now = yield* Clock.currentTimeMillis
           if (id === undefined) return yield* notFound
@@ -461,7 +461,7 @@ export class NumberOperations extends Context.Service<
       const sendCap = yield* DailyQuota
       const notFound = refuse("number_not_found", { inPath: true })
 
-      const factsOf = Effect.fnUntraced(function* (
+      const factsOf = Effect.fnUntraced(function* factsOf(
         ...[role, workspaceId, id]: AddressedNumber
       ): Effect.fn.Return<ConnectionFacts, Failure> {
         const workspace = yield* workspaces.within(role, workspaceId, "numbers")
@@ -471,7 +471,7 @@ export class NumberOperations extends Context.Service<
         return facts ?? (yield* notFound)
       })
 
-      const connection = Effect.fnUntraced(function* (
+      const connection = Effect.fnUntraced(function* connection(
         ...number: AddressedNumber
       ): Effect.fn.Return<NumberConnection, Failure> {
         const facts = yield* factsOf(...number)
@@ -496,7 +496,7 @@ export class NumberOperations extends Context.Service<
 
       return NumberOperations.of({
         connection: Effect.fn("NumberOperations.connection")(connection),
-        pause: Effect.fn("NumberOperations.pause")(function* (role, workspaceId, id, command) {
+        pause: Effect.fn("NumberOperations.pause")(function* pause(role, workspaceId, id, command) {
           const { id: found } = (yield* factsOf(role, workspaceId, id)).number
           const { until = null } = yield* Effect.fromResult(decodePause(command))
           const now = yield* Clock.currentTimeMillis
@@ -513,14 +513,14 @@ export class NumberOperations extends Context.Service<
           yield* wakeUp.wake("lanes")
           return yield* connection(role, workspaceId, found)
         }),
-        resume: Effect.fn("NumberOperations.resume")(function* (role, workspaceId, id) {
+        resume: Effect.fn("NumberOperations.resume")(function* resume(role, workspaceId, id) {
           const { id: found } = (yield* factsOf(role, workspaceId, id)).number
           yield* lanes.resume(found, yield* Clock.currentTimeMillis)
           yield* logThrottled("number resumed", { number: found })
           yield* wakeUp.wake("lanes")
           return yield* connection(role, workspaceId, found)
         }),
-        logOut: Effect.fn("NumberOperations.logOut")(function* (role, workspaceId, id) {
+        logOut: Effect.fn("NumberOperations.logOut")(function* logOut(role, workspaceId, id) {
           const { changed, number: known } = yield* factsOf(role, workspaceId, id)
           // It was never linked: there is no device to log out, and why it is disconnected stays true.
           if (known.status === "disconnected" && changed === null) return known
@@ -616,7 +616,9 @@ export class TelegramLogins extends Context.Service<
       const login = yield* TelegramLogin
       const noLogin = refuse("login_not_found", { inPath: true })
 
-      const accountOf = Effect.fnUntraced(function* (...[role, workspaceId, id]: AddressedNumber) {
+      const accountOf = Effect.fnUntraced(function* accountOf(
+        ...[role, workspaceId, id]: AddressedNumber
+      ) {
         const workspace = yield* workspaces.within(role, workspaceId, "numbers")
         const number = id === undefined ? null : yield* numbers.get(workspace.id, id)
         return number ?? (yield* refuse("number_not_found", { inPath: true }))
@@ -628,7 +630,7 @@ export class TelegramLogins extends Context.Service<
       }
 
       return TelegramLogins.of({
-        begin: Effect.fn("TelegramLogins.begin")(function* (role, workspaceId, id, command) {
+        begin: Effect.fn("TelegramLogins.begin")(function* begin(role, workspaceId, id, command) {
           const number = yield* accountOf(role, workspaceId, id)
           const request = yield* Effect.fromResult(requestOf(command))
           if (number.platform !== "telegram") {
@@ -651,21 +653,23 @@ export class TelegramLogins extends Context.Service<
           if (view !== null) return view
           return yield* refuse("connect_in_progress", { details: { number_id: number.id } })
         }),
-        get: Effect.fn("TelegramLogins.get")(function* (...addressed) {
+        get: Effect.fn("TelegramLogins.get")(function* get(...addressed) {
           const { id } = yield* accountOf(...addressed)
           return (yield* login.look(id)) ?? (yield* noLogin)
         }),
-        cancel: Effect.fn("TelegramLogins.cancel")(function* (...addressed) {
+        cancel: Effect.fn("TelegramLogins.cancel")(function* cancel(...addressed) {
           const { id } = yield* accountOf(...addressed)
           if (!(yield* login.cancel(id))) return yield* noLogin
         }),
-        giveCode: Effect.fn("TelegramLogins.giveCode")(function* (role, workspaceId, id, command) {
-          const number = yield* accountOf(role, workspaceId, id)
-          const { code } = yield* Effect.fromResult(decodeCode(command))
-          return yield* after(yield* login.giveCode(number.id, code), "invalid_code")
-        }),
+        giveCode: Effect.fn("TelegramLogins.giveCode")(
+          function* giveCode(role, workspaceId, id, command) {
+            const number = yield* accountOf(role, workspaceId, id)
+            const { code } = yield* Effect.fromResult(decodeCode(command))
+            return yield* after(yield* login.giveCode(number.id, code), "invalid_code")
+          },
+        ),
         givePassword: Effect.fn("TelegramLogins.givePassword")(
-          function* (role, workspaceId, id, command) {
+          function* givePassword(role, workspaceId, id, command) {
             const number = yield* accountOf(role, workspaceId, id)
             const { password } = yield* Effect.fromResult(decodePassword(command))
             return yield* after(yield* login.givePassword(number.id, password), "invalid_password")

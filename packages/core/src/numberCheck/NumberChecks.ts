@@ -395,7 +395,7 @@ export class NumberChecks extends Context.Service<
       const find = (caller: Authorized, id: NumberCheckId | undefined) =>
         findOrRefuse("number_check_not_found", id, (known) => store.get(scopeOf(caller), known))
 
-      const make = Effect.fnUntraced(function* (
+      const make = Effect.fnUntraced(function* make(
         caller: Authorized,
         { from = null, name = null, phones }: typeof NumberCheckBody.Type,
         claim: IdempotencyClaim | null,
@@ -420,7 +420,7 @@ export class NumberChecks extends Context.Service<
       })
 
       return NumberChecks.of({
-        create: Effect.fn("NumberChecks.create")(function* (given, command, requested) {
+        create: Effect.fn("NumberChecks.create")(function* create(given, command, requested) {
           const caller = yield* authorize(given, "createNumberCheck")
           const request = yield* Effect.fromResult(parseCheckNumbers(command))
           return yield* idempotent.run<NumberCheck, Failure>(caller, requested, {
@@ -429,16 +429,16 @@ export class NumberChecks extends Context.Service<
           })
           // A client that hangs up must not leave a claim behind or lose an answer half way.
         }, Effect.uninterruptible),
-        list: Effect.fn("NumberChecks.list")(function* (given, query) {
+        list: Effect.fn("NumberChecks.list")(function* list(given, query) {
           const scope = scopeOf(yield* authorize(given, "listNumberChecks"))
           const request = yield* Effect.fromResult(parsePageRequest(query))
           const binding = ["number_checks", scope.workspaceId, scope.mode, scope.restriction]
           return yield* cursors.page(request, binding, (page) => store.list(scope, page))
         }),
-        get: Effect.fn("NumberChecks.get")(function* (given, id) {
+        get: Effect.fn("NumberChecks.get")(function* get(given, id) {
           return yield* find(yield* authorize(given, "getNumberCheck"), id)
         }),
-        results: Effect.fn("NumberChecks.results")(function* (given, id, query) {
+        results: Effect.fn("NumberChecks.results")(function* results(given, id, query) {
           const caller = yield* authorize(given, "listNumberCheckResults")
           const request = yield* Effect.fromResult(parseListCheckResults(query))
           const check = yield* find(caller, id)

@@ -72,7 +72,7 @@ export class Contacts extends Context.Service<
       const cursors = yield* makeCursors
 
       return Contacts.of({
-        create: Effect.fn("Contacts.create")(function* (role, workspaceId, command) {
+        create: Effect.fn("Contacts.create")(function* create(role, workspaceId, command) {
           const workspace = yield* workspaces.within(role, workspaceId, "contacts")
           const { name, phone, username } = yield* Effect.fromResult(decodeBody(command))
           return yield* store.insert({
@@ -83,7 +83,7 @@ export class Contacts extends Context.Service<
             createdAt: yield* Clock.currentTimeMillis,
           })
         }),
-        list: Effect.fn("Contacts.list")(function* (role, workspaceId, query) {
+        list: Effect.fn("Contacts.list")(function* list(role, workspaceId, query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))
           const { id } = yield* workspaces.within(role, workspaceId, "contacts")
           return yield* cursors.page(request, ["contacts", id], (page) => store.list(id, page))

@@ -140,7 +140,7 @@ export class Reminders extends Context.Service<
         findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
 
       return Reminders.of({
-        create: Effect.fn("Reminders.create")(function* (given, command, idempotency) {
+        create: Effect.fn("Reminders.create")(function* create(given, command, idempotency) {
           const caller = yield* authorize(given, "createReminder")
           const content = yield* Effect.fromResult(parserFor(caller).creation(command))
           return yield* idempotent.run<Reminder, Failure>(caller, idempotency, {
@@ -148,17 +148,17 @@ export class Reminders extends Context.Service<
             again,
           })
         }),
-        list: Effect.fn("Reminders.list")(function* (given, query) {
+        list: Effect.fn("Reminders.list")(function* list(given, query) {
           const scope = scopeOf(yield* authorize(given, "listReminders"))
           const { active = null, ...asked } = yield* Effect.fromResult(parseListReminders(query))
           const { mode, restriction, workspaceId } = scope
           const binding = ["reminders", workspaceId, mode, restriction, String(active)]
           return yield* cursors.page(asked, binding, (page) => store.list(scope, { active }, page))
         }),
-        get: Effect.fn("Reminders.get")(function* (given, id) {
+        get: Effect.fn("Reminders.get")(function* get(given, id) {
           return yield* find(yield* authorize(given, "getReminder"), id)
         }),
-        update: Effect.fn("Reminders.update")(function* (whose, id, command) {
+        update: Effect.fn("Reminders.update")(function* update(whose, id, command) {
           const caller = yield* authorize(whose, "updateReminder")
           const given = yield* Effect.fromResult(parserFor(caller).change(command))
           for (let attempt = 0; attempt < attempts; attempt++) {
@@ -174,14 +174,14 @@ export class Reminders extends Context.Service<
           }
           return yield* refuse("internal_error")
         }),
-        remove: Effect.fn("Reminders.remove")(function* (given, id) {
+        remove: Effect.fn("Reminders.remove")(function* remove(given, id) {
           const caller = yield* authorize(given, "deleteReminder")
           const now = yield* Clock.currentTimeMillis
           return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
             ? id
             : yield* refuse(notFound)
         }),
-        runs: Effect.fn("Reminders.runs")(function* (role, workspaceId, id, query) {
+        runs: Effect.fn("Reminders.runs")(function* runs(role, workspaceId, id, query) {
           const asked = yield* Effect.fromResult(parsePageRequest(query))
           const workspace = yield* workspaces.within(role, workspaceId, "reminders")
           const scope = { workspaceId: workspace.id, mode: null, restriction: null }

@@ -227,7 +227,7 @@ const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
  * Begins the next epoch, and tells how many messages and reminders are held then. Fails with
  * `already_restored`.
  */
-export const beginEpoch = Effect.fnUntraced(function* (
+export const beginEpoch = Effect.fnUntraced(function* beginEpoch(
   command: StoreRestored,
 ): Effect.fn.Return<{ readonly epoch: number; readonly held: number }, Failure, RestoreStore> {
   const store = yield* RestoreStore
@@ -299,7 +299,7 @@ export class Restoration extends Context.Service<
        * Lets a reminder go on: runs that were due until now are missed. One that was changed or released
        * meanwhile is passed over.
        */
-      const passOver = Effect.fnUntraced(function* ({ dueAt, reminder }: HeldReminder) {
+      const passOver = Effect.fnUntraced(function* passOver({ dueAt, reminder }: HeldReminder) {
         const now = yield* Clock.currentTimeMillis
         const { id, revision } = reminder
         const run = { id, revision, dueAt, ranAt: now, nextRunAt: firstRun(reminder, now) }
@@ -331,17 +331,17 @@ export class Restoration extends Context.Service<
         })
 
       return Restoration.of({
-        restored: Effect.fn("Restoration.restored")(function* (role, command) {
+        restored: Effect.fn("Restoration.restored")(function* restored(role, command) {
           yield* requireRole(role, "workspace")
           const begun = yield* beginEpoch(command).pipe(Effect.provideService(RestoreStore, store))
           yield* Effect.logWarning(`restored: epoch ${begun.epoch} began, ${begun.held} held`)
           return begun
         }),
-        counts: Effect.fn("Restoration.counts")(function* (role) {
+        counts: Effect.fn("Restoration.counts")(function* counts(role) {
           yield* requireRole(role, "workspace")
           return yield* store.counts
         }),
-        list: Effect.fn("Restoration.list")(function* (role, workspaceId, query) {
+        list: Effect.fn("Restoration.list")(function* list(role, workspaceId, query) {
           const asked = yield* Effect.fromResult(parsePageRequest(query))
           const { id } = yield* workspaces.within(role, workspaceId, "workspace")
           return yield* cursors.page(asked, ["held", id], (page) => store.list(id, page))

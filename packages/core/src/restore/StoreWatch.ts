@@ -112,7 +112,7 @@ const unlessJoined = (note: () => void) =>
     if (!isJoined) note()
   })
 
-const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
+const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
   const gate = yield* WorkGate
   const store = yield* RestoreStore
   const one = yield* Semaphore.make(1)
@@ -120,7 +120,7 @@ const makeWatch = Effect.fnUntraced(function* (first: StorePosition) {
   /** Whether the store failed since it was last looked at. */
   let isSuspect = false
 
-  const look = Effect.gen(function* () {
+  const look = Effect.gen(function* look() {
     isSuspect = false
     const before = seen
     const position = yield* store.position(before)
@@ -202,7 +202,7 @@ const accepting =
       Effect.tap(({ ids }) => (ids === undefined ? Effect.void : accepted(ids))),
     )
 
-const watchedStores = Effect.fnUntraced(function* (watch: Watch) {
+const watchedStores = Effect.fnUntraced(function* watchedStores(watch: Watch) {
   const accept = accepting(watch)
   return Context.mergeAll(
     yield* over(MessageStore, watch, (store) => ({

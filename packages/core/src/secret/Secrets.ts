@@ -207,7 +207,7 @@ export class Secrets
       }
 
       /** What is sealed under that name, from now on with the present key; null where nothing is. */
-      const resealed = Effect.fnUntraced(function* (place: string) {
+      const resealed = Effect.fnUntraced(function* resealed(place: string) {
         const sealed = yield* store.get(place)
         if (sealed === null) return null
         const text = yield* Effect.fromResult(open(place, sealed))
@@ -221,7 +221,7 @@ export class Secrets
        * with the first start on another one it is kept, sealed.
        */
       const keyOf = Effect.fnUntraced(
-        function* (purpose: SigningPurpose) {
+        function* keyOf(purpose: SigningPurpose) {
           const place = `key for ${purpose}`
           const key = (yield* resealed(place)) ?? former.derived(purpose)
           if (former !== present) yield* store.getOrCreate(place, seal(place, key))

@@ -69,7 +69,7 @@ export const layerClockWatch = Layer.effectDiscard(
     let verdict: ClockVerdict = "in_step"
 
     /** Returns whether there is a clock to compare with. */
-    const look = Effect.gen(function* () {
+    const look = Effect.gen(function* look() {
       const askedAt = yield* systemMillis
       const databaseAt = yield* databaseTime
       if (databaseAt === null) {

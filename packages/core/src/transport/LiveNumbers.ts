@@ -180,7 +180,7 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
           Option.getOrElse(() => false),
         )
 
-  const wipeAfter = Effect.fnUntraced(function* (
+  const wipeAfter = Effect.fnUntraced(function* wipeAfter(
     numberId: NumberId,
     leavingSince: number,
     isOver: boolean,
@@ -195,7 +195,10 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
   })
 
   /** One try to log it out. The connection for that stays, and is opened when the far side is back. */
-  const logOutNow = Effect.fnUntraced(function* (numberId: NumberId, leavingSince: number) {
+  const logOutNow = Effect.fnUntraced(function* logOutNow(
+    numberId: NumberId,
+    leavingSince: number,
+  ) {
     const known = numbers.find(numberId)
     // What was given up is connected once more for it, and then not again.
     const isOut = known?.isGivenUp === true && !known.leaves && !isKnownOver(known)
@@ -345,7 +348,7 @@ interface LiveTransport<Open extends LiveConnection, E> {
  * A place among those that are being opened: free soon after it was left, or after the end of the
  * scope. However fast connections open, many numbers do not meet the far side in one second.
  */
-const takePlace = Effect.fnUntraced(function* (starts: Semaphore.Semaphore) {
+const takePlace = Effect.fnUntraced(function* takePlace(starts: Semaphore.Semaphore) {
   let isTaken = false
   const leave = Effect.suspend(() => {
     if (!isTaken) return Effect.void
@@ -413,7 +416,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
     tell(live, { status: "disconnected", phone: null, reason: "connection_lost" })
 
   const trim = Effect.fnUntraced(
-    function* (live: LiveNumber<Open>) {
+    function* trim(live: LiveNumber<Open>) {
       const now = yield* Clock.currentTimeMillis
       const isRecent = live.trimmedAt !== null && now - live.trimmedAt < trimMillis
       if (isRecent && live.wroteSince < trimKeys) return
@@ -437,7 +440,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
       wrote: (keys) => {
         live.wroteSince += keys
       },
-      ready: Effect.gen(function* () {
+      ready: Effect.gen(function* ready() {
         const proxy = yield* proxies.of(live.numberId)
         live.proxyUrl = proxy === null ? null : Redacted.value(proxy)
         yield* trim(live)
@@ -445,7 +448,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
         yield* owned(live.numberId)
         return { proxy: live.proxyUrl, leavePlace }
       }),
-      opened: Effect.fnUntraced(function* (connection, phone) {
+      opened: Effect.fnUntraced(function* opened(connection, phone) {
         live.open = connection
         live.lostAt = null
         yield* leavePlace
@@ -456,7 +459,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
           Effect.raceFirst(tellOpen(live, phone), Deferred.await(connection.over)),
         )
       }),
-      lost: Effect.gen(function* () {
+      lost: Effect.gen(function* lost() {
         closeConnection(live)
         const { reconnects, state } = live.status
         yield* changeStatus(live, {
@@ -468,7 +471,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
         if (live.lostAt !== null) return
         const lostAt = yield* Clock.currentTimeMillis
         live.lostAt = lostAt
-        const tellLater = Effect.gen(function* () {
+        const tellLater = Effect.gen(function* tellLater() {
           yield* Effect.sleep(settings.lostMillis)
           if (live.lostAt === lostAt) yield* tellLost(live)
         })
@@ -478,7 +481,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
   }
 
   /** Opens no connection again. With `wipe` the session is wiped, once the core was told. */
-  const giveUp = Effect.fnUntraced(function* (
+  const giveUp = Effect.fnUntraced(function* giveUp(
     live: LiveNumber<Open>,
     reason: ClosedReason,
     wipe: boolean,
@@ -496,20 +499,20 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
       yield* retryUntilStoreAnswers(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
   })
 
-  const wait = Effect.fnUntraced(function* (failures: number) {
+  const wait = Effect.fnUntraced(function* wait(failures: number) {
     const drawn = yield* Random.next
     const { firstPauseMillis: first, longestPauseMillis: longest } = settings
     yield* Effect.sleep(reconnectPauseMillis(failures, drawn, { first, longest }))
   })
 
-  const tellIfLost = Effect.fnUntraced(function* (live: LiveNumber<Open>) {
+  const tellIfLost = Effect.fnUntraced(function* tellIfLost(live: LiveNumber<Open>) {
     const now = yield* Clock.currentTimeMillis
     live.lostAt ??= now
     if (now - live.lostAt >= settings.lostMillis) yield* tellLost(live)
   })
 
   const keep = Effect.fnUntraced(
-    function* (live: LiveNumber<Open>) {
+    function* keep(live: LiveNumber<Open>) {
       const connection = Effect.scoped(
         Effect.ensuring(
           connect(live, connectingOf(live)),
@@ -652,7 +655,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       )
 
     /** Begins to keep the number connected. `told`: whether the core is told of its status. */
-    const start = Effect.fnUntraced(function* (numberId: NumberId, told: boolean) {
+    const start = Effect.fnUntraced(function* start(numberId: NumberId, told: boolean) {
       const live = yield* newLiveNumber<Open>(numberId, told)
       // Begun meanwhile: by a look at all numbers, by a send, or to log it out.
       const begun = held.get(numberId)
@@ -681,7 +684,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     const giveUpWaiting = (live: LiveNumber<Open>) =>
       Deferred.doneUnsafe(live.turn, Effect.succeed("connection_lost" as const))
 
-    const release = Effect.fnUntraced(function* (numberId: NumberId) {
+    const release = Effect.fnUntraced(function* release(numberId: NumberId) {
       const live = held.get(numberId)
       yield* FiberMap.remove(fibers, numberId)
       held.delete(numberId)
@@ -714,7 +717,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     )
 
     const hasAnotherProxy = Effect.fnUntraced(
-      function* (live: LiveNumber<Open>, { numberId, proxy }: KeptSession) {
+      function* hasAnotherProxy(live: LiveNumber<Open>, { numberId, proxy }: KeptSession) {
         // The same URL, sealed again, is another text.
         if (live.proxy === proxy || live.proxyUrl === undefined) return false
         const url = yield* proxies.of(numberId)
@@ -728,7 +731,10 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
      * Whether a connection has to be opened anew: the number has another proxy, or an operator has resumed
      * it after a pause that kept it from connecting.
      */
-    const beginsAnew = Effect.fnUntraced(function* (live: LiveNumber<Open>, kept: KeptSession) {
+    const beginsAnew = Effect.fnUntraced(function* beginsAnew(
+      live: LiveNumber<Open>,
+      kept: KeptSession,
+    ) {
       const wasKeptAway = live.isKeptAway
       live.isKeptAway = keepsAway(kept.pauseReason)
       if (live.isKeptAway) return false
@@ -739,7 +745,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     })
 
     const begin = Effect.fnUntraced(
-      function* ({ numberId, pauseReason, proxy }: KeptSession) {
+      function* begin({ numberId, pauseReason, proxy }: KeptSession) {
         const { logins } = options
         if (logins !== undefined) {
           const kept = yield* endingSessions.inVault(numberId)
@@ -769,7 +775,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
             Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
           )
 
-    const lookAt = Effect.fnUntraced(function* (kept: KeptSession) {
+    const lookAt = Effect.fnUntraced(function* lookAt(kept: KeptSession) {
       const { leavingSince, numberId, removed } = kept
       const live = held.get(numberId)
       const instead = removed ? null : (options.instead?.(kept, live) ?? null)
@@ -804,7 +810,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       Effect.catchCause((cause) => logFailure(`numbers of ${platform} are read later`, cause)),
     )
 
-    const keepAll = Effect.gen(function* () {
+    const keepAll = Effect.gen(function* keepAll() {
       let lookedAt: number | null = null
       let known: Owned | null = null
       for (;;) {
@@ -839,7 +845,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
             }),
           ),
         ),
-      open: Effect.fnUntraced(function* (numberId) {
+      open: Effect.fnUntraced(function* open(numberId) {
         if (!ownership.owns(numberId)) return "elsewhere"
         const known = held.get(numberId)
         if (known?.leaves === true) return null
@@ -859,7 +865,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         const { open } = known
         return open === null || Deferred.isDoneUnsafe(open.over) ? null : open
       },
-      connectQuietly: Effect.fnUntraced(function* (numberId) {
+      connectQuietly: Effect.fnUntraced(function* connectQuietly(numberId) {
         for (;;) {
           yield* release(numberId)
           const isReadable = yield* retryUntilStoreAnswers(vault.credentials(numberId)).pipe(
@@ -872,7 +878,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
           if (reached !== "connection_lost" || !ownership.owns(numberId)) return reached
         }
       }),
-      makeRoom: Effect.fnUntraced(function* (numberId, leaves) {
+      makeRoom: Effect.fnUntraced(function* makeRoom(numberId, leaves) {
         // A log-out that is under way would wipe what the new session writes.
         yield* endingSessions.stop(numberId)
         yield* release(numberId)

@@ -189,7 +189,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   })
 
   /** Says what this worker has, where that has changed. */
-  const logShare = Effect.fnUntraced(function* (workers: number) {
+  const logShare = Effect.fnUntraced(function* logShare(workers: number) {
     if (held.size === loggedShards) return
     loggedShards = held.size
     yield* logThrottled("this worker's share of numbers", {
@@ -233,7 +233,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     )
 
   /** Notes the others' signs of life. A worker that was away meanwhile begins to watch anew. */
-  const watch = Effect.fnUntraced(function* (workers: ReadonlyArray<LiveWorker>) {
+  const watch = Effect.fnUntraced(function* watch(workers: ReadonlyArray<LiveWorker>) {
     if (sinceLook === null || sinceLook() > watchfulMillis) watched.clear()
     sinceLook = yield* stopwatch
     const there = new Set(workers.map(({ id }) => id))
@@ -276,7 +276,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   }
 
   /** Gives what is let go and used no more. */
-  const give = Effect.fnUntraced(function* (me: WorkerId) {
+  const give = Effect.fnUntraced(function* give(me: WorkerId) {
     if (leaving.size === 0) return
     yield* Effect.raceFirst(unused(leaving.keys()), sleep(closingMillis))
     const ready = [...leaving].flatMap(([shard, term]) =>
@@ -295,7 +295,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   }
 
   /** One look; returns after how many milliseconds the next is due. */
-  const look = Effect.gen(function* () {
+  const look = Effect.gen(function* look() {
     const me = (worker ??= yield* inTime(leases.join(name, most)))
     yield* endSilent
     const since = yield* stopwatch
@@ -334,7 +334,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   const looks = Effect.forever(Effect.flatMap(look, sleep))
 
   /** Ends all use as soon as the worker can trust in nothing any more. */
-  const trusts = Effect.gen(function* () {
+  const trusts = Effect.gen(function* trusts() {
     const left = sinceConfirmed === null ? lookMillis : trustMillis - sinceConfirmed()
     yield* sleep(Math.max(1, left > 0 ? left : lookMillis))
     if (held.size === 0 || isTrusted()) return
@@ -342,7 +342,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* stopAll
   }).pipe(Effect.forever)
 
-  const leave = Effect.gen(function* () {
+  const leave = Effect.gen(function* leave() {
     yield* stopAll
     yield* Effect.raceFirst(unused(uses.keys()), sleep(lastUseMillis))
     const isUsed = [...uses.values()].some(({ count }) => count > 0)

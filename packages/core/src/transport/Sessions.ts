@@ -180,7 +180,7 @@ export class SessionVault extends Context.Service<
       }
 
       /** What is asked for while the worker has the number is written by that taking of it, or not at all. */
-      const inTurn = Effect.fnUntraced(function* (
+      const inTurn = Effect.fnUntraced(function* inTurn(
         numberId: NumberId,
         write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,
       ) {
@@ -207,12 +207,12 @@ export class SessionVault extends Context.Service<
 
       return SessionVault.of({
         list: store.list,
-        credentials: Effect.fnUntraced(function* (numberId) {
+        credentials: Effect.fnUntraced(function* credentials(numberId) {
           const sealed = yield* behindWrites(numberId)(store.credentials(numberId))
           if (sealed === null) return null
           return yield* Effect.fromResult(secrets.open(credentialsPlace(numberId), sealed))
         }),
-        keys: Effect.fnUntraced(function* (numberId, type, ids) {
+        keys: Effect.fnUntraced(function* keys(numberId, type, ids) {
           const opened = new Map<string, string>()
           for (const [id, sealed] of yield* store.keys(numberId, type, ids)) {
             const text = secrets.open(keyPlace(numberId, type, id), sealed)

@@ -136,7 +136,7 @@ export class Webhooks extends Context.Service<
         })
 
       return Webhooks.of({
-        create: Effect.fn("Webhooks.create")(function* (given, command, idempotency) {
+        create: Effect.fn("Webhooks.create")(function* create(given, command, idempotency) {
           const caller = yield* authorize(given, "createWebhook")
           const request = yield* Effect.fromResult(parse(command))
           return yield* idempotent.run<WebhookEndpoint | EndpointWithSecret, Failure>(
@@ -152,22 +152,22 @@ export class Webhooks extends Context.Service<
             },
           )
         }),
-        list: Effect.fn("Webhooks.list")(function* (given) {
+        list: Effect.fn("Webhooks.list")(function* list(given) {
           const caller = yield* authorize(given, "listWebhooks")
           return yield* store.list(scopeOf(caller), false)
         }),
-        get: Effect.fn("Webhooks.get")(function* (given, id) {
+        get: Effect.fn("Webhooks.get")(function* get(given, id) {
           const caller = yield* authorize(given, "getWebhook")
           return yield* findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
         }),
-        remove: Effect.fn("Webhooks.remove")(function* (given, id) {
+        remove: Effect.fn("Webhooks.remove")(function* remove(given, id) {
           const caller = yield* authorize(given, "deleteWebhook")
           const now = yield* Clock.currentTimeMillis
           return id !== undefined && (yield* store.remove(scopeOf(caller), id, now))
             ? id
             : yield* refuse(notFound)
         }),
-        rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (given, id) {
+        rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* rotateSecret(given, id) {
           const caller = yield* authorize(given, "rotateWebhookSecret")
           const { salt, secret } = yield* secrets.make
           const made = { secretSalt: salt, secretLast4: secret.slice(-4) }
@@ -176,7 +176,7 @@ export class Webhooks extends Context.Service<
           )
           return { ...rotated, secret }
         }),
-        test: Effect.fn("Webhooks.test")(function* (given, id) {
+        test: Effect.fn("Webhooks.test")(function* test(given, id) {
           const caller = yield* authorize(given, "testWebhook")
           const now = yield* Clock.currentTimeMillis
           const ping = eventId(ids, now)
@@ -247,11 +247,11 @@ export class WebhookOperations extends Context.Service<
         }))
 
       return WebhookOperations.of({
-        list: Effect.fn("WebhookOperations.list")(function* (role, workspaceId) {
+        list: Effect.fn("WebhookOperations.list")(function* list(role, workspaceId) {
           return yield* store.list(yield* scopeIn(role, workspaceId), true)
         }),
         deliveries: Effect.fn("WebhookOperations.deliveries")(
-          function* (role, workspaceId, id, query) {
+          function* deliveries(role, workspaceId, id, query) {
             const asked = yield* Effect.fromResult(parsePageRequest(query))
             const scope = yield* scopeIn(role, workspaceId)
             const endpoint = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
@@ -261,7 +261,7 @@ export class WebhookOperations extends Context.Service<
           },
         ),
         callbackDeliveries: Effect.fn("WebhookOperations.callbackDeliveries")(
-          function* (role, workspaceId, query) {
+          function* callbackDeliveries(role, workspaceId, query) {
             const asked = yield* Effect.fromResult(parsePageRequest(query))
             const scope = yield* scopeIn(role, workspaceId)
             const binding = ["callback deliveries", scope.workspaceId]
@@ -270,7 +270,7 @@ export class WebhookOperations extends Context.Service<
             )
           },
         ),
-        resume: Effect.fn("WebhookOperations.resume")(function* (role, workspaceId, id) {
+        resume: Effect.fn("WebhookOperations.resume")(function* resume(role, workspaceId, id) {
           const scope = yield* scopeIn(role, workspaceId)
           const now = yield* Clock.currentTimeMillis
           const resumed = yield* findOrRefuse(notFound, id, (known) =>
@@ -279,7 +279,7 @@ export class WebhookOperations extends Context.Service<
           return resumed === "limit" ? yield* refuse("webhook_limit_reached") : resumed
         }),
         redeliver: Effect.fn("WebhookOperations.redeliver")(
-          function* (role, workspaceId, id, command) {
+          function* redeliver(role, workspaceId, id, command) {
             const scope = yield* scopeIn(role, workspaceId)
             const endpoint = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
             const input = yield* Effect.fromResult(decodeRedeliver(command))

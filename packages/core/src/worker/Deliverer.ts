@@ -163,7 +163,7 @@ const failedOutcome = (cause: Cause.Cause<EgressError>): Effect.Effect<CallOutco
   )
 
 /** Makes calls, which never fail. One that is answered takes few steps: there are thousands a second. */
-const signedCaller = Effect.gen(function* () {
+const signedCaller = Effect.gen(function* signedCaller() {
   const ids = yield* Ids
   const egress = yield* Egress
   const hmacSha256 = yield* HmacSha256
@@ -241,7 +241,7 @@ export const judgeCall = (
 }
 
 /** Makes the attempts that are claimed; how to settle each. Never fails. */
-export const makeDeliveryCall = Effect.gen(function* () {
+export const makeDeliveryCall = Effect.gen(function* makeDeliveryCall() {
   const call = yield* signedCaller
   const secrets = yield* SigningSecrets
   const { allowPrivate } = yield* OutboundRule
@@ -282,14 +282,14 @@ interface EndpointWatch {
 }
 
 const makeEndpointWatch: Effect.Effect<EndpointWatch, never, WebhookStore> = Effect.gen(
-  function* () {
+  function* makeEndpointWatch() {
     const store = yield* WebhookStore
     /** Endpoints whose latest attempt failed, and whether that was said. */
     const failing = new Map<number, { readonly workspaceId: WorkspaceId; isSaid: boolean }>()
 
     /** An event is out of attempts; whether the endpoint stopped for it is the store's to say. */
     const logIfStopped = Effect.fnUntraced(
-      function* (endpoint: number, workspaceId: WorkspaceId) {
+      function* logIfStopped(endpoint: number, workspaceId: WorkspaceId) {
         const found = yield* store.get({ workspaceId, mode: null }, endpoint as WebhookId)
         if (found === null || found.disabledReason !== "delivery_failures") return
         failing.delete(endpoint)
@@ -375,7 +375,7 @@ const queryOf = ({ held, limitShared, perWorkspace, ...query }: LeaseQuery): Del
 })
 
 /** Makes the loop. */
-export const makeDeliverer = Effect.gen(function* () {
+export const makeDeliverer = Effect.gen(function* makeDeliverer() {
   const queue = yield* DeliveryQueue
   const call = yield* makeDeliveryCall
   const watch = yield* makeEndpointWatch

@@ -137,7 +137,7 @@ export class OutgoingMediaSource extends Context.Service<
         Effect.map(store.find(id), (found) => (found?.deleted === false ? found.file : null))
 
       return OutgoingMediaSource.of({
-        open: Effect.fn("OutgoingMediaSource.open")(function* (message, reference) {
+        open: Effect.fn("OutgoingMediaSource.open")(function* open(message, reference) {
           const { attachmentId, mediaId } = reference
           if (mediaId !== null) {
             const file = yield* store.get(message.workspaceId, message.mode, mediaId)
@@ -286,7 +286,7 @@ const withMediaType = (message: Message, found: MediaType | null): Message =>
     : { ...message, foundMediaType: found }
 
 /** Makes attempts; how to settle each. They never fail. */
-export const makeAttempt = Effect.gen(function* () {
+export const makeAttempt = Effect.gen(function* makeAttempt() {
   const ids = yield* Ids
   const { link } = yield* MediaLinks
   const numbers = yield* Numbers
@@ -439,7 +439,7 @@ export const makeAttempt = Effect.gen(function* () {
 const claimBatch = 128
 
 /** Makes the loop. */
-export const makeDispatcher = Effect.gen(function* () {
+export const makeDispatcher = Effect.gen(function* makeDispatcher() {
   const lanes = yield* LaneQueue
   const ownership = yield* NumberOwnership
   const wakeUp = yield* WakeUp
@@ -501,7 +501,7 @@ const makeEndingLoop = (
     const markMissing = markMissingFiles(yield* MediaStore)
     const wakeUp = yield* WakeUp
     const context = yield* Effect.context<WakeUp | DueWork>()
-    const runOnce = Effect.gen(function* () {
+    const runOnce = Effect.gen(function* runOnce() {
       const now = yield* Clock.currentTimeMillis
       const messages = yield* markMissing(yield* due(store, now))
       const changes = messages.flatMap(

@@ -41,7 +41,7 @@ export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: bo
 }
 
 /** Makes the loop. */
-export const makeHousekeeper = Effect.gen(function* () {
+export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const orphaned = yield* makeOrphaned
   const idempotency = yield* IdempotencyStore
   const sweepMedia = yield* makeMediaSweep
@@ -56,7 +56,7 @@ export const makeHousekeeper = Effect.gen(function* () {
     Effect.sync(() => {
       housekeeping.isUnderWay = underWay
     })
-  const tidy = Effect.gen(function* () {
+  const tidy = Effect.gen(function* tidy() {
     const now = yield* Clock.currentTimeMillis
     const tasks = [
       idempotency.forgetVoid(now),

@@ -51,7 +51,7 @@ interface LoopOptions<E, R> {
 const sharedLookMillis = 100
 
 /** `WorkStatus` for all loops of one worker, which share what they ask of all work. */
-export const sharedWorkStatus = Effect.gen(function* () {
+export const sharedWorkStatus = Effect.gen(function* sharedWorkStatus() {
   const status = yield* DueWork
   const { stopwatch } = yield* RealTime
   let age = () => Infinity
@@ -138,7 +138,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
       const latch = options.latch ?? (yield* (yield* WakeUp).latch(options.work))
       let pause = firstPauseMillis
       let hasBegun = false
-      const round = Effect.gen(function* () {
+      const round = Effect.gen(function* round() {
         // Reset before looking: what arrives while we look wakes us again.
         yield* latch.close
         const isNothing = !hasBegun && (yield* isNothingYet(options.work))
@@ -269,7 +269,7 @@ export const makeLeasedLoop = <Claimed, Result>(
         }
       })
 
-    const runOnce = Effect.gen(function* () {
+    const runOnce = Effect.gen(function* runOnce() {
       const claimed = yield* leased.claim(yield* queryFor(batch, capacity.whole, new Map()), [])
       if (claimed.length === 0) return 0
       let results: ReadonlyArray<Result> = yield* Effect.forEach(claimed, leased.perform, {
@@ -384,7 +384,7 @@ export const makeLeasedLoop = <Claimed, Result>(
           fiber.addObserver((exit) => end(claimed, exit))
         }
 
-        const claimMore = Effect.gen(function* () {
+        const claimMore = Effect.gen(function* claimMore() {
           const room = Math.min(batch, whole - held.size)
           if (room <= 0) return false
           const claimed = yield* claimWith(room, (query) => leased.claim(query, held.keys()))
@@ -408,7 +408,7 @@ export const makeLeasedLoop = <Claimed, Result>(
         }
 
         // Whatever ended meanwhile is settled together.
-        const settleLoop = Effect.gen(function* () {
+        const settleLoop = Effect.gen(function* settleLoop() {
           yield* hasEnded.await
           // What ends in the same moment is settled with it.
           yield* Effect.yieldNow
@@ -494,7 +494,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             yield* wake
           }).pipe(Effect.catchCause(notRenewed), Effect.forever)
 
-        const giveUp = Effect.gen(function* () {
+        const giveUp = Effect.gen(function* giveUp() {
           const left = [...held.keys()]
           const fibers = [...held.values()].filter((fiber) => fiber !== null)
           held.clear()

@@ -43,7 +43,7 @@ interface Holding extends Omit<HeldAttempt, "lease"> {
 }
 
 /** Makes the loop. */
-export const makeLinker = Effect.gen(function* () {
+export const makeLinker = Effect.gen(function* makeLinker() {
   const store = yield* LinkingStore
   const progress = yield* makeLinkProgress
   const linking = yield* NumberLinking
@@ -157,7 +157,7 @@ export const makeLinker = Effect.gen(function* () {
   }
 
   /** Ends attempts whose time is over, and links test numbers. */
-  const endOthers = Effect.gen(function* () {
+  const endOthers = Effect.gen(function* endOthers() {
     const now = yield* Clock.currentTimeMillis
     const lapsed = yield* store.lapsed(now, batch)
     yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "link_expired"), {
@@ -212,13 +212,13 @@ export const makeLinker = Effect.gen(function* () {
 const lookMillis = 500
 
 /** Makes the loop; `runOnce` keeps what is new since the last time. */
-export const makeConnectionReporter = Effect.gen(function* () {
+export const makeConnectionReporter = Effect.gen(function* makeConnectionReporter() {
   const store = yield* NumberStore
   const transports = [yield* WhatsAppTransport, yield* TelegramTransport]
   const sources = transports.flatMap(({ connections }) => connections ?? [])
   const kept = new Map<NumberId, { readonly report: ConnectionReport; readonly at: number }>()
 
-  const runOnce = Effect.gen(function* () {
+  const runOnce = Effect.gen(function* runOnce() {
     const reports = (yield* Effect.all(sources)).flat()
     const now = yield* Clock.currentTimeMillis
     const changed = reports.filter((one) => shouldReplace(one, kept.get(one.numberId), now))

@@ -20,7 +20,7 @@ import { PhoneDirectory } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 
 /** Makes the loop. */
-export const makeNumberChecker = Effect.gen(function* () {
+export const makeNumberChecker = Effect.gen(function* makeNumberChecker() {
   const store = yield* NumberCheckStore
   const directory = yield* PhoneDirectory
   const numbers = yield* Numbers
@@ -42,7 +42,7 @@ export const makeNumberChecker = Effect.gen(function* () {
     )
   }
 
-  const look = Effect.fn("NumberChecker.look")(function* (claimed: ClaimedCheck) {
+  const look = Effect.fn("NumberChecker.look")(function* look(claimed: ClaimedCheck) {
     const found = yield* ask(claimed)
     if (found._tag === "NotConnected") {
       yield* Effect.ignore(numbers.connectionChanged(claimed.numberId, "disconnected", null))

@@ -37,7 +37,7 @@ const attempts = 5
 type Left = BrokenGuard | "blockedByLock" | null
 
 /** Makes the loop; `runOnce` runs what is due, a batch at most, and returns how many it is done with. */
-export const makeReminderRunner = Effect.gen(function* () {
+export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
   const store = yield* ReminderStore
   const acceptor = yield* makeAcceptor
   const context = yield* Effect.context<WakeUp | DueWork>()
@@ -129,7 +129,7 @@ export const makeReminderRunner = Effect.gen(function* () {
 
   let putOff: ReadonlySet<ReminderId> = new Set()
 
-  const runOnce = Effect.gen(function* () {
+  const runOnce = Effect.gen(function* runOnce() {
     const due = yield* store.due(yield* Clock.currentTimeMillis, batch + putOff.size)
     const others = due.filter(({ reminder }) => !putOff.has(reminder.id))
     const isAgain = others.length === 0

@@ -112,11 +112,11 @@ const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =
     ),
   )
 
-const takeTransportEvents = Effect.gen(function* () {
+const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
   const messages = yield* MessageStore
   const numbers = yield* Numbers
 
-  const tick = Effect.fnUntraced(function* ({
+  const tick = Effect.fnUntraced(function* tick({
     numberId,
     status,
     transportId,
@@ -236,7 +236,7 @@ export class IdleMonitor extends Context.Service<
       const status = yield* DueWork
       const wakeUp = yield* WakeUp
 
-      const look = Effect.gen(function* () {
+      const look = Effect.gen(function* look() {
         const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
         // Read after the store's answer, so that work put off to the moment of its commit is due.
         const now = yield* Clock.currentTimeMillis
@@ -254,7 +254,7 @@ export class IdleMonitor extends Context.Service<
 
       const wakeAll = Effect.forEach(kindsOfWork, wakeUp.wake, { discard: true })
 
-      const settled = Effect.gen(function* () {
+      const settled = Effect.gen(function* settled() {
         const pause = pauses()
         for (;;) {
           const { inFlight, isCalling, isDue, nextDue } = yield* look

@@ -26,14 +26,14 @@ import type { Admits, Duty, Plan, Role, Workspace } from "./Workspace.ts"
 const batch = 500
 
 /** Makes what cancels them. */
-export const makeOrphaned = Effect.gen(function* () {
+export const makeOrphaned = Effect.gen(function* makeOrphaned() {
   const store = yield* MessageStore
   const ids = yield* Ids
   const wakeUp = yield* WakeUp
   const { link } = yield* MediaLinks
   const markMissing = markMissingFiles(yield* MediaStore)
   /** Cancels one batch; returns how many it cancelled. */
-  const cancelSome = Effect.gen(function* () {
+  const cancelSome = Effect.gen(function* cancelSome() {
     const messages = yield* markMissing(yield* store.orphaned(batch))
     const now = yield* Clock.currentTimeMillis
     const changes = messages.flatMap(
@@ -164,7 +164,7 @@ export class ErasureStore
 const together = 500
 
 /** One round. */
-export const makeErasure = Effect.gen(function* () {
+export const makeErasure = Effect.gen(function* makeErasure() {
   const store = yield* ErasureStore
   const service = yield* RetentionDays
   const testMessagesKept = yield* TestMessagesKept
@@ -366,29 +366,29 @@ export class Workspaces extends Context.Service<
       const wakeUp = yield* WakeUp
 
       const notFound = refuse("workspace_not_found")
-      const get = Effect.fn("Workspaces.get")(function* (id: WorkspaceId | undefined) {
+      const get = Effect.fn("Workspaces.get")(function* get(id: WorkspaceId | undefined) {
         const found = id === undefined ? null : yield* store.get(id)
         return found ?? (yield* notFound)
       })
 
       return Workspaces.of({
         get,
-        within: Effect.fnUntraced(function* (role, id, duty) {
+        within: Effect.fnUntraced(function* within(role, id, duty) {
           const found = yield* get(id)
           yield* requireRole(role, duty)
           return found
         }),
-        create: Effect.fn("Workspaces.create")(function* (role, command) {
+        create: Effect.fn("Workspaces.create")(function* create(role, command) {
           yield* requireRole(role, "workspace")
           const input = yield* Effect.fromResult(decodeBody(command))
           const made = newWorkspace(input, yield* Clock.currentTimeMillis)
           return yield* store.insert(made.workspace, made.admits)
         }),
-        list: Effect.fn("Workspaces.list")(function* (query) {
+        list: Effect.fn("Workspaces.list")(function* list(query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))
           return yield* cursors.page(request, ["workspaces"], store.list)
         }),
-        update: Effect.fn("Workspaces.update")(function* (role, id, command) {
+        update: Effect.fn("Workspaces.update")(function* update(role, id, command) {
           yield* requireRole(role, "workspace")
           const { id: found } = yield* get(id)
           const input = yield* Effect.fromResult(decodePatch(command))
