@@ -1,6 +1,17 @@
--- The first arrays hold one element for each acceptance, which are ordered by number; those that
--- begin with m_ one for each message, in the order of the acceptances, or none where all are null.
--- Returns a row for each acceptance: the broken guard, or null and the ids of its messages.
+-- Accepts messages: each acceptance is written whole, on its own, or its broken guard is returned.
+--
+-- The first arrays hold one element for each acceptance, which are ordered by number; those that begin with
+-- m_ one for each message, in the order of the acceptances, or none where all are null. Returns a row for
+-- each acceptance: the broken guard, or null and the ids of its messages.
+--
+-- Locks: claims, then the lanes by id, then the workspaces with a limited plan by id. Everything that locks
+-- both keeps that order, so calls wait for one another but never in a circle. A workspace with an unlimited
+-- plan is only read: its senders do not wait for one another.
+--
+-- A caller's transaction stays open. It takes a key share of lane and workspace alone, so the number's
+-- worker, cancels and expiry go on, and notes what it adds, the plan's note first. Its commit writes that
+-- to both (finish_arrivals). A note is never committed: the transaction that makes it deletes it, and
+-- another one that makes the same waits.
 create function accept_messages(
   p_now timestamptz[],
   p_workspace bigint[],

@@ -74,34 +74,16 @@ begin
     ) else p_phone end
   where n.id = v_number;
   if v_held then
-    with called as (
-    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
-    select callback_lane(
-      p_disconnected_workspace, p_disconnected_target
-    ), p_disconnected_workspace, p_disconnected_url, p_disconnected_created_at, p_disconnected_event_id, p_disconnected_type, p_disconnected_body
-    from numbers n
-    where n.id = v_number
-      and is_reported_to(n, p_disconnected_url)
-    returning endpoint_id, workspace_id
-  )
-    insert into webhook_marks (lane_id, workspace_id)
-    select distinct called.endpoint_id, called.workspace_id
-    from called;
+    perform report_connection(
+      v_number, p_disconnected_workspace, p_disconnected_target, p_disconnected_url,
+      p_disconnected_created_at, p_disconnected_event_id, p_disconnected_type, p_disconnected_body
+    );
   else
     perform control_lane(v_number, p_now, false, true, null, null, null);
-    with called as (
-    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
-    select callback_lane(
-      p_connected_workspace, p_connected_target
-    ), p_connected_workspace, p_connected_url, p_connected_created_at, p_connected_event_id, p_connected_type, p_connected_body
-    from numbers n
-    where n.id = v_number
-      and is_reported_to(n, p_connected_url)
-    returning endpoint_id, workspace_id
-  )
-    insert into webhook_marks (lane_id, workspace_id)
-    select distinct called.endpoint_id, called.workspace_id
-    from called;
+    perform report_connection(
+      v_number, p_connected_workspace, p_connected_target, p_connected_url, p_connected_created_at,
+      p_connected_event_id, p_connected_type, p_connected_body
+    );
   end if;
   return v_number;
 end

@@ -40,18 +40,10 @@ begin
     status_reason = p_reason,
     phone = phone_without_link(n.phone, v_before)
   where n.id = v_number;
-  with called as (
-    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
-    select callback_lane(p_new_workspace, p_new_target), p_new_workspace, p_new_url,
-    p_new_created_at, p_new_event_id, p_new_type, p_new_body
-    from numbers n
-    where n.id = v_number
-      and is_reported_to(n, p_new_url)
-    returning endpoint_id, workspace_id
-  )
-    insert into webhook_marks (lane_id, workspace_id)
-    select distinct called.endpoint_id, called.workspace_id
-    from called;
+  perform report_connection(
+    v_number, p_new_workspace, p_new_target, p_new_url, p_new_created_at, p_new_event_id,
+    p_new_type, p_new_body
+  );
   return true;
 end
 $$;

@@ -59,7 +59,10 @@ begin
   end if;
   if jsonb_array_length(v_contacts) > 0 then
     select json_agg(
-      json_build_object('id', c.id, 'workspaceId', c.workspace_id, 'name', c.name, 'phone', c.phone, 'username', c.username, 'createdAt', epoch_millis(c.created_at))
+      json_build_object(
+        'id', c.id, 'workspaceId', c.workspace_id, 'name', c.name, 'phone', c.phone,
+        'username', c.username, 'createdAt', epoch_millis(c.created_at)
+      )
     )
     into v_contact_facts
     from contacts c
@@ -68,9 +71,9 @@ begin
   end if;
   if v_media is not null then
     select json_build_object(
-      'id', m.id, 'workspaceId', m.workspace_id, 'mode', m.mode, 'fileName', m.file_name, 'type',
-      m.type, 'mimeType', m.mime_type, 'size', m.size, 'storageKey', m.storage_key, 'createdAt',
-      epoch_millis(m.created_at)
+      'id', m.id, 'workspaceId', m.workspace_id, 'mode', m.mode, 'fileName', m.file_name,
+      'type', m.type, 'mimeType', m.mime_type, 'size', m.size, 'storageKey', m.storage_key,
+      'createdAt', epoch_millis(m.created_at)
     )
     into v_media_facts
     from media_files m

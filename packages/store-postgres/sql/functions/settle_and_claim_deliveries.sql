@@ -1,5 +1,13 @@
--- At a p_now of -infinity no lease has run out and nothing is due. Of callbacks at most p_callbacks
--- are taken, and of each workspace what it has less than p_per_workspace of them.
+-- Records attempts that ended, and fills free places with what is due, in one commit. A p_now of -infinity
+-- settles alone: no lease has run out and nothing is due. Without results it claims alone. So what a lane
+-- holds and when it is next due is computed in one place.
+--
+-- A lane is that of a webhook endpoint, whose id it has, or that of a callback's target, with an id below
+-- zero. What is in flight is kept in the lane, so a claim changes no delivery. Of callbacks at most
+-- p_callbacks are taken, and of each workspace what it has less than p_per_workspace.
+--
+-- Locks: the lanes of callbacks that are new by id; the lanes of the results and those that are marked, by
+-- id, at once; then the endpoints that stop; then further lanes, without waiting for any.
 create function settle_and_claim_deliveries(
   p_lane bigint[],
   p_results integer[],

@@ -1,5 +1,9 @@
--- Every array holds one element for each settlement, or none where all are null; returns the settled
--- messages.
+-- Settles attempts: each message ends or returns to its lane, with its event, what it gives back and the
+-- lane's next due moment, in one commit. Every array holds one element for each settlement, or none where all
+-- are null; returns the settled messages.
+--
+-- Locks: the lanes by id, then the workspaces that get allowance back by id, none of them waited for longer
+-- than p_patience. A settlement whose lane has a newer lease is passed over: another worker holds it.
 create function settle_attempts(
   p_now timestamptz,
   p_patience text,

@@ -1,13 +1,4 @@
-/**
- * Accepting messages: one call writes whole acceptances, each on its own, or says which of an
- * acceptance's preconditions no longer held.
- *
- * Locks: the lanes first, by id, then the workspaces with a limited plan, by id; everything that
- * locks both keeps that order, so calls wait for one another but never in a circle. A workspace
- * with an unlimited plan is only read: its senders do not wait for one another. Claims are locked
- * before both; a request that waits for a claim holds no lane. A caller's transaction, which stays open,
- * takes no more than a key share of each, and notes of them before, the plan's first (see `arrivals.ts`).
- */
+/** Accepting messages: one call of `accept_messages` writes whole acceptances, each on its own. */
 import type { Acceptance, AcceptanceOutcome } from "@messaging-service/core"
 import { Effect } from "effect"
 import { lockPatience } from "../database/Coalesced.ts"

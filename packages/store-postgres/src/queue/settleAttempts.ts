@@ -1,11 +1,4 @@
-/**
- * Settling attempts: the end of each message or its return to the lane, its event, what it gives
- * back and the lane's next due moment, in one commit.
- *
- * Locks: the lanes by id, then the workspaces that get allowance back, by id, none of them waited for
- * longer than `p_patience` says: each settlement is then tried by itself. When the lane
- * has a newer lease, another worker holds it: that settlement is passed over.
- */
+/** Settling attempts, many in one call of `settle_attempts`. */
 import type { LaneQueue, MessageId, Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
 import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"

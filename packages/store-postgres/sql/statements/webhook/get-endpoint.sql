@@ -1,9 +1,9 @@
 select
   json_build_object(
     'id', e.id, 'workspaceId', e.workspace_id, 'mode', e.mode, 'keyId', e.key_id, 'url', e.url,
-    'description', e.description, 'events', e.events, 'secretSalt', e.secret_salt, 'secretLast4',
-    e.secret_last4, 'createdAt', epoch_millis(e.created_at), 'firstSecretLast4',
-    e.first_secret_last4, 'disabledReason', e.disabled_reason
+    'description', e.description, 'events', e.events, 'secretSalt', e.secret_salt,
+    'secretLast4', e.secret_last4, 'createdAt', epoch_millis(e.created_at),
+    'firstSecretLast4', e.first_secret_last4, 'disabledReason', e.disabled_reason
   ) as endpoint,
   (
     select json_build_object(

@@ -9,17 +9,18 @@ with rotated as (
   returning e.*
 )
 select json_build_object(
-  'id', rotated.id, 'workspaceId', rotated.workspace_id, 'mode', rotated.mode, 'keyId',
-  rotated.key_id, 'url', rotated.url, 'description', rotated.description, 'events', rotated.events,
-  'secretSalt', rotated.secret_salt, 'secretLast4', rotated.secret_last4, 'createdAt',
-  epoch_millis(rotated.created_at), 'firstSecretLast4', rotated.first_secret_last4,
+  'id', rotated.id, 'workspaceId', rotated.workspace_id, 'mode', rotated.mode,
+  'keyId', rotated.key_id, 'url', rotated.url, 'description', rotated.description,
+  'events', rotated.events, 'secretSalt', rotated.secret_salt, 'secretLast4', rotated.secret_last4,
+  'createdAt', epoch_millis(rotated.created_at), 'firstSecretLast4', rotated.first_secret_last4,
   'disabledReason', rotated.disabled_reason
 ) as endpoint,
   (
     select json_build_object(
-      'id', a.id, 'eventId', a.event_id, 'type', a.type, 'attempt', a.attempt, 'attemptedAt',
-      epoch_millis(a.attempted_at), 'responseStatus', a.response_status, 'error', a.error,
-      'durationMillis', a.duration_millis, 'nextAttemptAt', epoch_millis(a.next_attempt_at)
+      'id', a.id, 'eventId', a.event_id, 'type', a.type, 'attempt', a.attempt,
+      'attemptedAt', epoch_millis(a.attempted_at), 'responseStatus', a.response_status,
+      'error', a.error, 'durationMillis', a.duration_millis,
+      'nextAttemptAt', epoch_millis(a.next_attempt_at)
     )
     from webhook_attempts a
     where a.endpoint_id = rotated.id
