@@ -1,4 +1,7 @@
-/** What a number's connection is while it is open. */
+/**
+ * Linked numbers and their connections: opens one connection for each number, handles its events until
+ * it closes, and logs out a device whose link the core did not accept.
+ */
 import {
   logFailure,
   makeLiveNumbers,
@@ -28,13 +31,12 @@ import { messageFromText, textContent } from "./content.ts"
 import { digitsOf, makeGroups, withoutDevice } from "./recipients.ts"
 import type { Groups } from "./recipients.ts"
 import { sweepLeftFiles } from "./retryReceipts.ts"
-import type { AskedAgain } from "./retryReceipts.ts"
+import type { RetryRequests } from "./retryReceipts.ts"
 
-/** An open connection, with what sending over it needs. */
 export interface OpenSession extends LiveConnection {
   readonly connection: Connection
   readonly groups: Groups
-  /** Addresses of phones that were written to. */
+  /** Cached addresses of recipients. */
   readonly addresses: Map<Phone, string>
 }
 
@@ -46,8 +48,8 @@ const sessionOver = (connection: Connection): OpenSession => ({
   addresses: new Map(),
 })
 
-/** Logs the device out at the far side; whether that has answered. */
-const logOutThere = ({ connection }: OpenSession): Effect.Effect<boolean> => {
+/** Removes the linked device at WhatsApp; false when WhatsApp did not answer. */
+const removeDevice = ({ connection }: OpenSession): Effect.Effect<boolean> => {
   const { credentials, socket } = connection
   const device = { jid: credentials.me?.id ?? "", reason: "user_initiated" }
   return Effect.promise(() =>
@@ -64,26 +66,27 @@ const logOutThere = ({ connection }: OpenSession): Effect.Effect<boolean> => {
   )
 }
 
-/** What a receipt says of a message; null when it says nothing of its recipient. */
+type ReceiptEvent = Extract<ConnectionEvent, { readonly _tag: "Receipt" }>
+
+/** The status that a receipt reports; null when it is not about the recipient. */
 const tickOf = (
-  { by, type }: Extract<ConnectionEvent, { readonly _tag: "Receipt" }>,
+  { by, type }: ReceiptEvent,
   { credentials }: Connection,
 ): "delivered" | "read" | null => {
   const { id = "", lid = "" } = credentials.me ?? {}
   const own = [id, lid].filter((address) => address !== "").map(withoutDevice)
-  // Other devices of the number's own account.
+  // From another device of the number's own account.
   if (own.includes(withoutDevice(by))) return null
   if (type === null) return "delivered"
   return type === "read" || type === "played" ? "read" : null
 }
 
-// Connecting one number: a connection is opened, and listened to until it is over. What it says by itself
-// is handed over until it is stored; only then does the far side hear that it has come.
+// Connecting
 
-/** Between two tries to save what has changed, in real time. */
+/** The pause between two tries to save credentials, in real time. */
 const againMillis = 250
 
-/** Saves what has changed, many changes in a row at once, until the store has it. */
+/** Saves changed credentials until the store has them; several changes share one write. */
 const makeSaver = (save: Effect.Effect<void>) => {
   const turn = Semaphore.makeUnsafe(1)
   let isDirty = false
@@ -92,7 +95,7 @@ const makeSaver = (save: Effect.Effect<void>) => {
     return Effect.catchDefect(save, (defect) => {
       isDirty = true
       return Effect.andThen(
-        logFailure("credentials are saved again", defect, Effect.logError),
+        logFailure("could not save credentials, retrying", defect, Effect.logError),
         sleepInRealTime(againMillis),
       )
     })
@@ -102,23 +105,81 @@ const makeSaver = (save: Effect.Effect<void>) => {
       isDirty = true
     },
     isUnsaved: () => isDirty,
-    /** Done once nothing is unsaved. */
     saved: turn.withPermits(1)(
       Effect.whileLoop({ while: () => isDirty, body: () => once, step: () => undefined }),
     ),
   }
 }
 
-/** How numbers are connected. */
-const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
+/** Reports a receipt, and confirms it to WhatsApp once it is stored. */
+const takeReceipt = (
+  event: ReceiptEvent,
+  numberId: NumberId,
+  connecting: Connecting<OpenSession>,
+  connection: Connection,
+) => {
+  const status = tickOf(event, connection)
+  const ticks = status === null ? [] : event.ids
+  return Effect.forEach(
+    ticks,
+    (id) =>
+      connecting.take({
+        _tag: "Tick",
+        numberId,
+        transportId: id as TransportId,
+        status: status ?? "read",
+      }),
+    { discard: true },
+  ).pipe(Effect.andThen(Effect.sync(event.taken)), Effect.forkScoped)
+}
+
+/** Handles a connection's events until it closes; returns how it closed. */
+const listen = Effect.fnUntraced(function* listen(
+  numberId: NumberId,
+  connecting: Connecting<OpenSession>,
+  session: OpenSession,
+  { changed, isUnsaved, saved }: ReturnType<typeof makeSaver>,
+) {
+  const { connection, groups } = session
+  let wasOpen = false
+
+  for (;;) {
+    const event = yield* Queue.take(connection.events)
+    switch (event._tag) {
+      case "CredentialsChanged":
+        changed()
+        break
+      case "Opened":
+        wasOpen = true
+        yield* connecting.opened(session, digitsOf(connection.credentials.me?.id ?? ""))
+        break
+      case "GroupsChanged":
+        groups.forget()
+        break
+      case "Receipt":
+        yield* takeReceipt(event, numberId, connecting, connection)
+        break
+      case "Closed":
+        yield* saved
+        return { closed: event.closed, wasOpen }
+      default:
+        break
+    }
+    // Save after the last event in the queue, so that several changes share one write.
+    if (isUnsaved() && Queue.sizeUnsafe(connection.events) === 0) yield* Effect.forkScoped(saved)
+  }
+})
+
+/** Connects a number and keeps the connection until it closes. */
+const makeConnect = Effect.fnUntraced(function* makeConnect(settings: WhatsAppSettings) {
   const vault = yield* SessionVault
   const ownership = yield* NumberOwnership
   const texts = yield* SentTexts
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
 
   /**
-   * The message has its text; the vault has what was uploaded.
-   * A message that is not found now is not asked for again: the store is waited for.
+   * The content of a sent message. The library asks once, so this waits for the store. The message has
+   * its text; the vault has the uploaded media.
    */
   const sentMessage = (numberId: NumberId, id: string) =>
     run(
@@ -132,71 +193,17 @@ const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       ),
     )
 
-  /** Takes what one connection says until it is over; what it ended with. */
-  const listen = Effect.fnUntraced(function* (
-    numberId: NumberId,
-    connecting: Connecting<OpenSession>,
-    session: OpenSession,
-    { changed, isUnsaved, saved }: ReturnType<typeof makeSaver>,
-  ) {
-    const { connection, groups } = session
-    let wasOpen = false
-
-    const receipt = (event: Extract<ConnectionEvent, { readonly _tag: "Receipt" }>) => {
-      const status = tickOf(event, connection)
-      const ticks = status === null ? [] : event.ids
-      return Effect.forEach(
-        ticks,
-        (id) =>
-          connecting.take({
-            _tag: "Tick",
-            numberId,
-            transportId: id as TransportId,
-            status: status ?? "read",
-          }),
-        { discard: true },
-      ).pipe(Effect.andThen(Effect.sync(event.taken)), Effect.forkScoped)
-    }
-
-    for (;;) {
-      const event = yield* Queue.take(connection.events)
-      switch (event._tag) {
-        case "CredentialsChanged":
-          changed()
-          break
-        case "Opened":
-          wasOpen = true
-          yield* connecting.opened(session, digitsOf(connection.credentials.me?.id ?? ""))
-          break
-        case "GroupsChanged":
-          groups.forget()
-          break
-        case "Receipt":
-          yield* receipt(event)
-          break
-        case "Closed":
-          yield* saved
-          return { closed: event.closed, wasOpen }
-        default:
-          break
-      }
-      // Many changes in a row are one write, whatever comes behind the last of them.
-      if (isUnsaved() && Queue.sizeUnsafe(connection.events) === 0) yield* Effect.forkScoped(saved)
-    }
-  })
-
-  /** One connection from its beginning to its end, and what its end means. */
-  const connectOnce = Effect.fnUntraced(function* (
+  /** Runs one connection to its end; returns what to do after it. */
+  const connectOnce = Effect.fnUntraced(function* connectOnce(
     live: LiveNumber<OpenSession>,
     connecting: Connecting<OpenSession>,
-    before: { badSessions: number; readonly askedAgain: AskedAgain },
+    before: { badSessions: number; readonly retryRequests: RetryRequests },
   ) {
     const { numberId } = live
     const device = yield* openDevice(vault, numberId, run, () => ownership.owns(numberId))
-    // It is not linked any more.
     if (device === null) return { _tag: "Stop", reason: "logged_out", wipe: false } as const
     yield* Effect.addFinalizer(() => Effect.sync(device.letGo))
-    // What becomes of a new link is told once the core has taken it.
+    // Report a new link's fate only once the core has accepted the link.
     if (isUnconfirmed(device.auth.creds)) live.told = false
     const { proxy } = yield* connecting.ready
     const connection = yield* openConnection(settings, {
@@ -205,7 +212,7 @@ const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       qrMillis: null,
       sentMessage: (id) => sentMessage(numberId, id),
       proxy,
-      askedAgain: before.askedAgain,
+      retryRequests: before.retryRequests,
     })
     const saver = makeSaver(Effect.promise(device.saveCredentials))
     const { closed, wasOpen } = yield* listen(numberId, connecting, sessionOver(connection), saver)
@@ -215,19 +222,18 @@ const makeConnect = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
   })
 
   return (live: LiveNumber<OpenSession>, connecting: Connecting<OpenSession>) =>
-    connectOnce(live, connecting, { badSessions: 0, askedAgain: new Map() })
+    connectOnce(live, connecting, { badSessions: 0, retryRequests: new Map() })
 })
 
-// The connections of linked numbers. A device that was linked and that the core has not taken is logged
-// out again.
+// Linked numbers
 
 interface LinkedNumbers extends LiveNumbers<OpenSession> {
   /**
-   * The phone of a link that was made and that the core does not know of, since the process ended or
-   * the store failed meanwhile: its digits; null when there is none.
+   * The digits of the phone that was linked but that the core has not accepted, because the process
+   * ended or the store failed; null when there is none.
    */
   unconfirmed(numberId: NumberId): Effect.Effect<string | null>
-  /** The core has taken the link. What becomes of a new link is told only to its caller before that. */
+  /** Confirms that the core accepted the link; until then only the linking caller hears of it. */
   announce(numberId: NumberId): Effect.Effect<void>
 }
 
@@ -237,10 +243,10 @@ export class Sessions extends Context.Service<Sessions, LinkedNumbers>()(
   static readonly layer = (settings: WhatsAppSettings) => Layer.effect(Sessions, make(settings))
 }
 
-const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
+const make = Effect.fnUntraced(function* makeSessions(settings: WhatsAppSettings) {
   const vault = yield* SessionVault
 
-  const announce = Effect.fnUntraced(function* (numberId: NumberId) {
+  const announce = Effect.fnUntraced(function* announce(numberId: NumberId) {
     const live = numbers.find(numberId)
     if (live === undefined || live.told || live.leaves) return
     live.told = true
@@ -249,7 +255,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
       confirm(live.open.connection.credentials)
       live.open.connection.credentialsChanged()
     } else if (state === "disconnected" && reason !== null) {
-      // It ended before the core had taken the link, which was not told yet.
+      // It ended before the core accepted the link, so nothing has reported the end.
       yield* Effect.forkDetach(
         numbers.take({
           _tag: "ConnectionChanged",
@@ -262,7 +268,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     }
   })
 
-  /** A link that was made, and of which it is not known here whether the core has taken it. */
+  /** Finishes a link whose acceptance by the core is unknown here. */
   const settleLink = (numberId: NumberId, status: NumberStatus) =>
     status === "connected" ? announce(numberId) : numbers.logOut(numberId)
 
@@ -273,9 +279,9 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
     connect: yield* makeConnect(settings),
     remembersWiped: true,
     meansLoggedOut: [],
-    logOut: logOutThere,
+    logOut: removeDevice,
     instead: ({ leavingSince, numberId, status }, live) => {
-      // The attempt at linking has it.
+      // The linking attempt owns it.
       if (status === "connecting") return Effect.void
       const isNew = leavingSince === null && live?.told === false
       return isNew ? settleLink(numberId, status) : null
@@ -292,7 +298,7 @@ const make = Effect.fnUntraced(function* (settings: WhatsAppSettings) {
           const credentials = fromText(text)
           return isUnconfirmed(credentials) ? digitsOf(credentials.me?.id ?? "") : null
         }),
-        // What an older secrets key sealed is gone, and is no link to go on with.
+        // An older secrets key sealed it: nothing to resume.
         Effect.catchTag("CannotOpen", () => Effect.succeed(null)),
       ),
     announce,

@@ -1,8 +1,6 @@
 /**
- * Sending over a number's session, and asking which phones exist. A message is sent once the far side
- * has acknowledged its stanza: the library's call returns before. What the far side refuses is told
- * with its code; when nothing is heard it is sent again under the same id, of which recipients see one
- * copy.
+ * Sends over a number's session and checks which phones are registered. A message is sent once WhatsApp
+ * acknowledges its stanza. Without an answer it is sent again under the same id; recipients see one copy.
  */
 import {
   PhoneDirectory,
@@ -40,17 +38,18 @@ import type { OpenSession } from "./Account.ts"
 /** How long a send waits for a session that is being opened, in real time. */
 const openMillis = 15_000
 
-/** Phones whose addresses a session remembers. */
+/** Cached addresses of one session. */
 const mostAddresses = 10_000
 
-/** Messages of which it is remembered that they were put off. */
+/** Counted messages that WhatsApp postponed. */
 const mostNacks = 10_000
 
 const notConnected = { _tag: "NotConnected" } as const
-/** A question or a hand-over that the library gave up. */
+
+/** A query or relay of the library failed. */
 class Broken extends Data.TaggedError("Broken")<{ readonly cause: unknown }> {
   override get message() {
-    return "a question to the far side failed"
+    return "a query to WhatsApp failed"
   }
 }
 
@@ -65,201 +64,226 @@ const groupProblem = (matches: number): SendOutcome =>
       : `The group name is ambiguous: the number belongs to ${matches} groups of that name.`,
   )
 
-/** Where a message goes, or why it goes nowhere. */
 type Resolved = { readonly address: string } | { readonly outcome: SendOutcome }
+
+/** Stops the work when the connection is over. */
+const until = <A, E, B>(session: OpenSession, work: Effect.Effect<A, E>, closed: B) =>
+  Effect.raceFirst(work, Effect.as(Deferred.await(session.connection.over), closed))
+
+const addressOfPhone = Effect.fnUntraced(function* addressOfPhone(
+  session: OpenSession,
+  phone: Phone,
+) {
+  const known = session.addresses.get(phone)
+  if (known !== undefined) return { address: known }
+  const answers = yield* asked(() => askPhones(session.connection.socket, [phone]))
+  if (answers === undefined) return { outcome: soon }
+  const address = canonicalAddresses([phone], answers).get(phone)
+  if (address === undefined) {
+    return { outcome: refused("recipient_not_found", `${phone} is not registered.`) }
+  }
+  if (session.addresses.size >= mostAddresses) session.addresses.clear()
+  session.addresses.set(phone, address)
+  return { address }
+})
+
+const resolve = (session: OpenSession, to: Target): Effect.Effect<Resolved, Broken> => {
+  switch (to.kind) {
+    case "phone":
+      return addressOfPhone(session, to.phone)
+    case "group":
+      return Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const found = yield* asked(() => session.groups.named(to.group, now))
+        if (found === null) return { outcome: soon }
+        const [address, ...others] = found
+        return address === undefined || others.length > 0
+          ? { outcome: groupProblem(found.length) }
+          : { address }
+      })
+    case "username":
+    case "user_id":
+      return Effect.succeed({
+        outcome: refused("recipient_not_found", "WhatsApp knows no such recipients."),
+      })
+  }
+}
+
+/** A repeat sends the same upload as the first try. A text is identical by itself. */
+const contentOf = Effect.fnUntraced(function* contentOf(
+  vault: typeof SessionVault.Service,
+  session: OpenSession,
+  message: OutgoingMessage,
+) {
+  const { media, numberId, text, transportId } = message
+  if (media === null) return textContent(text)
+  const kept = yield* vault.keys(numberId, sentType, [transportId])
+  const before = messageFromText(kept.get(transportId))
+  if (before !== undefined) return before
+  const content = yield* makeMedia(session.connection.socket, media, text)
+  yield* vault.write(numberId, null, [
+    { type: sentType, id: transportId, value: textOfMessage(content) },
+  ])
+  return content
+})
+
+/**
+ * How often in a row WhatsApp postponed each message. Not stored: after a takeover the count starts again
+ * with the shortest pause, which costs less than a write for each refusal.
+ */
+interface Nacks {
+  readonly countOf: (messageId: string) => number
+  readonly set: (messageId: string, count: number) => void
+  readonly clear: (messageId: string) => void
+}
+
+const makeNacks = (): Nacks => {
+  const counts = new Map<string, number>()
+  return {
+    countOf: (messageId) => counts.get(messageId) ?? 0,
+    set: (messageId, count) => {
+      // Drops counts of messages that were given up meanwhile.
+      if (counts.size >= mostNacks) counts.clear()
+      counts.set(messageId, count)
+    },
+    clear: (messageId) => void counts.delete(messageId),
+  }
+}
+
+const relay = (
+  nacks: Nacks,
+  { connection }: OpenSession,
+  address: string,
+  content: proto.IMessage,
+  messageId: string,
+): Effect.Effect<SendOutcome> =>
+  Effect.gen(function* () {
+    const acknowledgement = yield* Deferred.make<string | null>()
+    connection.acknowledged.set(messageId, (error) => {
+      Deferred.doneUnsafe(acknowledgement, Effect.succeed(error))
+    })
+    // The acknowledgement may come before the store has the keys; the next message waits for those.
+    const relayed = Effect.andThen(
+      asked(() => connection.socket.relayMessage(address, content, { messageId })),
+      Effect.never,
+    )
+    const error = yield* Effect.raceFirst(Deferred.await(acknowledgement), relayed)
+    if (error === null) return { _tag: "Accepted" } as const
+    const before = nacks.countOf(messageId)
+    const outcome = afterNack(error, before)
+    if (outcome._tag === "Postponed") nacks.set(messageId, before + 1)
+    else nacks.clear(messageId)
+    return outcome
+  }).pipe(
+    Effect.catchTag("Broken", ({ cause }) => Effect.succeed(afterRelay(cause))),
+    Effect.ensuring(Effect.sync(() => connection.acknowledged.delete(messageId))),
+  )
+
+type Services = {
+  readonly sessions: typeof Sessions.Service
+  readonly vault: typeof SessionVault.Service
+}
+
+/** Runs `use` over the number's session, or says why there is none. */
+const overSession = <A>(
+  sessions: Services["sessions"],
+  numberId: NumberId,
+  use: (session: OpenSession) => Effect.Effect<A>,
+): Effect.Effect<A | typeof soon | typeof notConnected> =>
+  Effect.raceFirst(sessions.open(numberId), Effect.as(sleepInRealTime(openMillis), soon)).pipe(
+    Effect.flatMap((session): Effect.Effect<A | typeof soon | typeof notConnected> => {
+      // The store did not answer: try again.
+      if (session === "connection_lost") return Effect.succeed(soon)
+      if (session === "elsewhere") return Effect.succeed(moved)
+      if (session === null || typeof session === "string") return Effect.succeed(notConnected)
+      return "_tag" in session ? Effect.succeed(session) : use(session)
+    }),
+  )
+
+const sendOver = (
+  { sessions, vault }: Services,
+  nacks: Nacks,
+  session: OpenSession,
+  message: OutgoingMessage,
+): Effect.Effect<SendOutcome> =>
+  Effect.gen(function* sendMessage() {
+    const prepared = yield* until(
+      session,
+      Effect.gen(function* () {
+        const resolved = yield* resolve(session, message.to)
+        if ("outcome" in resolved) return resolved
+        return { address: resolved.address, content: yield* contentOf(vault, session, message) }
+      }),
+      { outcome: soon },
+    )
+    if ("outcome" in prepared) return prepared.outcome
+    const { address, content } = prepared
+    // A frozen process may resume here after another worker took the number over.
+    if (!sessions.owns(message.numberId)) return moved
+    const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
+    if (late !== null) return late
+    return yield* until(
+      session,
+      relay(nacks, session, address, content, message.transportId),
+      unknown,
+    )
+  }).pipe(
+    Effect.catchTags({
+      Broken: ({ cause }) => Effect.succeed(afterQuestion(cause) ?? soon),
+      // Nothing has left, and the file may be readable later.
+      Unreadable: () => Effect.succeed(soon),
+      NotUploaded: () =>
+        Effect.succeed(refused("send_failed", "WhatsApp did not take the media file.")),
+      NumberMoved: () => Effect.succeed(moved),
+      StoreUnavailable: () => Effect.succeed(soon),
+      CannotOpen: () => Effect.succeed(soon),
+    }),
+  )
+
+const checkOver = (
+  session: OpenSession,
+  phones: ReadonlyArray<Phone>,
+): Effect.Effect<PhonesOutcome> =>
+  until(
+    session,
+    asked(() => askPhones(session.connection.socket, phones)).pipe(
+      Effect.map((answers): PhonesOutcome =>
+        answers === undefined
+          ? unknown
+          : {
+              _tag: "Checked",
+              registered: new Set(canonicalAddresses(phones, answers).keys()),
+            },
+      ),
+      Effect.catchTag("Broken", ({ cause }) => Effect.succeed(pauseAfter(cause) ?? unknown)),
+    ),
+    unknown,
+  )
 
 export const layerTransport: Layer.Layer<
   WhatsAppTransport | PhoneDirectory,
   never,
   Sessions | SessionVault
 > = Layer.effectContext(
-  Effect.gen(function* () {
+  Effect.gen(function* makeTransport() {
     const sessions = yield* Sessions
     const vault = yield* SessionVault
-
-    /**
-     * How often in a row the far side put a message off. A process that takes the number over begins anew:
-     * it asks the busy far side once more after the shortest pause, and a message that is never taken is
-     * given up as many tries later, or when it expires. That costs less than a write for each refusal.
-     */
-    const nacks = new Map<string, number>()
-    const countNack = (messageId: string, count: number) => {
-      // Those of messages that were given up meanwhile.
-      if (nacks.size >= mostNacks) nacks.clear()
-      nacks.set(messageId, count)
-    }
-
-    /** Over the number's session, or without one. */
-    const over = <A>(
-      numberId: NumberId,
-      use: (session: OpenSession) => Effect.Effect<A>,
-    ): Effect.Effect<A | typeof soon | typeof notConnected> =>
-      Effect.raceFirst(sessions.open(numberId), Effect.as(sleepInRealTime(openMillis), soon)).pipe(
-        Effect.flatMap((session): Effect.Effect<A | typeof soon | typeof notConnected> => {
-          // The store did not say what the number has, and is asked again.
-          if (session === "connection_lost") return Effect.succeed(soon)
-          if (session === "elsewhere") return Effect.succeed(moved)
-          if (session === null || typeof session === "string") return Effect.succeed(notConnected)
-          return "_tag" in session ? Effect.succeed(session) : use(session)
-        }),
-      )
-
-    /** Ends with the connection. */
-    const until = <A, E, B>(session: OpenSession, work: Effect.Effect<A, E>, closed: B) =>
-      Effect.raceFirst(work, Effect.as(Deferred.await(session.connection.over), closed))
-
-    const addressOfPhone = Effect.fnUntraced(function* addressOfPhone(
-      session: OpenSession,
-      phone: Phone,
-    ) {
-      const known = session.addresses.get(phone)
-      if (known !== undefined) return { address: known }
-      const answers = yield* asked(() => askPhones(session.connection.socket, [phone]))
-      if (answers === undefined) return { outcome: soon }
-      const address = canonicalAddresses([phone], answers).get(phone)
-      if (address === undefined) {
-        return { outcome: refused("recipient_not_found", `${phone} is not registered.`) }
-      }
-      if (session.addresses.size >= mostAddresses) session.addresses.clear()
-      session.addresses.set(phone, address)
-      return { address }
-    })
-
-    const resolve = (session: OpenSession, to: Target): Effect.Effect<Resolved, Broken> => {
-      switch (to.kind) {
-        case "phone":
-          return addressOfPhone(session, to.phone)
-        case "group":
-          return Effect.gen(function* () {
-            const now = yield* Clock.currentTimeMillis
-            const found = yield* asked(() => session.groups.named(to.group, now))
-            if (found === null) return { outcome: soon }
-            const [address, ...others] = found
-            return address === undefined || others.length > 0
-              ? { outcome: groupProblem(found.length) }
-              : { address }
-          })
-        case "username":
-        case "user_id":
-          return Effect.succeed({
-            outcome: refused("recipient_not_found", "WhatsApp knows no such recipients."),
-          })
-      }
-    }
-
-    /**
-     * A repeat is the very message that was sent before: what was uploaded for it is kept. A text is made
-     * alike each time.
-     */
-    const contentOf = Effect.fnUntraced(function* contentOf(
-      session: OpenSession,
-      message: OutgoingMessage,
-    ) {
-      const { media, numberId, text, transportId } = message
-      if (media === null) return textContent(text)
-      const kept = yield* vault.keys(numberId, sentType, [transportId])
-      const before = messageFromText(kept.get(transportId))
-      if (before !== undefined) return before
-      const content = yield* makeMedia(session.connection.socket, media, text)
-      yield* vault.write(numberId, null, [
-        { type: sentType, id: transportId, value: textOfMessage(content) },
-      ])
-      return content
-    })
-
-    const relay = (
-      { connection }: OpenSession,
-      address: string,
-      content: proto.IMessage,
-      messageId: string,
-    ): Effect.Effect<SendOutcome> =>
-      Effect.gen(function* () {
-        const word = yield* Deferred.make<string | null>()
-        connection.acknowledged.set(messageId, (error) => {
-          Deferred.doneUnsafe(word, Effect.succeed(error))
-        })
-        // The far side's word may come before the store has the keys: the next message waits for those.
-        const relayed = Effect.andThen(
-          asked(() => connection.socket.relayMessage(address, content, { messageId })),
-          Effect.never,
-        )
-        const error = yield* Effect.raceFirst(Deferred.await(word), relayed)
-        if (error === null) return { _tag: "Accepted" } as const
-        const before = nacks.get(messageId) ?? 0
-        const outcome = afterNack(error, before)
-        if (outcome._tag === "Postponed") countNack(messageId, before + 1)
-        else nacks.delete(messageId)
-        return outcome
-      }).pipe(
-        Effect.catchTag("Broken", ({ cause }) => Effect.succeed(afterRelay(cause))),
-        Effect.ensuring(Effect.sync(() => connection.acknowledged.delete(messageId))),
-      )
+    const nacks = makeNacks()
 
     const send = Effect.fn("WhatsAppTransport.send")((message: OutgoingMessage) =>
-      over(message.numberId, (session) =>
-        Effect.gen(function* () {
-          const prepared = yield* until(
-            session,
-            Effect.gen(function* () {
-              const resolved = yield* resolve(session, message.to)
-              if ("outcome" in resolved) return resolved
-              return { address: resolved.address, content: yield* contentOf(session, message) }
-            }),
-            { outcome: soon },
-          )
-          if ("outcome" in prepared) return prepared.outcome
-          const { address, content } = prepared
-          // A process that was frozen wakes up here, and another has the number by then.
-          if (!sessions.owns(message.numberId)) return moved
-          const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
-          if (late !== null) return late
-          return yield* until(
-            session,
-            relay(session, address, content, message.transportId),
-            unknown,
-          )
-        }).pipe(
-          Effect.catchTags({
-            Broken: ({ cause }) => Effect.succeed(afterQuestion(cause) ?? soon),
-            // Nothing of the message has left, and what the file is may still be there.
-            Unreadable: () => Effect.succeed(soon),
-            NotUploaded: () =>
-              Effect.succeed(refused("send_failed", "WhatsApp did not take the media file.")),
-            NumberMoved: () => Effect.succeed(moved),
-            StoreUnavailable: () => Effect.succeed(soon),
-            CannotOpen: () => Effect.succeed(soon),
-          }),
-        ),
+      overSession(sessions, message.numberId, (session) =>
+        sendOver({ sessions, vault }, nacks, session, message),
       ),
     )
-
     const checkPhones = Effect.fn("PhoneDirectory.checkPhones")(
       (numberId: NumberId, phones: ReadonlyArray<Phone>): Effect.Effect<PhonesOutcome> =>
-        over(numberId, (session) =>
-          until(
-            session,
-            asked(() => askPhones(session.connection.socket, phones)).pipe(
-              Effect.map((answers): PhonesOutcome =>
-                answers === undefined
-                  ? unknown
-                  : {
-                      _tag: "Checked",
-                      registered: new Set(canonicalAddresses(phones, answers).keys()),
-                    },
-              ),
-              Effect.catchTag("Broken", ({ cause }) =>
-                Effect.succeed(pauseAfter(cause) ?? unknown),
-              ),
-            ),
-            unknown,
-          ),
-        ),
+        overSession(sessions, numberId, (session) => checkOver(session, phones)),
     )
 
     return Context.make(WhatsAppTransport, {
       dropsCopies: true,
       send,
-      // Sessions are kept for as long as their events are taken: by the worker alone.
+      // Only the worker listens, and sessions stay open while it does.
       listen: sessions.listen,
       connections: sessions.reports,
     }).pipe(Context.add(PhoneDirectory, { checkPhones }))

@@ -1,16 +1,13 @@
 /**
- * Where the adapter connects, and what it says of itself there. In a file of its own, because the
- * package offers these types, and programs compile without the library's declarations.
+ * Where and how the adapter connects. These types are public, so this module imports nothing of the
+ * library: programs compile without its declarations.
  */
 
 /** Three numbers that tell WhatsApp which client this is. */
 export type ClientVersion = readonly [number, number, number]
 
 export interface WhatsAppSettings {
-  /**
-   * Where sessions connect. The library verifies no certificates of WhatsApp's own, so trust in the
-   * remote server rests on TLS: only this machine may be reached without it.
-   */
+  /** Use TLS except on this machine: the library verifies no certificates of WhatsApp's own. */
   readonly url: URL
   /** Null for the library's own. */
   readonly version: ClientVersion | null
@@ -21,15 +18,15 @@ export interface WhatsAppSettings {
   /** The pause after the first lost connection; it doubles up to the longest. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
-  /** A number that could not be connected for so long is not connected any more: that is told. */
+  /** A number that stays unconnected for so long is reported as disconnected. */
   readonly lostMillis: number
-  /** How often it is looked which numbers are linked, and which leave. */
+  /** How often to look for newly linked and leaving numbers. */
   readonly lookMillis: number
-  /** The first pause before a copy that was asked for again is handed over once more; it doubles. */
+  /** The first pause before a copy is sent again for a retry receipt; it doubles. */
   readonly resendMillis: number
-  /** Connections that are opened side by side; the others wait for their turn. */
+  /** Connections that open concurrently. */
   readonly startsAtOnce: number
-  /** The certificates that uploads and proxies may show, where those are not the system's own. */
+  /** Trusted certificates of uploads and proxies. Default: the system's. */
   readonly trusted?: ReadonlyArray<string>
 }
 
@@ -37,7 +34,7 @@ export const defaultSettings: WhatsAppSettings = {
   url: new URL("wss://web.whatsapp.com/ws/chat"),
   version: null,
   deviceName: "Messaging Service",
-  // A dead connection is noticed one interval and five seconds after its last word, at the next look.
+  // Detects a dead connection one interval and five seconds after its last frame, at the next look.
   keepAliveMillis: 20_000,
   firstPauseMillis: 1000,
   longestPauseMillis: 5 * 60_000,

@@ -1,10 +1,9 @@
 /**
- * What the library keeps of a device: credentials, and Signal keys by type and id, as texts for the
- * vault. A link that is being made keeps them in memory; once the phone has taken the code they
- * replace what the number had.
+ * A device's credentials and Signal keys, as texts in the vault. A new device keeps them in memory until
+ * the phone accepts the code.
  *
- * What grows is bounded, by how long ago a key was last written (see `keptKeys`). A session that was
- * dropped is made again from the recipient's pre-keys with the next message.
+ * `keptKeys` bounds each type to the keys written last. The next message makes a dropped session again
+ * from the recipient's pre-keys.
  */
 import { makeHold } from "@messaging-service/core"
 import type { KeyChange, NumberId, SessionVault } from "@messaging-service/core"
@@ -18,20 +17,18 @@ import type {
 import { Effect } from "effect"
 import { aloud } from "./Connection.ts"
 
-// The keys that a connection read and wrote last, kept beside the store: a text to a person who was
-// written to before asks for the same few keys again and again. Only the worker that holds the
-// number writes them, so they change here or nowhere; a connection begins with none.
+// Key cache: texts to a known recipient need the same few keys. Only the owning worker writes them.
 
-/** Some 200 kB for a number that writes to many at once; an idle one has a few. */
+/** Some 200 kB for a busy number. */
 const most = 100
 
-/** Hundreds are made at once and hardly any is read again. */
+/** Not cached: made by the hundred and hardly ever read. */
 const passing = "pre-key"
 
 type Read = (type: string, ids: ReadonlyArray<string>) => Promise<ReadonlyMap<string, string>>
 
 const latestKeys = (readStored: Read) => {
-  /** The latest last; null for what the store has not. */
+  /** The latest last; null for a key that the store lacks. */
   const kept = new Map<string, string | null>()
   let writes = 0
 
@@ -61,12 +58,11 @@ const latestKeys = (readStored: Read) => {
     if (others.length === 0) return found
     const before = writes
     const stored = await readStored(type, others)
-    // What was written meanwhile may be newer than what was read.
+    // A concurrent write may be newer than this read.
     for (const id of others) take(id, stored.get(id) ?? null, writes === before)
     return found
   }
 
-  /** Takes note of what the store has now. */
   const written = (changes: ReadonlyArray<KeyChange>): void => {
     writes++
     for (const { id, type, value } of changes) keep(type, id, value)
@@ -77,21 +73,21 @@ const latestKeys = (readStored: Read) => {
 
 type KeyType = keyof SignalDataTypeMap
 
-/** Messages with media as they were sent, for recipients that could not read theirs and ask again. */
+/** Sent media messages, for retry receipts. */
 export const sentType = "sent-message"
 
-/** How many keys of each type a number keeps; of types that are not here there are a few. */
+/** How many keys of each type a number keeps; other types have a few. */
 export const keptKeys: Readonly<Partial<Record<KeyType | typeof sentType, number>>> = {
-  // 812 are made at the start, and a few more whenever the far side has handed out most of them.
+  // The library makes 812 at the start, and more when WhatsApp has handed most of them out.
   "pre-key": 2000,
   // One for each device of each recipient.
   session: 20_000,
   "identity-key": 20_000,
   "device-list": 20_000,
-  // Two for each recipient: there and back.
+  // Two for each recipient.
   "lid-mapping": 40_000,
   tctoken: 20_000,
-  // One for each group that is sent to, and one for each member who writes in a group.
+  // One for each group, and one for each member who writes in one.
   "sender-key": 20_000,
   "sender-key-memory": 2000,
   "app-state-sync-key": 100,
@@ -103,7 +99,7 @@ const toText = (value: unknown): string => JSON.stringify(value, BufferJSON.repl
 
 const parse = (text: string): unknown => JSON.parse(text, BufferJSON.reviver)
 
-/** A small buffer is a part of 64 kB, which stay for as long as one of their parts. */
+/** Copies a small buffer, which would keep its pool of 64 kB alive. */
 const withOwnMemory = (value: unknown): unknown => {
   if (!Buffer.isBuffer(value)) return value
   const own = Buffer.allocUnsafeSlow(value.length)
@@ -111,7 +107,6 @@ const withOwnMemory = (value: unknown): unknown => {
   return own
 }
 
-/** Credentials from their text. They live as long as a connection, of which there are many. */
 export const fromText = (text: string): KeptCredentials =>
   JSON.parse(text, (name, value) =>
     withOwnMemory(BufferJSON.reviver(name, value)),
@@ -133,21 +128,19 @@ const changesOf = (data: SignalDataSet): ReadonlyArray<KeyChange> =>
 
 export const credentialsText = toText
 
-/** Marked until the core has taken the link, so that another process knows what to do about it. */
+/** Marked until the core accepts the link, so that another process can resume it. */
 type KeptCredentials = AuthenticationCreds & { isUnconfirmed?: true }
 
-/** The link was made, and it is not known whether the core has taken it. */
 export const isUnconfirmed = (creds: KeptCredentials): boolean => creds.isUnconfirmed === true
 
 export const confirm = (creds: KeptCredentials): void => {
   delete creds.isUnconfirmed
 }
 
-/** A device is linked once the phone's account has signed for it; `registered` tells nothing. */
+/** A device is linked once the phone's account has signed it; ignore `registered`. */
 export const isLinked = (creds: AuthenticationCreds): boolean =>
   creds.me !== undefined && creds.account !== undefined
 
-/** The key store over any way to read and write texts. */
 const keyStore = (
   read: (type: string, ids: ReadonlyArray<string>) => Promise<ReadonlyMap<string, string>>,
   write: (changes: ReadonlyArray<KeyChange>) => Promise<void>,
@@ -167,16 +160,12 @@ const keyStore = (
 /** The device of a linked number. */
 interface KeptDevice {
   readonly auth: AuthenticationState
-  /** Writes the credentials as they stand. */
   readonly saveCredentials: () => Promise<void>
-  /** From now on nothing is written any more, whatever the library still does. */
+  /** Stops all later writes, whatever the library still does. */
   readonly letGo: () => void
 }
 
-/**
- * The number's device as the vault keeps it; null when there is none. `run` runs a write or read of
- * the vault for the library.
- */
+/** The number's device in the vault; null when there is none. `run` runs vault calls for the library. */
 export const openDevice = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
@@ -187,12 +176,12 @@ export const openDevice = (
     if (text === null) return null
     const creds = fromText(text)
     const hold = makeHold(isOwned)
-    // The library takes a key that cannot be read for one that is not there, and then leaves a device
-    // of the recipient out, or refuses the whole message.
+    // Reads retry: the library takes a failed read for a missing key, and then skips a device or
+    // refuses the whole message.
     const latest = latestKeys((type, ids) =>
       aloud(() => run(hold.read(vault.keys(numberId, type, ids)))),
     )
-    /** A write that has to wait says what the credentials are by then: it may come behind a later one. */
+    /** Serialises the credentials when it runs: a delayed write may follow a later one. */
     const write = (withCredentials: boolean, changes: ReadonlyArray<KeyChange>): Promise<void> => {
       const once = Effect.suspend(() =>
         vault.write(numberId, withCredentials ? toText(creds) : null, changes),
@@ -203,7 +192,7 @@ export const openDevice = (
       auth: {
         creds,
         keys: keyStore(latest.read, async (changes) => {
-          // The credentials say which pre-keys were made: after a crash none is made again under its id.
+          // Credentials count the pre-keys: write both together, so that a crash repeats no id.
           const counts = changes.some(({ type }) => type === "pre-key")
           await write(counts, changes)
           latest.written(changes)
@@ -214,10 +203,8 @@ export const openDevice = (
     }
   })
 
-/** A device that is not linked yet. */
 export interface NewDevice {
   readonly auth: AuthenticationState
-  /** All keys that it has by now. */
   readonly keys: () => ReadonlyArray<KeyChange>
 }
 

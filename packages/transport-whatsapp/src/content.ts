@@ -1,7 +1,6 @@
 /**
- * A message as it goes over the wire. Texts are not touched: no preview of a link is made, which would
- * also call the link. Media are encrypted from the stream into a file and uploaded from there, so that
- * no file is ever whole in memory; pictures go without a thumbnail of ours.
+ * Builds a message's content. Texts stay as they are, without link previews, which would call the link.
+ * Media are encrypted as a stream into a file and uploaded from there: no file is whole in memory.
  */
 import { sleepInRealTime } from "@messaging-service/core"
 import type { OutgoingMedia } from "@messaging-service/core"
@@ -14,25 +13,23 @@ import { tmpdir } from "node:os"
 import { Readable } from "node:stream"
 import { silentLogger } from "./Connection.ts"
 
-/** The file could not be read, or not be sealed on this machine's disk: nothing of it has left. */
+/** Reading or encrypting the file on this machine failed; nothing has left. */
 export class Unreadable extends Data.TaggedError("Unreadable") {
   override get message() {
     return "the media file could not be read"
   }
 }
 
-/** The far side did not take the file. */
 export class NotUploaded extends Data.TaggedError("NotUploaded")<{ readonly cause: unknown }> {
   override get message() {
     return "the media file could not be uploaded"
   }
 }
 
-/** Each upload, and the pauses between them. */
 const uploadMillis = 30_000
 const uploadPauses = [500, 3000]
 
-/** The library tries each host once. */
+/** Retries an upload; the library tries each host once. */
 const persistent =
   (
     upload: WAMediaUploadFunction,
@@ -60,10 +57,8 @@ const mediaContent = (
     ? { image: { stream }, mimetype: mimeType, jpegThumbnail: "", ...captionOf(text) }
     : { document: { stream }, mimetype: mimeType, fileName, ...captionOf(text) }
 
-/** What the system says of a file or a socket. */
 const isOfSystem = (cause: unknown): boolean => cause instanceof Error && "errno" in cause
 
-/** Uploads the file. */
 export const makeMedia: (
   socket: WASocket,
   media: OutgoingMedia,
@@ -86,8 +81,8 @@ export const makeMedia: (
       (stream) =>
         Effect.tryPromise({
           try: async () => {
-            // The library hears of its own file's errors while it writes: where the first bytes came
-            // later than the disk's answer, that ended the process.
+            // The library handles its file's errors only while it writes; an earlier one would end the
+            // process. So check the directory and wait for the first bytes before.
             await access(tmpdir(), constants.W_OK)
             stream.on("error", () => undefined)
             await once(stream, "readable")
@@ -108,7 +103,7 @@ export const makeMedia: (
           Effect.tapErrorTag("Unreadable", () =>
             isUnreadable
               ? Effect.void
-              : Effect.logWarning(`a message waits to be sealed: ${tmpdir()} cannot be written to`),
+              : Effect.logWarning(`could not encrypt media: ${tmpdir()} is not writable`),
           ),
         ),
       (stream) => Effect.sync(() => stream.destroy()),
@@ -116,10 +111,8 @@ export const makeMedia: (
   },
 )
 
-/** A text is made alike each time, so what was sent is known by the text alone. */
 export const textContent = (text: string): proto.IMessage => ({ extendedTextMessage: { text } })
 
-/** As it is kept for a recipient who asks for it again, and for a repeat. */
 export const textOfMessage = (message: proto.IMessage): string =>
   Buffer.from(proto.Message.encode(message).finish()).toString("base64")
 

@@ -1,6 +1,6 @@
 /**
- * WhatsApp behind the core's ports. Nothing of the library is in the types that are offered: programs are
- * compiled without its declarations.
+ * WhatsApp behind the core's ports. The public types contain none of the library's: programs compile
+ * without its declarations.
  */
 import type {
   NumberLinking,
@@ -21,10 +21,7 @@ import { layerTransport } from "./Transport.ts"
 export { defaultSettings } from "./WhatsAppSettings.ts"
 export type { ClientVersion, WhatsAppSettings } from "./WhatsAppSettings.ts"
 
-/**
- * Sending, number checks and linking over one session for each linked number. Sessions are kept while
- * the transport's events are read.
- */
+/** Sending, number checks and linking. Sessions stay open while the transport's events are read. */
 export const layer = (
   settings: WhatsAppSettings,
 ): Layer.Layer<

@@ -1,7 +1,4 @@
-/**
- * What the far side's words on a message, or on a question before it, mean: tables from its codes to
- * outcomes. Pure.
- */
+/** Tables from WhatsApp's codes, on a message or a query, to send outcomes. Pure. */
 import type { MessageErrorCode, SendOutcome } from "@messaging-service/core"
 import { QuestionRefused } from "./recipients.ts"
 
@@ -15,15 +12,15 @@ const postponed = (afterMillis: number): Postponed => ({ _tag: "Postponed", afte
 
 type Postponed = Extract<SendOutcome, { readonly _tag: "Postponed" }>
 
-/** When to look again after nothing was handed over. */
+/** Try again later; nothing was handed over. */
 export const soon = postponed(5000)
 
-/** Another worker has the number by now, and goes on. */
+/** Another worker owns the number and continues. */
 export const moved = postponed(500)
 
 export const unknown = { _tag: "Unknown" } as const
 
-/** What is known of the codes with which messages are refused. */
+/** Known codes of refused messages. */
 const refusals: Readonly<Record<string, string>> = {
   "429": "the account sends too much",
   "463": "the account may not write to people who have not written to it",
@@ -31,7 +28,7 @@ const refusals: Readonly<Record<string, string>> = {
   "479": "the far side could not read it",
 }
 
-/** Those of them that tell of the account that sends. */
+/** Codes about the sending account. */
 const restrictions: ReadonlySet<string> = new Set(["429", "463", "475"])
 
 const refusedWith = (code: string): SendOutcome => {
@@ -44,20 +41,20 @@ const refusedWith = (code: string): SendOutcome => {
 }
 
 /**
- * Codes that tell of the far side's load or state: nothing was shown, and the message is tried again
- * under the same id after a pause, which doubles each time. The pause after the first, in milliseconds.
+ * Codes of WhatsApp's load or state: nothing was shown, so the same id is sent again. The first pause in
+ * milliseconds; it doubles.
  */
 const putOff: Readonly<Record<string, number>> = { "421": 10_000, "429": 60_000, "503": 10_000 }
 
 const longestPutOff = 5 * 60_000
 
-/** So often in a row a message is put off, which takes about half an hour; then it is refused. */
+/** Postponements in a row, about half an hour, before the message is refused. */
 export const mostPutOff = 10
 
-/** A fault of the far side's own: the message may have been shown before it. */
+/** WhatsApp's own fault: the message may have been shown. */
 const faultThere = "500"
 
-/** The far side's word that it does not take a message, which it has put off `before` times in a row. */
+/** The outcome of a negative answer to a message that was postponed `before` times in a row. */
 export const afterNack = (code: string, before: number): SendOutcome => {
   const first = putOff[code]
   if (first !== undefined && before < mostPutOff) {
@@ -66,13 +63,12 @@ export const afterNack = (code: string, before: number): SendOutcome => {
   return code === faultThere ? unknown : refusedWith(code)
 }
 
-/** How long to stay away when the far side asked for a pause, and did not say for how long. */
+/** The pause when WhatsApp asks for one without its length. */
 const overlimitMillis = 60_000
 
-/** No pause that the far side asks for is longer: then it is asked again. */
 const longestPause = 60 * 60_000
 
-/** The library puts the far side's code into its error's data. */
+/** The library puts WhatsApp's code into its error's data. */
 const codeOfQuestion = (cause: unknown): number | null => {
   if (cause instanceof QuestionRefused) return cause.code
   if (!(cause instanceof Error)) return null
@@ -82,7 +78,7 @@ const codeOfQuestion = (cause: unknown): number | null => {
 
 const isLoad = (code: number): boolean => code >= 500 || String(code) in putOff || code === 408
 
-/** The pause after a question that the far side was too busy for; null when that was not why it failed. */
+/** The pause after a query failed because WhatsApp was busy; null for other failures. */
 export const pauseAfter = (cause: unknown): Postponed | null => {
   const code = codeOfQuestion(cause)
   if (code === null || !isLoad(code)) return null
@@ -91,13 +87,13 @@ export const pauseAfter = (cause: unknown): Postponed | null => {
   return postponed(Math.min(longestPause, asked ?? usual))
 }
 
-/** A question before a message failed: nothing of it has left. Null when the connection broke. */
+/** The outcome of a failed query before the message left. Null when the connection broke. */
 export const afterQuestion = (cause: unknown): SendOutcome | null => {
   const code = codeOfQuestion(cause)
   return code === null ? null : (pauseAfter(cause) ?? refusedWith(String(code)))
 }
 
-/** Relaying threw: before the message left, unless the connection or the store broke. */
+/** Relaying failed: before the message left, unless the connection or the store broke. */
 export const afterRelay = (cause: unknown): SendOutcome =>
   cause instanceof Error && cause.message === "All encryptions failed"
     ? refused("send_failed", "The message could not be encrypted for any device of the recipient.")

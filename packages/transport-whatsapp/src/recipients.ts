@@ -1,18 +1,14 @@
-/** Addresses of persons and groups, as WhatsApp spells them. Pure. */
+/** Finds the WhatsApp addresses of phones and groups, and asks which phones are registered. */
 import type { Phone } from "@messaging-service/core"
 import { getBinaryNodeChild, getBinaryNodeChildren, S_WHATSAPP_NET } from "baileys"
 import type { BinaryNode, WASocket } from "baileys"
 
-/** `4915112345678:3@s.whatsapp.net` is a device of `4915112345678`. */
+/** The digits of `4915112345678:3@s.whatsapp.net`, a device of `4915112345678`. */
 export const digitsOf = (address: string): string => /^\d*/.exec(address)?.[0] ?? ""
 
-/** A person, whichever of its devices the address names. */
 export const withoutDevice = (address: string): string => address.replace(/:\d+@/, "@")
 
-/**
- * Digits without what some countries' mobile numbers have in one spelling and lack in another, so that
- * an answer is found for the phone that was asked about.
- */
+/** One spelling for mobile numbers that some countries write with or without a digit. */
 const spelling = (digits: string): string =>
   digits
     // Brazil: a ninth digit before eight others.
@@ -21,10 +17,7 @@ const spelling = (digits: string): string =>
     .replace(/^(52)1(\d{10})$/, "$1$2")
     .replace(/^(54)9(\d{10})$/, "$1$2")
 
-/**
- * The address under which the far side knows each phone that it knows. It answers with its own
- * spelling and leaves out the others.
- */
+/** WhatsApp's address of each registered phone. WhatsApp answers in its own spelling. */
 export const canonicalAddresses = (
   asked: ReadonlyArray<Phone>,
   answers: ReadonlyArray<{ readonly jid: string; readonly exists: unknown }>,
@@ -41,23 +34,20 @@ export const canonicalAddresses = (
   )
 }
 
-// Asking the far side which phones exist, and which devices they have. The library takes an answer with
-// an error in it for one that names no phones, and no devices.
+// Queries: the library takes an answer with an error for one without phones or devices
 
-/** The far side's word that it does not answer. */
 export class QuestionRefused extends Error {
   readonly code: number
-  /** How long it asks to stay away; null when it does not say. */
+  /** The pause that WhatsApp asks for; null without one. */
   readonly pauseMillis: number | null
   constructor({ attrs }: BinaryNode) {
-    super(`the far side refused a question (${attrs["code"] ?? ""})`)
+    super(`WhatsApp refused a query (${attrs["code"] ?? ""})`)
     this.code = Number(attrs["code"])
     const seconds = Number(attrs["backoff"])
     this.pauseMillis = seconds > 0 ? seconds * 1000 : null
   }
 }
 
-/** The first error in an answer, however deep. */
 const errorIn = (node: BinaryNode): BinaryNode | undefined =>
   node.tag === "error"
     ? node
@@ -65,13 +55,13 @@ const errorIn = (node: BinaryNode): BinaryNode | undefined =>
       ? node.content.map(errorIn).find((found) => found !== undefined)
       : undefined
 
-/** The library's own way of looking remembers what it saw, and would not see what is changed here. */
+/** Reads without the library's cache, which would hide the change below. */
 const childOf = (node: BinaryNode | undefined, tag: string): BinaryNode | undefined =>
   Array.isArray(node?.content) ? node.content.find((child) => child.tag === tag) : undefined
 
 /**
- * Lets the library see that the far side refused to name devices: it would hand over a message that is
- * sealed for none of them, and the far side acknowledges that. The error is put where it does look.
+ * Moves WhatsApp's refusal to name devices to where the library looks for errors. Otherwise the library
+ * sends a message that is encrypted for no device, and WhatsApp acknowledges it.
  */
 export const showRefusedDevices = (answer: BinaryNode): void => {
   if (answer.tag !== "iq") return
@@ -86,8 +76,8 @@ export const showRefusedDevices = (answer: BinaryNode): void => {
 }
 
 /**
- * What the far side says of phones (`+` and digits), by its own spelling of their addresses; undefined
- * when it does not answer. Fails with `QuestionRefused`.
+ * Asks which phones (`+` and digits) are registered; undefined without an answer. Rejects with
+ * `QuestionRefused`.
  */
 export const askPhones = async (
   socket: Pick<WASocket, "query" | "generateMessageTag">,
@@ -132,19 +122,15 @@ export const askPhones = async (
   }))
 }
 
-// The groups that a number belongs to, by their names, asked for when a name is needed.
+// Groups
 
 export interface Groups {
-  /**
-   * The addresses of the groups of exactly that name. What is known is asked for again when it has no
-   * such name, and when it is old; null when the far side does not answer.
-   */
+  /** The addresses of all groups of exactly that name; null when WhatsApp does not answer. */
   named(name: string, now: number): Promise<ReadonlyArray<string> | null>
-  /** They have changed. */
   forget(): void
 }
 
-/** How long the answer holds for names that are in it, and for others: a group may be new. */
+/** How long an answer holds for its names, and for missing names: a group may be new. */
 const heldMillis = 10 * 60_000
 const missingMillis = 2000
 
@@ -153,7 +139,7 @@ interface Known {
   readonly byName: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
-/** Whether what is said of a group may give its name to another, or take it away. */
+/** Whether the change may affect which group has which name. */
 export const changesNames = (notification: BinaryNode): boolean =>
   ["subject", "create", "delete"].some(
     (change) => getBinaryNodeChild(notification, change) !== undefined,

@@ -1,9 +1,8 @@
 /**
- * Copies that recipients could not read and ask for again. The library hands each over once and tells the
- * far side at once that it has heard, whatever comes of it: a question that is refused, a connection that
- * breaks and a copy that is not taken are its end, and the message is never read. So a request is kept until
- * a copy was acknowledged, and goes with the number from one connection to the next; and only then the far
- * side hears that it was heard, so that it tells the next process of what this one leaves behind.
+ * Serves retry receipts until a resend is acknowledged. The library serves each receipt once and
+ * acknowledges it at once, whatever becomes of the copy; a lost copy would never be read. So a request
+ * stays open across connections, and WhatsApp gets its acknowledgement only at the end, so that the
+ * next process receives what this one leaves open.
  */
 import { readdir, stat, unlink } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -14,42 +13,39 @@ import type { BinaryNode, CacheStore } from "baileys"
 import { Effect } from "effect"
 import { afterNack } from "./outcomes.ts"
 
-/** Requests that no acknowledged copy has answered yet, by message and recipient. */
-export type AskedAgain = Map<string, BinaryNode>
+/** Open retry requests, by message and recipient. */
+export type RetryRequests = Map<string, BinaryNode>
 
-/** Above these a request is answered once, as the library does. */
+/** Above this a request gets one copy only, as in the library. */
 const mostRequests = 1000
 
 const mostTries = 4
 
-/** How often the library has answered a request, which it counts for itself. */
+/** Bounds the library's own counts of resends. */
 const mostCounts = 10_000
 
 type Word = string | null
 
 interface Resender {
   /**
-   * Hands a copy over, again and again until one is acknowledged or refused for good, or none ever is.
-   * Whether the far side may hear now that the request was heard: with the later one that has taken its
-   * place, if any, and not where another connection has to answer it.
+   * Hands copies over until one is acknowledged, refused for good, or the tries end. True when the
+   * receipt may be acknowledged: with a later one that replaced it, if any, and not when another
+   * connection has to answer it.
    */
   serve(request: BinaryNode, handOver: () => Promise<void>): Promise<boolean>
-  /** The word on that message's first copy is still out: it comes before those on later ones. */
+  /** The answer to the message's first copy is pending; it comes before the answers to resends. */
   expectsFirst(id: string): void
-  /** The far side's word on a message: null for its acknowledgement. */
+  /** WhatsApp's answer to a message: its error code, null for an acknowledgement. */
   heard(id: string, word: Word): void
-  /** The connection is over: what is not answered yet waits for the next. */
+  /** The connection is over; open requests wait for the next one. */
   over(): void
   readonly counts: CacheStore
 }
 
-/** How often that recipient has asked for that message by now; none where the request does not say. */
+/** The number of this retry, if the receipt has one. */
 const countIn = (request: BinaryNode) => getBinaryNodeChild(request, "retry")?.attrs["count"]
 
-/**
- * The same request to the library, which acknowledges what it was told with the name of its tag: one that
- * has none is not acknowledged.
- */
+/** The same request for the library; without a readable tag the library cannot acknowledge it. */
 export const unacknowledged = ({ attrs, content }: BinaryNode): BinaryNode => ({
   attrs,
   ...(content === undefined ? {} : { content }),
@@ -58,42 +54,25 @@ export const unacknowledged = ({ attrs, content }: BinaryNode): BinaryNode => ({
   },
 })
 
-export const makeResender = ({
-  pauseMillis,
-  requests,
-}: {
-  readonly requests: AskedAgain
-  /** The first pause between two copies, in real time; it doubles. A word is waited for twice as long. */
-  readonly pauseMillis: number
-}): Resender => {
-  const counted = new Map<string, unknown>()
-  const firstsOut = new Set<string>()
-  /**
-   * By message: the copy that is under way. A word names no recipient, so those of one message are handed
-   * over one after the other.
-   */
-  const underWay = new Map<string, { readonly hear: (word: Word) => void }>()
-  const turns = new Map<string, Promise<unknown>>()
-  /** The latest requests that this connection answers, by message and recipient, and what `serve` says of each. */
-  const served = new Map<
-    string,
-    { readonly request: BinaryNode; readonly settled: Promise<boolean> }
-  >()
-  const end = Promise.withResolvers<undefined>()
-  let isOver = false
-
-  /** Undefined when the time or the connection is over before. */
-  const within = async <A>(millis: number, promise: Promise<A>): Promise<A | undefined> => {
-    const { promise: tooLate, resolve } = Promise.withResolvers<undefined>()
-    const timer = setTimeout(resolve, millis, undefined)
-    try {
-      return await Promise.race([promise, tooLate, end.promise])
-    } finally {
-      clearTimeout(timer)
-    }
+/** Undefined when the time or `end` comes first. */
+const within = async <A>(
+  millis: number,
+  promise: Promise<A>,
+  end: Promise<undefined>,
+): Promise<A | undefined> => {
+  const { promise: tooLate, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(resolve, millis, undefined)
+  try {
+    return await Promise.race([promise, tooLate, end])
+  } finally {
+    clearTimeout(timer)
   }
+}
 
-  const inTurn = async <A>(id: string, work: () => Promise<A>): Promise<A> => {
+/** Runs work of the same id one after the other. */
+const makeTurns = () => {
+  const turns = new Map<string, Promise<unknown>>()
+  return async <A>(id: string, work: () => Promise<A>): Promise<A> => {
     const before = turns.get(id)
     const own = before === undefined ? work() : before.then(work, work)
     turns.set(id, own)
@@ -103,14 +82,34 @@ export const makeResender = ({
       if (turns.get(id) === own) turns.delete(id)
     }
   }
+}
 
-  /** Whether the far side took a copy, or never will. */
+const makeCounts = (): CacheStore => {
+  const counted = new Map<string, unknown>()
+  return {
+    get: <A>(key: string) => counted.get(key) as A | undefined,
+    set: (key, value) => {
+      if (counted.size >= mostCounts) counted.clear()
+      counted.set(key, value)
+    },
+    del: (key) => void counted.delete(key),
+    flushAll: () => counted.clear(),
+  }
+}
+
+/** Hands copies over and takes WhatsApp's answers to them. */
+const makeCopies = (answerMillis: number, end: Promise<undefined>) => {
+  const firstsOut = new Set<string>()
+  /** By message. An answer names no recipient, so one message has one copy under way at a time. */
+  const underWay = new Map<string, { readonly hear: (word: Word) => void }>()
+
+  /** Whether WhatsApp took the copy, or refused it for good. */
   const isAnswered = async (id: string, handOver: () => Promise<void>): Promise<boolean> => {
     const { promise, resolve } = Promise.withResolvers<Word>()
     underWay.set(id, { hear: resolve })
     try {
       await handOver()
-      const word = await within(2 * pauseMillis, promise)
+      const word = await within(answerMillis, promise, end)
       return word === null || (word !== undefined && afterNack(word, 0)._tag === "Refused")
     } finally {
       underWay.delete(id)
@@ -118,75 +117,101 @@ export const makeResender = ({
   }
 
   return {
-    serve: async (request, handOver) => {
-      const { from = "", id = "", participant = from } = request.attrs
-      const key = `${id}:${participant}`
-      if (requests.size >= mostRequests && !requests.has(key)) {
-        await handOver()
-        return true
-      }
-      const before = served.get(key)
-      // The far side tells a new connection what it was not told the end of, which that may know already.
-      if (before !== undefined && countIn(before.request) === countIn(request)) return false
-      const { promise: settled, resolve: settle } = Promise.withResolvers<boolean>()
-      const own = { request, settled }
-      served.set(key, own)
-      requests.set(key, request)
-      // A later request of the same recipient has newer keys, and takes this one's place.
-      const isWanted = () => !isOver && requests.get(key) === request
-      let isDone = false
-      let isSettled: boolean | Promise<boolean> = false
-      try {
-        for (let tries = 0; tries < mostTries && !isDone && isWanted(); tries++) {
-          isDone = await inTurn(id, async () => {
-            if (!isWanted()) return false
-            // The library would answer no more than two.
-            if (tries > 0) counted.delete(key)
-            return (await isAnswered(id, handOver)) && requests.get(key) === request
-          })
-          if (!isDone && isWanted()) await within(pauseMillis * 2 ** tries, end.promise)
-        }
-        const latest = served.get(key)
-        // Acknowledged now it would take the later one with it, which goes by the same name.
-        const isLater = latest !== undefined && latest !== own
-        isSettled = isLater ? latest.settled : isDone || !isOver
-        if (isSettled === true && requests.get(key) === request) requests.delete(key)
-      } finally {
-        if (served.get(key) === own) served.delete(key)
-        settle(isSettled)
-      }
-      return isSettled
-    },
-    expectsFirst: (id) => void firstsOut.add(id),
-    heard: (id, word) => {
+    isAnswered,
+    expectsFirst: (id: string) => void firstsOut.add(id),
+    heard: (id: string, word: Word) => {
       if (word !== null || !firstsOut.delete(id)) underWay.get(id)?.hear(word)
-    },
-    over: () => {
-      isOver = true
-      end.resolve(undefined)
-    },
-    counts: {
-      get: <A>(key: string) => counted.get(key) as A | undefined,
-      set: (key, value) => {
-        if (counted.size >= mostCounts) counted.clear()
-        counted.set(key, value)
-      },
-      del: (key) => void counted.delete(key),
-      flushAll: () => counted.clear(),
     },
   }
 }
 
-// Encrypted copies of media that a process left behind when it was killed in the midst of an upload. The
-// library makes them in the system's temporary directory, and deletes each after its upload.
+/** A request that this connection answers, and what `serve` says of it. */
+interface Served {
+  readonly request: BinaryNode
+  readonly settled: Promise<boolean>
+}
 
-/** What the library calls them. */
+export const makeResender = ({
+  pauseMillis,
+  requests,
+}: {
+  readonly requests: RetryRequests
+  /** The first pause between two copies, in real time; it doubles. An answer may take twice as long. */
+  readonly pauseMillis: number
+}): Resender => {
+  const inTurn = makeTurns()
+  const counts = makeCounts()
+  /** The latest requests, by message and recipient. */
+  const served = new Map<string, Served>()
+  const end = Promise.withResolvers<undefined>()
+  const { expectsFirst, heard, isAnswered } = makeCopies(2 * pauseMillis, end.promise)
+  let isOver = false
+
+  /** Hands copies over until one is answered; whether one was. */
+  const resend = async (
+    { id, key, request }: { id: string; key: string; request: BinaryNode },
+    handOver: () => Promise<void>,
+  ): Promise<boolean> => {
+    // A later request of the same recipient has newer keys and replaces this one.
+    const isWanted = () => !isOver && requests.get(key) === request
+    let isDone = false
+    for (let tries = 0; tries < mostTries && !isDone && isWanted(); tries++) {
+      isDone = await inTurn(id, async () => {
+        if (!isWanted()) return false
+        // The library would send no more than two copies.
+        if (tries > 0) void counts.del(key)
+        return (await isAnswered(id, handOver)) && requests.get(key) === request
+      })
+      if (!isDone && isWanted()) await within(pauseMillis * 2 ** tries, end.promise, end.promise)
+    }
+    return isDone
+  }
+
+  const serve: Resender["serve"] = async (request, handOver) => {
+    const { from = "", id = "", participant = from } = request.attrs
+    const key = `${id}:${participant}`
+    if (requests.size >= mostRequests && !requests.has(key)) {
+      await handOver()
+      return true
+    }
+    const before = served.get(key)
+    // WhatsApp repeats unacknowledged requests on a new connection, which may serve this one already.
+    if (before !== undefined && countIn(before.request) === countIn(request)) return false
+    const { promise: settled, resolve: settle } = Promise.withResolvers<boolean>()
+    const own: Served = { request, settled }
+    served.set(key, own)
+    requests.set(key, request)
+    let isSettled: boolean | Promise<boolean> = false
+    try {
+      const isDone = await resend({ id, key, request }, handOver)
+      const latest = served.get(key)
+      // Both requests have one name: an acknowledgement now would end the later one too.
+      const isLater = latest !== undefined && latest !== own
+      isSettled = isLater ? latest.settled : isDone || !isOver
+      if (isSettled === true && requests.get(key) === request) requests.delete(key)
+    } finally {
+      if (served.get(key) === own) served.delete(key)
+      settle(isSettled)
+    }
+    return isSettled
+  }
+
+  const over = () => {
+    isOver = true
+    end.resolve(undefined)
+  }
+
+  return { serve, expectsFirst, heard, over, counts }
+}
+
+// Left files: a killed process leaves encrypted copies in the system's temporary directory
+
 const isCopy = (name: string): boolean => /^(?:image|document)3EB0[0-9A-F]+-enc$/.test(name)
 
 /** No upload takes so long. */
 const leftMillis = 60 * 60_000
 
-/** Files are dated by the system's clock. Another process may delete one at the same time, or own it. */
+/** Fails when another process owns or deleted the file. Files carry the system's time. */
 const deleteOld = async (file: string): Promise<void> => {
   const { mtimeMs } = await stat(file)
   if (Date.now() - mtimeMs > leftMillis) await unlink(file)
@@ -198,7 +223,7 @@ const sweep = async (): Promise<void> => {
   await Promise.allSettled(copies.map((name) => deleteOld(join(directory, name))))
 }
 
-/** Deletes what was left behind, now and every hour. */
+/** Deletes left files now and every hour. */
 export const sweepLeftFiles: Effect.Effect<never> = Effect.gen(function* sweepLeftFiles() {
   yield* Effect.ignore(Effect.tryPromise(sweep))
   yield* sleepInRealTime(leftMillis)

@@ -1,19 +1,17 @@
 /**
- * Turns at the encryption library, by the address of the other side. For one address the library does one
- * thing after the other, for all numbers of the process together, and what had to wait it does inside the
- * work of the number that came first. The library above it decides by the work that it is inside what
- * belongs into one write. So two numbers that write to one person at once would write each session by
- * itself, or into a write that is over and is never made. Here the second number waits before it goes in,
- * and so finds nothing to wait for there.
+ * Serialises calls to the encryption library by remote address. That library queues calls for one address
+ * over all numbers of the process, and runs a queued call inside the async context of the first. The
+ * library above batches writes by that context, so a second number's writes would land in another's
+ * batch, or in one that is over. Here the second number waits before it enters the queue.
  */
 import type { SignalRepositoryWithLIDStore, UserFacingSocketConfig } from "baileys"
 
 type MakeRepository = NonNullable<UserFacingSocketConfig["makeSignalRepository"]>
 
-/** The end of the last turn at each address at which there is one. */
+/** The end of the last turn at each address. */
 const turns = new Map<string, Promise<void>>()
 
-/** Runs it once all that came before it at the address is over, in the midst of what calls this. */
+/** Runs the work after all earlier work at the address, in the caller's async context. */
 const inTurn = async <A>(address: string, work: () => Promise<A>): Promise<A> => {
   const before = turns.get(address)
   const { promise, resolve } = Promise.withResolvers<void>()

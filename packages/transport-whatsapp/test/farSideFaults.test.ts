@@ -95,7 +95,7 @@ layer(layerOf({ resendMillis: 50 }))("a copy that a recipient asks for again", (
 layer(Layer.provideMerge(layerStores, layerServer))(
   "a request for a copy, whose process ends before one was taken,",
   (it) => {
-    it.effect("is told again to the next one, and no more once that has answered it", () =>
+    it.effect("repeats for the next one until that has answered it", () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
         const other = yield* aPerson
@@ -250,7 +250,7 @@ layer(layerOf({}))("a far side", (it) => {
     }),
   )
 
-  it.effect("that logs a device out before its link was taken is told of all the same", () =>
+  it.effect("that logs a device out before its link was taken is reported all the same", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -274,7 +274,7 @@ layer(layerOf({}))("a far side", (it) => {
 })
 
 layer(layerOf({ lostMillis: 300 }))("a far side that stays away", (it) => {
-  it.effect("is told of as a lost connection, and of its coming back", () =>
+  it.effect("is reported as a lost connection, and its return too", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions

@@ -174,7 +174,7 @@ layer(layerWorld)("linking", (it) => {
       }),
   )
 
-  it.effect("a number that is linked anew sends as its new device", () =>
+  it.effect("a number that is linked again sends as its new device", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const { digits, id } = yield* aLinkedNumber

@@ -74,7 +74,7 @@ layer(world)("a number that the far side has shut out", (it) => {
 })
 
 layer(world)("a number that gets another proxy", (it) => {
-  it.effect("is opened anew, so that nothing goes the old way any more", () =>
+  it.effect("is opened again, so that nothing goes the old way any more", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -99,7 +99,7 @@ layer(world)("a number that gets another proxy", (it) => {
       yield* until(() => logins() > before)
       yield* until(() => sessions.status(number.id)?.state === "connected")
       assert.strictEqual(passed.length, 1)
-      // The same proxy, sealed anew, is no other one.
+      // The same proxy, sealed again, changes nothing.
       yield* change("sealed again")
       yield* aLinkedNumber
       assert.strictEqual(logins(), before + 1)

@@ -210,7 +210,7 @@ layer(layerWorld)("a number that leaves while the far side is away", (it) => {
     }),
   )
 
-  it.effect("and is linked anew leaves no device behind", () =>
+  it.effect("and is linked again leaves no device behind", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions

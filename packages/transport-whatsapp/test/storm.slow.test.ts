@@ -292,7 +292,7 @@ for (const [name, store, messages, lives] of stores) {
       }),
     )
 
-    it.effect("before a tick is stored is told of it again", () =>
+    it.effect("before a tick is stored reports the tick again", () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
         const other = yield* aPerson

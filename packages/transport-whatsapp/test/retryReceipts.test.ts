@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { BinaryNode } from "baileys"
 import { Effect, Fiber } from "effect"
 import { makeResender } from "../src/retryReceipts.ts"
-import type { AskedAgain } from "../src/retryReceipts.ts"
+import type { RetryRequests } from "../src/retryReceipts.ts"
 import { until } from "./LiveWorld.ts"
 
 const asking = (participant: string, count: number): BinaryNode => ({
@@ -14,7 +14,7 @@ const asking = (participant: string, count: number): BinaryNode => ({
 
 /** A resender, and whose copies it has handed over. */
 const scene = (pauseMillis: number) => {
-  const requests: AskedAgain = new Map()
+  const requests: RetryRequests = new Map()
   const resender = makeResender({ requests, pauseMillis })
   const handedOver: Array<string> = []
   const serve = (participant: string, name = participant, count = 1) =>
