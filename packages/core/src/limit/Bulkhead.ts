@@ -1,6 +1,7 @@
 /**
- * What a worker holds of each workspace, so that its claims can keep to the share of one. It is the
- * worker's own count: places are those of a process, and other processes have others.
+ * Limits on concurrent work, and fair shares of them: a bound for the whole and one for each
+ * tenant. One slow or greedy tenant thus leaves capacity for the others. The table `sharedLimits`
+ * holds every such limit. All counts are of one process.
  */
 import { Effect, Scope, Semaphore } from "effect"
 import { maximumErrors } from "../error/Refusal.ts"
@@ -9,23 +10,22 @@ import type { WorkspaceId } from "../Ids.ts"
 /** What every claim under a lease asks for. */
 export interface LeaseClaim {
   readonly now: number
-  /** When the leases run out, unless they are settled before. */
+  /** When the leases end, unless settled before. */
   readonly leaseUntil: number
-  /** How much to claim at most. */
   readonly limit: number
 }
 
-/** The part of a claim that keeps to the share of each workspace. */
+/** The share of each workspace that a claim keeps to. */
 export interface Shares {
   /** How many of one workspace this worker may hold at once. */
   readonly perWorkspace: number
-  /** How many it holds already of each workspace; one that is not in it holds none. */
+  /** How many it holds of each workspace; an absent one holds none. */
   readonly held: ReadonlyMap<WorkspaceId, number>
 }
 
 /**
- * What a claim takes of candidates that come the longest waiting first: of each workspace as many as
- * it still may have, and no more than `limit` in all.
+ * Takes candidates in order (the longest waiting first), within each workspace's share and `limit`
+ * in all.
  */
 export const takeFairShares = <A>(
   candidates: Iterable<A>,
@@ -47,8 +47,8 @@ export const takeFairShares = <A>(
 }
 
 /**
- * The part of `held` that a claim of at most `limit` has to know: workspaces so near their share that it
- * could go beyond that. Of all others it may take whatever it finds.
+ * The part of `held` that a claim of at most `limit` needs: workspaces that the claim could push
+ * over their share.
  */
 export const countsNearShare = (
   { held, perWorkspace }: Shares,
@@ -59,8 +59,8 @@ export const countsNearShare = (
     : new Map(Array.from(held).filter(([, count]) => count + limit > perWorkspace))
 
 /**
- * Gives places out to lanes, one after the other: to each what it wants, as far as its workspace may
- * still have it and `limit` in all is not reached.
+ * Allots capacity to lanes in turn: what each wants, within its workspace's share and `limit` in
+ * all.
  */
 export const allotByShare = ({ held, perWorkspace }: Shares, limit: number) => {
   const counts = new Map(held)
@@ -75,9 +75,8 @@ export const allotByShare = ({ held, perWorkspace }: Shares, limit: number) => {
 }
 
 /**
- * What a claim takes of lanes, each with what may be taken of it in its order: the first of every lane,
- * then the second of every one that has more, and so on, until `limit` is reached; the longest due
- * first in each round. So no lane is served twice while another waits.
+ * Round robin over lanes: the first of every lane, then the second, until `limit`. Each round goes
+ * by due time, so no lane is served twice while another waits.
  */
 export const roundRobin = <A>(
   lanes: ReadonlyArray<ReadonlyArray<A>>,
@@ -98,16 +97,16 @@ export const countByWorkspace = (
   return held
 }
 
-/** How many places there are in all, and how many of them one workspace may have. */
+/** Concurrent work allowed in all, and of one workspace. */
 export interface Capacity {
   readonly whole: number
   readonly share: { readonly most: number }
 }
 
-/** The workspaces of which no more may be taken: all of them once no place is left. */
+/** Workspaces at their concurrency limit; `all` when no capacity is left. */
 export type SaturatedTenants = ReadonlyArray<WorkspaceId> | "all"
 
-/** Those of which no more may be taken, of what is held of each. */
+/** Workspaces at their concurrency limit. */
 export const saturatedTenants = (
   held: ReadonlyMap<WorkspaceId, number>,
   { share, whole }: Capacity,
@@ -121,9 +120,8 @@ export const saturatedTenants = (
 export const isSaturated = (crowded: SaturatedTenants, workspaceId: WorkspaceId): boolean =>
   crowded === "all" || crowded.includes(workspaceId)
 
-// Places of a shared resource in one process. No holder has more of them at once than its share, so
-// that what hangs for one holder leaves room for the others. Above either bound the next one waits for
-// its turn, in the order of asking, or is refused.
+// Bulkheads: each holder has at most its share, so work that hangs for one leaves room for the
+// others. Above a bound, callers wait in order or are refused.
 
 interface Bounds {
   readonly whole: number
@@ -132,11 +130,11 @@ interface Bounds {
 
 interface Share {
   readonly places: Semaphore.Semaphore
-  /** How many have a place of the share or wait for one; at 0 the share is dropped. */
+  /** Holders and waiters of the share; at 0 it is dropped. */
   users: number
 }
 
-/** For work that waits. */
+/** A bulkhead whose callers wait. */
 export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
   const all = Semaphore.makeUnsafe(whole)
   const shares = new Map<Holder, Share>()
@@ -156,14 +154,14 @@ export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
     if (left.users === 0) shares.delete(holder)
   }
 
-  /** Not by `Effect.acquireRelease`, which joins all services anew for each release. */
+  /** Not `Effect.acquireRelease`: it would merge all services for each release. */
   const takeOne = (scope: Scope.Scope, places: Semaphore.Semaphore) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.andThen(restore(places.take(1)), Scope.addFinalizer(scope, places.release(1))),
     )
 
   return {
-    /** Waits for a place and has it until the scope closes. */
+    /** Waits for capacity and holds it until the scope closes. */
     acquire: (holder: Holder): Effect.Effect<void, never, Scope.Scope> =>
       Effect.flatMap(Effect.scope, (scope) =>
         Effect.suspend(() => {
@@ -177,7 +175,7 @@ export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
           )
         }).pipe(
           Effect.uninterruptible,
-          // First its own share: one holder never fills the line of those that wait for the whole.
+          // Its own share first: one holder never fills the queue for the whole.
           Effect.flatMap((own) => takeOne(scope, own)),
           Effect.andThen(takeOne(scope, all)),
         ),
@@ -185,19 +183,19 @@ export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
   }
 }
 
-/** For work that is refused where there is none. The taker of a place gives it back in any case. */
+/** A bulkhead that refuses instead of waiting. Every acquirer must release. */
 export interface RejectingBulkhead<Holder> {
-  /** Takes a place of the whole; false when there is none. */
+  /** Takes one of the whole; false when none is left. */
   tryAcquire(): boolean
   release(): void
-  /** Takes a place of the holder's share; false when it has used that up. */
+  /** Takes one of the holder's share; false when it is used up. */
   tryAcquireShare(holder: Holder): boolean
   releaseShare(holder: Holder): void
-  /** How many places of its share each holder has; one that is not in it has none. */
+  /** How much of its share each holder uses; an absent one uses none. */
   readonly shares: ReadonlyMap<Holder, number>
 }
 
-/** All places free. Without a share, a holder may have what the whole has. */
+/** Without `share`, a holder may use the whole. */
 export const makeRejectingBulkhead = <Holder>({
   share,
   whole,
@@ -223,22 +221,18 @@ export const makeRejectingBulkhead = <Holder>({
     },
     releaseShare: (holder) => {
       const held = (shares.get(holder) ?? 0) - 1
-      // Holders come and go; only those that hold something are remembered.
+      // Forget idle holders.
       if (held > 0) shares.set(holder, held)
       else shares.delete(holder)
     },
   }
 }
 
-// A cache for pure functions that are asked the same few things thousands of times a second.
+// A cache for pure functions that answer the same few questions thousands of times a second.
 
-/** Enough for what is asked again and again, and little memory. */
 const maxAnswers = 1000
 
-/**
- * A pure function that keeps its answers: when there are 1,000, all are forgotten. An answer of
- * `undefined` is not kept.
- */
+/** Memoizes a pure function: after 1,000 answers it starts over. It does not keep `undefined`. */
 export const memoize = <A>(answer: (question: string) => A): ((question: string) => A) => {
   const answers = new Map<string, A>()
   return (question) => {
@@ -251,115 +245,113 @@ export const memoize = <A>(answer: (question: string) => A): ((question: string)
   }
 }
 
-// Everything that callers share, in one table: how much there is of it, and how much of it one caller
-// may hold, so that no caller can take the service from the others. The code takes its bounds from
-// here; the same table in docs/security.md says for each row what happens above them.
+// Every resource that callers share: how much there is and how much one caller may hold, so that no
+// caller can starve the others. The same table in docs/security.md says what happens above each
+// limit.
 
 export interface SharedLimit {
-  /** How much of it one process (or one connection, for its rows) has; null: no bound of its own. */
+  /** How much one process (or, for its rows, one connection) has; null: unbounded. */
   readonly whole: number | null
-  /** What one holder may have of it at once; null where a row has no smaller holder. */
+  /** What one holder may have at once; null when the row has no smaller holder. */
   readonly share: { readonly of: "workspace" | "address"; readonly most: number } | null
 }
 
 const table = <const Rows extends Readonly<Record<string, SharedLimit>>>(rows: Rows): Rows => rows
 
 export const sharedLimits = table({
-  /** Requests that a connection may have under way: above it the connection is not read from. */
+  /** Requests under way on a connection: at the limit the server stops reading from it. */
   pipelinedRequests: { whole: 8, share: null },
-  /** Connections of the database's pool of 10 that may be reading lists: the others are for the rest. */
+  /**
+   * Connections of the database pool of 10 that may read lists; the rest stay free for other work.
+   */
   lists: { whole: 3, share: { of: "workspace", most: 2 } },
   /**
-   * Connections of clients to one port. An idle one takes some 30 KB. A client needs few, since each
-   * carries one request after another; behind a proxy that is trusted, all clients come from its
-   * address, and have no share.
+   * Client connections to one port; an idle one takes some 30 KB. A client needs few, since each
+   * carries requests in sequence. Behind a trusted proxy every client has its address, so no share
+   * applies.
    */
   connections: { whole: 2048, share: { of: "address", most: 256 } },
   /**
-   * Requests of customers under way: half a second of work on two processors with the embedded
-   * database; what would wait longer is better sent again. A workspace has a quarter, so that its slow
-   * requests (uploads, downloads of media links) leave room for those of others.
+   * Customer requests under way: half a second of work on two processors with the embedded
+   * database. What would wait longer is better sent again. A workspace gets a quarter, so that its
+   * slow uploads and downloads leave room for others.
    */
   requests: { whole: 1024, share: { of: "workspace", most: 256 } },
-  /** Apart from those of customers, so that an operator can act while they fill theirs. */
+  /** Separate from customers, so that operators can act under full load. */
   operatorRequests: { whole: 64, share: null },
-  /** Those for health and metrics, apart too: a busy service must not look dead to its supervisor. */
+  /** Health and metrics; separate, so that a busy service does not look dead to its supervisor. */
   watchingRequests: { whole: 64, share: null },
   /**
-   * Addresses (IPv6: /64) whose wrong keys are counted in a minute, of some 100 bytes each. An attacker
-   * with so many networks gets no further than with one: keys are too long to be guessed at any rate.
+   * Addresses (IPv6: /64) with wrong keys counted per minute, some 100 bytes each. More networks do
+   * not help an attacker: keys are too long to guess at any rate.
    */
   wrongKeyAddresses: { whole: 10_000, share: { of: "address", most: 1 } },
   /**
-   * Keys that are remembered as unknown, of some 200 bytes each. Sending more different keys costs a
-   * look-up each, as it would anyway.
+   * Keys cached as unknown, some 200 bytes each. More distinct keys cost one lookup each, as
+   * without the cache.
    */
   unknownKeys: { whole: 10_000, share: null },
   /**
-   * Bytes read of version 1 bodies that name their caller behind a file. The first 64 KiB of each are
-   * not counted, so that those who fill this keep no ordinary call from being read.
+   * Bytes read of version 1 bodies that name their caller after a file. The first 64 KiB of each
+   * are free, so that no caller can block ordinary calls.
    */
   unknownCallersBytes: { whole: 64 * 1024 * 1024, share: null },
   /**
-   * Files that came with version 1 sends: the default of `ATTACHMENT_BYTES`, since a workspace's plan
-   * does not count them. Of all workspaces together the disk's reserve alone is the bound.
+   * Files of version 1 sends: the default of `ATTACHMENT_BYTES`, since plans do not count them.
+   * Only the disk reserve bounds all workspaces together.
    */
   attachmentBytes: { whole: null, share: { of: "workspace", most: 1024 ** 3 } },
   /**
-   * Bytes that uploads and fetched media leave free: the default of `DISK_RESERVE`, on disks of 20 GiB
-   * or more; on smaller ones 5 % of the disk.
+   * Bytes that uploads and fetched media leave free: the default of `DISK_RESERVE` on disks of 20
+   * GiB or more. On smaller ones it is 5 % of the disk.
    */
   diskReserve: { whole: 1024 ** 3, share: null },
   /** Parameters of a query string, and parts or parameters of a form. */
   formEntries: { whole: 1000, share: null },
   /**
-   * Members of all lists and objects of a JSON body together. The largest requests that are valid, with
-   * 1,000 recipients, phones or ids, have some 2,000. 1 MiB could hold 340,000, which would keep the
-   * processor from all other callers for some 100 ms.
+   * Members of all lists and objects of a JSON body. The largest valid requests, with 1,000
+   * recipients, have some 2,000. 1 MiB could hold 340,000 and block the processor for some 100 ms.
    */
   jsonValues: { whole: 10_000, share: null },
-  /** Problems of a refused request that are told beside the first. */
+  /** Problems reported with a refusal, besides the first. */
   refusalErrors: { whole: maximumErrors, share: null },
-  /** Bytes of the answer to it: names that callers make up are cut where an answer repeats them. */
+  /** Bytes of a refusal's answer: names that callers invent are truncated. */
   refusalBytes: { whole: 64 * 1024, share: null },
   /**
-   * Numbers being sent from: a lane is held from its claim until its attempt is settled, hanging links
-   * and transports included.
+   * Numbers that are sending: a lane counts from claim to settlement, hanging links and transports
+   * included.
    */
   lanes: { whole: 512, share: { of: "workspace", most: 128 } },
   /**
-   * Test messages that one commit of a worker ends. No transport slows them down, so a workspace that
-   * floods would fill every commit.
+   * Test messages that one commit ends. No transport slows them down, so one workspace could fill
+   * every commit.
    */
   testMessages: { whole: 500, share: { of: "workspace", most: 125 } },
   /**
-   * Sends of test keys that are being written: as many as one statement of the database takes. The quota
-   * does not count them, so nothing else bounds how many of one workspace lie before those of others.
+   * Writes of test sends: as many as one database statement takes. No quota bounds them, so a
+   * workspace could queue before all others.
    */
   testSends: { whole: 64, share: { of: "workspace", most: 16 } },
-  /** The same of batches, which write up to 1,000 messages each. */
+  /** Writes of test batches, of up to 1,000 messages each. */
   testBatches: { whole: 4, share: { of: "workspace", most: 1 } },
-  /** Calls of a transport that ask which phones are registered, of 50 phones each. */
+  /** Transport calls that ask which phones are registered, of 50 phones each. */
   numberChecks: { whole: 64, share: { of: "workspace", most: 16 } },
   /**
-   * Attempts at linking numbers. Each runs a connection that shows codes, for ten minutes at most; a
-   * plan may allow a workspace any number of them.
+   * Linking attempts, each with a connection that shows codes for up to ten minutes. A plan may
+   * allow any number.
    */
   linkAttempts: { whole: 256, share: { of: "workspace", most: 16 } },
   /**
-   * Calls of receivers. Each target (a webhook endpoint, of which a workspace has five, or an origin of
-   * callbacks) is called five times at once; the share is of both kinds together.
+   * Calls to receivers. A target (webhook endpoint or callback origin) gets five at once; a
+   * workspace has five endpoints. The share covers both kinds.
    */
   receiverCalls: { whole: 2000, share: { of: "workspace", most: 125 } },
-  /** A workspace's callbacks may lead anywhere: they leave half of the calls to webhook endpoints. */
+  /** Callbacks may go anywhere, so half of the calls stay free for webhook endpoints. */
   callbackCalls: { whole: 1000, share: { of: "workspace", most: 100 } },
-  /** Names that are being resolved, for calls and for the checks of links at acceptance. */
+  /** Name lookups, for calls and for links checked at acceptance. */
   nameLookUps: { whole: 512, share: { of: "workspace", most: 32 } },
-  /** Connections that wait for the next call of the same receiver. */
+  /** Idle connections kept for the next call to the same receiver. */
   keptConnections: { whole: 1000, share: { of: "workspace", most: 100 } },
-  /**
-   * Files that links lead to, from the first byte until they are sent or kept: each of them may hold
-   * 100 MB of the disk.
-   */
+  /** Linked files, from the first byte until sent or stored; each may hold 100 MB of disk. */
   linkedFiles: { whole: 64, share: { of: "workspace", most: 16 } },
 })

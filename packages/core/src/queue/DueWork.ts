@@ -1,7 +1,7 @@
 /**
- * Waking the worker's loops when there is new work. The commit that makes work is followed by
- * `wake`; a lost wake costs time, never work, because every loop also looks when something falls
- * due, and polls slowly where other processes share the store.
+ * Tells the worker's loops when to look for work. `WakeUp` signals new work after the commit that
+ * makes it; `DueWork` asks the store what is due next. A lost wake costs time, never work: every
+ * loop also looks when something falls due, and polls slowly where other processes share the store.
  */
 import { Context, Effect, Latch, Layer, Scope } from "effect"
 import type { Duration } from "effect"
@@ -11,9 +11,7 @@ import { sharedLimits } from "../limit/Bulkhead.ts"
 import type { Capacity, SaturatedTenants } from "../limit/Bulkhead.ts"
 import type { Owned } from "../transport/Shards.ts"
 
-// The port that tells what is left to do: when loops must look again, and whether all is idle.
-
-/** The worker's loops; each looks for its own kind of work. */
+/** The worker's loops, by the kind of work they look for. */
 export const kindsOfWork = [
   "lanes",
   "expiry",
@@ -28,8 +26,8 @@ export const kindsOfWork = [
 export type Work = (typeof kindsOfWork)[number]
 
 /**
- * The kinds of work with a limit on how much a worker holds at once, and on how much of that
- * belongs to one workspace. The limit of deliveries is that of callbacks: webhook endpoints are few.
+ * Kinds of work with a limit on how much a worker holds at once, in all and of one workspace.
+ * Deliveries take the limit of callbacks, since webhook endpoints are few.
  */
 export const sharedWork = {
   lanes: sharedLimits.lanes,
@@ -40,33 +38,29 @@ export const sharedWork = {
 
 export type SharedWork = keyof typeof sharedWork
 
-/** For each kind of work the earliest moment; null when nothing waits. */
+/** The earliest moment of each kind of work; null when nothing waits. */
 export type EarliestDue = Readonly<Record<Work, number | null>>
 
-/** An attempt that a transport has in its hands. */
+/** An attempt that a transport is making. */
 export interface AttemptInFlight {
   readonly numberId: NumberId
-  /** Names the attempt: no other, before or after it, has the same name. */
+  /** Unique among all attempts ever made. */
   readonly attempt: string
 }
 
 /**
- * All that is due or in flight, as it was at one moment: what goes from one to the other, as a lane
- * does with each of its messages, is never missed between two questions.
+ * All work that is due or in flight, in one snapshot: work that moves from one to the other is
+ * never missed.
  */
 export interface Workload {
-  /** The earliest `nextDue` of all kinds of work. */
   readonly nextDue: number | null
   /**
-   * The messages and the chunks of number checks in the hands of transports, in the order of their
-   * names. Once its lease ran out an attempt is in no hands: `nextDue` tells when it can be taken
-   * up, which for a number that is logged out is not before it reconnects.
+   * Messages and chunks of number checks that transports hold, ordered by name. An attempt leaves
+   * the list when its lease ends; `nextDue` tells when it can be claimed again. For a logged-out
+   * number that is not before it reconnects.
    */
   readonly inFlight: ReadonlyArray<AttemptInFlight>
-  /**
-   * The latest end of a delivery's lease; null when no receiver is being called, or was when a
-   * worker died.
-   */
+  /** The latest end of a delivery's lease. Null when no receiver is being called. */
   readonly deliveringUntil: number | null
 }
 
@@ -74,26 +68,25 @@ export class DueWork extends Context.Service<
   DueWork,
   {
     /**
-     * The earliest moment at which that kind has or will have something due that its loop could
-     * take; may lie in the past, null when nothing waits. What counts, and with which moment:
+     * The earliest moment at which the loop of that kind could take work; may lie in the past. Null
+     * when nothing waits. Moments that count:
      *
-     * - lanes: free ones that can be claimed with the moment at which they are next due, resting ones
-     *   (send cap, flood wait) with the end of their rest, claimed ones with the end of their lease;
-     *   those of disconnected numbers and of disabled workspaces not at all. What is in flight counts
-     *   for lanes alone.
-     * - test messages: with their due time; those of disabled workspaces not at all.
+     * - lanes: free ones when next due, resting ones (send cap, flood wait) at the end of their
+     * rest,
+     *   claimed ones at the end of their lease; those of disconnected numbers or disabled workspaces
+     *   never, except messages in flight.
+     * - test messages: when due; those of disabled workspaces never.
      * - orphaned messages: always due.
-     * - deliveries: those in flight with the end of their lease; those that may not be claimed before
-     *   that not at all.
-     * - number checks: claimed ones with the end of their lease; those that no worker could claim not
-     *   at all.
-     * - linking: attempts with their end, held ones also with the end of their lease, test ones with
-     *   the moment at which they link themselves, live ones that no worker holds with the moment at
-     *   which they were asked for.
+     * - deliveries: in-flight ones at the end of their lease; those that cannot be claimed before
+     *   then never.
+     * - number checks: claimed ones at the end of their lease; those that no worker could claim
+     *   never.
+     * - linking: attempts at their end; claimed ones also at the end of their lease; test ones when
+     *   they link themselves; unclaimed live ones when they were requested.
      *
-     * `crowded`: workspaces of which the loop may hold no more. Of their lanes and number checks only
-     * the ends of leases count; their callbacks do not, nor do linking attempts that no worker holds,
-     * but for their end. What only the holder of a number that is not `owned` could take does not count.
+     * `crowded`: workspaces at their concurrency limit. Of their lanes and number checks only the
+     * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks
+     * do not count. Work that needs a number outside `owned` never counts.
      */
     nextDue(
       work: Work,
@@ -101,14 +94,13 @@ export class DueWork extends Context.Service<
       owned?: Owned,
     ): Effect.Effect<number | null, StoreUnavailable>
     /**
-     * `nextDue` of each kind of work, of all workspaces and numbers: one question for all the loops of a
-     * worker that only look whether another process has made work meanwhile.
+     * `nextDue` of each kind of work over all workspaces and numbers. One query serves every idle
+     * loop of a worker that checks for other processes' work.
      */
     earliest(): Effect.Effect<EarliestDue, StoreUnavailable>
     /**
-     * What of the whole store's work is due or in flight at `now`; all of it seen at one moment.
-     * What waits for a place (all workers together), or until its workspace has less than its
-     * share, is not due.
+     * The whole store's work, due or in flight at `now`, in one snapshot. Work that waits for free
+     * capacity, of the workers or of its workspace's share, is not due.
      */
     workload(
       now: number,
@@ -117,7 +109,7 @@ export class DueWork extends Context.Service<
   }
 >()("core/WorkStatus") {}
 
-/** Open once it was woken, until its loop closes it. To open it wakes this loop alone. */
+/** Opens when woken, until its loop closes it. Opening it wakes this loop alone. */
 export type Sleeper = Latch.Latch
 
 export class WakeUp
@@ -125,20 +117,21 @@ export class WakeUp
     WakeUp,
     {
       wake(work: Work): Effect.Effect<void>
-      /** A latch for a loop of that kind, for as long as the scope is open. */
+      /** A latch for a loop of that kind, until the scope closes. */
       latch(work: Work): Effect.Effect<Sleeper, never, Scope.Scope>
-      /** How often an idle loop looks at a store that other processes write to; null: never. */
+      /** How often an idle loop checks a store that other processes write to; null: never. */
       readonly poll: Duration.Input | null
     }
   >()("core/WakeUp")
 {
-  /** Within one process, for a store that no other process writes to. */
+  /** For a store that only this process writes to. */
   static readonly layerLocal = /*#__PURE__*/ Layer.sync(WakeUp, () => makeLocal(null))
 }
 
 /**
- * The in-process part, to which an adapter can add a poll and word from other processes. With neither
- * `Effect.forEach` nor `Effect.acquireRelease`, which would bring half as much again of Effect along.
+ * The in-process part; adapters add a poll and wakes from other processes. It avoids
+ * `Effect.forEach` and `Effect.acquireRelease`, which would enlarge the bundled part of Effect by
+ * half.
  */
 export const makeLocal = (poll: Duration.Input | null): typeof WakeUp.Service => {
   const latches = new Map<Work, Set<Latch.Latch>>()

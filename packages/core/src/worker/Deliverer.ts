@@ -1,6 +1,6 @@
 /**
- * The delivery loop: the calls that are due of webhook endpoints and of the receivers of callbacks. One
- * whose outcome was not recorded is made again when its lease runs out: at least once.
+ * The delivery loop: makes the due calls to webhook endpoints and callback receivers. At least
+ * once: a call with no recorded outcome is repeated when its lease ends.
  */
 import { Effect, Result } from "effect"
 import type { Cause } from "effect"
@@ -32,18 +32,14 @@ import type {
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 import type { LeaseQuery } from "./LeaseLoop.ts"
 
-// One attempt to deliver: a signed call, what its outcome means, and when it is tried again (contract:
-// Signatures, Events, Deliveries, Version 1: callbacks). Webhook endpoints and callbacks are called alike; they differ in
-// what stands at the end of this file, and in nothing else that a call is made of.
+// One delivery attempt: a signed call, its meaning and the next attempt (contract: Signatures,
+// Events, Deliveries, Version 1: callbacks).
 
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/**
- * The delays after each failed attempt to deliver to a webhook endpoint: nine attempts in 23 hours
- * (contract: Deliveries).
- */
+/** Delays after each failed webhook attempt: nine attempts in 23 hours (contract: Deliveries). */
 export const retryDelaysMillis: ReadonlyArray<number> = [
   5 * second,
   55 * second,
@@ -55,28 +51,28 @@ export const retryDelaysMillis: ReadonlyArray<number> = [
   10 * hour,
 ]
 
-/** The delays after each failed callback: four attempts in five minutes (contract: Version 1: callbacks). */
+/**
+ * Delays after each failed callback: four attempts in five minutes (contract: Version 1:
+ * callbacks).
+ */
 const callbackDelaysMillis: ReadonlyArray<number> = [10 * second, minute, 4 * minute]
 
-/**
- * By what part of it chance may lengthen a delay, so that calls that failed together are not repeated
- * together.
- */
+/** The largest random extension of a delay, so that calls that failed together spread out. */
 const jitterShare = 0.05
 
 interface FailedAttempt {
   /** From 1. */
   readonly attempt: number
   readonly failedAt: number
-  /** The wait that the receiver asked for, in milliseconds. */
+  /** The receiver's `Retry-After`, in milliseconds. */
   readonly retryAfterMillis: number | null
-  /** Chance, in [0, 1). */
+  /** Random, in [0, 1). */
   readonly chance: number
 }
 
 /**
- * When the next attempt is due, by the delays after each failed one; null when all are used up. What
- * the receiver asks for can only lengthen a delay, at most to twice its length.
+ * When the next attempt is due; null when all are used up. `Retry-After` can only lengthen a delay,
+ * at most to twice its length.
  */
 export const nextAttemptAt = (
   { attempt, failedAt, retryAfterMillis, chance }: FailedAttempt,
@@ -90,8 +86,8 @@ export const nextAttemptAt = (
 }
 
 /**
- * The wait in milliseconds that a `Retry-After` asks for at `now`: seconds or an HTTP date; null for
- * anything else, and for a date that is past.
+ * The wait of a `Retry-After` at `now`, in milliseconds: seconds or an HTTP date. Null for anything
+ * else and for past dates.
  */
 export const parseRetryAfter = (value: string | undefined, now: number): number | null => {
   const text = value?.trim() ?? ""
@@ -100,7 +96,7 @@ export const parseRetryAfter = (value: string | undefined, now: number): number 
   return date > now ? date - now : null
 }
 
-/** The forms of a date with a named zone (RFC 9110); `Date.parse` alone would read far more. */
+/** HTTP dates (RFC 9110); `Date.parse` alone accepts far more. */
 const httpDate = /^[A-Z][a-z]+, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/
 
 /** Delivered means a 2xx within 15 s, 5 s of them to connect. */
@@ -115,32 +111,28 @@ interface SignedRequest {
   readonly url: string
   readonly eventId: EventId
   readonly contentType: string
-  /** As every attempt sends it. */
+  /** Identical in every attempt. */
   readonly body: string
   /** 64 hexadecimal characters. */
   readonly secret: string
-  /** Whether plain `http` will do. */
   readonly allowHttp: boolean
 }
 
-/** What becomes of a call: an answer, or why there was none. */
+/** The answer, or why there was none. */
 export type CallOutcome = Result.Result<PostAnswer, EgressError["reason"]>
 
-/** A call that was made; times in epoch milliseconds. */
+/** Times in epoch milliseconds. */
 interface MadeCall {
   readonly outcome: CallOutcome
   readonly startedAt: number
   readonly endedAt: number
-  /** Drawn for its next attempt, in [0, 1); 0 when it was delivered. */
+  /** Jitter of the next attempt, in [0, 1); 0 when delivered. */
   readonly chance: number
 }
 
 const isDelivered = (status: number): boolean => status >= 200 && status < 300
 
-/**
- * Null when it was delivered. The names of `last_delivery.error` are fewer than those of an outgoing
- * call.
- */
+/** Null when delivered. `last_delivery.error` has fewer names than an outgoing call. */
 const errorOf = (outcome: CallOutcome): DeliveryError | null => {
   if (Result.isSuccess(outcome)) return isDelivered(outcome.success.status) ? null : "http_status"
   const reason = outcome.failure
@@ -153,7 +145,7 @@ const failedOutcome = (cause: Cause.Cause<EgressError>): Effect.Effect<CallOutco
   Effect.failCause(cause).pipe(
     Effect.mapError(({ reason }) => reason),
     Effect.result,
-    // A bug in the adapter: nothing is known but that there was no answer.
+    // An adapter's bug: only the missing answer is known.
     Effect.catchDefect((defect) =>
       Effect.as(
         Effect.logError("a signed call broke off", defect),
@@ -162,7 +154,7 @@ const failedOutcome = (cause: Cause.Cause<EgressError>): Effect.Effect<CallOutco
     ),
   )
 
-/** Makes calls, which never fail. One that is answered takes few steps: there are thousands a second. */
+/** Makes calls that never fail. Few steps each: there are thousands a second. */
 const signedCaller = Effect.gen(function* signedCaller() {
   const ids = yield* Ids
   const egress = yield* Egress
@@ -195,7 +187,6 @@ const signedCaller = Effect.gen(function* signedCaller() {
         outcome,
         startedAt,
         endedAt: clock.currentTimeMillisUnsafe(),
-        // What was delivered has no next attempt.
         chance: errorOf(outcome) === null ? 0 : chanceOf(ids),
       })
       return Effect.matchCauseEffect(post(request, startedAt), {
@@ -210,7 +201,7 @@ const delaysMillis: Readonly<Record<TargetKind, ReadonlyArray<number>>> = {
   callback: callbackDelaysMillis,
 }
 
-/** A target of callbacks never stops. */
+/** Callback targets are never stopped. */
 const stops: Readonly<Record<TargetKind, boolean>> = { webhook: true, callback: false }
 
 /** What a call's outcome means for its delivery. Pure. */
@@ -240,13 +231,13 @@ export const judgeCall = (
   }
 }
 
-/** Makes the attempts that are claimed; how to settle each. Never fails. */
+/** Performs claimed attempts and returns their settlements. Never fails. */
 export const makeDeliveryCall = Effect.gen(function* makeDeliveryCall() {
   const call = yield* signedCaller
   const secrets = yield* SigningSecrets
   const { allowPrivate } = yield* OutboundRule
 
-  /** What an attempt takes from the kind of its target. */
+  /** Settings by the kind of target. */
   const ofKind = ({ kind, secretSalt, workspaceId }: ClaimedDelivery) =>
     kind === "webhook"
       ? {
@@ -268,26 +259,26 @@ export const makeDeliveryCall = Effect.gen(function* makeDeliveryCall() {
   }
 })
 
-// What an operator reads in the log of webhook endpoints: one that begins to fail, one that recovers, and
-// one that the service has stopped. As this process sees it: each worker knows its own attempts.
+// The operator's log of webhook endpoints: first failure, recovery, stop. Each process logs the
+// attempts it made.
 
-/** Failing endpoints that are known at a time. With more, all are said to fail once more. */
+/** Failing endpoints to remember; beyond that, failures are logged again. */
 const mostFailing = 10_000
 
 interface EndpointWatch {
-  /** Remembers whose endpoint it is where an attempt has failed. */
+  /** Remembers the workspace of a failed attempt's endpoint. */
   performed(claimed: ClaimedDelivery, result: DeliveryResult): void
-  /** Says what these attempts changed, once they are recorded. */
+  /** Logs what these attempts changed, once recorded. */
   recorded(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void>
 }
 
 const makeEndpointWatch: Effect.Effect<EndpointWatch, never, WebhookStore> = Effect.gen(
   function* makeEndpointWatch() {
     const store = yield* WebhookStore
-    /** Endpoints whose latest attempt failed, and whether that was said. */
+    /** Endpoints whose latest attempt failed, and whether that was logged. */
     const failing = new Map<number, { readonly workspaceId: WorkspaceId; isSaid: boolean }>()
 
-    /** An event is out of attempts; whether the endpoint stopped for it is the store's to say. */
+    /** An event has used up its attempts; the store knows whether the endpoint stopped. */
     const logIfStopped = Effect.fnUntraced(
       function* logIfStopped(endpoint: number, workspaceId: WorkspaceId) {
         const found = yield* store.get({ workspaceId, mode: null }, endpoint as WebhookId)
@@ -298,7 +289,7 @@ const makeEndpointWatch: Effect.Effect<EndpointWatch, never, WebhookStore> = Eff
           reason: found.disabledReason,
         })
       },
-      // What is asked for the log alone is not asked again.
+      // A log line is not worth a retry.
       (logged) => Effect.ignore(logged),
     )
 
@@ -347,34 +338,30 @@ const makeEndpointWatch: Effect.Effect<EndpointWatch, never, WebhookStore> = Eff
   },
 )
 
-/** How long a call stays claimed, in service time: what it may take, and some to record it. */
+/** How long a call stays claimed, in service time: its time limit and some to record it. */
 export const deliveryLeaseMillis = 20_000
 
-/**
- * Deliveries that one claim takes: all that a hundred receivers may get at once. That many cost little
- * more than one.
- */
+/** Deliveries of one claim: enough for a hundred receivers, at little more than the cost of one. */
 const batch = 512
 
-/** Calls at once to one target (contract: Deliveries). */
+/** Concurrent calls to one target (contract: Deliveries). */
 export const callsPerTarget = 5
 
 const { callbackCalls, receiverCalls } = sharedLimits
 
-/** Calls at once of webhook endpoints: a workspace has few of them, and claims need not count. */
+/** Concurrent calls to webhook endpoints. A workspace has few, so claims need no share. */
 const endpointCalls: Capacity = {
   whole: receiverCalls.whole,
   share: { most: endpointLimit * callsPerTarget },
 }
 
-/** A workspace's callbacks may lead anywhere, so that claims keep to its share of them. */
+/** Callbacks may go anywhere, so claims keep to the workspace's share. */
 const queryOf = ({ held, limitShared, perWorkspace, ...query }: LeaseQuery): DeliveryQuery => ({
   ...query,
   perTarget: callsPerTarget,
   callbacks: { limit: limitShared, perWorkspace, held },
 })
 
-/** Makes the loop. */
 export const makeDeliverer = Effect.gen(function* makeDeliverer() {
   const queue = yield* DeliveryQueue
   const call = yield* makeDeliveryCall

@@ -1,7 +1,8 @@
 /**
- * The dispatch loop: claims the heads of free lanes, makes their attempts side by side, and settles
- * them in batches. A lane is held by a lease that is renewed while its attempt goes on; when the
- * process dies the lease runs out and another worker repeats the attempt with the same id.
+ * The dispatch loop: claims the heads of free lanes, attempts to send them concurrently and settles
+ * in batches. It renews a lane's lease during an attempt. After a crash the lease ends, and another
+ * worker repeats the attempt with the same id. Its sweeps end messages that expire and those of
+ * test keys.
  */
 import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
@@ -52,11 +53,11 @@ import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { OutgoingMedia, SendOutcome } from "../transport/Transport.ts"
 import { makeLeasedLoop, runLoop } from "./LeaseLoop.ts"
 
-// Media at the moment of sending: a stored file is opened, a link is fetched through the guarded
-// egress into a spooled file (contract: Media links). What cannot be had fails the message. A disk
-// error, also in the middle of reading, postpones the message, and so does a disk without room.
+// Opens media for sending: a stored file directly, a link through the guarded egress into a spooled
+// file (contract: Media links). Missing media fail the message. Disk errors and a full disk
+// postpone it.
 
-/** How a link is fetched when its message is sent (contract: Media links). */
+/** How to fetch a link when its message is sent (contract: Media links). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100_000_000,
   inWords: "100 MB",
@@ -68,7 +69,6 @@ const logWaiting = (error: MediaFilesError) =>
 
 const isGone = ({ reason }: MediaFilesError): boolean => reason === "not_found"
 
-/** The disk has no room for the file behind a link. */
 export class NoRoom extends Data.TaggedError("NoRoom") {
   override get message() {
     return "the disk has no room for the file"
@@ -111,7 +111,7 @@ export class OutgoingMediaSource extends Context.Service<
       const download = (workspaceId: WorkspaceId, reference: MediaReference, url: string) =>
         links.fetch(workspaceId, { ...reference, url }, linkTerms).pipe(
           Effect.map((file) => outgoing(reference, file.content, file)),
-          // The link is not to blame for a disk that cannot keep its file.
+          // A disk that cannot store its file is not the link's fault.
           Effect.catchTag("MediaFilesError", ({ reason }) =>
             Effect.fail(reason === "full" ? new NoRoom() : new LinksBusy()),
           ),
@@ -153,13 +153,11 @@ export class OutgoingMediaSource extends Context.Service<
   ).pipe(Layer.provide(LinkDownloads.layer))
 }
 
-// The rules of one attempt to send a message: what is checked last, and what its outcome means. The
-// promise lives here: never sent twice, never after it was cancelled or expired, and always reported
-// truthfully. Pure.
+// The rules of one attempt: the last check, and what its outcome means. They keep the promise:
+// never sent twice, never after cancel or expiry, always reported truthfully. Pure.
 
 /**
- * A transport that does not answer for this long counts as interrupted (contract: How messages
- * leave).
+ * A transport without an answer for this long counts as interrupted (contract: How messages leave).
  */
 export const attemptTimeoutMillis = 60_000
 
@@ -171,14 +169,14 @@ const unknownOutcome: MessageError = {
   message: "It cannot be known whether the message left; it is not sent again.",
 }
 
-/** What became of an attempt: the transport's word, or what became of its media. */
+/** The transport's answer, or a failure of the media. */
 type AttemptOutcome =
   | SendOutcome
   | { readonly _tag: "Unsendable"; readonly error: MessageError }
   | { readonly _tag: "TooLate" }
   | { readonly _tag: "NoRoom" }
 
-/** What an outcome means: the end of the message, or another try. Pure. */
+/** What an outcome means: the end of the message, or another attempt. Pure. */
 export const judgeAttempt = (
   claimed: Pick<ClaimedMessage, "interruptions"> & {
     readonly message: Pick<Message, "expiresAt">
@@ -195,10 +193,10 @@ export const judgeAttempt = (
     } => {
   const failed = (error: MessageError) =>
     ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
-  // A refusal of a repeat says nothing about the attempts before it, whose copy may have been shown.
+  // Refusing a repeat says nothing about earlier attempts, whose copy may have arrived.
   const earlierMayHaveLeft = isOutcomeUnknown(claimed)
   const again = (notBefore: number | null, interrupted: boolean) =>
-    // It may have left before it expired, so that expired would not be the truth.
+    // It may have left before it expired, so `expired` could be untrue.
     (interrupted || earlierMayHaveLeft) && hasExpired(claimed.message, now)
       ? failed(unknownOutcome)
       : ({ _tag: "Again", notBefore, interrupted } as const)
@@ -224,11 +222,11 @@ export const judgeAttempt = (
   }
 }
 
-/** Whether the far side may have seen the attempt, so that the number's rest begins with its end. */
+/** Whether the remote may have seen the attempt: the number's rest then starts at its end. */
 const mayHaveBeenSeen = ({ _tag }: AttemptOutcome): boolean =>
   _tag === "Accepted" || _tag === "Refused" || _tag === "Unknown"
 
-/** Why a claimed message must not be handed to a transport any more, if so. Pure. */
+/** Why a claimed message must not be sent after all. Pure. */
 export const lastCheck = (
   claimed: Pick<ClaimedMessage, "message" | "interruptions" | "removed">,
   dropsCopies: boolean,
@@ -240,23 +238,21 @@ export const lastCheck = (
     if (removed) return { trigger: "cancel" }
     return over ? { trigger: "expire" } : undefined
   }
-  // It may have left: neither cancelled nor expired would be the truth, and sending again would
-  // break the promise.
+  // It may have left: `cancelled` or `expired` could be untrue, and sending again would break the
+  // promise.
   const givenUp = !dropsCopies || interruptions >= maximumInterruptions
   return removed || over || givenUp ? { trigger: "send_failed", error: unknownOutcome } : undefined
 }
 
-// One attempt to send a claimed message: it is checked a last time, its media are opened, the
-// transport is asked, and what that means for the message (`message/attemptOutcome.ts`) is settled.
+// One attempt: last check, open the media, call the transport, settle.
 
 /**
- * How long to wait before another try where nothing was handed over, because the store or the disk of
- * media files did not answer or too many links were being fetched. Milliseconds. A disk without room
- * has pauses that grow (see `roomRestAfter`).
+ * Pause before a retry when nothing reached the transport: store, disk or link fetches were
+ * unavailable. Milliseconds. For a full disk see `roomRestAfter`.
  */
 const pauseMillis = 1000
 
-/** An attempt, with what its media turned out to be; null when there was none or it could not be had. */
+/** An attempt, and the media type it found, if any. */
 interface Made {
   readonly outcome: AttemptOutcome
   readonly mediaType: MediaType | null
@@ -279,13 +275,13 @@ const logNoRoom = ({ number }: ClaimedMessage): Effect.Effect<void> => {
   )
 }
 
-/** The message with what its media turned out to be, where nothing had told it. */
+/** Adds the found media type, unless the type was known. */
 const withMediaType = (message: Message, found: MediaType | null): Message =>
   found === null || message.media === null || message.media.type !== null
     ? message
     : { ...message, foundMediaType: found }
 
-/** Makes attempts; how to settle each. They never fail. */
+/** Makes attempts that never fail, and returns their settlements. */
 export const makeAttempt = Effect.gen(function* makeAttempt() {
   const ids = yield* Ids
   const { link } = yield* MediaLinks
@@ -317,7 +313,10 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
     }
   }
 
-  /** What ends unsent shows no link to a file that is gone. Where the store is silent, the link stays. */
+  /**
+   * Drops the link to a missing file from an unsent message. If the store does not answer, the link
+   * stays.
+   */
   const marked = (claimed: ClaimedMessage, { trigger }: Ending): Effect.Effect<ClaimedMessage> =>
     trigger === "send_succeeded"
       ? Effect.succeed(claimed)
@@ -340,8 +339,8 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
   })
 
   /**
-   * What the attempt leaves behind in the lane: the wait that the remote server asked for, also where the
-   * message has ended meanwhile; else the rest of its pacing; and strikes.
+   * What the attempt changes in the lane: the remote's requested wait, else the pacing rest; and
+   * the failures.
    */
   const aftermathOf = (
     { noRoomInARow, pacing, strikes }: ClaimedMessage,
@@ -382,7 +381,7 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
     Effect.scoped(
       Effect.gen(function* () {
         const outgoing = yield* sources.open(claimed.message, media)
-        // Fetching took time: what expired meanwhile is not handed over.
+        // The fetch took time: the message may have expired.
         const now = yield* Clock.currentTimeMillis
         return hasExpired(claimed.message, now)
           ? made({ _tag: "TooLate" }, outgoing.type)
@@ -403,7 +402,7 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
       }),
     )
 
-  // Without a span: each costs as much as all that is done for a message here.
+  // No span: one costs as much as all the other work on a message here.
   return Effect.fnUntraced(function* (claimed: ClaimedMessage) {
     const { dropsCopies } = transports[claimed.number.platform]
     const started = yield* Clock.currentTimeMillis
@@ -415,7 +414,7 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
         ? Effect.map(handOver(claimed, null), (told) => made(told))
         : handOverWith(claimed, media)
     ).pipe(
-      // A bug in an adapter: it cannot be known how far the attempt got.
+      // An adapter's bug: the message may have left.
       Effect.catchDefect((defect) =>
         Effect.as(Effect.logError("an attempt broke off", defect), made({ _tag: "Unknown" })),
       ),
@@ -435,10 +434,9 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
   })
 })
 
-/** Lanes that one claim takes. */
+/** Lanes of one claim. */
 const claimBatch = 128
 
-/** Makes the loop. */
 export const makeDispatcher = Effect.gen(function* makeDispatcher() {
   const lanes = yield* LaneQueue
   const ownership = yield* NumberOwnership
@@ -458,14 +456,14 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     settle: (settlements) =>
       Effect.gen(function* () {
         const { blockedByLock } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
-        // What goes on waiting may have expired, or lost its number, while it was in flight.
+        // A waiting message may have expired, or lost its number, while in flight.
         if (settlements.some(({ _tag }) => _tag === "Again")) {
           yield* wakeUp.wake("expiry")
           yield* wakeUp.wake("orphaned")
         }
         return blockedByLock
       }),
-    // An attempt whose lease is lost goes on: the transport may have its message by now.
+    // An attempt without its lease continues: the transport may have the message by now.
     renew: (held, leaseUntil) =>
       Effect.as(
         lanes.renew(
@@ -477,15 +475,14 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
   })
 })
 
-// Messages that end by time alone, in batches: those whose `expires_at` came before they were sent,
-// and those of test keys, which reach no transport (contract: Test mode).
+// Messages that end by time alone, in batches: expired ones, and those of test keys, which reach no
+// transport (contract: Test mode).
 
-/** Expired messages that one commit ends at most. */
 const expiryBatch = 500
 
 const { testMessages } = sharedLimits
 
-/** `runOnce` ends one batch, and returns how many. */
+/** `runOnce` ends one batch and returns its size. */
 const makeEndingLoop = (
   work: Work,
   due: (
@@ -509,7 +506,7 @@ const makeEndingLoop = (
       )
       if (changes.length === 0) return 0
       const ended = yield* store.end(changes)
-      // A number's limits may have held back what expired, and not what is behind it.
+      // The number's limits may have held back the expired message but not the next one.
       if (work === "expiry") yield* wakeUp.wake("lanes")
       return ended.size
     })
@@ -517,14 +514,13 @@ const makeEndingLoop = (
     return { runOnce, run: Effect.provideContext(run, context) }
   })
 
-/** Makes the expiry sweep. */
 export const makeExpirer = makeEndingLoop(
   "expiry",
   (store, now) => store.expired(now, expiryBatch),
   () => ({ trigger: "expire" }),
 )
 
-/** The phones to which test messages fail, and how. */
+/** Phones to which test messages fail, and how. */
 const failingTestPhones: Readonly<Record<string, MessageError>> = {
   "+15005550001": {
     code: "recipient_not_found",
@@ -540,10 +536,7 @@ const testEnding = (message: Pick<Message, "to">): Ending => {
   return error === undefined ? { trigger: "send_succeeded" } : { trigger: "send_failed", error }
 }
 
-/**
- * Makes the loop in which test messages become `sent` at once or when due, but for the phones that
- * always fail.
- */
+/** The loop that ends due test messages as `sent`, except to phones that always fail. */
 export const makeTestModeSender = makeEndingLoop(
   "test_messages",
   (store, now) => store.dueTest(now, testMessages.whole, testMessages.share.most),

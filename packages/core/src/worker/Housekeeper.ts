@@ -1,6 +1,6 @@
 /**
- * Housekeeping: finishes removals that a killed process left half done, and drops what no longer
- * matters. Runs seldom, and harms nothing when several workers do it.
+ * Housekeeping: completes removals that a killed process left unfinished, and deletes old data. It
+ * runs seldom; several workers may run it at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { eventsKeptMillis, Outbox } from "../event/EventFeed.ts"
@@ -16,8 +16,8 @@ import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./LeaseLoop.ts"
 
 /**
- * Milliseconds between two rounds: in real time, and at most in service time, which tests and the
- * emulator's controls move on.
+ * Milliseconds between rounds: real time, and at most service time, which tests and the emulator's
+ * controls advance.
  */
 export const HousekeepingRest = Context.Reference<{
   readonly real: number
@@ -33,14 +33,13 @@ const rest = Effect.flatMap(HousekeepingRest, ({ real, service }) =>
   ),
 )
 
-/** Whether this process tidies at the moment: what moves service time on waits for the round's end. */
+/** Whether this process is tidying: a change of service time waits for the round's end. */
 export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: boolean }>()(
   "core/Housekeeping",
 ) {
   static readonly layer = Layer.sync(Housekeeping, () => ({ isUnderWay: false }))
 }
 
-/** Makes the loop. */
 export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const orphaned = yield* makeOrphaned
   const idempotency = yield* IdempotencyStore
@@ -65,10 +64,10 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
       reminders.forget(now - runsKeptMillis),
       checks.forget(now - checksKeptMillis),
       sweepMedia,
-      // The last: of a deleted workspace it takes the records of files whose bytes are gone by now.
+      // Last: it deletes records of files whose bytes are gone by now.
       erase,
     ]
-    // A failed task ends neither the other tasks nor the loops that run beside this one.
+    // One failed task ends neither the other tasks nor the worker's other loops.
     for (const task of tasks) {
       yield* Effect.catchCause(task, (cause) => logFailure("housekeeping is tried again", cause))
     }
@@ -83,7 +82,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
     work: "orphaned",
     runOnce: Effect.map(orphaned.cancelSome, (cancelled) => cancelled > 0),
   }).pipe(Effect.provideContext(context))
-  // The first round at once: the process before this one may have been killed.
+  // First round at once: the previous process may have been killed.
   const tidying = Effect.forever(Effect.andThen(tidy, rest))
   return { run: Effect.raceFirst(loop, tidying) }
 })

@@ -1,8 +1,7 @@
 /**
- * The form of every loop whose work takes time: it claims what is due, performs it side by side and
- * settles what ended meanwhile in batches. What is claimed is held under a lease, which is renewed
- * where the work may outlast it; when the process dies, or cannot record what it did, the lease runs
- * out and the work is handed out again.
+ * The form of every loop whose work takes time. It claims due work under a lease, performs it
+ * concurrently, renews long leases and settles results in batches. When a process dies or cannot
+ * record a result, the lease ends and the work is handed out again.
  */
 import { Clock, Context, Duration, Effect, Exit, Fiber, Latch, Schedule } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
@@ -21,36 +20,35 @@ import type { Sleeper, Work } from "../queue/DueWork.ts"
 import { RealTime, sleep, clockJumped } from "../time/Time.ts"
 import type { Owned } from "../transport/Shards.ts"
 
-// The form of every worker loop: work while there is work, then sleep until the next due moment of
-// the store, or until woken, or until the slow poll. A store that does not answer is tried again
-// with growing pauses; a loop never ends by itself.
+// The basic loop: work while there is work, then sleep until the store's next due time, a wake or
+// the slow poll. Store failures are retried with growing pauses; a loop never ends by itself.
 
 /** Pauses after a failure, in real milliseconds: doubling between these two. */
 const firstPauseMillis = 100
 const longestPauseMillis = 5000
 
-/** Real milliseconds between looks when something is due that this loop could not take. */
+/** Real milliseconds between looks while work is due that this loop could not take. */
 const busyPauseMillis = 20
 
 interface LoopOptions<E, R> {
   readonly work: Work
-  /** Made by a loop that wakes itself too. */
+  /** Supplied by a loop that also wakes itself. */
   readonly latch?: Sleeper
-  /** One round; returns whether it found work, so that another round follows at once. */
+  /** One round; true when it found work, so that another follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
-  /** The workspaces whose share is used up: only what this loop settles makes room for them. */
+  /** Workspaces at their concurrency limit: only this loop's settlements make room. */
   readonly crowded?: () => SaturatedTenants
-  /** The numbers whose work it may take; all when left out. */
+  /** The numbers whose work it may take. Default: all. */
   readonly owned?: Effect.Effect<Owned>
 }
 
 /**
- * For so many real milliseconds the loops of a worker take one look for new work to be enough. It is
- * shorter than a poll, so that no loop is answered with what was there before its own last look.
+ * How long the loops of a worker share one look, in real milliseconds. Shorter than a poll, so that
+ * no loop sees a state older than its own last look.
  */
 const sharedLookMillis = 100
 
-/** `WorkStatus` for all loops of one worker, which share what they ask of all work. */
+/** `DueWork` for the loops of one worker, which share their queries. */
 export const sharedWorkStatus = Effect.gen(function* sharedWorkStatus() {
   const status = yield* DueWork
   const { stopwatch } = yield* RealTime
@@ -67,8 +65,8 @@ export const sharedWorkStatus = Effect.gen(function* sharedWorkStatus() {
 })
 
 /**
- * Returns when another process may have made such work: the earliest moment of it has changed since the
- * last look, or has come. Else a look of the loop itself would find what it found before.
+ * Returns when another process may have made work: the earliest moment changed or has come.
+ * Otherwise a look would find nothing new.
  */
 const untilNews = (
   status: typeof DueWork.Service,
@@ -89,9 +87,9 @@ const untilNews = (
 }
 
 /**
- * Whether there is nothing at all of a loop's work when it begins. The loops of a worker begin together and
- * share this look; a first round of each would open a connection for each. Where no poll would find what
- * came since the look was taken, none is taken.
+ * Whether a starting loop has no work at all. The loops start together and share this look; a first
+ * round of each would open a connection each. Without a poll it is skipped, since nothing would
+ * find later work.
  */
 const isNothingYet = (work: Work) =>
   Effect.gen(function* () {
@@ -100,7 +98,7 @@ const isNothingYet = (work: Work) =>
     return poll !== null && (yield* status.earliest())[work] === null
   })
 
-/** Sleeps until there may be work. `isNothing`: it is known that there is none. */
+/** Sleeps until there may be work. `isNothing`: the caller knows that there is none. */
 const untilNext = <E, R>(
   { crowded, owned, work }: LoopOptions<E, R>,
   latch: Sleeper,
@@ -117,7 +115,7 @@ const untilNext = <E, R>(
       const due = isKnown ? null : yield* status.nextDue(work, crowded?.() ?? [], mine)
       const now = yield* Clock.currentTimeMillis
       if (due !== null && due <= now) {
-        // Due already when this round found nothing: another worker is at it.
+        // Due, yet this round found nothing: another worker has it.
         if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), latch.await)
         return
       }
@@ -131,7 +129,7 @@ const untilNext = <E, R>(
     }
   })
 
-/** Runs a loop until it is interrupted. */
+/** Runs a loop until interrupted. */
 export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -139,7 +137,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
       let pause = firstPauseMillis
       let hasBegun = false
       const round = Effect.gen(function* round() {
-        // Reset before looking: what arrives while we look wakes us again.
+        // Reset before looking: work that arrives meanwhile wakes the loop again.
         yield* latch.close
         const isNothing = !hasBegun && (yield* isNothingYet(options.work))
         hasBegun = true
@@ -148,7 +146,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
         pause = firstPauseMillis
       })
       const survive = round.pipe(
-        // Also a question that was cut off from outside. An interruption of the loop itself never gets
+        // Also catches a query interrupted from outside. The loop's own interruption never gets
         // here.
         Effect.catchCause((cause) =>
           Effect.gen(function* () {
@@ -162,51 +160,49 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
     }),
   ).pipe(Effect.annotateLogs({ loop: options.work }))
 
-/** How long a stopping worker waits for what is under way, in real milliseconds. */
+/** How long a stopping worker waits for running work, in real milliseconds. */
 export const StopMillis = Context.Reference<number>("core/StopMillis", {
   defaultValue: () => 8000,
 })
 
-/** How long a stopping worker takes to give back what it holds, in real time. */
+/** How long a stopping worker may take to release its claims, in real time. */
 const giveBackMillis = 1000
 
-/** Settling is tried again until the store answers; the lease decides whether it still counts. */
+/** Retries until the store answers; the lease decides whether the result still counts. */
 const retrySettling = Schedule.spaced("250 millis")
 
-/** The pause before what was held up is settled again, in real milliseconds. */
+/** Pause before a blocked settlement is retried, in real milliseconds. */
 const heldUpPauseMillis = 100
 
-/** What each claim asks for. */
 export interface LeaseQuery extends LeaseClaim, Shares {
-  /** How much of that may count in `capacity`; the rest is of kinds with a capacity of their own. */
+  /** How much of `limit` may count in `capacity`; the rest belongs to kinds with their own. */
   readonly limitShared: number
 }
 
-/** What one kind of work does its own way. */
+/** What one kind of work defines. */
 export interface LeasedWork<Claimed, Result> {
   readonly work: Work
-  /** How much a worker holds at once: in all, and of one workspace. Claims keep to it. */
+  /** How much a worker holds at once, in all and of one workspace. Claims keep to it. */
   readonly capacity: Capacity
-  /** The capacity that a piece of work counts in, where claims bring several kinds; else `capacity`. */
+  /** The capacity of a piece of work, when claims bring several kinds. Default: `capacity`. */
   capacityOf?(claimed: Claimed): Capacity
-  /** How much a worker holds at once of all kinds together; else what `capacity` says. */
+  /** How much a worker holds of all kinds together. Default: that of `capacity`. */
   readonly whole?: number
-  /** How much one claim takes at most. */
   readonly batch: number
-  /** How long a claim lasts after its worker died, in service time. */
+  /** How long a claim outlives its worker, in service time. */
   readonly leaseMillis: number
   workspaceOf(claimed: Claimed): WorkspaceId
-  /** `held`: what the worker holds already. */
+  /** `held`: what the worker already holds. */
   claim(
     query: LeaseQuery,
     held: Iterable<Claimed>,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   perform(claimed: Claimed): Effect.Effect<Result>
-  /** Returns what is held up and to be settled later; the rest is settled. */
+  /** Returns blocked results, to be settled later; the rest is settled. */
   settle(
     results: ReadonlyArray<Result>,
   ): Effect.Effect<ReadonlyArray<Result> | void, StoreUnavailable>
-  /** For claims that take the places which a settlement frees, in the same round trip. */
+  /** Settles and claims the freed capacity in one round trip. */
   readonly refill?: {
     settleAndClaim(
       results: ReadonlyArray<Result>,
@@ -215,28 +211,28 @@ export interface LeasedWork<Claimed, Result> {
     /** Whether that work is due again later. */
     isPutOff(result: Result): boolean
   }
-  /** Prolongs leases, for work that may outlast one; returns what to give up, since it is lost. */
+  /** Renews leases of long work. Returns lost ones, to interrupt. */
   renew?(
     held: ReadonlyArray<Claimed>,
     leaseUntil: number,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
-  /** The numbers whose work claims take; all when left out. */
+  /** The numbers whose work claims take. Default: all. */
   readonly owned?: Effect.Effect<Owned>
-  /** What else there is to do in each round; tells whether there was anything. */
+  /** Other work of each round; true if there was any. */
   readonly alsoEachRound?: Effect.Effect<boolean, StoreUnavailable>
-  /** For work that a stopping worker breaks off: from then on others may take it. */
+  /** Releases interrupted work of a stopping worker, so that others may take it. */
   release?(held: ReadonlyArray<Claimed>): Effect.Effect<void, StoreUnavailable>
 }
 
 export interface LeasedLoop {
   /**
-   * Claims what is due, performs it and settles it; returns how much it was. For embedders that
-   * drive the service themselves, and for tests.
+   * Claims, performs and settles what is due; returns how much. For embedders that drive the
+   * service themselves, and for tests.
    */
   readonly runOnce: Effect.Effect<number, StoreUnavailable>
   /**
-   * The loop. When interrupted it claims nothing more; what is under way is given back, or may end
-   * within `StopMillis` and is settled.
+   * The loop. On interruption it claims no more. Running work is released, or may finish within
+   * `StopMillis` and is settled.
    */
   readonly run: Effect.Effect<never>
 }
@@ -284,14 +280,13 @@ export const makeLeasedLoop = <Claimed, Result>(
 
     const run = Effect.scoped(
       Effect.gen(function* () {
-        /** What this worker holds, and the fiber that performs it; null before it has begun. */
+        /** Claimed work and its fiber; null before it starts. */
         const held = new Map<Claimed, Fiber.Fiber<Result> | null>()
         const holding = Latch.makeUnsafe(false)
         const idle = Latch.makeUnsafe(true)
-        /** The places of each kind of work, by its capacity. */
         const shared = makeRejectingBulkhead<WorkspaceId>(capacity)
         const pools = new Map<Capacity, RejectingBulkhead<WorkspaceId>>([[capacity, shared]])
-        /** What has ended and waits to be settled, and its results in the same order: thousands a second. */
+        /** Finished work to settle, and its results in the same order: thousands a second. */
         let ended: Array<Claimed> = []
         let results: Array<Result> = []
         const hasEnded = Latch.makeUnsafe(false)
@@ -310,10 +305,10 @@ export const makeLeasedLoop = <Claimed, Result>(
           poolOf(claimed).releaseShare(leased.workspaceOf(claimed))
 
         /**
-         * Counts what was claimed, and returns what may begin: all of it, since claims keep to the share
-         * of each workspace themselves. One exception: a claim that goes with a settlement knows nothing
-         * of calls that still hang although their endpoint was removed. What it brings above the share
-         * beside those does not begin, and is handed out again when its lease runs out.
+         * Counts claimed work and returns what may begin: all of it, since claims keep to the
+         * shares. One exception: a claim made with a settlement ignores hanging calls of removed
+         * endpoints. Work above the share then does not begin; it is handed out again when its
+         * lease ends.
          */
         const hold = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
           const mayBegin = claimed.filter((each) =>
@@ -330,8 +325,8 @@ export const makeLeasedLoop = <Claimed, Result>(
         let claiming = false
 
         /**
-         * Claims and holds. While a claim is under way, a second one takes nothing that counts in
-         * `capacity`: neither knows what the other takes.
+         * Claims and holds. Only one claim at a time may count in `capacity`, since concurrent
+         * claims would not see each other's work.
          */
         const claimWith = (
           limit: number,
@@ -354,8 +349,8 @@ export const makeLeasedLoop = <Claimed, Result>(
           })
 
         /**
-         * A place is free once its work is settled. Where a settlement also claims, the store counts
-         * what is not settled, and the worker only what it performs.
+         * Frees capacity once work is settled. Where a settlement also claims, the store counts
+         * unsettled work and the worker only what runs.
          */
         const release = (claimed: Claimed) => {
           if (!held.delete(claimed)) return
@@ -371,7 +366,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             results.push(exit.value)
             hasEnded.openUnsafe()
           } else {
-            // A bug: as if the worker had died under it, its lease runs out.
+            // A bug: treat it as a dead worker and let the lease end.
             release(claimed)
             fork(Effect.andThen(Effect.logError("work broke off", exit.cause), wake))
           }
@@ -389,14 +384,17 @@ export const makeLeasedLoop = <Claimed, Result>(
           if (room <= 0) return false
           const claimed = yield* claimWith(room, (query) => leased.claim(query, held.keys()))
           claimed.forEach(begin)
-          // When there were fewer than asked for, nothing else is both due and free.
+          // Fewer than requested: nothing else is both due and free.
           return claimed.length === room
         }).pipe(
-          // A claim that is cut off after the store made it would leave work with no worker.
+          // Interrupting after the store's claim would leave work without a worker.
           Effect.uninterruptible,
         )
 
-        /** What another transaction holds up keeps its place, and keeps no other from being settled. */
+        /**
+         * A result that another transaction blocks keeps its capacity but delays no other
+         * settlement.
+         */
         const settleLater = (claimed: Claimed, result: Result) => {
           const again = Effect.sync(() => {
             if (!held.has(claimed)) return
@@ -407,10 +405,9 @@ export const makeLeasedLoop = <Claimed, Result>(
           fork(Effect.andThen(sleep(heldUpPauseMillis), again))
         }
 
-        // Whatever ended meanwhile is settled together.
         const settleLoop = Effect.gen(function* settleLoop() {
           yield* hasEnded.await
-          // What ends in the same moment is settled with it.
+          // Let work that ends in the same moment join.
           yield* Effect.yieldNow
           hasEnded.closeUnsafe()
           const settled = ended
@@ -436,13 +433,12 @@ export const makeLeasedLoop = <Claimed, Result>(
               Effect.andThen(logFailure("settling is tried again", error), wake),
             ),
             Effect.retry(retrySettling),
-            // A bug, or settling was cut off from outside: what ended is not settled, and its leases
-            // run out.
+            // A bug, or settling was interrupted from outside: the leases end unsettled.
             Effect.catchCause((cause) =>
               Effect.as(Effect.logError("settling broke off", cause), []),
             ),
           )
-          // A stopping worker takes no more, and ends as soon as it holds nothing.
+          // A stopping worker ends once it holds nothing.
           if (stopping) yield* wake
           for (const [at, each] of settled.entries()) {
             const result = settling[at]
@@ -450,25 +446,25 @@ export const makeLeasedLoop = <Claimed, Result>(
             else release(each)
           }
           const beginAll = Effect.sync(() => claimed.forEach(begin))
-          // Many calls take long to begin: what ended meanwhile is on its way to the store before them.
+          // Starting many calls takes long: send the results to the store first.
           if (results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginAll))
           else yield* beginAll
-          // The claim brought something, but fewer than asked for, and nothing was put off: all that is
-          // due is under way, and the loop need not look.
+          // The claim got work, but less than requested, and nothing was put off. All due work is
+          // running, so the loop need not look.
           const isSteady =
             refill !== undefined &&
             claimed.length > 0 &&
             claimed.length < room &&
             !settling.some(refill.isPutOff)
-          // What a settlement frees this worker has room for, and takes first: to wake the others too would
-          // cost each of them a claim for every settlement of one. They find what is left by themselves.
+          // This worker fills its freed capacity first. Waking the others would cost each a claim
+          // per settlement; they find the rest by themselves.
           if (!isSteady) yield* latch.open
         }).pipe(
           // It waits for results each time.
           Effect.forever({ disableYield: true }),
         )
 
-        /** Breaks off what is no longer this worker's. */
+        /** Interrupts work whose lease is lost. */
         const letGo = (claimed: Claimed) => {
           const fiber = held.get(claimed)
           release(claimed)
@@ -477,7 +473,7 @@ export const makeLeasedLoop = <Claimed, Result>(
 
         const notRenewed = (reason: unknown) => logFailure("leases could not be renewed", reason)
 
-        // Sleeps only while work is held, so that an idle worker has no business with the clock.
+        // Sleeps only while work is held, so that an idle worker sets no timers.
         const renewLoop = (renew: NonNullable<typeof leased.renew>) =>
           Effect.gen(function* () {
             yield* holding.await
@@ -511,7 +507,7 @@ export const makeLeasedLoop = <Claimed, Result>(
             : Effect.void
         })
 
-        // Released in reverse order: renewing ends, work ends, settling ends, the rest is given up.
+        // Finalizers run in reverse: renewing, work, settling, then the release of the rest.
         yield* Effect.addFinalizer(() => giveUp)
         const annotated = Effect.annotateLogs({ loop: work })
         yield* Effect.forkScoped(annotated(settleLoop))

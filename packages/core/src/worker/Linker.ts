@@ -1,8 +1,8 @@
 /**
- * The linking loop: runs the connections of numbers that are being linked and stores what they show,
- * ends attempts whose ten minutes are over, and lets test numbers link themselves. An attempt is
- * held by a lease that is renewed while its connection is run; when the process dies the lease runs
- * out and another worker goes on with fresh codes.
+ * The linking loop: runs the connections of numbers being linked, stores what they show, ends
+ * attempts after ten minutes and links test numbers. It renews each attempt's lease while the
+ * connection runs. After a crash the lease ends, and another worker continues with fresh codes. The
+ * connection reporter at the end records the connections' states.
  */
 import { Clock, Effect, Option, Schedule, Stream } from "effect"
 import { Ids } from "../Ids.ts"
@@ -28,21 +28,20 @@ import { NumberLinking, TelegramTransport, WhatsAppTransport } from "../transpor
 import type { LinkingEvent } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 
-/** Attempts that one round takes of each kind at most. */
+/** Attempts of each kind per round. */
 const batch = 100
 
-/** Between the beginnings of two connections at least: a far side may end each at once. */
+/** Minimum time between starts of connections: a remote may end each at once. */
 const restMillis = 1000
 
-/** What a connection says is stored as soon as the store answers. */
+/** Retries until the store answers. */
 const retryStoring = Schedule.spaced("250 millis")
 
-/** An attempt whose connection this worker runs, with the lease of its latest claim. */
+/** An attempt with a running connection, and its latest lease. */
 interface Holding extends Omit<HeldAttempt, "lease"> {
   lease: number
 }
 
-/** Makes the loop. */
 export const makeLinker = Effect.gen(function* makeLinker() {
   const store = yield* LinkingStore
   const progress = yield* makeLinkProgress
@@ -52,8 +51,8 @@ export const makeLinker = Effect.gen(function* makeLinker() {
   const ownership = yield* NumberOwnership
 
   /**
-   * Stores what a connection says; false when the attempt is over or no longer this worker's. What is
-   * stored again is the same text, sealed before.
+   * Stores a connection's event; false when the attempt ended or another worker has it. A retry
+   * stores the same sealed text.
    */
   const take = (held: Holding, event: LinkingEvent) => {
     const { attempt } = held
@@ -73,7 +72,7 @@ export const makeLinker = Effect.gen(function* makeLinker() {
     }
   }
 
-  /** Runs one connection to its end; false when the attempt is over or another's. */
+  /** Runs one connection to its end; false when the attempt ended or another worker has it. */
   const runConnection = (held: Holding) =>
     Effect.gen(function* () {
       const { method, numberId, phone } = held.attempt
@@ -95,12 +94,12 @@ export const makeLinker = Effect.gen(function* makeLinker() {
         Stream.runDrain,
       )
       const rested = (yield* Clock.currentTimeMillis) - began
-      // A clock that was set back says nothing of how long it took.
+      // A clock that was set back does not tell how long it took.
       if (goesOn && rested < restMillis) yield* sleep(restMillis - Math.max(0, rested))
       return goesOn
     })
 
-  /** Runs connections, one after the other, until the attempt is over or another's. */
+  /** Runs connections in turn until the attempt ends or another worker has it. */
   const runAttempt = (held: Holding) =>
     Effect.gen(function* () {
       const left = held.attempt.endsAt - (yield* Clock.currentTimeMillis)
@@ -119,20 +118,20 @@ export const makeLinker = Effect.gen(function* makeLinker() {
       ),
     )
 
-  /** Attempts under way, whose numbers may soon be connected here. */
+  /** Running attempts, whose numbers may soon connect here. */
   let running = 0
   const room = Effect.map(ownership.room, (numbers) => Math.max(0, numbers - running))
-  /** The numbers whose attempts it may claim: none once it has no room. */
+  /** Numbers whose attempts it may claim; none without room. */
   const mine = Effect.flatMap(room, (numbers) =>
     numbers === 0 ? Effect.succeed(ownsNone) : ownership.owned,
   )
 
-  /** What is linked is connected from then on, which is for the holder of the number to do. */
+  /** The owner of the number connects it once linked. */
   const runWhileOwned = (held: Holding) =>
     Effect.gen(function* () {
       running++
       const ran = yield* ownership.whileOwned(held.attempt.numberId, runAttempt(held))
-      // The number's next holder goes on at once.
+      // The number's next owner continues at once.
       if (Option.isNone(ran)) yield* Effect.ignore(giveBack([held]))
     }).pipe(
       Effect.ensuring(
@@ -143,8 +142,8 @@ export const makeLinker = Effect.gen(function* makeLinker() {
     )
 
   /**
-   * Whether this worker runs the connection already: the lease ran out before it was renewed, and
-   * no other worker took it. The connection goes on under the new one.
+   * Whether this worker already runs the connection: its lease ended before the renewal, and no
+   * other worker took it. The connection continues under the new lease.
    */
   const isResumed = ({ attempt, lease }: HeldAttempt, held: Iterable<Holding>): boolean => {
     for (const known of held) {
@@ -156,7 +155,7 @@ export const makeLinker = Effect.gen(function* makeLinker() {
     return false
   }
 
-  /** Ends attempts whose time is over, and links test numbers. */
+  /** Ends overdue attempts, and links test numbers. */
   const endOthers = Effect.gen(function* endOthers() {
     const now = yield* Clock.currentTimeMillis
     const lapsed = yield* store.lapsed(now, batch)
@@ -189,13 +188,13 @@ export const makeLinker = Effect.gen(function* makeLinker() {
         return claimed.filter((each) => !isResumed(each, held))
       }),
     perform: runWhileOwned,
-    // What a connection shows is stored at once.
+    // `take` stores events at once.
     settle: () => Effect.void,
     renew: (held, leaseUntil) =>
       Effect.gen(function* () {
         const asked = held.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
         const still = yield* store.renew(asked, leaseUntil)
-        // What was claimed anew meanwhile is held by another lease.
+        // A newer claim holds it under another lease.
         return asked.flatMap(({ each, id, lease }) =>
           still.has(id) || each.lease !== lease ? [] : each,
         )
@@ -204,14 +203,14 @@ export const makeLinker = Effect.gen(function* makeLinker() {
   })
 })
 
-// Writes down how the connections stand that this process keeps, where every process can read it: at
-// once when one changes, and every few seconds to say that the process lives and when the far side was
-// last heard. A store that does not answer is told again.
+// Reports the states of this process's connections to the store, for every process to read. It
+// writes changes at once, and every few seconds proof of life and when the remote was last heard.
+// Failed writes are retried.
 
-/** How often connections are looked at, in real time. */
+/** How often to look at connections, in real time. */
 const lookMillis = 500
 
-/** Makes the loop; `runOnce` keeps what is new since the last time. */
+/** The loop; `runOnce` stores what changed since the last time. */
 export const makeConnectionReporter = Effect.gen(function* makeConnectionReporter() {
   const store = yield* NumberStore
   const transports = [yield* WhatsAppTransport, yield* TelegramTransport]
@@ -229,7 +228,7 @@ export const makeConnectionReporter = Effect.gen(function* makeConnectionReporte
   })
 
   const run: Effect.Effect<never> =
-    // Simulated phones keep no connections, and nothing has to look at them.
+    // Simulated phones have no connections to watch.
     sources.length === 0
       ? Effect.never
       : runOnce.pipe(

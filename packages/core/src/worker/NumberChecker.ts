@@ -1,7 +1,7 @@
 /**
- * The loop of number checks: claims checks chunk by chunk, asks WhatsApp, and records what it said.
- * A chunk is held by a lease; when the process dies it is asked for again, which harms nothing.
- * Checks of test keys reach no transport (contract: Test mode).
+ * The loop of number checks: claims chunks, asks WhatsApp and records the answers. A lease holds
+ * each chunk; after a crash it is asked again, which is harmless. Checks of test keys reach no
+ * transport (contract: Test mode).
  */
 import { Clock, Effect } from "effect"
 import { sharedLimits } from "../limit/Bulkhead.ts"
@@ -19,7 +19,6 @@ import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 
-/** Makes the loop. */
 export const makeNumberChecker = Effect.gen(function* makeNumberChecker() {
   const store = yield* NumberCheckStore
   const directory = yield* PhoneDirectory

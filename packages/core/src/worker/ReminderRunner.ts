@@ -1,10 +1,9 @@
 /**
- * The reminders' loop: what is due is decided as POST /messages would decide it now, and committed
- * together with the advance to the next due time. Several workers may take the same reminder; the
- * commit of one of them goes through.
+ * The reminder loop: decides due runs as POST /messages would now, and commits each with the
+ * advance to its next due time. Several workers may decide the same run; one commit succeeds.
  *
- * A run that another transaction holds up, such as a caller's own that has sent from the same number, is
- * put off until the others are made.
+ * A run that another transaction blocks, such as a caller's own send from the same number, waits
+ * until the others are done.
  */
 import { Clock, Effect, Result } from "effect"
 import type { Code, StoreUnavailable } from "../error/Refusal.ts"
@@ -24,25 +23,25 @@ import {
 import type { DueReminder } from "../reminder/Reminder.ts"
 import { runLoop } from "./LeaseLoop.ts"
 
-/** Reminders that one round takes at most. */
+/** Reminders per round. */
 const batch = 200
 
-/** How many of them are under way at once: enough to share statements, and few connections. */
+/** Concurrent runs: enough to share statements, few enough to spare connections. */
 const atOnce = 8
 
-/** How often a run is decided anew when others changed what it was decided on. */
+/** Decisions to try while others keep changing the facts. */
 const attempts = 5
 
-/** What is still to be done of a run: decide anew, or wait for another transaction; null for nothing. */
+/** What remains of a run: decide again, or wait for another transaction; null for nothing. */
 type Left = BrokenGuard | "blockedByLock" | null
 
-/** Makes the loop; `runOnce` runs what is due, a batch at most, and returns how many it is done with. */
+/** The loop; `runOnce` runs due reminders, one batch at most, and returns how many it completed. */
 export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
   const store = yield* ReminderStore
   const acceptor = yield* makeAcceptor
   const context = yield* Effect.context<WakeUp | DueWork>()
 
-  /** What is asked for, with the number that it is to leave from, and the facts for it. */
+  /** The request with the number to send from, and its facts. */
   const load = (
     { previousNumberId, reminder }: DueReminder,
     sender: Sender,
@@ -65,12 +64,12 @@ export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
           facts: { ...facts, named, connected: [] },
         }
       }
-      // None is connected: the message waits for the number of the run before.
+      // None is connected: the message waits for the previous run's number.
       const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
       return previous === null || previous.facts.named === null ? { request, facts } : previous
     })
 
-  /** Loads, decides and commits, unless its number is known to be held up. */
+  /** Loads, decides and commits, unless its number is known to be blocked. */
   const tryRun = (
     due: DueReminder,
     recount: boolean,
@@ -82,7 +81,7 @@ export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
       const plan = planRun(reminder, dueAt, now)
       if (plan === null) return null
       const { instead, run } = plan
-      // When another worker was first, its outcome is in the log and this one is dropped.
+      // If another worker was first, the log has its outcome and this one is dropped.
       const refused = (code: Code) => Effect.as(store.pass(run, { outcome: "refused", code }), null)
       if (workspace.deletedAt !== null) {
         return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
@@ -113,7 +112,7 @@ export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
       return outcome.guard === "reminder" ? null : outcome.guard
     })
 
-  /** Whether it was held up. A run that no attempt settles stays due, and is taken again in the next round. */
+  /** Whether it was blocked. A run that no attempt completes stays due for the next round. */
   const runReminder = (due: DueReminder, blockedByLock: Set<NumberId>) =>
     Effect.gen(function* () {
       let left = yield* tryRun(due, false, blockedByLock)
@@ -136,7 +135,7 @@ export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
     const taken = (isAgain ? due : others).slice(0, batch)
     const blockedByLock = new Set<NumberId>()
     const late = yield* Effect.filter(taken, (one) => runReminder(one, blockedByLock), {
-      // Each that is held up has a connection for as long as it waits.
+      // Each blocked run holds a connection while it waits.
       concurrency: isAgain ? 1 : atOnce,
     })
     putOff = new Set([...(isAgain ? [] : putOff), ...late.map(({ reminder }) => reminder.id)])

@@ -1,6 +1,6 @@
 /**
- * All loops of the worker, for the worker app, the server that runs it inline, and embedders; and
- * what the transports report by themselves, ticks and connection changes, taken into the store.
+ * The worker: all its loops, the gate that stops them, and the reports of transports (ticks and
+ * connection changes), for the worker app, the server that runs it inline, and embedders.
  */
 import { Clock, Context, Effect, Latch, Layer } from "effect"
 import { refuse } from "../error/Refusal.ts"
@@ -24,36 +24,35 @@ import { makeConnectionReporter, makeLinker } from "./Linker.ts"
 import { makeNumberChecker } from "./NumberChecker.ts"
 import { makeReminderRunner } from "./ReminderRunner.ts"
 
-// Whether this process may work. Where it cannot trust its clock or its store, it must neither claim nor
-// accept. The part of the service that finds such a cause closes the gate under the cause's name, and opens
-// it once the cause is gone; the gate is open while it has no cause. The worker's loops, the HTTP interface
-// and the acceptance of messages all ask this one gate.
+// Whether this process may work. Without a trustworthy clock and store it must neither claim nor
+// accept. The component that finds a cause closes the gate under the cause's name, and reopens it
+// later. Loops, HTTP and acceptance share this gate.
 
-/** The reasons of `Readiness` for which a process must not work. */
+/** Reasons of `Readiness` that close the gate. */
 export type GateCause = Extract<NotReadyReason, "clock" | "store_behind">
 
-/** Seconds after which a refused request may be worth repeating. */
+/** Seconds. */
 const retryAfterSeconds = 5
 
 export class WorkGate extends Context.Service<
   WorkGate,
   {
-    /** Closes the gate for this cause. `because` is for the log, so it holds no text and no phone. */
+    /** Closes the gate. `because` goes to the log: no message text, no phone. */
     close(cause: GateCause, because: string): Effect.Effect<void>
-    /** Takes this cause away; nothing happens where there is none. */
+    /** Removes this cause, if present. */
     open(cause: GateCause): Effect.Effect<void>
-    /** The causes for which the gate is closed, each with why; none while it is open. */
+    /** Each cause with its reason; empty while open. */
     causes(): ReadonlyMap<GateCause, string>
     /** Fails with `service_unavailable` while the gate is closed. */
     readonly pass: Effect.Effect<void, Refusal>
     /**
-     * Runs the work while the gate is open, and again each time that it opens. When it closes the work is
-     * interrupted, and may end what is under way, as when the process stops.
+     * Runs the work whenever the gate is open. Closing interrupts it; running attempts may finish,
+     * as when the process stops.
      */
     whileOpen<R>(work: Effect.Effect<never, never, R>): Effect.Effect<never, never, R>
   }
 >()("core/WorkGate") {
-  /** Open at first. While it is closed the process is not ready either. */
+  /** Initially open. While it is closed the process is not ready. */
   static readonly layer = Layer.effect(
     WorkGate,
     Effect.map(Readiness, (readiness) => makeWorkGate(readiness)),
@@ -95,13 +94,13 @@ const makeWorkGate = ({ raise }: typeof Readiness.Service): typeof WorkGate.Serv
   }
 }
 
-/** A tick may come before "sent" is written: it is taken again after each of these, in real time. */
+/** A tick may precede the write of "sent": retries after these pauses, in real time. */
 const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
 
-/** The pause in real time before something is stored again. */
+/** Pause before a write is retried, in real time. */
 const storedAgainMillis = 250
 
-/** Stores it as soon as the store answers. */
+/** Retries until the store answers. */
 const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =>
   work.pipe(
     Effect.catch((error) =>
@@ -146,8 +145,8 @@ export class Worker extends Context.Service<
   Worker,
   {
     /**
-     * Runs every loop until interrupted; attempts under way are then let end, for `StopMillis` at most. While
-     * the gate is closed the loops are stopped in the same way, so that others take this worker's numbers.
+     * Runs every loop until interrupted; attempts under way may then finish, for `StopMillis` at
+     * most. A closed gate stops the loops the same way, so that other workers take its numbers.
      */
     readonly run: Effect.Effect<never>
   }
@@ -180,15 +179,17 @@ export class Worker extends Context.Service<
     }).pipe(Effect.provideServiceEffect(DueWork, sharedWorkStatus)),
   )
 
-  /** Runs the worker for as long as the layer lives. */
+  /** Runs the worker until the layer closes. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Worker, (worker) => Effect.forkScoped(worker.run)),
   )
 }
 
-// Waiting until the service has nothing more to do at this moment.
+// Waiting until the service is idle.
 
-/** Between two looks, in real time: longer each time, since each asks the store and may wake all loops. */
+/**
+ * Pauses between looks, in real time, growing: each look queries the store and may wake all loops.
+ */
 const shortestPauseMillis = 5
 const longestPauseMillis = 40
 const growth = 1.25
@@ -202,16 +203,15 @@ const pauses = (): Effect.Effect<void> => {
   })
 }
 
-/** A call of a receiver takes no longer, and is recorded by then, unless its worker has died. */
+/** No receiver call takes longer, recording included, unless its worker died. */
 const longestCallMillis = 16_000
 
-/** What a look at the whole store's work found. */
+/** One look at the whole store's work. */
 interface WorkSeen {
   readonly inFlight: ReadonlyArray<AttemptInFlight>
   /** Null when nothing waits. */
   readonly nextDue: number | null
   readonly isDue: boolean
-  /** A receiver is being called. */
   readonly isCalling: boolean
 }
 
@@ -219,13 +219,13 @@ export class IdleMonitor extends Context.Service<
   IdleMonitor,
   {
     readonly look: Effect.Effect<WorkSeen, StoreUnavailable>
-    /** The pause between two looks, for those who look until something is so; longer each time. */
+    /** The growing pause between two looks of a polling caller. */
     pauses(): Effect.Effect<void>
-    /** Makes the loops look now, wherever they sleep. */
+    /** Wakes every loop. */
     readonly wakeAll: Effect.Effect<void>
     /**
-     * Returns once nothing is due and nothing is in flight, with the moment at which something falls
-     * due next; null when nothing waits. A worker must run.
+     * Returns once nothing is due or in flight, with the next due moment; null when nothing waits.
+     * Needs a running worker.
      */
     readonly settled: Effect.Effect<number | null, StoreUnavailable>
   }
@@ -238,14 +238,15 @@ export class IdleMonitor extends Context.Service<
 
       const look = Effect.gen(function* look() {
         const load = yield* status.workload(yield* Clock.currentTimeMillis, sharedWork)
-        // Read after the store's answer, so that work put off to the moment of its commit is due.
+        // Read after the store's answer, so that work postponed to its commit's moment counts as
+        // due.
         const now = yield* Clock.currentTimeMillis
         const { deliveringUntil, inFlight, nextDue } = load
         return {
           inFlight,
           nextDue,
           isDue: nextDue !== null && nextDue <= now,
-          // A call does not wait for the clock.
+          // Receiver calls do not follow service time.
           isCalling:
             deliveringUntil !== null &&
             now < deliveringUntil - deliveryLeaseMillis + longestCallMillis,
