@@ -1,0 +1,30 @@
+/** Constants of core that functions repeat: these change together. */
+import { assert, it } from "@effect/vitest"
+import {
+  connectedShown,
+  givenUpReasons,
+  maximumInterruptions,
+  platforms,
+  reasonOnceResumed,
+} from "@messaging-service/core"
+import { sqlFiles } from "../src/sql.generated.ts"
+
+it("functions repeat the constants of core as they are", () => {
+  assert.include(
+    sqlFiles["functions/begin_epoch.sql"],
+    `when may_have_left(l) then ${maximumInterruptions} else 0 end`,
+  )
+  const control = sqlFiles["functions/control_lane.sql"]
+  assert.include(control, `set status_reason = '${reasonOnceResumed}'`)
+  assert.include(
+    control,
+    `status_reason in (${givenUpReasons.map((reason) => `'${reason}'`).join(", ")})`,
+  )
+  const load = sqlFiles["functions/load_acceptance.sql"]
+  assert.deepStrictEqual(
+    [...load.matchAll(/n\.platform = '(\w+)'\n\s+order by n\.id\n\s+limit (\d+)/g)].map(
+      ([, platform, limit]) => [platform, Number(limit)],
+    ),
+    platforms.map((platform) => [platform, connectedShown]),
+  )
+})
