@@ -110,7 +110,7 @@ interface DiskMediaFilesOptions {
   /** Bytes that are left free; null or left out for 1 GiB or 5 % of the disk, the smaller of both. */
   readonly reserveBytes?: number | null
   /** Another directory that must be writable for the process to be ready. */
-  readonly beside?: string
+  readonly alsoWritable?: string
   /** In place of the disk itself, for tests. */
   readonly lookAtDisk?: LookAtDisk
 }
@@ -136,7 +136,7 @@ export const layerDiskMediaFiles = (
         Effect.suspend(() =>
           tryWriting(
             look,
-            [temporary, ...(options.beside === undefined ? [] : [options.beside])],
+            [temporary, ...(options.alsoWritable === undefined ? [] : [options.alsoWritable])],
             `probe-${ids.hex(32)}`,
           ),
         ),

@@ -1,6 +1,8 @@
-/** The one way in which the facade fails. */
+/** The facade's only error type. */
 
-/** Why something was refused or failed. A new code may be added in any version; none changes its meaning. */
+/**
+ * Why a call was refused or failed. New versions may add codes; no version changes a code's meaning.
+ */
 export type ErrorCode =
   | "api_v2_not_enabled"
   | "missing_api_key"
@@ -74,40 +76,43 @@ export type ErrorCode =
   | "invalid_password"
   | "already_restored"
   | "clock_not_adjustable"
-  /** The service was closed, or is closing. */
+  /** The service is closed or closing. */
   | "closed"
   /** `open` failed: the message says what to change. */
   | "cannot_start"
 
-/** One thing that is wrong with what was given. */
+/** One problem with the arguments. */
 export interface ErrorProblem {
   /** As in `MessagingError`. */
   readonly code: ErrorCode
-  /** Path of the field, such as `to[3].phone`; null when the whole is meant. */
+  /** Path of the field, such as `to[3].phone`; null when the problem concerns the whole command. */
   readonly field: string | null
   /** For developers, in English. */
   readonly message: string
 }
 
 /**
- * Every promise of the service rejects with one of these. Branch on `code`: texts may change. A method's
- * own text says which codes it fails with; beside them any may fail with `closed`, `service_unavailable`
- * and, for a fault of the service, `internal_error` with what went wrong as `cause`.
+ * Every promise of the service rejects with one of these. Branch on `code`: texts may change. Each
+ * method documents its own codes. Any method may also fail with `closed` or `service_unavailable`. A
+ * fault of the service fails with `internal_error`, with its reason as `cause`.
  */
 export class MessagingError extends Error {
   /** Always `MessagingError`. */
   override readonly name = "MessagingError"
-  /** Why; stable, to branch on. */
+  /** Stable code; branch on it. */
   readonly code: ErrorCode
-  /** The HTTP status that goes with the code, such as 422. */
+  /** HTTP status of the code, such as 422. */
   readonly status: number
-  /** Path of the field that is wrong, such as `to.phone`; null when the whole is meant. The message names it too. */
+  /**
+   * Path of the wrong field, such as `to.phone`; null when the problem concerns the whole command. The
+   * message names it too.
+   */
   readonly field: string | null
-  /** Whatever else is wrong with the same command, at most 50. */
+  /** Further problems with the same command, at most 50. */
   readonly errors: ReadonlyArray<ErrorProblem>
-  /** What belongs to the code, such as `used` and `limit` of `storage_full`; mostly empty. */
+  /** Facts of the code, such as `used` and `limit` of `storage_full`; mostly empty. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>
-  /** Milliseconds after which the same may succeed; null when that is not known. */
+  /** Milliseconds after which a repeat may succeed; null when unknown. */
   readonly retryAfterMillis: number | null
 
   /** @internal */

@@ -1,6 +1,6 @@
 /**
  * The messaging service inside your own program: `open` it, act for workspaces with promises, and
- * `close` it. Nothing here needs Effect to be known.
+ * `close` it. You need no knowledge of Effect.
  */
 export { MessagingError } from "./MessagingError.ts"
 export type { ErrorCode, ErrorProblem } from "./MessagingError.ts"

@@ -1,4 +1,4 @@
-/** Opening the service inside a program. */
+/** Opens the service inside a program. */
 import type { CannotStart } from "@messaging-service/node"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import type { Messaging } from "./api/Messaging.ts"
@@ -12,7 +12,7 @@ import { layerLogging, layerTelemetry } from "./facade/watching.ts"
 import { makeMessaging } from "./facade/makeMessaging.ts"
 import { publicUrlOf, settingsOf } from "./facade/options.ts"
 
-/** The directory of an embedded store is what its own option names. */
+/** An embedded store's own option names its directory. */
 const inGivenNames = ({ store }: ComposedSettings, fault: CannotStart): CannotStart =>
   fault instanceof SettingFault && store.kind === "embedded"
     ? new SettingFault(fault.setting === "DATA_DIR" ? "embedded" : fault.setting, (names) =>
@@ -30,7 +30,7 @@ const openMessaging = (options: OpenOptions, scope: Scope.Closeable) =>
       Effect.provideContext(watching),
     )
     return yield* makeMessaging(options, {
-      // Every later call is logged and traced the same way.
+      // Every later call logs and traces the same way.
       context: Context.merge(service, watching),
       scope,
       publicUrl,
@@ -40,11 +40,10 @@ const openMessaging = (options: OpenOptions, scope: Scope.Closeable) =>
   }).pipe(Scope.provide(scope))
 
 /**
- * Opens the messaging service inside this process: brings the store up to date, connects, and starts
- * to do what fell due. With nothing to say everything is in memory and phones are simulated. Fails
- * with `cannot_start`, whose message is one line that says what to change. An
- * option that is wrong or not known is in `field`, such as `http.publicUrl`, and refused before anything
- * is made.
+ * Opens the messaging service inside this process: migrates the store, connects, and starts due work.
+ * Without options it stores everything in memory and simulates phones. Fails with `cannot_start`,
+ * whose message is one line that says what to change. `field` names a wrong or unknown option, such as
+ * `http.publicUrl`; the service refuses it before it creates anything.
  *
  * @example
  * const messaging = await open({ store: { postgres: "postgres://localhost/shop" } })

@@ -1,4 +1,4 @@
-/** What tests of the facade share: services that are closed after the test, and failures as values. */
+/** Fixtures of the facade's tests: services that close after the test, and failures as values. */
 import { Emulator } from "@messaging-service/emulator"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Context, Effect, Layer, Redacted, Scope } from "effect"
@@ -14,7 +14,7 @@ import type { Api, MessageEvent, Messaging, OpenOptions, Workspace } from "../sr
 
 export const phone = "+15550100002"
 
-/** A new database and a directory, and what a process on them is opened with. */
+/** A new database and a directory, with the options of a process on them. */
 export const aDatabase = Effect.gen(function* () {
   const { url, ...address } = yield* (yield* EmbeddedPostgres).createDatabase()
   const dataDirectory = yield* processes.temporaryDirectory
@@ -62,7 +62,7 @@ const composed = async (
   return { messaging, context }
 }
 
-/** A service in a process that has no disk, as a worker of an edge host. */
+/** A service in a process without a disk, as in a worker of an edge host. */
 export const openedWithoutDisk = async (options: OpenOptions): Promise<Messaging> => {
   const { messaging } = await composed(
     options,
@@ -102,7 +102,7 @@ export const aShop = async (messaging: Messaging): Promise<Shop> => {
   return { shop, api: messaging.as(shop) }
 }
 
-/** What the promise failed with. */
+/** The promise's error. */
 export const failure = async (promise: Promise<unknown>): Promise<MessagingError> => {
   const error = await promise.then(
     () => assert.fail("it did not fail"),
@@ -119,7 +119,7 @@ export const all = async <A>(list: AsyncIterable<A>): Promise<ReadonlyArray<A>> 
   return items
 }
 
-/** A listener, and a promise of the first so many events that it hears. */
+/** A listener, and a promise of its first events, as many as asked for. */
 export const first = (count: number) => {
   const heard: Array<MessageEvent> = []
   let done: (events: ReadonlyArray<MessageEvent>) => void = () => undefined

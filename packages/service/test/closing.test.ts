@@ -1,4 +1,4 @@
-/** Closing a service: what is under way then, whatever it is, and what becomes of it. */
+/** Closing a service: every kind of running work, and its result. */
 import { Connections, Messages, RealTime, IdleMonitor } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +9,7 @@ import { assert, describe, it, onTestFinished } from "vitest"
 import type { Messaging, OpenOptions } from "../src/index.ts"
 import { aShop, all, failure, first, opened, openedWithPhones, phone } from "./Opened.ts"
 
-/** A promise, and what resolves it. */
+/** A promise and its resolver. */
 const aSignal = () => {
   let resolve: () => void = () => undefined
   const promise = new Promise<void>((done) => {
@@ -27,7 +27,9 @@ const inFlight = async (context: Context.Context<IdleMonitor>) => {
 
 const never = new Promise<never>(() => undefined)
 
-/** Content of a file or a request; `begun` when it is first asked for, `letGo` when nothing more is wanted of it. */
+/**
+ * Content of a file or a request. `begun` resolves at the first read, `letGo` when the reader stops.
+ */
 const contents = {
   "an iterator that never ends": (begun: () => void, letGo: () => void) =>
     (async function* () {
@@ -87,7 +89,7 @@ const uploaded = {
     }),
 }
 
-/** After a 503 `service_unavailable` callers repeat what has no key too. */
+/** After a 503 `service_unavailable` callers also repeat requests without a key. */
 const isOfUnknownOutcome = async (answer: Response) => {
   const { error } = (await answer.json()) as { readonly error: { readonly code: string } }
   assert.deepStrictEqual(
@@ -166,7 +168,7 @@ describe("what is under way for longer than closing waits", () => {
     await isOfUnknownOutcome(await asking)
   })
 
-  it("of sends over HTTP, is not told as one of which nothing was done: it may be accepted", async () => {
+  it("of sends over HTTP, answers that the message may be accepted", async () => {
     const accepted = aSignal()
     const hang = Effect.andThen(Effect.sync(accepted.resolve), Effect.never)
     const { messaging } = await openedWithPhones(
@@ -240,11 +242,11 @@ it("a drain that is under way when the service closes says that it did not finis
 describe("closing is no later than it was told", () => {
   const shutdownMillis = 1000
 
-  /** What it steps on by, and what is lost in steps until all of it has been noticed. */
+  /** Step of the clock, and the loss per step until the service has noticed all of it. */
   const stepMillis = 5
   const noticedMillis = 100
 
-  /** A service whose time the test moves on, real time with it. */
+  /** A service whose time the test moves, together with real time. */
   const aServiceInTestTime = async (options: OpenOptions = {}) => {
     const time = await Effect.runPromise(
       Layer.build(TestClock.layer()).pipe(Scope.provide(Scope.makeUnsafe())),
@@ -260,7 +262,7 @@ describe("closing is no later than it was told", () => {
       ),
     )
     const run = Effect.runPromiseWith(time)
-    /** How long it takes to close, in milliseconds. */
+    /** How long closing takes, in milliseconds. */
     const close = async () => {
       let isClosed = false
       const began = await run(Clock.currentTimeMillis)

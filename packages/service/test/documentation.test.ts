@@ -1,6 +1,6 @@
 /**
- * What an editor shows of the facade: every exported name and every member of it says what it is, and
- * every method what it fails with.
+ * What an editor shows of the facade: every exported name and member has a description, and every
+ * method names its errors.
  */
 import { catalogue } from "@messaging-service/core"
 import { dirname, join } from "node:path"
@@ -10,7 +10,7 @@ import { assert, describe, it } from "vitest"
 
 const src = join(import.meta.dirname, "../src")
 
-/** A name that callers reach, with what its hover says. */
+/** A name that callers reach, with its hover text. */
 interface Reached {
   readonly name: string
   readonly text: string
@@ -28,7 +28,7 @@ const hoverOf = (node: ts.Node): string =>
     .replaceAll(/\s+/g, " ")
     .trim()
 
-/** The function that a type is, in parentheses or beside `undefined` too. */
+/** The function that a type is, also in parentheses or in a union with `undefined`. */
 const functionIn = (type: ts.TypeNode | undefined): ts.FunctionTypeNode | undefined => {
   if (type === undefined) return undefined
   if (ts.isFunctionTypeNode(type)) return type
@@ -44,7 +44,7 @@ const methodOf = (node: ts.Node): Reached["method"] => {
   return ts.isArrowFunction(node.initializer) ? node.initializer : undefined
 }
 
-/** What a hover is shown of. What is marked as internal is not in the declarations. */
+/** Nodes with a hover. The declarations omit internal ones. */
 const isShown = (node: ts.Node): node is ts.Declaration & { readonly name: ts.Node } =>
   (ts.isInterfaceDeclaration(node) ||
     ts.isTypeAliasDeclaration(node) ||
@@ -68,7 +68,7 @@ const reachedIn = (node: ts.Node, place = ""): ReadonlyArray<Reached> => {
     : [{ name, text: hoverOf(node), method: methodOf(node) }, ...below]
 }
 
-/** What a file exports, and what stands in it beside that where all of it is exported on. */
+/** Exports of a file, and of the files that it re-exports in full. */
 const reachedFrom = (file: string, names?: ReadonlyArray<string>): ReadonlyArray<Reached> =>
   parsed(file).statements.flatMap((statement) => {
     if (ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined) {
@@ -87,13 +87,13 @@ const reachedFrom = (file: string, names?: ReadonlyArray<string>): ReadonlyArray
     return ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement) ? found : []
   })
 
-/** Functions that callers give: they fail as they like. */
+/** Functions that callers pass: they may fail in any way. */
 const given = ["Transaction.query", "PostgresPool.connect", "HandlerOptions.clientAddress"]
 
 const methodsOf = (reached: ReadonlyArray<Reached>) =>
   reached.filter(({ method, name }) => method !== undefined && !given.includes(name))
 
-/** How a text says it: by codes, by the name of what fails in the same way, or that there is nothing. */
+/** How a text names errors: by codes, by a method that fails the same way, or that there are none. */
 const failures =
   /\bFails (?:with (?:`[a-z_]+`|nothing of its own)|as `[\w.]+` does)[^.]*(?:\.\w[^.]*)*/
 
@@ -107,7 +107,7 @@ const withoutFailures = (reached: ReadonlyArray<Reached>) =>
 
 const codes: ReadonlyArray<string> = [...Object.keys(catalogue), "closed", "cannot_start"]
 
-/** Codes of the sentence on failures that there are not. */
+/** Unknown codes in the sentence on errors. */
 const unknownCodes = (reached: ReadonlyArray<Reached>) =>
   methodsOf(reached).flatMap(({ name, text }) =>
     [...(failures.exec(text)?.[0] ?? "").matchAll(/`([a-z]+(?:_[a-z0-9]+)+)`/g)]
@@ -115,7 +115,7 @@ const unknownCodes = (reached: ReadonlyArray<Reached>) =>
       .map(([, code]) => `${name}: ${code}`),
   )
 
-/** Methods whose type is that, and whose text does not say what comes with it. */
+/** Methods of that type whose text omits what the type implies. */
 const unsaid = (reached: ReadonlyArray<Reached>, type: RegExp, said: RegExp) =>
   methodsOf(reached)
     .filter(({ method, text }) => type.test(method?.getText() ?? "") && !said.test(text))

@@ -1,4 +1,4 @@
-/** Closing a service lets what is under way end, as long as it was told. */
+/** Closing a service lets running work finish within its limit. */
 import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { aShop, failure, first, opened, openedWithPhones, phone } from "./Opened.ts"
@@ -38,7 +38,7 @@ describe("closing lets what is under way end", () => {
     const closing = messaging.close().then(() => told.push("closed"))
     const body = writable.getWriter()
     await body.write(new TextEncoder().encode(JSON.stringify({ to: { phone }, text: "Hello" })))
-    // It has been read as far as it came.
+    // The reader got everything that was there.
     await body.ready
     assert.deepStrictEqual(told, [])
     await body.close()

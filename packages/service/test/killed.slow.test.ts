@@ -1,6 +1,6 @@
 /**
- * A program that sends inside its own transaction and is killed: what it wrote and its message are there
- * together or not at all, and the next process goes on from there.
+ * A killed program that sends inside its own transaction: its rows and its message exist together or
+ * not at all, and the next process continues from there.
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -16,7 +16,7 @@ const home = join(import.meta.dirname, "..")
 const command = { to: { phone }, text: "Order 1" }
 const idempotencyKey = "order 1"
 
-/** Orders and sends in one transaction, and is killed by a signal that leaves it no moment more. */
+/** Orders and sends in one transaction, and kills itself with a signal that leaves no time. */
 const programOf = (address: PoolConfig, dataDirectory: string, isCommitted: boolean) => `
 import { writeSync } from "node:fs"
 import { Pool } from "pg"
@@ -37,7 +37,7 @@ ${isCommitted ? 'await client.query("commit")' : ""}
 process.kill(process.pid, "SIGKILL")
 `
 
-/** Runs it to its end; how it ended, and what it wrote. */
+/** Runs the program to its end; returns how it ended and what it wrote. */
 const killed = (program: string) =>
   new Promise<{ readonly signal: string | null; readonly written: string }>((resolve, reject) => {
     const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
@@ -52,7 +52,7 @@ const killed = (program: string) =>
     child.once("close", (_, signal) => resolve({ signal, written }))
   })
 
-/** The server has noticed that the process is gone, and ended what it had open. */
+/** The server has noticed the process's death, and closed its transaction. */
 const untilGone = async (pool: Pool): Promise<void> => {
   for (;;) {
     const { rowCount } = await pool.query(
@@ -65,7 +65,7 @@ const untilGone = async (pool: Pool): Promise<void> => {
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "a process that is killed while it sends inside its own transaction",
   (it) => {
-    /** What the next process finds, after one that was killed there. */
+    /** State that the next process finds after a kill at that point. */
     const afterKill = (isCommitted: boolean) =>
       Effect.gen(function* () {
         const { database, path, username } = yield* (yield* EmbeddedPostgres).createDatabase()
@@ -81,7 +81,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           await untilGone(pool)
           const { rowCount: orders } = await pool.query("select 1 from public.orders")
           const there = (await all(api.messages.list())).map(({ id }) => id)
-          // The next process does what the killed one was about, under the same key.
+          // The next process repeats the killed one's work, under the same key.
           const again = await api.messages.send(command, { idempotencyKey })
           const heard = first(1)
           messaging.on("message.sent", heard.handler, { after: 0 })

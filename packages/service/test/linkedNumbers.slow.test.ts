@@ -1,4 +1,4 @@
-/** Simulated phones on a store whose numbers are linked for real: they never send in the place of those. */
+/** Simulated phones on a store with numbers linked for real: they never send in their place. */
 import { assert, layer } from "@effect/vitest"
 import { SessionStore } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
@@ -9,7 +9,7 @@ import type { ComposedService } from "../src/compose/index.ts"
 import type { OpenOptions } from "../src/index.ts"
 import { aShop, failure, opened, openedWithPhones, phone } from "./Opened.ts"
 
-/** The sessions that live transports keep, as promises. */
+/** The sessions that live transports store, as promises. */
 const sessionsOf = (context: Context.Context<ComposedService>) => {
   const sessions = Context.get(context, SessionStore)
   return {

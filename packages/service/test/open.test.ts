@@ -208,7 +208,7 @@ describe("ensuring a workspace", () => {
       assert.deepStrictEqual([error.code, error.field], [code, field])
     }
     assert.notInclude(await names(), "wrong")
-    // One that is there is held to the same.
+    // An existing one must meet the same rule.
     const error = await failure(messaging.workspaces.ensure("shop", { plans: null } as object))
     assert.deepStrictEqual([error.code, error.field], ["validation_failed", "plans"])
   })
@@ -223,7 +223,7 @@ describe("a closed service", () => {
   it("refuses every call, and can be closed again", async () => {
     const other = await open({ worker: false })
     const closing = other.close()
-    // From the moment on, not only from when the end has come.
+    // From that moment on, not only after the end.
     const same = await failure(other.workspaces.create({ name: "Too late" }))
     assert.deepStrictEqual([same.code, same.status], ["closed", 503])
     assert.strictEqual(other.close(), closing)
@@ -322,7 +322,7 @@ describe("options", () => {
     }
   })
 
-  it("that name a place that cannot be used are told by their name in the field and the message", async () => {
+  it("with an unusable location are named in the field and the message", async () => {
     const directory = await mkdtemp(join(tmpdir(), "messaging-"))
     onTestFinished(() => rm(directory, { recursive: true }))
     const file = join(directory, "file")
@@ -347,7 +347,7 @@ describe("options", () => {
     }
   })
 
-  it("that are misspelt are told with the name that is near, and with all that is wrong beside them", async () => {
+  it("that are misspelt get a suggestion, along with all other problems", async () => {
     const near: ReadonlyArray<readonly [object, string]> = [
       [{ secret_key: "5" }, "secret_key is not known here; did you mean secretsKey?"],
       [

@@ -86,7 +86,7 @@ it("the latest run of a reminder says in words that no number is connected", asy
   await t.close()
 })
 
-it("a number is linked, and every change of it is told", async () => {
+it("linking a number reports every change", async () => {
   const { messaging, phones } = await openedWithPhones()
   const { api } = await aShop(messaging)
   const states: Array<string> = []

@@ -1,4 +1,4 @@
-/** Transactions that are handed over and are not on the service's own database. */
+/** Transactions on a database other than the service's own. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
@@ -7,7 +7,7 @@ import { Pool } from "pg"
 import { aDatabase, aShop, all, failure, opened, phone } from "./Opened.ts"
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "beside the service's own PostgreSQL",
+  "next to the service's own PostgreSQL",
   (it) => {
     it.effect("a transaction on any other database is refused, and nothing is written there", () =>
       Effect.gen(function* () {
@@ -19,7 +19,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
           return { messaging, api, callers: [api, messaging.withKey(key)] }
         }
-        // What is copied has no connections.
+        // A copy has no connections.
         yield* Effect.promise(async () => (await anOpenShop()).messaging.close())
         const others = {
           "of another service": (yield* aDatabase).database,
@@ -44,7 +44,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
               )
               assert.deepStrictEqual([code, field], ["validation_failed", "transaction"], name)
               assert.match(message, /must be on the database/)
-              // It is usable, and as it was.
+              // It is usable and unchanged.
               const { rows } = await client.query("show idle_in_transaction_session_timeout")
               assert.deepStrictEqual(Object.values(rows[0]), ["0"])
               await client.query("commit")
@@ -81,7 +81,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             where d.datname = current_database() and s.name = 'store-identity'`)
             await first.query(`create database restored oid = ${rows[0].oid}`)
             const restored = poolOf(spare, "restored")
-            // A dump makes tables in an order of its own.
+            // A dump creates tables in its own order.
             await restored.query("create table made_before (id integer)")
             const other = await opened({ ...options, store: { pool: restored }, worker: false })
             await aShop(other)

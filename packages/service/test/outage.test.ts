@@ -1,4 +1,4 @@
-/** The facade while its PostgreSQL is away, and once it is there again. */
+/** The facade during and after an outage of its PostgreSQL. */
 import { assert, layer } from "@effect/vitest"
 import { StoreUnavailable } from "@messaging-service/core"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -10,7 +10,7 @@ import { aShop, all, failure, first, opened, openedWithPhones, phone } from "./O
 
 const to = { phone }
 
-/** Lines of the log, without what changes from one to the next of the same wording. */
+/** Log lines without the parts that vary between lines of one wording. */
 const aLog = () => {
   const wordings: Array<string> = []
   const write = (text: unknown) => void wordings.push(String(text).split(":", 1)[0] ?? "")
@@ -18,7 +18,7 @@ const aLog = () => {
   return { wordings, logger }
 }
 
-/** A crash must lose nothing that was committed. */
+/** A crash must lose no commit. */
 const server = EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } })
 
 layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the facade", (it) => {
@@ -134,7 +134,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the facade"
               copies.data.map(({ message_id }) => message_id),
               sent,
             )
-            // Each wording once, however many loops, calls and rounds of them failed.
+            // Each wording once, however many loops, calls and rounds failed.
             assert.lengthOf(wordings, new Set(wordings).size)
             await messaging.close()
           }),
@@ -184,7 +184,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the facade"
         })
         const doors = await Promise.all(opening)
         await freeze()
-        // Each has statements under way, of which no answer will come.
+        // Each has running statements, which will get no answer.
         const underWay = doors.map(({ api }) => failure(api.messages.list().page()))
         const drains = doors.map(({ messaging }) => messaging.drain({ atMostMillis: 100 }))
         for (const { finished, sent } of await Promise.all(drains)) {

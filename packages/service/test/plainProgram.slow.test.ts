@@ -1,4 +1,6 @@
-/** What a program outside gets: declarations without Effect, few modules, and a process that ends by itself. */
+/**
+ * An outside program sees declarations without Effect, few modules, and a process that ends by itself.
+ */
 import { execFile } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { createRequire } from "node:module"
@@ -41,7 +43,7 @@ it("its declarations name nothing of Effect, nor of any other package", async ()
   assert.deepStrictEqual(await foreign(join(home, "dist/index.d.ts")), [])
 })
 
-/** A program over `open` that says in its last line every module that it loaded. */
+/** A program over `open` whose last line names every module that it loaded. */
 const programOf = (work: string) => `
 import { registerHooks } from "node:module"
 const loaded = []

@@ -43,7 +43,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const { path, username, database, dataDirectory } = yield* aDatabase
         const address = { host: dirname(path), user: username, database, max: 4 }
         const secretsKey = "0123456789abcdef".repeat(4)
-        // As a host may have set it: a transaction sees to its end what it saw at first.
+        // A host may set this: a transaction then reads its first snapshot to its end.
         const options = "-c default_transaction_isolation=repeatable\\ read"
         yield* Effect.promise(async () => {
           const pools = [1, 2].map(() => new Pool({ ...address, options }))
@@ -106,7 +106,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             [...batch.messages.map(({ id }) => id).toReversed(), there],
           )
           await messaging.close()
-          // The pool is the program's own: it is as it was.
+          // The pool belongs to the program and is unchanged.
           const { rows } = await pool.query("select count(*)::integer as orders from public.orders")
           assert.deepStrictEqual(rows, [{ orders: 1 }])
           await pool.end()
@@ -147,7 +147,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             return { files, sent: (await api.messages.get(id)).status }
           })
           assert.strictEqual(sent, "sent")
-          // The one that was removed stays until a process that sees it takes it away.
+          // The removed one stays until a process that sees it removes it.
           assert.lengthOf(files, 2)
         }),
     )
@@ -226,7 +226,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           await client.query("begin isolation level repeatable read")
           await client.query("select 1")
           await api.messages.send({ to: { phone }, text: "Meanwhile" })
-          // Some libraries wrap what the server said.
+          // Some libraries wrap the server's error.
           await refused(
             {
               query: (text, values) =>

@@ -58,7 +58,7 @@ it.effect("an account logs in by code and password, and its message to @name arr
   }).pipe(Effect.provide(TelegramServer.layer())),
 )
 
-it.effect("a login is begun anew once it was given up, and a QR code is shown for one", () =>
+it.effect("a cancelled login can begin again, and shows a QR code", () =>
   Effect.gen(function* () {
     const { address: server, apiHash, apiId, person, publicKey } = yield* TelegramServer
     yield* person(ownPhone)
@@ -73,7 +73,7 @@ it.effect("a login is begun anew once it was given up, and a QR code is shown fo
       const id = (await numbers.list())[0]?.id ?? 0
       let login = await logins.begin(id, { method: "qr" })
       while (login.qrUrl === null) {
-        // The server's answer has its turn.
+        // Let the server's answer arrive.
         await new Promise(setImmediate)
         login = await logins.get(id)
       }

@@ -1,7 +1,4 @@
-/**
- * The facade's types beside the core's: a field that is new in one of them and not in the other
- * does not compile.
- */
+/** Compares the facade's types with the core's: a field that only one of them has does not compile. */
 import type * as Core from "@messaging-service/core"
 import type * as Ports from "@messaging-service/core"
 import { catalogue } from "@messaging-service/core"
@@ -11,10 +8,10 @@ import type * as Door from "../src/index.ts"
 import { bodyOf, camelised, shownField } from "../src/facade/names.ts"
 import type { Camel } from "../src/facade/names.ts"
 
-/** Both types are one; else the names of what differs. */
+/** Both types are equal; else the names of the differences. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : ["missing", A, B]) : ["other", A, B]
 
-/** Fields that may be left out may be undefined too. */
+/** Optional fields also accept undefined. */
 type Loose<A> = A extends string | number | boolean | Date | null | undefined
   ? A
   : A extends ReadonlyArray<infer Item>
@@ -25,7 +22,7 @@ type Loose<A> = A extends string | number | boolean | Date | null | undefined
           : Loose<A[Name]>
       }
 
-/** The names of all fields, within fields too: what is optional must be so on both sides. */
+/** Names of all fields, nested ones included; both sides must agree on which are optional. */
 type Shape<A> = A extends string | number | boolean | Date | null | undefined
   ? A
   : A extends ReadonlyArray<infer Item>
@@ -204,7 +201,7 @@ it("every name has one spelling on each side", () => {
   const { sent24h: _, ...command } = outer
   const { sent_24h: __, ...body } = inner
   assert.deepStrictEqual(bodyOf<unknown>(command), body)
-  // What is in the other spelling already is unknown, under its own name.
+  // A name already in the other spelling is unknown, and keeps its name in the error.
   for (const name of ["send_at", "_x", "to__y"]) {
     const [given = ""] = Object.keys(bodyOf<object>({ [name]: 1 }))
     assert.notStrictEqual(given, name)

@@ -1,4 +1,4 @@
-/** What is seen of a service inside a program: its log, its spans and its metrics. */
+/** What a host observes of the service inside its program: log, spans and metrics. */
 import { createServer } from "node:http"
 import { pino } from "pino"
 import { assert, it, onTestFinished } from "vitest"
@@ -6,7 +6,7 @@ import type { MessagingLogger } from "../src/index.ts"
 import { openTest } from "../src/testing/index.ts"
 import { aShop, opened, phone } from "./Opened.ts"
 
-/** What a collector was sent, by path. */
+/** Requests to a collector, by path. */
 const aCollector = async () => {
   const received = new Map<string, string>()
   const server = createServer((request, response) => {
@@ -48,7 +48,7 @@ it("spans and metrics reach an OpenTelemetry collector by the time that it is cl
   assert.include(traces, '"Messages.send"')
   assert.include(traces, '"shop"')
   assert.include(metrics, '"messaging_messages_accepted_total"')
-  // Neither says what a message says, nor to whom.
+  // Neither contains a message's text or recipient.
   assert.notInclude(traces + metrics, "Not for others")
   assert.notInclude(traces + metrics, phone.slice(1))
 })
@@ -126,7 +126,7 @@ it("a logger of the host's is given text and fields, and pino the fields first",
     return lines.at(-1) ?? []
   }
   const [level, text, fields] = await fail(logger)
-  assert.deepStrictEqual([level, text], ["warn", "a listener failed and is told again"])
+  assert.deepStrictEqual([level, text], ["warn", "a listener failed; it gets the event again"])
   assert.containsAllKeys(fields, ["event", "position", "cause"])
   const [line] = await fail(pino({}, { write: (written) => lines.push([JSON.parse(written)]) }))
   assert.include(line, { level: pino.levels.values["warn"], msg: text })

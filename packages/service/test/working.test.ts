@@ -1,4 +1,6 @@
-/** What the service does by itself inside a program: events, drains, restarts, closing, and its handler. */
+/**
+ * Background work of the service inside a program: events, drains, restarts, closing, and its handler.
+ */
 import { Connections, EventFeed, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect } from "effect"
 import { assert, describe, it } from "vitest"
@@ -8,7 +10,7 @@ import { aClosedPort, aShop, failure, first, opened, openedWithPhones, phone } f
 const later = () => new Date(Date.now() + 3_600_000)
 
 describe("events", () => {
-  it("are told after their commit, with the message as it was then", async () => {
+  it("reach listeners after their commit, with the message as it was then", async () => {
     const messaging = await opened({ worker: false })
     const { api, shop } = await aShop(messaging)
     const ended = first(2)
@@ -41,7 +43,7 @@ describe("events", () => {
     await subscription.stop()
   })
 
-  it("that were committed before are told to a listener that goes on behind a position", async () => {
+  it("from earlier commits reach a listener that continues after a position", async () => {
     const messaging = await opened({ worker: false })
     const { api } = await aShop(messaging)
     const ids = []
@@ -61,7 +63,7 @@ describe("events", () => {
     )
   })
 
-  it("of which one is being told do not keep a listener from being stopped, in its handler too", async () => {
+  it("do not keep a listener from being stopped during delivery, even in its handler", async () => {
     const messaging = await opened()
     const { api } = await aShop(messaging)
     const heard: Array<string> = []
@@ -131,7 +133,7 @@ describe("a drain", () => {
         nextDueAt: null,
       },
     )
-    // The first repeat of a delivery is earlier.
+    // The first retry of a delivery is earlier.
     assert.isBelow(drained.nextDueAt?.getTime() ?? Infinity, sendAt.getTime())
     const again = await messaging.drain()
     assert.deepStrictEqual([again.sent, again.failed, again.finished], [0, 0, true])
@@ -165,7 +167,7 @@ describe("a fault", () => {
 })
 
 describe("a store that does not answer", () => {
-  it("is told by a promise as by the handler, with the time to come again where it says one", async () => {
+  it("fails a promise as it fails a request, with the retry time if there is one", async () => {
     const fault = new StoreUnavailable({ operation: "NumberStore.list", cause: "away" })
     const full = new StoreUnavailable({ ...fault, cause: "no room", retryAfter: 5 })
     const told: ReadonlyArray<readonly [StoreUnavailable, string, number, number | null]> = [
@@ -237,7 +239,7 @@ describe("the handler", () => {
     assert.strictEqual(errorPage, "https://shop.example.com/messaging/docs/errors")
     assert.strictEqual((await request(new URL(errorPage).pathname)).status, 200)
     assert.deepStrictEqual(document.servers, [{ url: "https://shop.example.com/messaging" }])
-    // Strangers at addresses that are not told lock no operator out.
+    // Strangers at unknown addresses lock no operator out.
     for (let wrong = 0; wrong < 40; wrong++) {
       const stranger = { headers: { authorization: `Bearer ${"x".repeat(40)}` } }
       assert.include([401, 429], (await request("/messaging/admin/v1/workspaces", stranger)).status)

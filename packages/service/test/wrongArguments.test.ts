@@ -1,4 +1,4 @@
-/** Wrong arguments and options of calls are refused at once, and the field is named. */
+/** Calls reject wrong arguments and options at once, and name the field. */
 import { catalogue, refuse } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
 import { assert, it } from "vitest"
@@ -6,7 +6,7 @@ import { errorOfRefusal } from "../src/facade/Calls.ts"
 import { MessagingError } from "../src/index.ts"
 import { aShop, failure, opened, phone } from "./Opened.ts"
 
-/** What the call throws at once. */
+/** The error that the call throws at once. */
 const thrown = (call: () => unknown): MessagingError => {
   try {
     call()
@@ -105,7 +105,7 @@ it("an idempotency key that is no text is refused: made one, null would be the k
   }
 })
 
-/** What no call of a program can meet. */
+/** Errors that no call of a program can cause. */
 const ofRequestsAlone: ReadonlyArray<Code> = [
   "not_found",
   "method_not_allowed",
@@ -115,7 +115,7 @@ const ofRequestsAlone: ReadonlyArray<Code> = [
   "missing_operator_token",
   "invalid_operator_token",
   "clock_not_adjustable",
-  // Its own rule says what a key is.
+  // A key's own rule describes it.
   "invalid_idempotency_key",
 ]
 
@@ -150,7 +150,7 @@ it("what is wrong with an idempotency key names the option", async () => {
   assert.strictEqual(running.field, "idempotencyKey")
 })
 
-it("a caller without a scope is told which, whether it has a key or not", async () => {
+it("a refusal for a missing scope names it, with a key or without", async () => {
   const messaging = await opened({ worker: false })
   const { shop } = await aShop(messaging)
   const api = messaging.as(shop, { scopes: ["messages:read"] })
@@ -165,7 +165,7 @@ it("a caller without a scope is told which, whether it has a key or not", async 
   )
 })
 
-it("a value of another kind, or none of those that there are, is told what is accepted", async () => {
+it("the refusal of a wrong value names the accepted ones", async () => {
   const messaging = await opened({ worker: false })
   const { api } = await aShop(messaging)
   const to = { phone }

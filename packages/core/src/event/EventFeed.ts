@@ -135,7 +135,7 @@ export class EventFeed extends Context.Service<
               )
               return
             }
-            yield* Effect.logWarning("a listener failed and is told again", told.cause)
+            yield* Effect.logWarning("a listener failed; it gets the event again", told.cause)
             yield* Effect.sleep(pause)
           }
         },

@@ -1,4 +1,4 @@
-/** The opened service: what `open` gives, and what each caller can do with it. */
+/** The opened service: what `open` returns, and what each caller can do with it. */
 import type { HasId, Mode, Scope } from "./common.ts"
 import type { MediaApi, Message, MessagesApi } from "./messages.ts"
 import type { NumberChecksApi, NumbersApi } from "./numbers.ts"
@@ -6,16 +6,16 @@ import type { Epoch, HeldCount, Operator, Role, StoreRestored, WorkspacesApi } f
 import type { RemindersApi } from "./reminders.ts"
 import type { MessageEventType, WebhooksApi } from "./webhooks.ts"
 
-/** What a caller is, may do, and has left. */
+/** Identity, permissions and remaining limits of a caller. */
 export interface Account {
-  /** Whose it is. */
+  /** The caller's workspace. */
   readonly workspace: {
     /** Its id. */
     readonly id: number
     /** Its name. */
     readonly name: string
   }
-  /** The key that the caller has; null for a trusted one. */
+  /** The caller's key; null for a trusted caller. */
   readonly key: {
     /** Its id. */
     readonly id: number
@@ -26,17 +26,17 @@ export interface Account {
   } | null
   /** A test caller sends nothing. */
   readonly mode: Mode
-  /** What it may do. */
+  /** Operations that the caller may perform. */
   readonly scopes: ReadonlyArray<Scope>
-  /** The only numbers that it may use; null for all. */
+  /** The only numbers that the caller may use; null for all. */
   readonly numberIds: ReadonlyArray<number> | null
   /** Name of the workspace's plan; null when it has none. */
   readonly plan: string | null
-  /** What may be asked of the service. */
+  /** Limits of this caller. */
   readonly limits: {
-    /** Requests with one key in a minute; trusted callers are not counted. */
+    /** Requests per minute with one key. Trusted callers have no limit. */
     readonly requestsPerMinute: number
-    /** Requests with one key in a day; trusted callers are not counted. */
+    /** Requests per day with one key. Trusted callers have no limit. */
     readonly requestsPerDay: number
     /** Messages that one number sends in any 24 hours. */
     readonly messagesPerNumberPerDay: number
@@ -45,75 +45,86 @@ export interface Account {
   }
 }
 
-/** Everything that one caller does in one workspace. */
+/** Everything that one caller can do in one workspace. */
 export interface Api {
-  /** What this caller is, may do, and has left. Fails with nothing of its own. */
+  /** Identity, permissions and remaining limits of this caller. Fails with nothing of its own. */
   readonly account: () => Promise<Account>
   /** Sending, reading and cancelling messages. */
   readonly messages: MessagesApi
-  /** Messages that are sent again and again. */
+  /** Messages that repeat on a schedule. */
   readonly reminders: RemindersApi
-  /** The numbers that it sends from. */
+  /** The workspace's sending numbers. */
   readonly numbers: NumbersApi
-  /** Which phones WhatsApp knows. */
+  /** Checks which phones are on WhatsApp. */
   readonly numberChecks: NumberChecksApi
   /** Uploaded files. */
   readonly media: MediaApi
-  /** Addresses that receive events. */
+  /** Endpoints that receive events. */
   readonly webhooks: WebhooksApi
 }
 
-/** What your program vouches for of a trusted caller; all that is left out is allowed. */
+/** Limits that your program sets for a trusted caller. Whatever you omit is allowed. */
 export interface Trust {
-  /** `live` when left out. */
+  /** Default: `live`. */
   readonly mode?: Mode | undefined
-  /** What it may do; everything when left out. */
+  /** Operations that the caller may perform. Default: all. */
   readonly scopes?: ReadonlyArray<Scope> | undefined
-  /** The only numbers that it may use; all when left out or null. */
+  /** The only numbers that the caller may use. Default, and null: all. */
   readonly numberIds?: ReadonlyArray<number> | null | undefined
 }
 
-/** For whom the operator acts. */
+/** Options of an operator. */
 export interface OperatorOptions {
-  /** `owner`, who may do everything, when left out. */
+  /** Default: `owner`, who may do everything. */
   readonly role?: Role | undefined
 }
 
-/** Told once a message has left, failed, expired or was cancelled, and that is stored. */
+/** A stored event: a message left, failed, expired or was cancelled. */
 export interface MessageEvent {
-  /** `evt_` and 24 characters; the same as webhooks say. */
+  /** `evt_` and 24 characters; webhooks carry the same id. */
   readonly id: string
   /** What happened. */
   readonly type: MessageEventType
-  /** Grows from event to event. Keep the latest, and give it as `after` when you listen again. */
+  /** Increases from event to event. Store the latest, and pass it as `after` when you listen again. */
   readonly position: number
   /** When it happened. */
   readonly createdAt: Date
-  /** The message as it was then; its times in whole seconds. */
+  /** The message at that moment; its times in whole seconds. */
   readonly message: Message
 }
 
-/** How to listen. */
+/** Options of a listener. */
 export interface ListenOptions {
-  /** The `position` of the last event that you dealt with. The handler gets every later one, also those from before this start; events are kept for 30 days. When left out, it gets events from now on; on PostgreSQL one whose transaction stayed open while a thousand later events were written may be missed then, and is never missed with `after`. */
+  /**
+   * The `position` of the last event that you processed. The handler gets every later event, including
+   * those from before this start; the service keeps events for 30 days. Without it, the handler gets
+   * events from now on. On PostgreSQL it may then miss an event whose transaction stayed open while
+   * others wrote a thousand later ones; with `after` it misses none.
+   */
   readonly after?: number | undefined
 }
 
-/** A listener that can be taken away. */
+/** A listener that you can stop. */
 export interface Subscription {
-  /** Resolves once it listens. Calls of this service made after `on` wait for that by themselves. */
+  /** Resolves once it listens. Calls of this service made after `on` wait for that themselves. */
   readonly ready: Promise<void>
-  /** Stops it: once this resolves its handler gets no more events. One that is running goes on to its end. Fails with nothing of its own. */
+  /**
+   * Stops the listener. Once this resolves, its handler gets no more events; a running handler
+   * finishes. Fails with nothing of its own.
+   */
   readonly stop: () => Promise<void>
 }
 
-/** How to work off what is due. */
+/** Options of `drain`. */
 export interface DrainOptions {
-  /** Milliseconds after which it takes up nothing more, although something due is left; 20,000 when left out. */
+  /** Milliseconds after which the drain starts no more work, even when some is due. Default: 20,000. */
   readonly atMostMillis?: number | undefined
 }
 
-/** What this service did while it drained. What its worker, its calls and other drains of it did meanwhile counts too; what other services did does not. */
+/**
+ * What this service did during a drain. It includes this service's worker, calls and other drains, but
+ * no other service.
+ */
 export interface Drained {
   /** Messages that left. */
   readonly sent: number
@@ -123,43 +134,51 @@ export interface Drained {
   readonly cancelled: number
   /** Messages that expired. */
   readonly expired: number
-  /** Calls of webhooks and callbacks that were answered with success. */
+  /** Webhook and callback calls that the receiver answered with success. */
   readonly delivered: number
-  /** Calls that failed; most are tried again later. */
+  /** Calls that failed; the service retries most of them later. */
   readonly notDelivered: number
-  /** Whether nothing that was due is left. */
+  /** Whether no due work is left. */
   readonly finished: boolean
-  /** When something falls due next: the time of the next drain; null when nothing waits, or it did not finish. */
+  /**
+   * When work falls due next: the time of the next drain. Null when nothing waits, or when the drain
+   * did not finish.
+   */
   readonly nextDueAt: Date | null
 }
 
 /** The messaging service inside this process. */
 export interface Messaging {
-  /** All workspaces. */
+  /** Manages all workspaces. */
   readonly workspaces: WorkspacesApi
   /**
-   * What your own program does in a workspace. It is trusted: rates are not counted, and a disabled
-   * workspace is not refused. Fails with `validation_failed`, thrown at once, when `trust` names something
-   * that is not known, or a value that it cannot have. Every call of it fails with `workspace_not_found`
-   * when there is no such workspace, and where `trust` limits it with `missing_scope`, `number_not_allowed`.
+   * Acts in a workspace as your own program. The caller is trusted: no rate limits apply, and a
+   * disabled workspace still works. Fails with `validation_failed`, thrown at once, when `trust` has an unknown
+   * name or an invalid value. Each of its calls fails with `workspace_not_found` when no such
+   * workspace exists. Where `trust` limits the caller, calls also fail with `missing_scope`,
+   * `number_not_allowed`.
    */
   readonly as: (workspace: HasId, trust?: Trust) => Api
   /**
-   * What the holder of a version 2 key does. Fails with nothing of its own. Every call of it admits the
-   * key anew and counts as one request; it fails with `invalid_api_key`, `v1_key_on_v2`, `api_key_revoked`, `api_key_expired`,
-   * `rate_limited`, `too_many_auth_failures`, `account_disabled`, `demo_account`,
-   * `api_v2_not_enabled`, `missing_scope`, `number_not_allowed`.
+   * Acts as the holder of a version 2 key. Fails with nothing of its own. Each of its calls
+   * authenticates the key again and counts as one request. It fails with `invalid_api_key`,
+   * `v1_key_on_v2`, `api_key_revoked`, `api_key_expired`, `rate_limited`, `too_many_auth_failures`,
+   * `account_disabled`, `demo_account`, `api_v2_not_enabled`, `missing_scope`, `number_not_allowed`.
    */
   readonly withKey: (key: string) => Api
-  /** What the operator does inside a workspace: keys, contacts, numbers, logs. Fails with `validation_failed`, thrown at once, for an unknown role or option. Every call of it fails with `workspace_not_found`, `role_required`. */
+  /**
+   * Acts as the operator inside a workspace: keys, contacts, numbers, logs. Fails with
+   * `validation_failed`, thrown at once, for an unknown role or option. Each of its calls fails with
+   * `workspace_not_found`, `role_required`.
+   */
   readonly operator: (workspace: HasId, options?: OperatorOptions) => Operator
   /**
-   * Tells events of all workspaces, after their commit, one after the other in the order of their
-   * positions, each at least once. A handler that throws or rejects is told the same event again after
-   * 1, 5, 30 and 120 seconds, and then passed over with an error in the log; later events wait. Every
-   * process that listens hears every event. Positions are not kept by the service: without `after` a
-   * listener begins anew with each start, and misses what happened while no process listened. Fails with
-   * `validation_failed`, `closed`, thrown at once.
+   * Delivers events of all workspaces to a handler, after their commit, in the order of their
+   * positions, each at least once. When the handler throws or rejects, the service retries the event
+   * after 1, 5, 30 and 120 seconds. It then logs an error and skips the event; later events wait
+   * meanwhile. Every listening process gets every event. The service does not store positions. Without
+   * `after` a listener starts from now, and misses events from before. Fails with `validation_failed`,
+   * `closed`, thrown at once.
    */
   readonly on: (
     type: MessageEventType | ReadonlyArray<MessageEventType>,
@@ -167,27 +186,35 @@ export interface Messaging {
     options?: ListenOptions,
   ) => Subscription
   /**
-   * Says that the store went back in time: it was restored, or a standby that lagged took over. Ids that
-   * were given before are not given again, and what waits is held. Fails with `validation_failed`, `already_restored`.
+   * Declares that the store went back in time: you restored it, or a lagging standby took over. The
+   * service reuses no earlier id, and holds what waits. Fails with `validation_failed`,
+   * `already_restored`.
    */
   readonly restored: (how?: StoreRestored) => Promise<Epoch>
-  /** Each workspace of which anything is held since then. Fails with nothing of its own. */
+  /** Workspaces that hold messages or reminders since the restore. Fails with nothing of its own. */
   readonly held: () => Promise<ReadonlyArray<HeldCount>>
   /**
-   * Works off what is due now, with `worker: false` too: for cron jobs and programs that run for one
-   * request. Resolves when nothing due is left, or after `atMostMillis` (20,000 when left out), and then
-   * once what is under way has ended, at most `shutdownMillis` later (a second more beside a PostgreSQL that does not answer). Fails with `validation_failed`,
-   * `cannot_start` (phones are simulated, and numbers of the store are linked for real).
+   * Does the work that is due now, even with `worker: false`: for cron jobs and programs that run for
+   * one request. It starts no more work once nothing due is left, or after `atMostMillis` (default
+   * 20,000). It resolves when running work has ended, at most `shutdownMillis` later. A PostgreSQL
+   * that does not answer can add one second. Fails with `validation_failed`, `cannot_start` (phones
+   * are simulated, and the store has numbers linked for real).
    */
   readonly drain: (options?: DrainOptions) => Promise<Drained>
-  /** The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a token the operator API. Once the service is closed every request below the path is answered 503 `service_unavailable`. Fails with nothing of its own: what goes wrong is in the answer. */
+  /**
+   * The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a
+   * token the operator API. A closed service answers every request below the path with 503
+   * `service_unavailable`. Fails with nothing of its own: the response carries the error.
+   */
   readonly handler: (request: Request) => Promise<Response>
   /**
-   * Ends the service. It takes no more calls (they fail with `closed`), waits at most `shutdownMillis` for
-   * what is under way (requests too) and until listeners have heard of it, and lets go of everything.
-   * What takes longer is broken off, and may have been done all the same: a call fails with `closed`, a
-   * request is answered 500 `internal_error`; sources of uploads and bodies are cancelled; a drain
-   * resolves with `finished: false`. A PostgreSQL or a collector that does not answer holds it up for 3 seconds more at most. What waits stays in the store. Every later call resolves with the first. Fails with nothing of its own.
+   * Ends the service. It refuses new calls with `closed`, and releases everything. It first waits at
+   * most `shutdownMillis` for running calls and requests, and until listeners have received their
+   * events. It then interrupts the rest, which may still have taken effect. An interrupted call fails
+   * with `closed`, a request gets 500 `internal_error`, and a drain resolves with `finished: false`.
+   * It cancels upload sources and bodies. A PostgreSQL or a collector that does not answer delays it
+   * by at most 3 seconds more. Waiting messages stay in the store. Every later call resolves with the
+   * first. Fails with nothing of its own.
    */
   readonly close: () => Promise<void>
 }

@@ -1,12 +1,12 @@
-/** What several parts of the facade share. */
+/** Types that several parts of the facade share. */
 
-/** A live key or caller sends; a test one goes through every rule and sends nothing. */
+/** A live key or caller sends. A test one passes every rule and sends nothing. */
 export type Mode = "live" | "test"
 
-/** What a number belongs to. */
+/** The platform of a number. */
 export type Platform = "whatsapp" | "telegram"
 
-/** What a caller may do. */
+/** Operations that a caller may perform. */
 export type Scope =
   | "messages:send"
   | "messages:read"
@@ -26,11 +26,11 @@ export type HasId =
       readonly id: number
     }
 
-/** Which page of a list. */
+/** Selects a page of a list. */
 export interface PageOptions {
-  /** Records in a page, 1 to 100. When left out, `page` takes 25 and a loop asks for 100 at a time. */
+  /** Records per page, 1 to 100. Default: 25 for `page`; a loop requests 100 at a time. */
   readonly limit?: number | undefined
-  /** `nextCursor` of the page before; filters must stay the same. */
+  /** `nextCursor` of the previous page; keep the filters the same. */
   readonly cursor?: string | undefined
 }
 
@@ -43,75 +43,84 @@ export interface Page<Item> {
 }
 
 /**
- * A list: loop over it with `for await` to get every record, newest first, or take one page. Nothing
- * is asked for before the loop begins.
+ * A list. Loop over it with `for await` to get every record, newest first, or take one page. The first
+ * request runs when the loop begins.
  */
 export interface Listing<Item> extends AsyncIterable<Item> {
-  /** The one page that the options name. Fails with `validation_failed`, `invalid_cursor` and what else the list says. */
+  /**
+   * The page that the options select. Fails with `validation_failed`, `invalid_cursor` and the codes
+   * of the list.
+   */
   readonly page: () => Promise<Page<Item>>
 }
 
-/** What makes a call safe to repeat. */
+/** Makes a call safe to repeat. */
 export interface RepeatOptions {
   /**
-   * 1 to 255 printable ASCII characters, your own name for what you do, such as an order's id. A repeat
-   * with the same key within 24 hours does nothing and is answered as the first time; with another
-   * command it fails with `idempotency_key_reused`, while the first one runs with
-   * `idempotency_in_progress`, and with `invalid_idempotency_key` when it is none.
+   * 1 to 255 printable ASCII characters: your own name for the operation, such as an order's id. A
+   * repeat with the same key within 24 hours does nothing and returns the first result. With another
+   * command it fails with `idempotency_key_reused`. While the first call runs it fails with
+   * `idempotency_in_progress`, and for a malformed key with `invalid_idempotency_key`.
    */
   readonly idempotencyKey?: string | undefined
 }
 
 /**
- * A transaction that you have opened on the database that the service keeps everything in, and will
- * commit or roll back. A client of `pg` is one. For other libraries one function is enough, which runs a
- * statement with values for `$1`, `$2` … and gives its rows; make it once for each transaction, for by it
- * several sends wait for one another:
+ * A transaction that you opened on the service's own database, and that you commit or roll back. A
+ * client of `pg` is one. For other libraries, write one function that runs a statement with values for
+ * `$1`, `$2` … and returns its rows. Create one object per transaction, because sends in one
+ * transaction wait for each other through it:
  *
  * - postgres.js: `{ query: async (text, values) => ({ rows: await tx.unsafe(text, values) }) }`
  * - Kysely: `{ query: (text, values) => tx.executeQuery(CompiledQuery.raw(text, values)) }`
  * - Prisma: `{ query: async (text, values) => ({ rows: await tx.$queryRawUnsafe(text, ...values) }) }`
- * - Drizzle: `tx.execute(sql.join(parts))`, where `parts` are those of `text.split(/\$(\d+)/)`: each first
+ * - Drizzle: `tx.execute(sql.join(parts))`, where `parts` come from `text.split(/\$(\d+)/)`: each
+ * first
  *   one as `sql.raw(part)`, each second one as `sql.param(values[Number(part) - 1])`
  */
 export interface Transaction {
-  /** Runs one statement in it. */
+  /** Runs one statement in the transaction. */
   readonly query: (
     text: string,
     values: Array<string | null>,
   ) => Promise<{
-    /** What the statement answered: an object by the names of columns for each row. */
+    /** The result: one object per row, keyed by column name. */
     readonly rows: ReadonlyArray<unknown>
   }>
 }
 
-/** How to send. */
+/** Options of a send. */
 export interface SendOptions extends RepeatOptions {
   /**
-   * Accepts inside this transaction, on a store on PostgreSQL: the message is there if, and only if, you
-   * commit, and is sent after that. A refusal leaves the transaction usable. Until it ends others who
-   * send from the same number wait, and so does what became of its messages; so send last and commit soon. Left idle for 5 seconds it is ended: PostgreSQL closes the connection, nothing was done,
-   * and your next statement there fails. What cannot be joined (a pool, a client without a transaction, one
-   * that has failed or is read-only, one on another database) fails with `validation_failed`. `close` does not wait for it.
+   * Accepts the message inside this transaction, on a PostgreSQL store. The message exists only if you
+   * commit; the service sends it after that. A refusal leaves the transaction usable. Until the
+   * transaction ends, other sends from the same number wait, and so do results of its messages. So
+   * send last and commit soon. After 5 idle seconds PostgreSQL closes the connection: the transaction
+   * rolls back, and your next statement fails. A pool, a client without a transaction, a failed or
+   * read-only transaction and another database fail with `validation_failed`. `close` does not wait
+   * for the transaction.
    */
   readonly transaction?: Transaction | undefined
 }
 
-/** What was made, and whether just now. */
+/** The result of a create, and whether this call made it. */
 export type Made<Item> = Item & {
-  /** True when an earlier call with the same `idempotencyKey` made it, and this one did nothing. */
+  /** True when an earlier call with the same `idempotencyKey` made it; this call did nothing. */
   readonly replayed: boolean
 }
 
 /** An image or a file to send: exactly one of `url` and `mediaId`. */
 export interface MediaReference {
-  /** Public http or https link of at most 2,048 characters; fetched when the message is sent. */
+  /**
+   * Public http or https link of at most 2,048 characters; the service fetches it when it sends the
+   * message.
+   */
   readonly url?: string | undefined
   /** Id of an uploaded file. */
   readonly mediaId?: number | undefined
-  /** What the link leads to; used when the link itself does not tell. */
+  /** Type of the linked content. The service uses it only when the link itself names none. */
   readonly type?: "image" | "file" | undefined
-  /** What the recipient sees as the file's name, 1 to 255 characters. */
+  /** File name that the recipient sees, 1 to 255 characters. */
   readonly fileName?: string | undefined
 }
 
@@ -119,19 +128,22 @@ export interface MediaReference {
 export interface Media {
   /** Id of the uploaded file; null for a link. */
   readonly mediaId: number | null
-  /** Where it is; of a stored file a link that works for 26 hours. */
+  /** Its address; for a stored file a link that works for 26 hours. */
   readonly url: string | null
-  /** Null while it is not known. */
+  /** Null while it is unknown. */
   readonly type: "image" | "file" | null
   /** Null when neither the command nor the link names it. */
   readonly fileName: string | null
 }
 
-/** To whom: exactly one of the fields. */
+/** The recipient: exactly one of the fields. */
 export interface Recipient {
   /** E.164 with a leading +, such as `+15550100002`. */
   readonly phone?: string | undefined
-  /** Exact name of a WhatsApp group of the sending number, 1 to 100 characters; looked up when sending. */
+  /**
+   * Exact name of a WhatsApp group of the sending number, 1 to 100 characters. The service looks it up
+   * when it sends.
+   */
   readonly group?: string | undefined
   /** Id of a saved contact. */
   readonly contactId?: number | undefined

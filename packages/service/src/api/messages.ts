@@ -1,4 +1,4 @@
-/** Messages: what is sent, and what became of it. */
+/** Messages: what to send, and the result. */
 import type {
   Listing,
   Made,
@@ -14,9 +14,9 @@ import type {
 } from "./common.ts"
 
 /**
- * `queued`: leaves as soon as its number can send it. `scheduled`: waits for `sendAt`. A message that left
- * is `sent`, then perhaps `delivered` and `read`; any other ends as `failed`, `cancelled` or
- * `expired`.
+ * `queued`: leaves as soon as its number can send it. `scheduled`: waits for `sendAt`. A message that
+ * left is `sent`, then perhaps `delivered` and `read`. Any other message ends as `failed`, `cancelled`
+ * or `expired`.
  */
 export type MessageStatus =
   | "queued"
@@ -28,38 +28,44 @@ export type MessageStatus =
   | "cancelled"
   | "expired"
 
-/** What every message to send may say. */
+/** Fields of every message to send. */
 export interface MessageContent {
-  /** Id of the number that sends it. When left out, the one connected number of the workspace; with several the send fails with `from_required`. */
+  /**
+   * Id of the sending number. Default: the only connected number of the workspace. With several
+   * connected numbers the send fails with `from_required`.
+   */
   readonly from?: number | null | undefined
   /** At most 3,000 characters; required without media. `*bold*`, `_italic_` and `~strike~` work. */
   readonly text?: string | undefined
   /** An image or a file; `text` is then its caption. */
   readonly media?: MediaReference | null | undefined
-  /** When to send, in the future; at once when left out. */
+  /** When to send, in the future. Default: at once. */
   readonly sendAt?: Moment | null | undefined
-  /** In the future and after `sendAt`. A message that was not sent by then becomes `expired`. Never when left out. */
+  /**
+   * In the future and after `sendAt`. A message that has not left by then becomes `expired`. Default:
+   * never.
+   */
   readonly expiresAt?: Moment | null | undefined
 }
 
 /** One message to send. */
 export interface SendMessage extends MessageContent {
-  /** To whom. */
+  /** The recipient. */
   readonly to: Recipient
 }
 
-/** The same message to many. */
+/** The same message to many recipients. */
 export interface SendBatch extends MessageContent {
-  /** 1 to 1,000 recipients; one that is named twice gets two messages. */
+  /** 1 to 1,000 recipients. Each entry gets a message, so a duplicate gets two. */
   readonly to: ReadonlyArray<Recipient>
 }
 
-/** Who receives a message: the phone, group or username, with the contact it was named by. */
+/** The recipient: a phone, group or username, and the contact that the command named. */
 export type MessageRecipient =
   | {
       /** E.164 with a leading +. */
       readonly phone: string
-      /** The saved contact with that phone; null when there is none. */
+      /** The saved contact with that phone; null without one. */
       readonly contactId: number | null
     }
   | {
@@ -67,13 +73,13 @@ export type MessageRecipient =
       readonly group: string
     }
   | {
-      /** The contact that was named. */
+      /** The contact that the command named. */
       readonly contactId: number
-      /** The Telegram user that it is. */
+      /** The contact's Telegram username. */
       readonly username: string
     }
   | {
-      /** A Telegram user, as it was given. */
+      /** A Telegram user, as the command gave it. */
       readonly username: string
     }
 
@@ -85,42 +91,45 @@ export type MessageErrorCode =
   | "send_failed"
   | "outcome_unknown"
 
-/** A message as it was at the moment of the answer. */
+/** A message at the moment of the response. */
 export interface Message {
   /** Unique in the store. */
   readonly id: number
-  /** Whose it is. */
+  /** Its workspace. */
   readonly workspaceId: number
-  /** A `test` message goes through every rule, and nothing is sent. */
+  /** A `test` message passes every rule, and the service sends nothing. */
   readonly mode: Mode
   /** Its state. */
   readonly status: MessageStatus
-  /** The number that sends it. */
+  /** The sending number. */
   readonly from: {
     /** Id of the number. */
     readonly id: number
-    /** Digits with country code, no +. While the message waits it is the number's phone, and afterwards the phone that the message left from; null as long as the number was never linked. */
+    /**
+     * Digits with country code, no +. While the message waits, the number's phone; afterwards the
+     * phone that sent it. Null while the number has never been linked.
+     */
     readonly phone: string | null
-    /** What the number belongs to. */
+    /** The number's platform. */
     readonly platform: Platform
   }
-  /** To whom. */
+  /** The recipient. */
   readonly to: MessageRecipient
   /** The text, or the caption of the media. */
   readonly text: string
   /** Null without an image or a file. */
   readonly media: Media | null
-  /** When it is to be sent; null for at once. */
+  /** When to send it; null for at once. */
   readonly sendAt: Date | null
-  /** When it is no longer sent; null for never. */
+  /** When it expires; null for never. */
   readonly expiresAt: Date | null
-  /** When it was accepted. */
+  /** When the service accepted it. */
   readonly createdAt: Date
   /** When it left; null before. */
   readonly sentAt: Date | null
   /** Why it failed, when `status` is `failed`. */
   readonly error: {
-    /** To branch on. */
+    /** Code to branch on. */
     readonly code: MessageErrorCode
     /** For people, in English. */
     readonly message: string
@@ -129,13 +138,13 @@ export interface Message {
 
 /** The messages of a batch. */
 export interface SentBatch {
-  /** One for each recipient, in their order. */
+  /** One per recipient, in their order. */
   readonly messages: ReadonlyArray<Message>
-  /** True when an earlier call with the same `idempotencyKey` made them, and this one did nothing. */
+  /** True when an earlier call with the same `idempotencyKey` made them; this call did nothing. */
   readonly replayed: boolean
 }
 
-/** Which messages. */
+/** Filters messages. */
 export interface ListMessages extends PageOptions {
   /** One or several. */
   readonly status?: MessageStatus | ReadonlyArray<MessageStatus> | undefined
@@ -143,27 +152,27 @@ export interface ListMessages extends PageOptions {
   readonly from?: number | undefined
   /** The recipient's phone, E.164 with a leading +. */
   readonly to?: string | undefined
-  /** Created then or later. */
+  /** Created at that time or later. */
   readonly since?: Moment | undefined
-  /** Created before. */
+  /** Created before that time. */
   readonly until?: Moment | undefined
 }
 
 /** Messages of one workspace, in one mode. */
 export interface MessagesApi {
   /**
-   * Accepts one message; it leaves later. Resolves to it as it was accepted. A refused message stores
-   * nothing. Fails with `validation_failed`, `text_required`, `text_too_long`, `invalid_phone`,
+   * Accepts one message, which leaves later. Resolves to the accepted message. A refused message
+   * stores nothing. Fails with `validation_failed`, `text_required`, `text_too_long`, `invalid_phone`,
    * `invalid_username`, `invalid_datetime`, `time_in_past`, `invalid_media_url`, `contact_not_found`,
    * `media_not_found`, `number_not_found`, `number_not_allowed`, `from_required`,
    * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached` (`details.room`: how many fit
-   * at that time; `details.roomAt`: from when on all fit, as text), `message_rejected`, and as
-   * `idempotencyKey` and `transaction` say.
+   * at that time; `details.roomAt`: when all fit, as text), `message_rejected`, and the codes of
+   * `idempotencyKey` and `transaction`.
    */
   readonly send: (command: SendMessage, options?: SendOptions) => Promise<Made<Message>>
   /**
-   * Accepts one message for each recipient, all or none of them. Fails as `send` does, with the
-   * recipient in `field`, such as `to[3].phone`; and with `too_many_recipients`.
+   * Accepts one message for each recipient, all or none. Fails as `send` does, with the recipient in
+   * `field`, such as `to[3].phone`, and with `too_many_recipients`.
    */
   readonly sendBatch: (command: SendBatch, options?: SendOptions) => Promise<SentBatch>
   /** The message as it is now. Fails with `message_not_found`. */
@@ -171,18 +180,18 @@ export interface MessagesApi {
   /** Newest first. Fails with `validation_failed`, `invalid_cursor`, `invalid_phone`, `invalid_datetime`. */
   readonly list: (query?: ListMessages) => Listing<Message>
   /**
-   * Cancels a waiting message and resolves to it. One that is being sent at this moment is waited for,
-   * at most 5 seconds. Fails with `message_not_found`, and with `not_cancellable` when it was too late
-   * (`details.status`; `details.sending` when it may leave yet).
+   * Cancels a waiting message and resolves to it. While an attempt is sending it, the call waits for
+   * the result, at most 5 seconds. Fails with `message_not_found`, and with `not_cancellable` when it
+   * was too late (`details.status`; `details.sending` when it may still leave).
    */
   readonly cancel: (id: number) => Promise<Message>
 }
 
 /** A file to upload: at most 64 MiB. */
 export interface UploadFile {
-  /** 1 to 255 characters; of a path only the last part is kept. */
+  /** 1 to 255 characters; of a path the service keeps only the last part. */
   readonly fileName: string
-  /** The bytes, or a source of them, which is read once. */
+  /** The bytes, or a source that the service reads once. */
   readonly content: Uint8Array | Blob | AsyncIterable<Uint8Array>
 }
 
@@ -190,25 +199,25 @@ export interface UploadFile {
 export interface MediaFile {
   /** The `mediaId` of messages. */
   readonly id: number
-  /** Whose it is. */
+  /** Its workspace. */
   readonly workspaceId: number
-  /** Test files are seen by test callers alone. */
+  /** Only test callers see test files. */
   readonly mode: Mode
-  /** What recipients see. */
+  /** File name that recipients see. */
   readonly fileName: string
-  /** How it is sent. */
+  /** How the service sends it. */
   readonly type: "image" | "file"
-  /** Told by the content; of text files by the ending of the name. */
+  /** Detected from the content; for text files from the file name's ending. */
   readonly mimeType: string
   /** Bytes. */
   readonly size: number
-  /** Link to it, which `handler` serves; it works for 26 hours from the answer on. */
+  /** Link to the file, which `handler` serves. It works for 26 hours after the response. */
   readonly url: string
-  /** When it was uploaded. */
+  /** Upload time. */
   readonly createdAt: Date
 }
 
-/** Which files. */
+/** Filters files. */
 export interface ListMedia extends PageOptions {
   /** Only images, or only other files. */
   readonly type?: "image" | "file" | undefined
@@ -217,9 +226,9 @@ export interface ListMedia extends PageOptions {
 /** Files of one workspace, in one mode. */
 export interface MediaApi {
   /**
-   * Keeps a file. Fails with `validation_failed` (no name, no content, no disk), `request_too_large`,
-   * `storage_full` (`details.used` and `details.limit` in bytes),
-   * `service_unavailable` while the disk has no room, and as `idempotencyKey` says.
+   * Stores a file. Fails with `validation_failed` (no name, no content, no disk), `request_too_large`,
+   * `storage_full` (`details.used` and `details.limit` in bytes), `service_unavailable` while the disk
+   * is full, and the codes of `idempotencyKey`.
    */
   readonly upload: (file: UploadFile, options?: RepeatOptions) => Promise<Made<MediaFile>>
   /** The file, with a fresh link. Fails with `media_not_found`. */
@@ -228,6 +237,9 @@ export interface MediaApi {
   readonly list: (query?: ListMedia) => Listing<MediaFile>
   /** The whole content. Fails with `media_not_found`. */
   readonly content: (id: number) => Promise<Uint8Array>
-  /** Deletes it; messages that wait with this file will fail with `media_unavailable`. Fails with `media_not_found`. */
+  /**
+   * Deletes the file. Waiting messages with this file will fail with `media_unavailable`. Fails with
+   * `media_not_found`.
+   */
   readonly remove: (id: number) => Promise<void>
 }

@@ -1,103 +1,109 @@
-/** Numbers that a workspace sends from, and linking them to phones; number checks. */
+/** Sending numbers of a workspace, and linking them to phones; number checks. */
 import type { Listing, Made, Mode, PageOptions, Platform, RepeatOptions } from "./common.ts"
 
 /** Only a connected number sends; messages of others wait. */
 export type NumberStatus = "connected" | "connecting" | "disconnected"
 
-/** How a number is linked: by scanning a QR code, or by typing a code on the phone. */
+/** How to link a number: scan a QR code, or type a code on the phone. */
 export type LoginMethod = "qr" | "phone_code"
 
 /** A number. */
 export interface SendingNumber {
   /** The `from` of messages and reminders. */
   readonly id: number
-  /** Digits with country code, no +; null until a QR code was scanned. */
+  /** Digits with country code, no +; null until a phone scans a QR code. */
   readonly phone: string | null
-  /** A name for people; may be empty. */
+  /** Display name; may be empty. */
   readonly label: string
-  /** What it belongs to. */
+  /** The number's platform. */
   readonly platform: Platform
   /** Whether it can send. */
   readonly status: NumberStatus
-  /** How it is linked. */
+  /** How to link it. */
   readonly loginMethod: LoginMethod
 }
 
-/** What there is to scan or to type while a number is being linked. */
+/** What to scan or type while a number links. */
 export interface LinkView {
-  /** The text of the present QR code, for you to draw; null until there is one, and with `phone_code`. */
+  /** Text of the current QR code, for you to draw; null until there is one, and with `phone_code`. */
   readonly qrText: string | null
-  /** Link to a PNG of it, which `handler` serves; it works for 10 minutes, and each call gives a fresh one. */
+  /**
+   * Link to a PNG of it, which `handler` serves. It works for 10 minutes, and each call returns a
+   * fresh one.
+   */
   readonly qrCodeUrl: string | null
   /** 8 characters to type on the phone; null until there is one, and with `qr`. */
   readonly pairingCode: string | null
-  /** When another pairing code takes its place. */
+  /** When another pairing code replaces it. */
   readonly pairingCodeExpiresAt: Date | null
-  /** The phone has taken the code, and linking finishes. */
+  /** Whether the phone has accepted the code; linking then finishes. */
   readonly linking: boolean
-  /** When linking began. It ends by itself after 10 minutes. */
+  /** When linking began. It ends after 10 minutes. */
   readonly requestedAt: Date | null
 }
 
-/** A number with what there is to scan or to type. */
+/** A number with its current linking code. */
 export interface NumberView extends SendingNumber {
   /** Null unless `status` is `connecting`. */
   readonly connect: LinkView | null
 }
 
-/** A number to link, or one to link again. */
+/** A number to link, or to link again. */
 export interface ConnectNumber {
-  /** `qr` when left out. */
+  /** Default: `qr`. */
   readonly loginMethod?: LoginMethod | undefined
   /** With `phone_code`: E.164 with a leading +. */
   readonly phone?: string | undefined
-  /** Links this number again instead of adding one. */
+  /** Links this number again instead of a new one. */
   readonly numberId?: number | undefined
 }
 
-/** Numbers as one caller sees them. */
+/** Numbers that one caller sees. */
 export interface NumbersApi {
   /** Every number that the caller may use, oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<SendingNumber>>
-  /** The number, with what there is to scan or to type. Fails with `number_not_found`. */
+  /** The number, with its current linking code. Fails with `number_not_found`. */
   readonly get: (id: number) => Promise<NumberView>
   /**
-   * Begins to link a new number, or one again; ask `get` for the code, or use `link`. Fails with
-   * `validation_failed`, `plan_required`, `number_limit_reached`, `number_not_found`,
-   * `number_not_allowed`, `already_connected`, `connect_in_progress`, `invalid_phone`, and as
-   * `idempotencyKey` says.
+   * Starts linking a new number, or an existing one again. Read the code with `get`, or use `link`.
+   * Fails with `validation_failed`, `plan_required`, `number_limit_reached`, `number_not_found`,
+   * `number_not_allowed`, `already_connected`, `connect_in_progress`, `invalid_phone`, and the codes
+   * of `idempotencyKey`.
    */
   readonly connect: (
     command?: ConnectNumber,
     options?: RepeatOptions,
   ) => Promise<Made<SendingNumber>>
   /**
-   * Links a number and tells each change: new codes, the scan, and at last `connected` or
-   * `disconnected`, which ends the loop. To stop listening does not stop the linking. Fails as
+   * Links a number and yields each change: new codes, the scan, and at last `connected` or
+   * `disconnected`, which ends the loop. Leaving the loop does not stop the linking. Fails as
    * `connect` does.
    */
   readonly link: (command?: ConnectNumber) => AsyncIterable<NumberView>
-  /** PNG of the number's present QR code; null when it shows none. Fails with `number_not_found`. */
+  /** PNG of the number's current QR code; null when it shows none. Fails with `number_not_found`. */
   readonly qrCode: (id: number) => Promise<Uint8Array | null>
 }
 
-/** Phones to look up at WhatsApp. */
+/** Phones to look up on WhatsApp. */
 export interface CheckNumbers {
   /** 1 to 1,000 phones, E.164 with a leading +. */
   readonly phones: ReadonlyArray<string>
   /** A note, at most 100 characters. */
   readonly name?: string | null | undefined
-  /** Id of the connected WhatsApp number that asks; without it the only connected one. */
+  /** Id of the connected WhatsApp number that asks. Default: the only connected one. */
   readonly from?: number | null | undefined
 }
 
-/** A list of phones, and which of them WhatsApp knows. */
+/** A list of phones, and which of them are on WhatsApp. */
 export interface NumberCheck {
   /** Unique in the store. */
   readonly id: number
-  /** Whose it is. */
+  /** Its workspace. */
   readonly workspaceId: number
-  /** A `test` check does not ask WhatsApp: it finds every phone registered but those that end in 0000. */
+  /**
+   * A `test` check does not ask WhatsApp. It reports every phone as registered except those that end
+   * in 0000.
+   */
   readonly mode: Mode
   /** The number that asks. */
   readonly numberId: number
@@ -105,21 +111,21 @@ export interface NumberCheck {
   readonly name: string | null
   /** `completed` once every phone has a result. */
   readonly status: "pending" | "processing" | "completed"
-  /** How many results there will be; a phone that was named twice has two. */
+  /** Number of results. A duplicate phone has two. */
   readonly total: number
   /** Results that are no longer pending. */
   readonly checked: number
-  /** Phones that WhatsApp knows. */
+  /** Phones that are on WhatsApp. */
   readonly registered: number
-  /** Phones that it does not know. */
+  /** Phones that are not. */
   readonly notRegistered: number
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Date
-  /** Null until it is completed. */
+  /** Completion time; null before. */
   readonly completedAt: Date | null
 }
 
-/** `failed`: it could not be found out. */
+/** `failed`: the check found no answer. */
 export type CheckResultStatus = "pending" | "registered" | "not_registered" | "failed"
 
 /** One phone of a check. */
@@ -128,29 +134,33 @@ export interface NumberCheckResult {
   readonly id: number
   /** E.164 with a leading +. */
   readonly phone: string
-  /** What was found out. */
+  /** The result. */
   readonly status: CheckResultStatus
-  /** Null while it is pending. */
+  /** When the result arrived; null while it is pending. */
   readonly checkedAt: Date | null
 }
 
-/** Which results of a check. */
+/** Filters results of a check. */
 export interface ListCheckResults extends PageOptions {
   /** One or several. */
   readonly status?: CheckResultStatus | ReadonlyArray<CheckResultStatus> | undefined
 }
 
-/** Number checks of one workspace, in one mode. They are kept for 30 days. */
+/** Number checks of one workspace, in one mode. The service keeps them for 30 days. */
 export interface NumberChecksApi {
   /**
-   * Stores a check; the worker asks WhatsApp afterwards. Fails with `validation_failed`, `invalid_phone`, `from_required`,
-   * `number_not_found`, `number_not_allowed`, `number_not_connected`, and as `idempotencyKey` says.
+   * Stores a check; the worker asks WhatsApp afterwards. Fails with `validation_failed`,
+   * `invalid_phone`, `from_required`, `number_not_found`, `number_not_allowed`,
+   * `number_not_connected`, and the codes of `idempotencyKey`.
    */
   readonly create: (command: CheckNumbers, options?: RepeatOptions) => Promise<Made<NumberCheck>>
   /** The check as it is now. Fails with `number_check_not_found`. */
   readonly get: (id: number) => Promise<NumberCheck>
   /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: PageOptions) => Listing<NumberCheck>
-  /** What was found of each phone, newest first. Fails with `number_check_not_found`, `validation_failed`, `invalid_cursor`. */
+  /**
+   * Results for each phone, newest first. Fails with `number_check_not_found`, `validation_failed`,
+   * `invalid_cursor`.
+   */
   readonly results: (id: number, query?: ListCheckResults) => Listing<NumberCheckResult>
 }

@@ -5,15 +5,15 @@ import type { SendingNumber } from "./numbers.ts"
 import type { ReminderRun } from "./reminders.ts"
 import type { Delivery, MessageEventType, QueuedEvent, Webhook } from "./webhooks.ts"
 
-/** How to log in: by a code that Telegram sends, or by a QR code that the account's own app scans. */
+/** How to log in: with a code that Telegram sends, or a QR code that the account's own app scans. */
 export interface BeginTelegramLogin {
   /** `code` or `qr`. */
   readonly method: "qr" | "code"
-  /** The account's phone, E.164 with a leading +; required with `code`, unused with `qr`. */
+  /** The account's phone, E.164 with a leading +. Required with `code`, unused with `qr`. */
   readonly phone?: string | undefined
 }
 
-/** `code_sent` and `password_needed` wait for you; `connected`, `failed` and `expired` are the end. */
+/** `code_sent` and `password_needed` wait for you; `connected`, `failed` and `expired` are final. */
 export type TelegramLoginState =
   | "showing_qr"
   | "code_sent"
@@ -24,34 +24,45 @@ export type TelegramLoginState =
 
 /** The state of a login. */
 export interface TelegramLogin {
-  /** Where it is. */
+  /** Current step. */
   readonly state: TelegramLoginState
-  /** What a QR code is to show to the account's own app: a `tg://` link; else null. */
+  /** Content of the QR code for the account's own app: a `tg://` link; else null. */
   readonly qrUrl: string | null
-  /** When there is another link; null without one. */
+  /** When another link replaces it; null without one. */
   readonly qrExpiresAt: Date | null
   /** Where Telegram sent the code; null when it sent none. */
   readonly codeSentTo: "app" | "sms" | "call" | "email" | null
-  /** When the login as a whole is over: ten minutes after it began. */
+  /** When the login expires: ten minutes after it began. */
   readonly expiresAt: Date
   /** Why it failed; else null. */
   readonly error: string | null
 }
 
 /**
- * Logins of a workspace's Telegram accounts, where `transport.live.telegram` names an application. One that is
- * `connected` is sent from as soon as a worker has connected it.
+ * Logins of a workspace's Telegram accounts, where `transport.live.telegram` names an application. A
+ * `connected` account sends as soon as a worker has connected it.
  */
 export interface TelegramLoginsApi {
-  /** Begins to log a number of the platform `telegram` in. Fails with `number_not_found`, `invalid_phone`, `already_connected`, `connect_in_progress`, `telegram_not_configured`, `validation_failed`. */
+  /**
+   * Starts the login of a `telegram` number. Fails with `number_not_found`, `invalid_phone`,
+   * `already_connected`, `connect_in_progress`, `telegram_not_configured`, `validation_failed`.
+   */
   readonly begin: (numberId: number, command: BeginTelegramLogin) => Promise<TelegramLogin>
   /** The state of the login. Fails with `number_not_found`, `login_not_found`. */
   readonly get: (numberId: number) => Promise<TelegramLogin>
-  /** Gives the code that Telegram sent, which is kept nowhere. Fails with `number_not_found`, `login_not_found`, `validation_failed`, and with `invalid_code` for a wrong one; another may be given then. */
+  /**
+   * Submits the code that Telegram sent; the service does not store it. Fails with `number_not_found`,
+   * `login_not_found`, `validation_failed`, and with `invalid_code` for a wrong one; you may then
+   * submit another.
+   */
   readonly giveCode: (numberId: number, code: string) => Promise<TelegramLogin>
-  /** Gives the account's password, which is kept nowhere. Fails with `number_not_found`, `login_not_found`, `validation_failed`, and with `invalid_password` for a wrong one; another may be given then. */
+  /**
+   * Submits the account's password; the service does not store it. Fails with `number_not_found`,
+   * `login_not_found`, `validation_failed`, and with `invalid_password` for a wrong one; you may then
+   * submit another.
+   */
   readonly givePassword: (numberId: number, password: string) => Promise<TelegramLogin>
-  /** Gives the login up. Fails with `number_not_found`, `login_not_found`. */
+  /** Cancels the login. Fails with `number_not_found`, `login_not_found`. */
   readonly cancel: (numberId: number) => Promise<void>
 }
 
@@ -59,13 +70,13 @@ export interface TelegramLoginsApi {
 export interface Plan {
   /** 1 to 100 characters. */
   readonly name: string
-  /** Messages that may still be accepted; null for unlimited. */
+  /** Messages that the plan still accepts; null for unlimited. */
   readonly messagesRemaining: number | null
-  /** Whether reminders are included. */
+  /** Whether the plan includes reminders. */
   readonly reminders: boolean
   /** Whether its callers may link numbers. */
   readonly qrCodeApi: boolean
-  /** Numbers that it may hold; null for unlimited. */
+  /** Maximum of numbers; null for unlimited. */
   readonly maxNumbers: number | null
   /** Bytes of uploaded files. */
   readonly mediaStorageBytes: number
@@ -75,98 +86,110 @@ export interface Plan {
 export interface Workspace {
   /** Unique in the store. */
   readonly id: number
-  /** For people; several workspaces may have the same. */
+  /** Display name; several workspaces may share one. */
   readonly name: string
   /** A demo workspace cannot use the API with keys. */
   readonly demo: boolean
-  /** True: its keys are refused. */
+  /** True: the service refuses its keys. */
   readonly accountDisabled: boolean
   /** Whether version 2 keys work. */
   readonly apiV2Enabled: boolean
-  /** Null: it has no active plan, and nothing that a plan allows. */
+  /** Null: no active plan, so nothing that a plan allows. */
   readonly plan: Plan | null
-  /** Days after their end that its messages are erased; null for the service's own `retentionDays` alone. The lower holds. */
+  /**
+   * Days after their end until its messages are erased; null for the service's own `retentionDays`
+   * alone. The lower value applies.
+   */
   readonly retentionDays: number | null
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Date
 }
 
-/** A workspace to make. */
+/** A workspace to create. */
 export interface CreateWorkspace {
   /** 1 to 100 characters. */
   readonly name: string
-  /** False when left out. */
+  /** Default: false. */
   readonly demo?: boolean | undefined
-  /** True when left out. */
+  /** Default: true. */
   readonly apiV2Enabled?: boolean | undefined
-  /** Unlimited when left out; null for no active plan. */
+  /** Default: unlimited. Null: no active plan. */
   readonly plan?: Plan | null | undefined
 }
 
-/** What to change of a workspace: only what is named changes. */
+/** Changes to a workspace. Omitted fields stay. */
 export interface ChangeWorkspace {
   /** 1 to 100 characters. */
   readonly name?: string | undefined
   /** A demo workspace cannot use the API with keys. */
   readonly demo?: boolean | undefined
-  /** True: its keys are refused. */
+  /** True: the service refuses its keys. */
   readonly accountDisabled?: boolean | undefined
   /** Whether version 2 keys work. */
   readonly apiV2Enabled?: boolean | undefined
-  /** Replaces the plan as a whole; null takes it away. */
+  /** Replaces the whole plan; null removes it. */
   readonly plan?: Plan | null | undefined
-  /** 1 to 3,650 days after their end its messages are erased; null for the service's own `retentionDays` alone. The lower holds. */
+  /**
+   * Days after their end until its messages are erased, 1 to 3,650; null for the service's own
+   * `retentionDays` alone. The lower value applies.
+   */
   readonly retentionDays?: number | null | undefined
 }
 
 /** A number to add. */
 export interface CreateNumber {
-  /** What it belongs to. */
+  /** The number's platform. */
   readonly platform: Platform
   /** E.164 with a leading +. */
   readonly phone: string
-  /** A name for people, at most 100 characters. */
+  /** Display name, at most 100 characters. */
   readonly label?: string | undefined
-  /** `connected` when left out; with live transports a number is made `disconnected` and then linked. */
+  /**
+   * Default: `connected`. With live transports the service creates a number as `disconnected`; link it
+   * afterwards.
+   */
   readonly status?: "connected" | "disconnected" | undefined
 }
 
-/** A number that a workspace is to have. */
+/** A number that `ensure` adds when it is missing. */
 export interface EnsureNumber extends Omit<CreateNumber, "platform"> {
-  /** `whatsapp` when left out. */
+  /** Default: `whatsapp`. */
   readonly platform?: Platform | undefined
 }
 
-/** What a workspace is to have; what it has beside that stays. */
+/** A workspace that `ensure` creates when it is missing. */
 export interface EnsureWorkspace extends Omit<CreateWorkspace, "name"> {
-  /** Numbers that it is to have. */
+  /** Numbers that it must have. */
   readonly numbers?: ReadonlyArray<EnsureNumber> | undefined
 }
 
 /** All workspaces of the store. */
 export interface WorkspacesApi {
   /**
-   * The workspace of that name; made when there is none. For the start of a program: any number of
-   * processes may call it at once, and any number of times. Numbers that it does not have yet (by
-   * platform and phone) are added. Numbers that it has beside them, and plan, labels and the like of a
-   * workspace that was there, stay as they are: `wanted` does not change them. Of several workspaces
-   * with that name it is the oldest. Fails with `validation_failed`,
-   * `invalid_phone`, with the number in `field` (`numbers[1].phone`), and makes nothing then.
+   * Returns the workspace with that name, and creates it when there is none. Call it when your program
+   * starts: any number of processes may call it at once, and repeatedly. It adds the numbers that the
+   * workspace lacks (by platform and phone). It leaves other numbers as they are, and does not change
+   * plan, labels and the like of an existing workspace. Of several workspaces with that name it takes
+   * the oldest. Fails with `validation_failed`, `invalid_phone`, with the number in `field`
+   * (`numbers[1].phone`), and then creates nothing.
    */
   readonly ensure: (name: string, wanted?: EnsureWorkspace) => Promise<Workspace>
-  /** Makes a workspace, also when there is one of that name. Fails with `validation_failed`. */
+  /** Creates a workspace, even when another one has that name. Fails with `validation_failed`. */
   readonly create: (command: CreateWorkspace) => Promise<Workspace>
   /** The workspace as it is now. Fails with `workspace_not_found`. */
   readonly get: (id: number) => Promise<Workspace>
   /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: PageOptions) => Listing<Workspace>
-  /** Changes what is named. Fails with `workspace_not_found`, `validation_failed`. */
+  /** Changes the given fields. Fails with `workspace_not_found`, `validation_failed`. */
   readonly update: (workspace: HasId, change: ChangeWorkspace) => Promise<Workspace>
-  /** Deletes it: its keys stop, and its waiting messages are cancelled. Fails with `workspace_not_found`. */
+  /**
+   * Deletes the workspace: its keys stop, and its waiting messages become cancelled. Fails with
+   * `workspace_not_found`.
+   */
   readonly remove: (workspace: HasId) => Promise<void>
 }
 
-/** A key to make. */
+/** A key to create. */
 export type CreateKey = CreateKeyV1 | CreateKeyV2
 
 /** A key for a client of version 1 of the HTTP interface. */
@@ -181,13 +204,13 @@ export interface CreateKeyV2 {
   readonly version: 2
   /** 1 to 50 characters, not blank. */
   readonly name: string
-  /** `live` when left out. */
+  /** Default: `live`. */
   readonly mode?: Mode | undefined
-  /** Everything when left out. */
+  /** Default: all. */
   readonly scopes?: "all" | ReadonlyArray<Scope> | undefined
-  /** The only numbers that it may use; null or left out: all, later ones included. */
+  /** The only numbers that the key may use. Null or omitted: all, later ones included. */
   readonly numberIds?: ReadonlyArray<number> | null | undefined
-  /** When it stops working: after 30, 90 or 365 days; null or left out: never. */
+  /** Days until it expires: 30, 90 or 365. Null or omitted: never. */
   readonly expiresIn?: "30d" | "90d" | "1y" | null | undefined
 }
 
@@ -195,35 +218,35 @@ export interface CreateKeyV2 {
 export interface Key {
   /** Unique in the store. */
   readonly id: number
-  /** Whose it is. */
+  /** Its workspace. */
   readonly workspaceId: number
-  /** The version of the HTTP interface that it is for. */
+  /** The version of the HTTP interface that accepts it. */
   readonly version: 1 | 2
-  /** For people. */
+  /** Display name. */
   readonly name: string
   /** A test key sends nothing. */
   readonly mode: Mode
-  /** What it may do. */
+  /** Operations that the key allows. */
   readonly scopes: ReadonlyArray<Scope>
-  /** The only numbers that it may use; null for all. */
+  /** The only numbers that the key may use; null for all. */
   readonly numberIds: ReadonlyArray<number> | null
   /** Null for never. */
   readonly expiresAt: Date | null
   /** Its last four characters. */
   readonly last4: string
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Date
   /** Null before its first use. */
   readonly lastUsedAt: Date | null
-  /** The address of its last use over HTTP; null before the first. */
+  /** Client address of its last use over HTTP; null before the first. */
   readonly lastUsedIp: string | null
   /** Null while it works. */
   readonly revokedAt: Date | null
 }
 
-/** A key that was just made. */
+/** A new key. */
 export interface NewKey extends Key {
-  /** The whole text; shown only now. */
+  /** The whole text. The service shows it only now. */
   readonly key: string
 }
 
@@ -241,61 +264,64 @@ export interface CreateContact {
 export interface Contact {
   /** The `contactId` of recipients. */
   readonly id: number
-  /** Whose it is. */
+  /** Its workspace. */
   readonly workspaceId: number
-  /** For people. */
+  /** Display name. */
   readonly name: string
   /** E.164 with a leading +; null when there is a username. */
   readonly phone: string | null
-  /** As it was given; null when there is a phone. */
+  /** As saved; null when there is a phone. */
   readonly username: string | null
-  /** When it was saved. */
+  /** Creation time. */
   readonly createdAt: Date
 }
 
-/** How fast a number may send; null for no limit of that kind. */
+/** Pacing of a number; null for no limit of that kind. */
 export interface Pacing {
-  /** The rest after a message, at least, in milliseconds. */
+  /** Minimum rest after a message, in milliseconds. */
   readonly minIntervalMillis: number | null
-  /** How much longer that rest may be, drawn again for each, in milliseconds. */
+  /** Maximum random extra rest after each message, in milliseconds. */
   readonly jitterMillis: number | null
-  /** Messages in a minute, at most. */
+  /** Maximum of messages per minute. */
   readonly perMinute: number | null
-  /** Messages in an hour, at most. */
+  /** Maximum of messages per hour. */
   readonly perHour: number | null
-  /** Recipients that the number never wrote to before, in any 24 hours, at most. */
+  /** Maximum of first-time recipients in any 24 hours. */
   readonly newRecipientsPerDay: number | null
 }
 
-/** What to change of a number: only what is named changes. */
+/** Changes to a number. Omitted fields stay. */
 export interface ChangeNumber {
-  /** A name for people, at most 100 characters. */
+  /** Display name, at most 100 characters. */
   readonly label?: string | undefined
-  /** What is left out stays; null takes that limit away. */
+  /** Omitted limits stay; null removes a limit. */
   readonly pacing?: ChangePacing | undefined
-  /** What its connection goes through: an http, https, socks5 … URL; null for nothing. Never shown again. */
+  /**
+   * URL of the connection's proxy (http, https, socks5 …); null for none. The service never shows it
+   * again.
+   */
   readonly proxyUrl?: string | null | undefined
 }
 
-/** What to change of a pacing: only what is named changes, and null takes a limit away. */
+/** Changes to a pacing. Omitted limits stay; null removes a limit. */
 export interface ChangePacing {
-  /** The rest after a message, at least, in milliseconds, up to a day. */
+  /** Minimum rest after a message, in milliseconds, up to a day. */
   readonly minIntervalMillis?: number | null | undefined
-  /** How much longer that rest may be, in milliseconds, up to a day. */
+  /** Maximum random extra rest, in milliseconds, up to a day. */
   readonly jitterMillis?: number | null | undefined
-  /** Messages in a minute, at most. */
+  /** Maximum of messages per minute. */
   readonly perMinute?: number | null | undefined
-  /** Messages in an hour, at most. */
+  /** Maximum of messages per hour. */
   readonly perHour?: number | null | undefined
-  /** Recipients that the number never wrote to before, in any 24 hours, at most. */
+  /** Maximum of first-time recipients in any 24 hours. */
   readonly newRecipientsPerDay?: number | null | undefined
 }
 
-/** A number with what operators set for it. */
+/** A number with its operator settings. */
 export interface OperatedNumber extends SendingNumber {
-  /** How fast it may send. */
+  /** Pacing. */
   readonly pacing: Pacing
-  /** Where its proxy is; null without one. */
+  /** Address of its proxy; null without one. */
   readonly proxy: {
     /** Its host. */
     readonly host: string
@@ -304,7 +330,7 @@ export interface OperatedNumber extends SendingNumber {
   } | null
 }
 
-/** Why a number is not connected, or sends nothing although it is. */
+/** Why a number is disconnected, or connected but not sending. */
 export type ConnectionReason =
   | "logged_out"
   | "replaced"
@@ -318,35 +344,37 @@ export type ConnectionReason =
   | "paused"
   | "account_disabled"
 
-/** The state of a number's connection. One of these fields always says why a message of the number waits. */
+/**
+ * State of a number's connection. One of these fields always says why a message of the number waits.
+ */
 export interface NumberConnection {
   /** Id of the number. */
   readonly id: number
-  /** `waiting`: between two tries to connect. */
+  /** `waiting`: between two connection attempts. */
   readonly state: "connected" | "connecting" | "waiting" | "disconnected"
   /** Null when it is connected and sends. */
   readonly reason: ConnectionReason | null
-  /** Since when it is in that state. */
+  /** When that state began. */
   readonly since: Date
-  /** When the far side (WhatsApp or Telegram) was last heard; null when it never was. */
+  /** When the remote server (WhatsApp or Telegram) last sent anything; null when it never did. */
   readonly lastSeenAt: Date | null
-  /** When its pause ends by itself; null without a pause, and with one that lasts until `resume`. */
+  /** When its pause ends; null without a pause, and for a pause that lasts until `resume`. */
   readonly pausedUntil: Date | null
-  /** How often the connection was opened again. */
+  /** Number of reconnects. */
   readonly reconnects: number
-  /** Messages that wait, scheduled ones included. */
+  /** Waiting messages, scheduled ones included. */
   readonly waiting: number
-  /** When the next of them may leave; null when that is not known. */
+  /** When the next of them may leave; null when unknown. */
   readonly nextSendAt: Date | null
   /** Messages that left in the last 24 hours. */
   readonly sent24h: number
-  /** The name of the process that holds its connection; null when none does. */
+  /** The process that holds its connection; null without one. */
   readonly worker: string | null
 }
 
-/** Until when a number is paused. */
+/** Duration of a pause. */
 export interface PauseNumber {
-  /** In the future; null or left out: until it is resumed. */
+  /** End of the pause, in the future. Null or omitted: until `resume`. */
   readonly until?: Moment | null | undefined
 }
 
@@ -360,18 +388,21 @@ export interface LoggedReminderRun extends ReminderRun {
 
 /** One call of a version 1 callback. */
 export interface CallbackDelivery extends Omit<Delivery, "type"> {
-  /** What it reported. */
+  /** The state that it reported. */
   readonly type: MessageEventType | "qr-generated" | "connected" | "disconnected"
-  /** Where it was sent. */
+  /** Its URL. */
   readonly url: string
 }
 
-/** The role in the workspace that the operator acts in; `owner` may do everything. */
+/** The operator's role in the workspace; `owner` may do everything. */
 export type Role = "owner" | "administrator" | "member"
 
 /** Keys of a workspace. */
 export interface KeysApi {
-  /** Makes a key and shows its text, this once. Fails with `validation_failed`, `key_limit_reached`, `number_not_found`, `role_required`. */
+  /**
+   * Creates a key and shows its text, this once. Fails with `validation_failed`, `key_limit_reached`,
+   * `number_not_found`, `role_required`.
+   */
   readonly create: (command: CreateKey) => Promise<NewKey>
   /** Oldest first, revoked ones included. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<Key>>
@@ -392,117 +423,138 @@ export interface ContactsApi {
 /** Numbers of a workspace. */
 export interface OperatedNumbersApi {
   /**
-   * Adds a number. Fails with `validation_failed`, `invalid_phone`, and with `number_exists` where one of
-   * the workspace's, connected or not, has the phone on that platform (`details.numberId`).
+   * Adds a number. Fails with `validation_failed`, `invalid_phone`, and with `number_exists` when a
+   * number of the workspace, connected or not, has the phone on that platform (`details.numberId`).
    */
   readonly create: (command: CreateNumber) => Promise<SendingNumber>
   /** Oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<SendingNumber>>
-  /** Changes what is named. Fails with `number_not_found`, `validation_failed`. */
+  /** Changes the given fields. Fails with `number_not_found`, `validation_failed`. */
   readonly update: (id: number, change: ChangeNumber) => Promise<OperatedNumber>
-  /** Removes a number; its waiting messages are cancelled, each with its event. Fails with `number_not_found`. */
+  /**
+   * Removes a number. Its waiting messages become cancelled, each with its event. Fails with
+   * `number_not_found`.
+   */
   readonly remove: (id: number) => Promise<void>
   /** The state of its connection. Fails with `number_not_found`. */
   readonly connection: (id: number) => Promise<NumberConnection>
   /** Pauses a number: its messages wait, and may expire. Fails with `number_not_found`, `validation_failed`, `invalid_datetime`, `time_in_past`. */
   readonly pause: (id: number, pause?: PauseNumber) => Promise<NumberConnection>
-  /** Ends every pause, whatever it was for. Fails with `number_not_found`. */
+  /** Ends every pause, whatever its reason. Fails with `number_not_found`. */
   readonly resume: (id: number) => Promise<NumberConnection>
-  /** Logs its device out at the far side and wipes its credentials. Waiting messages go on waiting. Fails with `number_not_found`. */
+  /**
+   * Logs its device out at the remote server and erases its credentials. Waiting messages keep
+   * waiting. Fails with `number_not_found`.
+   */
   readonly logOut: (id: number) => Promise<SendingNumber>
 }
 
 /** Webhook endpoints of a workspace, of both modes. */
 export interface OperatedWebhooksApi {
-  /** Stopped ones included, oldest first. Fails with nothing of its own. */
+  /** All endpoints, stopped ones included, oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<Webhook>>
-  /** Every call, newest first; kept for 30 days. Fails with `webhook_not_found`, `validation_failed`, `invalid_cursor`. */
+  /**
+   * Every call, newest first; the service keeps them for 30 days. Fails with `webhook_not_found`,
+   * `validation_failed`, `invalid_cursor`.
+   */
   readonly deliveries: (id: number, query?: PageOptions) => Listing<Delivery>
-  /** Lets a stopped endpoint run again. Fails with `webhook_not_found`, `webhook_limit_reached`. */
+  /** Restarts a stopped endpoint. Fails with `webhook_not_found`, `webhook_limit_reached`. */
   readonly resume: (id: number) => Promise<Webhook>
-  /** Delivers an event once more, on a new schedule. Fails with `webhook_not_found`, `validation_failed`, `event_not_found`, `webhook_stopped`. */
+  /**
+   * Delivers an event again, with new retries. Fails with `webhook_not_found`, `validation_failed`,
+   * `event_not_found`, `webhook_stopped`.
+   */
   readonly redeliver: (id: number, event: RedeliverEvent) => Promise<QueuedEvent>
 }
 
-/** Which event. */
+/** Selects an event. */
 export interface RedeliverEvent {
-  /** Id of an event that was sent to this endpoint. */
+  /** Id of an event that the service sent to this endpoint. */
   readonly eventId: string
 }
 
 /** Callbacks of version 1 of the HTTP interface. */
 export interface CallbacksApi {
-  /** Every call, newest first; kept for 30 days. Fails with `validation_failed`, `invalid_cursor`. */
+  /**
+   * Every call, newest first; the service keeps them for 30 days. Fails with `validation_failed`,
+   * `invalid_cursor`.
+   */
   readonly deliveries: (query?: PageOptions) => Listing<CallbackDelivery>
-  /** 64 hexadecimal characters that sign callbacks. Fails with nothing of its own. */
+  /** Secret that signs callbacks: 64 hexadecimal characters. Fails with nothing of its own. */
   readonly secret: () => Promise<string>
-  /** A new secret; the old one stops working at once. Fails with nothing of its own. */
+  /** Creates a new secret; the old one stops working at once. Fails with nothing of its own. */
   readonly rotateSecret: () => Promise<string>
 }
 
 /** How a store went back in time. */
 export interface StoreRestored {
-  /** The highest id of any kind that is known outside; 0 when left out. */
+  /** Highest id of any kind that the outside knows. Default: 0. */
   readonly above?: number | undefined
-  /** True: begin another epoch although this one has accepted messages. */
+  /** True: begin another epoch even when this one has accepted messages. */
   readonly again?: boolean | undefined
 }
 
-/** What began with a restore. */
+/** The epoch that a restore began. */
 export interface Epoch {
-  /** Grows with each restore; 1 before the first. */
+  /** Increases with each restore; 1 before the first. */
   readonly epoch: number
-  /** Messages and reminders that are held. */
+  /** Number of held messages and reminders. */
   readonly held: number
 }
 
-/** How much of a workspace is held since the store went back in time. */
+/** Held messages and reminders of a workspace, since the store went back in time. */
 export interface HeldCount {
-  /** Of which workspace. */
+  /** The workspace. */
   readonly workspaceId: number
-  /** Messages, of both modes. */
+  /** Number of messages, of both modes. */
   readonly messages: number
-  /** Reminders that were due when the store was restored. */
+  /** Number of reminders that were due at the restore. */
   readonly reminders: number
 }
 
-/** Which held messages and reminders; an empty one finds all. */
+/** Filters held messages and reminders; an empty filter matches all. */
 export interface HeldFilter {
   /** Id of the sending number. */
   readonly from?: number | undefined
-  /** Created then or later. */
+  /** Created at that time or later. */
   readonly since?: Moment | undefined
-  /** Created before. */
+  /** Created before that time. */
   readonly until?: Moment | undefined
 }
 
-/** Which of what is held: exactly one of these. */
+/** Selects held messages and reminders: exactly one of these. */
 export interface SelectHeld {
-  /** Held messages, 1 to 1,000. */
+  /** Ids of held messages, 1 to 1,000. */
   readonly ids?: ReadonlyArray<number> | undefined
-  /** Held messages and reminders. */
+  /** A filter for held messages and reminders. */
   readonly filter?: HeldFilter | undefined
 }
 
-/** What a call did; at most 1,000 of them. */
+/** Result of a call, which handles at most 1,000 messages and reminders. */
 export interface DecidedHeld {
-  /** Messages and reminders. */
+  /** Number of messages and reminders. */
   readonly count: number
-  /** Whether the selection has more. */
+  /** Whether the selection matches more. */
   readonly more: boolean
 }
 
-/** What a workspace holds since the store went back in time. */
+/** Messages and reminders that a workspace holds since the store went back in time. */
 export interface HeldApi {
   /** Held messages, newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: PageOptions) => Listing<Message>
-  /** Lets messages leave, in the order in which they fell due; reminders go on with their next run. Fails with `validation_failed`, `invalid_datetime`. */
+  /**
+   * Releases messages in the order of their due times; reminders continue with their next run. Fails
+   * with `validation_failed`, `invalid_datetime`.
+   */
   readonly release: (selection: SelectHeld) => Promise<DecidedHeld>
-  /** Cancels messages, each with its event; reminders go on with their next run. Fails with `validation_failed`, `invalid_datetime`. */
+  /**
+   * Cancels messages, each with its event; reminders continue with their next run. Fails with
+   * `validation_failed`, `invalid_datetime`.
+   */
   readonly cancel: (selection: SelectHeld) => Promise<DecidedHeld>
 }
 
-/** What operators do inside one workspace. */
+/** Operator actions inside one workspace. */
 export interface Operator {
   /** The workspace. */
   readonly workspaceId: number
@@ -512,7 +564,7 @@ export interface Operator {
   readonly contacts: ContactsApi
   /** Its numbers. */
   readonly numbers: OperatedNumbersApi
-  /** Logging its Telegram accounts in. */
+  /** Logins of its Telegram accounts. */
   readonly telegramLogins: TelegramLoginsApi
   /** Its webhook endpoints. */
   readonly webhooks: OperatedWebhooksApi
@@ -520,8 +572,8 @@ export interface Operator {
   readonly callbacks: CallbacksApi
   /** The log of a reminder's runs, newest first. Fails with `reminder_not_found`, `validation_failed`, `invalid_cursor`. */
   readonly reminderRuns: (id: number, query?: PageOptions) => Listing<LoggedReminderRun>
-  /** What is held since the store went back in time. */
+  /** Messages and reminders that it holds since the store went back in time. */
   readonly held: HeldApi
-  /** Cancels a waiting message, of either mode. Fails with `message_not_found`, `not_cancellable`. */
+  /** Cancels a waiting message of either mode. Fails with `message_not_found`, `not_cancellable`. */
   readonly cancelMessage: (message: HasId) => Promise<Message>
 }

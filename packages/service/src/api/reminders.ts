@@ -1,4 +1,4 @@
-/** Reminders: messages that are sent again and again. */
+/** Reminders: messages that repeat on a schedule. */
 import type {
   Listing,
   Made,
@@ -10,69 +10,71 @@ import type {
   RepeatOptions,
 } from "./common.ts"
 
-/** The times at which a reminder runs. */
+/** The schedule of a reminder. */
 export interface ReminderTimes {
   /** Five fields: minute, hour, day of month, month, day of week, such as `30 9 * * 1-5`. */
   readonly cron: string
-  /** IANA name such as `Europe/Berlin`. When left out, a new reminder has UTC, and a changed one keeps its own. */
+  /**
+   * IANA name such as `Europe/Berlin`. Default: UTC for a new reminder; a changed one keeps its own.
+   */
   readonly timezone?: string | undefined
 }
 
-/** A reminder to make. */
+/** A reminder to create. */
 export interface CreateReminder {
   /** 1 to 100 characters, not blank. */
   readonly name: string
-  /** To whom; a contact is looked up at each run. */
+  /** The recipient; each run looks a contact up. */
   readonly to: Recipient
-  /** Id of a connected number; null or left out: any connected one, at each run. */
+  /** Id of a connected number. Null or omitted: any connected one, at each run. */
   readonly from?: number | null | undefined
   /** At most 3,000 characters; required. */
   readonly text?: string | undefined
   /** An image or a file; `text` is then its caption. */
   readonly media?: MediaReference | null | undefined
-  /** When it runs. */
+  /** Schedule. */
   readonly schedule: ReminderTimes
-  /** False: paused. True when left out. */
+  /** Default: true. False: paused. */
   readonly active?: boolean | undefined
 }
 
-/** What to change of a reminder: only what is named changes. */
+/** Changes to a reminder. Omitted fields stay. */
 export interface ChangeReminder {
   /** 1 to 100 characters, not blank. */
   readonly name?: string | undefined
-  /** To whom. */
+  /** The recipient. */
   readonly to?: Recipient | undefined
   /** Id of a connected number; null: any connected one, at each run. */
   readonly from?: number | null | undefined
   /** At most 3,000 characters. */
   readonly text?: string | undefined
-  /** An image or a file; null takes it away. */
+  /** An image or a file; null removes it. */
   readonly media?: MediaReference | null | undefined
-  /** When it runs. */
+  /** Schedule. */
   readonly schedule?: ReminderTimes | undefined
   /** False pauses it, true resumes it. */
   readonly active?: boolean | undefined
 }
 
-/** What became of one run. */
+/** Result of one run. */
 export interface ReminderRun {
-  /** When it was due. */
+  /** Due time. */
   readonly dueAt: Date
-  /** `missed`: nothing ran when it was due, and it was too late to make it up. */
+  /** `missed`: no process ran at the due time, and it was too late to catch up. */
   readonly outcome: "accepted" | "refused" | "missed"
-  /** Id of the message that was accepted; null when none was. */
+  /** Id of the accepted message; null without one. */
   readonly messageId: number | null
-  /** Why it was refused, as a code of `MessagingError`; null otherwise. */
+  /** Why the service refused it, as a code of `MessagingError`; null otherwise. */
   readonly code: string | null
 }
 
-/** What became of the latest run. */
+/** Result of the latest run. */
 export interface LastReminderRun extends ReminderRun {
-  /** Why it was refused, in words; null otherwise. */
+  /** Why the service refused it, in words; null otherwise. */
   readonly message: string | null
 }
 
-/** To whom a reminder sends, as it was named. */
+/** Recipient of a reminder, as the command named it. */
 export type ReminderRecipient =
   | {
       /** E.164 with a leading +. */
@@ -95,58 +97,61 @@ export type ReminderRecipient =
 export interface Reminder {
   /** Unique in the store. */
   readonly id: number
-  /** Whose it is. */
+  /** Its workspace. */
   readonly workspaceId: number
-  /** The messages of a `test` reminder are test messages: nothing is sent. */
+  /** A `test` reminder creates test messages: the service sends nothing. */
   readonly mode: Mode
-  /** Its name for people. */
+  /** Display name. */
   readonly name: string
   /** False while it is paused. */
   readonly active: boolean
-  /** To whom. */
+  /** The recipient. */
   readonly to: ReminderRecipient
   /** The sending number; null for any connected one. */
   readonly from: number | null
   /** The text, or the caption of the media. */
   readonly text: string
-  /** The image or file, as it was given; null without one. */
+  /** The image or file; null without one. */
   readonly media: Media | null
-  /** When it runs. */
+  /** Schedule. */
   readonly schedule: {
     /** Five fields, as given. */
     readonly cron: string
     /** IANA name. */
     readonly timezone: string
   }
-  /** Null when paused, or when no run ever comes. */
+  /** Next run; null when paused, or when no run ever comes. */
   readonly nextRunAt: Date | null
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Date
-  /** What became of the latest run; null before the first. */
+  /** Result of the latest run; null before the first. */
   readonly lastRun: LastReminderRun | null
 }
 
-/** Which reminders. */
+/** Filters reminders. */
 export interface ListReminders extends PageOptions {
-  /** Only running or only paused ones. */
+  /** Only active or only paused reminders. */
   readonly active?: boolean | undefined
 }
 
 /** Reminders of one workspace, in one mode. */
 export interface RemindersApi {
   /**
-   * Makes a reminder. Fails with `validation_failed`, `text_required`, `text_too_long`, `invalid_phone`,
-   * `invalid_username`, `username_needs_telegram`, `contact_not_found`, `media_not_found`,
-   * `invalid_media_url`, `number_not_allowed`, `number_not_connected`, `invalid_cron`,
-   * `invalid_timezone`, `plan_required`, and as `idempotencyKey` says.
+   * Creates a reminder. Fails with `validation_failed`, `text_required`, `text_too_long`,
+   * `invalid_phone`, `invalid_username`, `username_needs_telegram`, `contact_not_found`,
+   * `media_not_found`, `invalid_media_url`, `number_not_allowed`, `number_not_connected`,
+   * `invalid_cron`, `invalid_timezone`, `plan_required`, and the codes of `idempotencyKey`.
    */
   readonly create: (command: CreateReminder, options?: RepeatOptions) => Promise<Made<Reminder>>
   /** The reminder as it is now. Fails with `reminder_not_found`. */
   readonly get: (id: number) => Promise<Reminder>
   /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: ListReminders) => Listing<Reminder>
-  /** Changes what is named. Fails as `create` does, and with `reminder_not_found`; pausing needs no plan. */
+  /**
+   * Changes the given fields. Fails as `create` does, and with `reminder_not_found`; pausing needs no
+   * plan.
+   */
   readonly update: (id: number, change: ChangeReminder) => Promise<Reminder>
-  /** Deletes it: it runs no more. Fails with `reminder_not_found`. */
+  /** Deletes the reminder, which ends its runs. Fails with `reminder_not_found`. */
   readonly remove: (id: number) => Promise<void>
 }

@@ -1,7 +1,7 @@
 /** Webhook endpoints: addresses that receive events as signed calls. */
 import type { Made, Mode, RepeatOptions } from "./common.ts"
 
-/** What can become of a waiting message. */
+/** Events of a message. */
 export type MessageEventType =
   | "message.sent"
   | "message.failed"
@@ -17,7 +17,7 @@ export type DeliveryError =
   | "blocked_address"
   | "http_status"
 
-/** An endpoint to make. */
+/** An endpoint to create. */
 export interface CreateWebhook {
   /** Public https:// address of at most 500 characters. */
   readonly url: string
@@ -35,17 +35,17 @@ export interface Delivery {
   readonly eventId: string
   /** `ping` is a test. */
   readonly type: MessageEventType | "ping"
-  /** 1 for the first call with the event, counted on with each repeat; a redelivery begins at 1 again. */
+  /** 1 for the first call with the event; each retry adds 1. A redelivery begins at 1 again. */
   readonly attempt: number
-  /** When it was made. */
+  /** Time of the call. */
   readonly attemptedAt: Date
-  /** HTTP status of the answer; null when there was none. */
+  /** HTTP status of the response; null without one. */
   readonly responseStatus: number | null
-  /** Null when it was delivered. */
+  /** Null for a successful call. */
   readonly error: DeliveryError | null
-  /** How long the call took, in milliseconds. */
+  /** Duration of the call, in milliseconds. */
   readonly durationMillis: number
-  /** When the event is tried again; null when it is not. */
+  /** When the next retry follows; null without one. */
   readonly nextAttemptAt: Date | null
 }
 
@@ -53,13 +53,13 @@ export interface Delivery {
 export interface Webhook {
   /** Unique in the store. */
   readonly id: number
-  /** Whose it is. */
+  /** Its workspace. */
   readonly workspaceId: number
   /** It receives events of this mode only. */
   readonly mode: Mode
-  /** The key that made it, whose revocation stops it; null when a trusted caller did. */
+  /** The key that created it; revoking that key stops it. Null when a trusted caller created it. */
   readonly keyId: number | null
-  /** Where it is. */
+  /** Its URL. */
   readonly url: string
   /** The note; may be empty. */
   readonly description: string
@@ -67,23 +67,23 @@ export interface Webhook {
   readonly events: ReadonlyArray<MessageEventType>
   /** Last four characters of the signing secret. */
   readonly secretLast4: string
-  /** False for a stopped endpoint: nothing is delivered to it. */
+  /** False for a stopped endpoint, which receives nothing. */
   readonly active: boolean
   /** Why it stopped; null while it runs. */
   readonly disabledReason: "delivery_failures" | "key_revoked" | null
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Date
   /** The latest call; null before the first. */
   readonly lastAttempt: Delivery | null
 }
 
-/** A webhook endpoint with its signing secret, which is shown only when it is made or replaced. */
+/** A webhook endpoint with its signing secret, which only creation and replacement show. */
 export interface WebhookWithSecret extends Webhook {
-  /** 64 hexadecimal characters; null in the answer to a repeat, which does not show it again. */
+  /** 64 hexadecimal characters; null in the result of a repeat, which hides the secret. */
   readonly secret: string | null
 }
 
-/** An event that is on its way to an endpoint. */
+/** An event on its way to an endpoint. */
 export interface QueuedEvent {
   /** `evt_` and 24 characters. */
   readonly id: string
@@ -94,18 +94,19 @@ export interface QueuedEvent {
 /** Webhook endpoints of one workspace, in one mode. */
 export interface WebhooksApi {
   /**
-   * At most 5 run in a workspace. Keep the secret: it is shown only now. Fails with
-   * `validation_failed`, `invalid_webhook_url`, `webhook_limit_reached`, and as `idempotencyKey` says.
+   * Creates an endpoint; at most 5 run in a workspace. Keep the secret: only this call shows it. Fails
+   * with `validation_failed`, `invalid_webhook_url`, `webhook_limit_reached`, and the codes of
+   * `idempotencyKey`.
    */
   readonly create: (
     command: CreateWebhook,
     options?: RepeatOptions,
   ) => Promise<Made<WebhookWithSecret>>
-  /** Those that run, oldest first. Fails with nothing of its own. */
+  /** Running endpoints, oldest first. Fails with nothing of its own. */
   readonly list: () => Promise<ReadonlyArray<Webhook>>
-  /** The endpoint, also when it is stopped. Fails with `webhook_not_found`. */
+  /** The endpoint, even when stopped. Fails with `webhook_not_found`. */
   readonly get: (id: number) => Promise<Webhook>
-  /** Deletes it: nothing more is sent to it. Fails with `webhook_not_found`. */
+  /** Deletes the endpoint, which receives nothing more. Fails with `webhook_not_found`. */
   readonly remove: (id: number) => Promise<void>
   /** Replaces the signing secret; the old one stops working at once. Fails with `webhook_not_found`. */
   readonly rotateSecret: (id: number) => Promise<WebhookWithSecret>

@@ -1,6 +1,6 @@
 /**
- * The directory that a process keeps its data in (`DATA_DIR`; contract: Configuration): the
- * embedded database, media files and the operator token.
+ * Data directory of a process (`DATA_DIR`; contract: Configuration): the embedded database, media
+ * files and the operator token.
  */
 import { constants } from "node:fs"
 import {
@@ -27,18 +27,18 @@ import type { Scope } from "effect"
 import { isOfFullDisk, noRoomForData, SettingFault } from "./startFaults.ts"
 import type { SettingNames } from "./startFaults.ts"
 
-/** What is kept is for the service's own user alone. */
+/** Only the service's own user may read the files. */
 const directoryPermissions = 0o700
 const filePermissions = 0o600
 
-/** The bits of a mode that let other users in. */
+/** Mode bits that give other users access. */
 const forOthers = 0o077
 
-/** A line that says what the directory is or does. */
+/** Describes the directory in a log line. */
 const directoryFault = (what: string) =>
   new SettingFault("DATA_DIR", ({ DATA_DIR }) => `${DATA_DIR} ${what}`)
 
-/** Fails with a line that says what is wrong with the directory, and why. */
+/** Fails with a line that names the problem with the directory, and its reason. */
 const onDisk = <A>(complaint: string, operation: () => Promise<A>) =>
   Effect.tryPromise({
     try: operation,
@@ -47,17 +47,17 @@ const onDisk = <A>(complaint: string, operation: () => Promise<A>) =>
 
 const unwritable = "cannot be written to"
 
-/** How the names of directories begin that are of no use to any other process. */
+/** Name prefix of directories that no other process uses. */
 const passing = "passing-"
 
-/** What of a mode lets other users write. */
+/** Mode bits that let other users write. */
 const writingOfOthers = 0o022
 
-/** What the service keeps there, with the files in which secrets are written before they have their name. */
+/** Files and directories of the service, including the temporary names of secrets. */
 const ownName =
   /^(?:db(?:\.(?:lock|exclusive))?|media|passing-.*|lock(?:-.*)?|(?:secrets-key|operator-token|example-[\w-]+-key(?:\.memory)?)(?:\.[\da-f]+)?)$/
 
-/** Closes what is open to others, all that is below too; what links lead to is left as it is. */
+/** Closes everything open to others, and everything below it. It does not follow links. */
 const closeToOthers = async (path: string, change: typeof chmod): Promise<void> => {
   const found = await lstat(path)
   const isDirectory = found.isDirectory()
@@ -72,8 +72,8 @@ const closeToOthers = async (path: string, change: typeof chmod): Promise<void> 
 }
 
 /**
- * The same with what is the service's own alone, where something else stands beside it. Then other users
- * may go on to read in the directory, but to write in it they could put files of theirs in its place.
+ * Closes only the service's own files, when the directory holds other files too. Other users may then
+ * still read the directory, but not write in it: they could replace the service's files.
  */
 const closeOwn = async (directory: string, change: typeof chmod): Promise<void> => {
   const names = await readdir(directory)
@@ -84,7 +84,7 @@ const closeOwn = async (directory: string, change: typeof chmod): Promise<void> 
   if ((mode & writingOfOthers) !== 0) await change(directory, mode & 0o7777 & ~writingOfOthers)
 }
 
-/** Other processes may remove files of theirs meanwhile. */
+/** Other processes may remove their files meanwhile. */
 const unlessGone = (done: Promise<void>): Promise<void> =>
   done.catch((cause: unknown) => {
     if (!hasCode(cause, "ENOENT")) throw cause
@@ -93,7 +93,7 @@ const unlessGone = (done: Promise<void>): Promise<void> =>
 const hasCode = (cause: unknown, code: string): boolean =>
   cause instanceof Error && "code" in cause && cause.code === code
 
-/** Whether something is there; fails where that cannot be known. */
+/** Whether the path exists; fails when that is unknown. */
 const isThere = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
@@ -104,14 +104,14 @@ const isThere = (path: string): Promise<boolean> =>
   )
 
 /**
- * Makes the directory and those above it that are missing, one by one: Node's own `recursive` tries without
- * end where the file system lets nothing be made, as below `/proc`.
+ * Creates the directory and its missing parents one by one. Node's own `recursive` retries endlessly
+ * where the file system refuses, as below `/proc`.
  */
 const makeDirectory = async (directory: string): Promise<void> => {
   const missing: Array<string> = []
   for (let at = directory; !(await isThere(at)); at = dirname(at)) missing.push(at)
   for (const each of missing.toReversed()) {
-    // Another process may make it at the same time.
+    // Another process may create it at the same time.
     await mkdir(each, { mode: directoryPermissions }).catch((cause: unknown) => {
       if (!hasCode(cause, "EEXIST")) throw cause
     })
@@ -120,25 +120,24 @@ const makeDirectory = async (directory: string): Promise<void> => {
 }
 
 /**
- * Makes the directory, unless it is there, and sees to it that it can be written to, and that the
- * service's own user alone can read what the service keeps in it: it may have stood open to others
- * before, with the files in it. What is not the service's stays as it is.
+ * Creates the directory when it is missing and checks that it is writable. Closes the service's own
+ * files to other users, because the directory may have been open before. Leaves all other files alone.
  */
 export const openDataDirectory = (directory: string): Effect.Effect<void, CannotStart> =>
   Effect.andThen(
     onDisk(unwritable, async () => {
       await makeDirectory(directory)
       await access(directory, constants.W_OK | constants.X_OK)
-      // Rights are not enough everywhere: root has all of them, also where nothing can be made.
+      // Permissions are not enough everywhere: root has all of them, even where it can create nothing.
       await rmdir(await mkdtemp(join(directory, passing)))
     }),
     restrictDataDirectory(directory),
   )
 
 /**
- * Closes what the service keeps in the directory to other users, and the directory itself where it holds
- * nothing else. The embedded database gives its files
- * modes of its own whatever the umask, so this is needed once more when it has made them.
+ * Closes the service's files in the directory to other users, and the directory itself when it holds
+ * nothing else. The embedded database ignores the umask when it creates files, so call this again
+ * afterwards.
  */
 export const restrictDataDirectory = (
   directory: string,
@@ -148,7 +147,7 @@ export const restrictDataDirectory = (
     closeOwn(await realpath(directory), change),
   )
 
-/** A new directory below, for what is of no use to any other process; it goes with the scope. */
+/** Creates a directory below that only this process uses; the scope removes it. */
 export const temporaryDirectory = (
   directory: string,
 ): Effect.Effect<string, CannotStart, Scope.Scope> =>
@@ -157,16 +156,19 @@ export const temporaryDirectory = (
     (made) => Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
   )
 
-/** Those that this process holds, without links: the lock does not tell which process has it. */
+/**
+ * Real paths of the directories that this process holds. The lock does not tell which process has it.
+ */
 const heldHere = new Set<string>()
 
 /**
- * Holds the directory against other processes, and other services of this one, until the scope closes;
- * fails when it is held. The embedded database has no protection of its own: two processes would ruin it.
+ * Locks the directory against other processes, and other services of this one, until the scope closes.
+ * Fails when another one holds it. The embedded database does not protect itself: two processes would
+ * corrupt it.
  *
- * SQLite serves only for its lock, which is one of the operating system. It goes with the process,
- * however that ends, so that nothing stale can be in the way of a restart; it is not fooled by
- * process ids that are used again; and containers that share a directory see it too.
+ * SQLite serves only for its lock, which belongs to the operating system. The lock ends with the
+ * process, however that ends, so no stale lock blocks a restart. It does not depend on process ids,
+ * which the system reuses. Containers that share a directory see it too.
  */
 export const lockDirectory = (directory: string): Effect.Effect<void, CannotStart, Scope.Scope> =>
   Effect.gen(function* () {
@@ -174,7 +176,7 @@ export const lockDirectory = (directory: string): Effect.Effect<void, CannotStar
     yield* Effect.acquireRelease(
       Effect.tryPromise({
         try: async () => {
-          // Loaded here alone: Node 22 calls it experimental each time that it is loaded.
+          // Loaded only here: Node 22 prints an experimental warning at each load.
           const { DatabaseSync } = await import("node:sqlite")
           const lock = new DatabaseSync(join(directory, "lock"))
           lock.exec("pragma locking_mode = exclusive; begin exclusive")
@@ -206,35 +208,35 @@ const busy = 5
 const isBusy = (cause: unknown): boolean =>
   cause instanceof Error && "errcode" in cause && cause.errcode === busy
 
-/** For the service's own user alone. */
+/** Only the service's own user may access it. */
 const permissions = 0o600
 
 /**
- * A kind of secret that the service generates when none is configured, kept in a file of the data
- * directory that the service's own user alone may read (contract: Configuration).
+ * A kind of secret that the service generates when the configuration has none. It keeps the secret in
+ * a file that only its own user may read (contract: Configuration).
  */
 export interface SecretKind {
   /** The file's name in the data directory. */
   readonly name: string
-  /** In lines about it: "operator token". */
+  /** Name in log lines: "operator token". */
   readonly what: string
-  /** A new one. */
+  /** Generates a new one. */
   make(ids: typeof Ids.Service): string
-  /** Whether the service can work with the text in the file. */
+  /** Whether the file's text is a usable secret. */
   isUsable(text: string): boolean
-  /** What to do about a file that holds none: "remove it to have a new one made". */
+  /** What to do about a file without one: "remove it to have a new one made". */
   mend(names: SettingNames): string
 }
 
 interface KeptSecret {
   readonly secret: Redacted.Redacted
-  /** The file it is kept in. */
+  /** Path of the file. */
   readonly file: string
-  /** Whether it was generated just now. */
+  /** Whether this start generated it. */
   readonly isNew: boolean
 }
 
-/** The kept secret; generated when there is none. The same for all processes, whichever is first. */
+/** Returns the stored secret, or generates it. All processes get the same one, whichever is first. */
 export const loadOrMakeSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
   dataDirectory: string,
   kind: SecretKind,
@@ -252,7 +254,7 @@ export const loadOrMakeSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
     : yield* usable(kind, file, (yield* read(kind, file)) ?? "")
 })
 
-/** Keeps a secret that was made elsewhere, in place of the one before; returns its file. */
+/** Replaces the stored secret with a given one; returns its file. */
 export const storeSecret = /*#__PURE__*/ Effect.fnUntraced(function* (
   dataDirectory: string,
   kind: Pick<SecretKind, "name" | "what">,
@@ -277,7 +279,7 @@ const usable = ({ isUsable, mend, what }: SecretKind, file: string, text: string
       )
 }
 
-/** Runs an operation on the disk; gives undefined when that fails with the given code. */
+/** Runs a disk operation; returns undefined when it fails with the given code. */
 const exceptCode = <A>(
   { what }: Pick<SecretKind, "what">,
   code: string,
@@ -295,8 +297,8 @@ const read = (kind: SecretKind, file: string) =>
   exceptCode(kind, "ENOENT", () => readFile(file, "utf8"))
 
 /**
- * Writes the secret safely on the disk under another name, and lets `appear` give it its own: linking
- * fails where the name is taken, renaming replaces.
+ * Writes the secret durably under another name, then lets `appear` name it: linking fails when the
+ * name exists, renaming replaces.
  */
 const writeAtomically = <A>(
   kind: Pick<SecretKind, "what">,

@@ -1,7 +1,7 @@
 /**
- * The settings that a service is composed of: what each must be, whether a variable or an option says
- * it, and how the server and the worker read them from the environment (contract: Configuration).
- * Variables of the HTTP interface alone are the server's.
+ * Settings of a service: the rule for each, shared by variables and options, and how the server and
+ * the worker read them from the environment (contract: Configuration). The server owns the variables
+ * of the HTTP interface alone.
  */
 import { createPublicKey } from "node:crypto"
 import { readFileSync, statSync } from "node:fs"
@@ -29,23 +29,23 @@ import type { DatabaseOptions } from "@messaging-service/store-postgres"
 import { Effect, Redacted } from "effect"
 import type { LiveTelegram, TransportChoice } from "./transports.ts"
 
-// What each setting must be, in the words that follow "must be".
+// Rules of settings, as the words that follow "must be".
 
-/** The most live numbers that a setting may let one process take. */
+/** Maximum that a setting may allow of live numbers per process. */
 export const mostNumbers = 100_000
 
-/** Shorter ones could be guessed; one that is generated at random has as many in hexadecimal. */
+/** An attacker could guess shorter ones; a random hexadecimal token has this many characters. */
 const shortestToken = 32
 
 export const operatorTokenRule = `at least ${shortestToken} printable ASCII characters`
 
-/** Whether it is long enough, and a header can carry it unchanged. */
+/** Whether the token is long enough, and a header can carry it unchanged. */
 export const isOperatorToken = (text: string): boolean =>
   text.length >= shortestToken && /^[!-~](?:[ -~]*[!-~])$/.test(text)
 
 export const originRule = "an origin such as https://messages.example.com"
 
-/** An origin, with or without the slash behind it. Undefined for any other text. */
+/** An origin, with or without a trailing slash. Undefined for any other text. */
 export const parseOrigin = (text: string): string | undefined => {
   if (!URL.canParse(text)) return undefined
   const { href, origin, protocol } = new URL(text)
@@ -66,12 +66,12 @@ const isLoopback = (hostname: string): boolean => {
   return loopbackAddresses().check(host, family === 6 ? "ipv6" : "ipv4")
 }
 
-/** What a URL of WhatsApp must be, behind "must be". */
+/** Rule for a URL of WhatsApp, as the words after "must be". */
 export const whatsAppUrlRule = "a wss:// URL, or a ws:// one of this machine (127.0.0.1)"
 
 /**
- * The library verifies no certificates of WhatsApp's own, so trust in the remote server rests on TLS:
- * only this machine may be reached without it. Undefined for any other text.
+ * The library verifies no certificates of WhatsApp's own, so trust in the remote server rests on TLS.
+ * Only this machine may do without it. Undefined for any other text.
  */
 export const parseWhatsAppUrl = (text: string): URL | undefined => {
   if (!URL.canParse(text)) return undefined
@@ -81,7 +81,7 @@ export const parseWhatsAppUrl = (text: string): URL | undefined => {
   return url.protocol === "ws:" && isLoopback(url.hostname) ? url : undefined
 }
 
-/** What a client version must be, behind "must be". */
+/** Rule for a client version, as the words after "must be". */
 export const clientVersionRule = "three whole numbers with dots, such as 2.3000.1043857760"
 
 export const parseClientVersion = (text: string): readonly [number, number, number] | undefined => {
@@ -89,25 +89,25 @@ export const parseClientVersion = (text: string): readonly [number, number, numb
   return third === undefined ? undefined : [Number(first), Number(second), Number(third)]
 }
 
-/** What a device name must be, behind "must be". */
+/** Rule for a device name, as the words after "must be". */
 export const deviceNameRule = "1 to 50 characters"
 
 export const parseDeviceName = (text: string): string | undefined =>
   text.trim() !== "" && [...text].length <= 50 && !/[\p{Cc}]/u.test(text) ? text : undefined
 
-/** What the id of an application must be, behind "must be". */
+/** Rule for an application's id, as the words after "must be". */
 export const apiIdRule = "the whole number that Telegram gave the application"
 
 export const parseApiId = (text: string): number | undefined =>
   /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined
 
-/** What the hash of an application must be, behind "must be". */
+/** Rule for an application's hash, as the words after "must be". */
 export const apiHashRule = "the 32 hexadecimal characters that Telegram gave the application"
 
 export const parseApiHash = (text: string): Redacted.Redacted | undefined =>
   /^[\da-f]{32}$/i.test(text) ? Redacted.make(text) : undefined
 
-/** What the address of another server must be, behind "must be". */
+/** Rule for the address of another server, as the words after "must be". */
 export const serverAddressRule = "host:port of another Telegram server"
 
 export const parseServerAddress = (text: string): LiveTelegram["server"] => {
@@ -116,7 +116,7 @@ export const parseServerAddress = (text: string): LiveTelegram["server"] => {
   return { host, port: Number(port) }
 }
 
-/** What the key of another server must be, behind "must be". */
+/** Rule for the key of another server, as the words after "must be". */
 export const publicKeyRule = "an RSA public key in PEM"
 
 const pem =
@@ -129,26 +129,26 @@ export const parsePublicKey = (text: string): string | undefined => {
   try {
     const key = createPublicKey(text)
     if (key.asymmetricKeyType !== "rsa") return undefined
-    // What came in that form cannot be written in it again.
+    // A key that arrived in that form cannot be exported in it.
     return rsa === undefined ? key.export({ format: "pem", type: "pkcs1" }).toString() : whole
   } catch {
     return undefined
   }
 }
 
-/** Where everything is kept. */
+/** Where the service stores everything. */
 export type StoreChoice =
-  /** In this process, and gone with it. */
+  /** In this process, for its lifetime. */
   | { readonly kind: "memory" }
   /** PostgreSQL inside this process, in the data directory. */
   | { readonly kind: "embedded" }
-  /** A PostgreSQL that other processes may share; null for the schema that is used by default. */
+  /** A PostgreSQL that other processes may share; null for the default schema. */
   | {
       readonly kind: "postgres"
       readonly url: Redacted.Redacted
       readonly schema: string | null
     }
-  /** The same, over a pool of the host's. */
+  /** The same, over the host's pool. */
   | {
       readonly kind: "pool"
       readonly pool: NonNullable<DatabaseOptions["pool"]>
@@ -156,46 +156,46 @@ export type StoreChoice =
     }
 
 export interface ComposedSettings {
-  /** What links begin with; null for the address that the server listens on. */
+  /** Origin of links; null for the address that the server listens on. */
   readonly publicUrl: string | null
   readonly store: StoreChoice
   /**
-   * Absolute. Null beside a store in memory: then files and a secrets key are kept in memory too, and
-   * nothing is written to a disk. Null beside a PostgreSQL where there is no disk: then no file can be
-   * uploaded, and the secrets key must be given.
+   * Absolute. Null with a memory store: the process then keeps files and the secrets key in memory,
+   * and writes nothing to disk. Null with a PostgreSQL but no disk: uploads then fail, and the secrets
+   * key is required.
    */
   readonly dataDirectory: string | null
-  /** Null for the one that is kept in the data directory. */
+  /** Null for the key in the data directory. */
   readonly secretsKeys: SecretsKeys | null
   readonly transport: TransportChoice
-  /** Without a worker from the start nothing is sent: what is drained later is looked at then. */
+  /** Without a worker from the start the service sends nothing; a later drain checks for itself. */
   readonly startsNoWorker?: boolean
   /**
-   * Live numbers that this process takes at most, where it shares them with others; null for as many
-   * as its memory has room for.
+   * Maximum of live numbers for this process, when it shares them with others; null for as many as its
+   * memory allows.
    */
   readonly maxNumbers: number | null
   readonly clock: "system" | "adjustable"
   readonly allowPrivateTargets: boolean
-  /** Calls go by the host's own `fetch`, where a program opens no connections for them itself. */
+  /** Outbound calls use the host's own `fetch`, where a program cannot open connections itself. */
   readonly callsByFetch?: boolean
-  /** Bytes that the attachments of one workspace's version 1 sends may take together. */
+  /** Maximum of bytes for the attachments of one workspace's version 1 sends. */
   readonly attachmentBytes: number
-  /** Bytes that media leave free on the disk; null for 1 GiB or 5 % of it, the smaller of both. */
+  /** Bytes that media leave free on the disk; null for the smaller of 1 GiB and 5 % of it. */
   readonly diskReserve: number | null
-  /** Days after their end that messages are erased, in every workspace; null to keep them. */
+  /** Days after their end until messages are erased, in every workspace; null to keep them. */
   readonly retentionDays: number | null
   /**
-   * How long a stopping worker waits for what transports and receivers have in their hands, in real
-   * milliseconds; the core's own bound when left out.
+   * How long a stopping worker waits for running transports and receivers, in real milliseconds.
+   * Default: the core's own bound.
    */
   readonly stopMillis?: number
 }
 
-/** What the session of a busy live number takes, measured and rounded up. */
+/** Measured memory of a busy live number's session, rounded up. */
 const bytesOfNumber = 6 * 1024 * 1024
 
-/** As many live numbers as half of the memory that the process may use has room for. */
+/** As many live numbers as fit in half of the process's memory. */
 export const numbersForMemory = (): number => {
   const constrained = process.constrainedMemory()
   const memory = Math.min(
@@ -209,7 +209,7 @@ export const numbersForMemory = (): number => {
 export interface ServiceSettings extends ComposedSettings {
   /** Where the server listens. */
   readonly host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number
   /** Absolute. */
   readonly dataDirectory: string
@@ -218,23 +218,23 @@ export interface ServiceSettings extends ComposedSettings {
 
 const parseStore = (text: string): StoreChoice | undefined => {
   if (text === "memory:") return { kind: "memory" }
-  // Several hosts are no URL; the store says so.
+  // Several hosts are no URL; the store reports that itself.
   const isPostgres = /^postgres(ql)?:\/\//.test(text)
   return isPostgres && (URL.canParse(text) || text.includes(","))
     ? { kind: "postgres", url: Redacted.make(text), schema: null }
     : undefined
 }
 
-/** Undefined where there is no such file. */
+/** Undefined when the file does not exist. */
 const fileText = (path: string): string | undefined =>
   statSync(path, { throwIfNoEntry: false })?.isFile() === true
     ? readFileSync(path, "utf8")
     : undefined
 
-/** A port to listen on; 0 for any that is free. */
+/** A port to listen on; 0 for any free one. */
 export const portNumber = wholeNumber(0, 65_535)
 
-/** The variables that both apps read; the worker makes links to the server. */
+/** The variables that both apps read; the worker builds links to the server. */
 export const serviceVariables = {
   PORT: portNumber,
   HOST: variable("a host name or an address", (text) =>
@@ -269,7 +269,7 @@ export const serviceVariables = {
   LOG_FORMAT: oneOf("pretty", "json"),
 }
 
-/** The variables that say where everything is kept. */
+/** Variables that select the store. */
 export const storeChoice = ({
   DATABASE_SCHEMA: schema,
   DATABASE_URL: store = { kind: "embedded" },
@@ -315,7 +315,7 @@ const transportChoice = ({
   }
 }
 
-/** What is wrong with variables that do not fit together. */
+/** Problems with variables that contradict each other. */
 const conflictingVariables = (given: VariablesOf<typeof serviceVariables>, store: StoreChoice) => {
   const {
     CLOCK: clock,
@@ -326,7 +326,7 @@ const conflictingVariables = (given: VariablesOf<typeof serviceVariables>, store
     WHATSAPP_URL: whatsApp,
   } = given
   const found: Array<string> = []
-  // Processes on other machines could not read one that is kept here.
+  // Processes on other machines could not read a key that this one keeps.
   if (store.kind === "postgres" && given.SECRETS_KEY === undefined) {
     found.push(
       `SECRETS_KEY must be set where DATABASE_URL names a PostgreSQL: ${secretsKeyRule}, ` +
@@ -339,7 +339,7 @@ const conflictingVariables = (given: VariablesOf<typeof serviceVariables>, store
   if (id === undefined && hash !== undefined) {
     found.push("TELEGRAM_API_ID must be set where TELEGRAM_API_HASH is")
   }
-  // Tests move the time of live numbers, against servers of their own for each platform.
+  // Tests move the time of live numbers, against their own servers for each platform.
   const reachesPeople = whatsApp === undefined || (id !== undefined && telegram === undefined)
   if (transport === "live" && clock === "adjustable" && reachesPeople) {
     found.push("CLOCK must be system where TRANSPORT is live")
@@ -347,20 +347,20 @@ const conflictingVariables = (given: VariablesOf<typeof serviceVariables>, store
   return found
 }
 
-/** What the name of the schema must be, where the one that is given is wrong; else null. */
+/** Rule that a wrong schema name breaks; else null. */
 export const wrongSchemaName = (store: StoreChoice): Effect.Effect<string | null> =>
   "schema" in store && store.schema !== null
     ? schemaNameProblem(store.schema)
     : Effect.succeed(null)
 
-/** The rule is the store's, and loaded only where a schema is named. */
+/** The store owns the rule; it loads only for a schema name. */
 const schemaNameProblem = (name: string) =>
   Effect.map(
     Effect.promise(() => import("@messaging-service/store-postgres")),
     ({ isSchemaName, schemaNameRule }) => (isSchemaName(name) ? null : schemaNameRule),
   )
 
-/** What is wrong with the variables that say where everything is kept. */
+/** Problems with the variables that select the store. */
 export const checkStore = (store: StoreChoice): Effect.Effect<void, CannotStart> =>
   Effect.flatMap(wrongSchemaName(store), (rule) =>
     rule === null
@@ -368,7 +368,7 @@ export const checkStore = (store: StoreChoice): Effect.Effect<void, CannotStart>
       : Effect.fail(new CannotStart({ message: `DATABASE_SCHEMA must be ${rule}` })),
   )
 
-/** Puts the defaults where a variable is unset. Fails with one line when one is missing. */
+/** Applies the defaults for unset variables. Fails with one line when a required one is missing. */
 export const serviceSettings = Effect.fnUntraced(function* serviceSettings(
   given: VariablesOf<typeof serviceVariables>,
 ): Effect.fn.Return<ServiceSettings, CannotStart> {

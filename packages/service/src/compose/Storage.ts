@@ -1,6 +1,6 @@
 /**
- * The store that the configuration chooses. Its code is loaded only when it is chosen: a process on
- * PostgreSQL never loads the embedded one, which is large, and one without simulated phones nothing of theirs.
+ * The store that the configuration selects. Its code loads only when selected: the embedded store is
+ * large, and a process on PostgreSQL never needs it. The same holds for the code of simulated phones.
  */
 import { WakeUp } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
@@ -14,7 +14,7 @@ import { restrictDataDirectory, lockDirectory } from "./DataDirectory.ts"
 import type { ComposedSettings, StoreChoice } from "./Settings.ts"
 import { optionalPackage } from "./startFaults.ts"
 
-/** The modules of each kind of store, where what they keep is `Kept`. */
+/** The modules of each kind of store, which stores `Kept`. */
 interface StoreModules<Kept> {
   readonly memory: () => Promise<{ readonly layer: Layer.Layer<Kept> }>
   readonly postgres: () => Promise<{
@@ -30,7 +30,7 @@ export const storageAlone: StoreModules<MemoryStore> = {
   postgres: () => import("@messaging-service/store-postgres"),
 }
 
-/** The same, with what simulated phones keep. */
+/** Every storage port, and that of simulated phones. */
 export const storageWithPhones: StoreModules<MemoryStore | SimulatedPhones> = {
   memory: () => import("@messaging-service/store-memory/emulator"),
   postgres: () => import("@messaging-service/store-postgres/emulator"),
@@ -45,7 +45,7 @@ const embedded = <Kept>(modules: StoreModules<Kept>, directory: string | null) =
     yield* optionalPackage("@electric-sql/pglite", "embedded", () => import("@electric-sql/pglite"))
     yield* lockDirectory(directory)
     const { layerPglite } = yield* Effect.promise(modules.postgres)
-    // It gives the files of a new database modes of its own, whatever the umask.
+    // The database ignores the umask when it creates files.
     const database = Layer.tap(layerPglite({ dataDir: join(directory, "db") }), () =>
       restrictDataDirectory(directory),
     )
@@ -69,8 +69,8 @@ export const isShared = (store: StoreChoice): boolean =>
   store.kind === "postgres" || store.kind === "pool"
 
 /**
- * The chosen store, opened and brought up to date, and how the worker's loops are woken where it is used.
- * An embedded one is held against other processes.
+ * The selected store, opened and migrated, and how it wakes the worker's loops. An embedded store
+ * takes a lock against other processes.
  */
 export const layerStorage = <Kept>(
   modules: StoreModules<Kept>,

@@ -1,4 +1,4 @@
-/** What an operator does to a database while the service does not run (docs/postgresql.md). */
+/** Operator commands for a database while the service is stopped (docs/postgresql.md). */
 import { beginEpoch } from "@messaging-service/core"
 import type { StoreRestored, StoreUnavailable } from "@messaging-service/core"
 import { CannotStart, readVariables } from "@messaging-service/node"
@@ -28,7 +28,7 @@ const migrate = ({ schema, url }: Postgres): Effect.Effect<string, StoreUnavaila
 
 const restoredOptions = "--above ID and --again"
 
-/** What the arguments of `restored` say, or what is wrong with them. */
+/** The parsed arguments of `restored`, or the problem with them. */
 const restoredBy = (given: ReadonlyArray<string>): Result.Result<StoreRestored, string> => {
   const [first, second, ...rest] = given
   if (first === undefined) return Result.succeed({})
@@ -43,7 +43,7 @@ const restoredBy = (given: ReadonlyArray<string>): Result.Result<StoreRestored, 
   return Result.map(restoredBy(rest), (others) => ({ ...others, above: Number(second) }))
 }
 
-/** Fails where there is no embedded database: one that is made now never went back in time. */
+/** Fails without an embedded database: a new one never went back in time. */
 const isEmbeddedThere = ({ dataDirectory, store }: Place): Effect.Effect<void, CannotStart> =>
   store.kind !== "embedded" || dataDirectory === null
     ? Effect.void
@@ -118,7 +118,7 @@ const databaseCommands: Readonly<Record<string, Command>> = {
   },
 }
 
-/** Does what a command says, and answers with a line that says what is true afterwards. */
+/** Runs a command, and returns a line that describes the resulting state. */
 const databaseCommand = (
   name: string,
   place: Place,
@@ -136,13 +136,13 @@ const databaseCommand = (
 
 const { DATABASE_SCHEMA, DATABASE_URL, DATA_DIR } = serviceVariables
 
-/** What each command does, by its name. */
+/** Commands by name. */
 export const databaseCommandSummaries: Readonly<Record<string, string>> =
   /*#__PURE__*/ Object.fromEntries(
     Object.entries(databaseCommands).map(([name, { summary }]) => [name, summary]),
   )
 
-/** Reads no more of the environment than where the database is, and says what it did. */
+/** Reads only the database's settings from the environment, and prints the result. */
 export const runDatabaseCommand = /*#__PURE__*/ Effect.fnUntraced(function* (
   name: string,
   environment: Environment,

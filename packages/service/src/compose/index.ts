@@ -1,6 +1,6 @@
 /**
- * The whole service as one effect, for programs that are written with Effect: the apps of this
- * repository are made from it, and so is the facade.
+ * The whole service as one effect, for programs written with Effect. The apps of this repository and
+ * the facade use it.
  */
 export { storeCannotStart } from "./startFaults.ts"
 export type { ComposedSettings, StoreChoice, ServiceSettings } from "./Settings.ts"

@@ -1,6 +1,6 @@
 /**
- * The whole service as the apps and the facade run it: the core over the adapters that are
- * chosen. The worker's loops are there, but not running: the caller that runs them decides how they are stopped.
+ * The whole service for the apps and the facade: the core over the selected adapters. It includes the
+ * worker's loops but does not run them: the caller that runs them decides how they stop.
  */
 import {
   AttachmentBytes,
@@ -46,10 +46,10 @@ import { isShared, layerStorage, storageAlone, storageWithPhones } from "./Stora
 import { layerLive, requireNoLinkedNumbers } from "./transports.ts"
 import type { ShowCode, TransportChoice } from "./transports.ts"
 
-/** How often to look whether another process moves an adjustable clock on, in real milliseconds. */
+/** How often to check whether another process moved an adjustable clock, in real milliseconds. */
 const clockPoll = 50
 
-/** Loaded only for simulated phones and a clock that can be moved. */
+/** Loads only for simulated phones and an adjustable clock. */
 const emulator = Effect.promise(() => import("@messaging-service/emulator"))
 
 /** Service time: the system's, or the stored clock's, which the emulator controls can move. */
@@ -65,7 +65,7 @@ const layerTime = ({ clock, store }: ComposedSettings) =>
       )
     : layerSystemTime
 
-/** A log line, because processes whose times differ are hard to understand without one. */
+/** Log the time, because processes whose times differ are hard to understand without it. */
 const layerSystemTime = Layer.effectDiscard(
   Effect.gen(function* () {
     const offset = yield* (yield* ClockStore).offset
@@ -88,7 +88,7 @@ const noDisk = Effect.fail(
   new MediaFilesError({ reason: "io", cause: new Error("there is no disk that keeps files") }),
 )
 
-/** What links lead to is held in memory until it is sent; files cannot be kept, read or removed. */
+/** Holds fetched media in memory until the message leaves. Uploads, reads and deletes fail. */
 const layerMediaWithoutDisk = Layer.effect(
   MediaFiles,
   Effect.map(MediaFiles, (passing) =>
@@ -106,7 +106,7 @@ const layerMediaWithoutDisk = Layer.effect(
   ),
 ).pipe(Layer.provide(layerMediaInMemory))
 
-/** Files live as long as their records do: those of a store in memory go with the process. */
+/** Files live as long as their records do: those of a memory store end with the process. */
 const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => {
   if (dataDirectory === null) {
     return store.kind === "memory" ? layerMediaInMemory : layerMediaWithoutDisk
@@ -118,7 +118,7 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => 
             directory,
             alone: true,
             reserveBytes: diskReserve,
-            beside: dataDirectory,
+            alsoWritable: dataDirectory,
           }),
         ),
       )
@@ -126,7 +126,7 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => 
         directory: join(dataDirectory, "media"),
         alone: !isShared(store),
         reserveBytes: diskReserve,
-        beside: dataDirectory,
+        alsoWritable: dataDirectory,
       })
 }
 
@@ -135,7 +135,7 @@ const layerAdapters = (settings: ComposedSettings) =>
     settings.callsByFetch === true ? layerFetchEgress : layerEgress(),
     layerQrCodeImages,
     layerMedia(settings),
-    // Any process can send from simulated phones; a number's connection belongs to one at a time.
+    // Any process can send from simulated phones; only one at a time owns a live number's connection.
     settings.transport.kind === "live" && isShared(settings.store)
       ? NumberOwnership.layerShared(settings.maxNumbers ?? numbersForMemory())
       : NumberOwnership.layerAll,
@@ -153,8 +153,8 @@ const keptSecretsKey = (dataDirectory: string) =>
   )
 
 /**
- * The secrets key: the configured one, else one that is generated and kept in the data directory, or
- * where nothing is kept for this process alone.
+ * The secrets key: the configured one, or a generated one in the data directory. Without a data
+ * directory the key belongs to this process alone.
  */
 const layerSecretsKey = ({ dataDirectory, secretsKeys }: ComposedSettings) => {
   if (secretsKeys !== null) {
@@ -175,7 +175,7 @@ const secretsKeyKind: SecretKind = {
   mend: ({ SECRETS_KEY }) => `put back the one that was there, or set ${SECRETS_KEY}`,
 }
 
-/** What everything needs: ids, real time, and what links and customers' addresses may be. */
+/** Services that everything needs: ids, real time, and the rules for links and customers' addresses. */
 const layerGround = (
   { allowPrivateTargets, attachmentBytes, retentionDays, stopMillis }: ComposedSettings,
   publicUrl: string,
@@ -192,7 +192,7 @@ const layerGround = (
     Layer.succeed(WorkerName, `${hostname()}-${process.pid}`),
   )
 
-/** The core over a store and everything else but what numbers are connected by. */
+/** The core over a store and every adapter except the transport. */
 const layerOver = <Kept>(
   settings: ComposedSettings,
   publicUrl: string,
@@ -228,7 +228,7 @@ const layerSimulated = (
 
 type Over = ReturnType<typeof layerOver<never>>
 
-/** The emulator controls are there with simulated phones only. */
+/** Only simulated phones have emulator controls. */
 const layerWhole = (
   settings: ComposedSettings,
   publicUrl: string,
@@ -246,7 +246,7 @@ const layerWhole = (
   return core.pipe(Layer.provideMerge(layerLive(transport, showCode)), Layer.provideMerge(below))
 }
 
-/** Every service, and the stores and transports under them. */
+/** Every service, with its stores and transports. */
 export type ComposedService = Layer.Success<ReturnType<typeof layerWhole>>
 
 const madeDirectory = ({ dataDirectory, secretsKeys, store }: ComposedSettings) => {
@@ -254,13 +254,13 @@ const madeDirectory = ({ dataDirectory, secretsKeys, store }: ComposedSettings) 
   return store.kind === "memory" || (isShared(store) && secretsKeys !== null)
     ? Effect.void
     : Effect.fail(
-        new SettingFault("DATA_DIR", ({ DATA_DIR }) => `${DATA_DIR} is needed beside this store`),
+        new SettingFault("DATA_DIR", ({ DATA_DIR }) => `${DATA_DIR} is required for this store`),
       )
 }
 
 /**
- * Makes the data directory, opens the store and builds everything over it, until the scope closes.
- * `address` is where the server listens, and what links begin with unless the settings say more.
+ * Creates the data directory, opens the store and builds everything over it, until the scope closes.
+ * Links begin with `address`, where the server listens, unless the settings name another origin.
  */
 export const openService = (
   settings: ComposedSettings,

@@ -1,9 +1,12 @@
-/** What stops a start, in one line for the person who started the service: stores, disks, missing packages. */
+/**
+ * Reasons why a start fails, one line each for the person who started the service: stores, disks,
+ * missing packages.
+ */
 import type { StoreUnavailable } from "@messaging-service/core"
 import { briefly, CannotStart } from "@messaging-service/node"
 import { Data, Effect } from "effect"
 
-/** What a line about a start may be about. */
+/** Subjects of a line about a start. */
 export type Setting =
   | "DATABASE_URL"
   | "DATABASE_SCHEMA"
@@ -15,7 +18,7 @@ export type Setting =
   | "telegram"
   | "simulated"
 
-/** What settings are called: as variables here, as options where a program gives them. */
+/** Names of the settings: variables here, options where a program sets them. */
 export type SettingNames = Readonly<Record<Setting, string>>
 
 const variableNames: SettingNames = {
@@ -23,7 +26,7 @@ const variableNames: SettingNames = {
   DATABASE_SCHEMA: "DATABASE_SCHEMA",
   DATA_DIR: "DATA_DIR",
   SECRETS_KEY: "SECRETS_KEY",
-  // Only a program can give one.
+  // Only a program can set one.
   pool: "store.pool",
   // No variable names that choice.
   embedded: "the embedded database",
@@ -45,7 +48,7 @@ export class SettingFault extends CannotStart {
   }
 }
 
-/** What each kind of store is found by, and how that is said. */
+/** The setting that locates each kind of store, and its wording. */
 const placeOf: Readonly<Record<NamedStore["kind"], readonly [Setting, string] | null>> = {
   memory: null,
   embedded: ["DATA_DIR", "holds"],
@@ -53,19 +56,19 @@ const placeOf: Readonly<Record<NamedStore["kind"], readonly [Setting, string] | 
   pool: ["pool", "is of"],
 }
 
-/** A store as far as a line about it needs. */
+/** The facts of a store that a line about it needs. */
 interface NamedStore {
   readonly kind: "memory" | "embedded" | "postgres" | "pool"
   readonly schema?: string | null
 }
 
-/** SQLSTATEs that a schema is to blame for where one is named: no right to it, and none of that name. */
+/** SQLSTATEs that blame the configured schema: no right to it, or no schema of that name. */
 const ofSchema: ReadonlySet<unknown> = new Set(["42501", "3F000"])
 
 /** The words of PostgreSQL, of Node and of SQLite. */
 const fullDisk = /no space left on device|ENOSPC|disk is full/i
 
-/** Whether a failure is of a full disk, which must not read as if the data were damaged. */
+/** Whether a failure means a full disk, which must not read like damaged data. */
 export const isOfFullDisk = (cause: unknown): boolean => fullDisk.test(briefly(rootOf(cause)))
 
 /** The line for a data directory whose disk is full. */
@@ -75,7 +78,7 @@ export const noRoomForData = () =>
     ({ DATA_DIR }) => `the disk of ${DATA_DIR} has no room: make some, and start again`,
   )
 
-/** The line for a store that did not answer when it was first needed. */
+/** The line for a store that did not answer at the start. */
 export const storeCannotStart = (
   { store }: { readonly store: NamedStore },
   error: StoreUnavailable,
@@ -103,24 +106,24 @@ export const storeCannotStart = (
   )
 }
 
-/** The line for media files that cannot be kept, with the words at the bottom of the cause. */
+/** The line for media files that cannot be stored, with the innermost cause's words. */
 export const mediaCannotStart = (cause: unknown): CannotStart =>
   new SettingFault(
     "DATA_DIR",
     ({ DATA_DIR }) => `${DATA_DIR} cannot hold media files: ${briefly(rootOf(cause))}`,
   )
 
-/** The innermost cause of a failure that was wrapped several times. */
+/** The innermost cause of a failure with several wrappers. */
 const rootOf = (cause: unknown): unknown => {
   const inner = cause instanceof Error ? (reasonOf(cause) ?? cause.cause) : undefined
   return inner === undefined ? cause : rootOf(inner)
 }
 
-/** An SQL error has what really happened as its reason. */
+/** An SQL error carries the real failure as its reason. */
 const reasonOf = (error: Error): unknown =>
   "reason" in error && error.reason instanceof Error ? error.reason : undefined
 
-/** Codes of Node for a module that is not there. */
+/** Node's codes for a missing module. */
 const missing = ["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]
 
 class NotLoaded extends Data.TaggedError("NotLoaded")<{ readonly cause: unknown }> {}
@@ -131,7 +134,10 @@ const isMissing = (name: string, cause: unknown): boolean =>
   "code" in cause &&
   missing.includes(String(cause.code))
 
-/** Loads a module of a package that the setting needs. Fails with the line that says what to install. */
+/**
+ * Loads a module of a package that the setting needs. Fails with a line that names the package to
+ * install.
+ */
 export const optionalPackage = <Module>(
   name: string,
   setting: Setting,

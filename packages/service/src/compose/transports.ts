@@ -1,7 +1,6 @@
 /**
- * What numbers are connected by, as the configuration chooses: simulated phones, or WhatsApp and Telegram
- * for real.
- * The code of live transports is loaded only when they are chosen: it is large.
+ * Transports that the configuration selects: simulated phones, or WhatsApp and Telegram for real. The
+ * code of live transports loads only when selected, because it is large.
  */
 import {
   ConnectedFromTheStart,
@@ -29,10 +28,10 @@ import { Effect, Layer, Stream } from "effect"
 import type { Redacted } from "effect"
 import { optionalPackage, SettingFault } from "./startFaults.ts"
 
-/** Where codes that link a phone are written as text. */
+/** Destination of linking codes as text. */
 type Write = (text: string) => void
 
-/** Writes what a phone is to scan for that number. */
+/** Writes the code that a phone must scan for that number. */
 const writeCode =
   (write: Write) =>
   (numberId: NumberId, text: string): Effect.Effect<void> =>
@@ -41,8 +40,8 @@ const writeCode =
     )
 
 /**
- * Linking as it was, with each QR code also written as text, where a person reads what the process
- * prints: the link to the picture needs a browser.
+ * Linking that also writes each QR code as text for the person at the terminal. The link to the
+ * picture needs a browser.
  */
 export const layerTerminalCodes = (
   write: Write,
@@ -60,8 +59,8 @@ export const layerTerminalCodes = (
   )
 
 /**
- * Settings of a live transport. It repeats the transport's own settings, which check it below:
- * the declarations of this package must stand without a transport that is not installed.
+ * Settings of a live transport. They repeat the transport's own settings, and a check below compares
+ * both. This package's declarations must compile without a transport that is not installed.
  */
 export interface LiveWhatsApp {
   readonly url?: URL
@@ -79,25 +78,25 @@ export interface LiveTelegram {
 export type TransportChoice =
   | {
       readonly kind: "simulated"
-      /** Whether simulated Telegram accounts can be logged in; they cannot, if not given. */
+      /** Whether simulated Telegram accounts can log in. Default: no. */
       readonly hasApplication?: boolean
     }
   | {
       readonly kind: "live"
-      /** What is configured; the rest is the transport's own. */
+      /** The configured values; the transport adds the rest. */
       readonly whatsApp: LiveWhatsApp
-      /** The same; without it no Telegram account is connected. */
+      /** The same; without it the service connects no Telegram account. */
       readonly telegram?: LiveTelegram
     }
 
-/** Without an application Telegram lets no client in. */
+/** Without an application Telegram admits no client. */
 const layerNoTelegram = Layer.succeed(TelegramTransport, {
   dropsCopies: true,
   send: () => Effect.succeed({ _tag: "NotConnected" }),
   listen: () => Effect.never,
 })
 
-/** Where codes that link a phone are written as text; null for nowhere. */
+/** Destination of linking codes as text; null for none. */
 export type ShowCode = ((text: string) => void) | null
 
 const layerCodes = (showCode: ShowCode) =>
@@ -121,7 +120,10 @@ const layerWhatsApp = ({
     ),
   )
 
-/** A login has a vault of its own: it takes no number from a worker, and writes for none that has one. */
+/**
+ * A login has its own vault: it takes no number from a worker, and never writes for a number that has
+ * one.
+ */
 const layerUnownedVault = Layer.fresh(SessionVault.layer).pipe(
   Layer.provide(Layer.fresh(NumberOwnership.layerAll)),
 )
@@ -156,8 +158,8 @@ const layerTelegram = (
       )
 
 /**
- * Fails where numbers of the store are linked for real: a simulated phone would take their messages and
- * report what never left as sent. What was removed or logged out has no messages to take.
+ * Fails when the store has numbers linked for real. A simulated phone would take their messages, and
+ * report as sent what never left. Removed and logged-out numbers have no messages to take.
  */
 export const requireNoLinkedNumbers: Effect.Effect<
   void,

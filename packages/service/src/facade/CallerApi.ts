@@ -77,7 +77,7 @@ import { anything, fields, refusalOf, text } from "./rules.ts"
 
 const messageShownNow = showingNow(messageShown)
 
-/** A message as it was accepted, which a repeat shows again. */
+/** The accepted message, which a repeat returns again. */
 const shownAsAccepted = Effect.map(
   MediaLinks,
   ({ link }) =>
@@ -85,7 +85,7 @@ const shownAsAccepted = Effect.map(
       messageShown(message, message.createdAt, link),
 )
 
-/** What a caller does, as part of the program's own transaction if one is given. */
+/** Runs a caller's operation, inside the program's own transaction if it gave one. */
 const acting =
   ({ caller, isTrusted, joins }: Calling, transaction: Transaction | undefined) =>
   <A>(
@@ -100,8 +100,8 @@ const acting =
           Effect.fail(refuse("validation_failed", { field: "transaction", message })),
         ),
       )
-    // A pool may have no second client to look the workspace up on. That a request of a key was
-    // counted is no part of the transaction.
+    // A pool may have no second client for the workspace lookup. Counting a key's request is no part
+    // of the transaction.
     return isTrusted
       ? joined(Effect.flatMap(caller, act))
       : Effect.flatMap(caller, (who) => joined(act(who)))
@@ -222,16 +222,16 @@ const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
     ),
 })
 
-/** How often a linking is looked at, in real time. */
+/** How often to check a linking, in real time. */
 const lookMillis = 250
 
 /**
- * How many looks one admission is good for, which is 10 seconds: a linking of ten minutes takes few of
- * the requests that a key may make, and a key that is revoked meanwhile soon sees no more of it.
+ * Number of checks per authentication: 10 seconds' worth. A linking of ten minutes then uses few of a
+ * key's requests, and a revoked key soon sees no more of it.
  */
 const looksOfAdmission = 40
 
-/** What the QR code behind a link says now; null when its attempt has just ended. */
+/** Current QR code behind a link; null when its attempt has just ended. */
 const textBehind = (url: string | null) =>
   url === null
     ? Effect.succeed(null)
@@ -244,12 +244,12 @@ const view = Effect.fnUntraced(function* view(caller: Caller, id: number) {
   return numberViewShown(number, yield* textBehind(number.connect?.qrCodeUrl ?? null))
 })
 
-/** What a person sees of it: links are fresh with each look. */
+/** The parts that a person sees: links are fresh at each check. */
 const seen = ({ connect, ...number }: NumberView): string =>
   JSON.stringify([number, connect === null ? null : { ...connect, qrCodeUrl: null }])
 
 export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
-  /** Admits the caller again; one that used up its rate with other calls goes on as before. */
+  /** Authenticates the caller again; one that other calls rate-limited goes on as before. */
   const admittedAgain = (before: Caller) =>
     Effect.catchTag(caller, "Refusal", (refusal) =>
       refusal.code === "rate_limited" ? Effect.succeed(before) : Effect.fail(refusal),
@@ -339,12 +339,12 @@ const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => ({
     ),
 })
 
-/** What the caller's own stream broke off with. */
+/** The error of the caller's own stream. */
 class ContentFailed extends Data.TaggedError("ContentFailed")<{ readonly cause: unknown }> {}
 
 const invalid = (field: string, message: string) => refuse("validation_failed", { field, message })
 
-/** What they must be is said where they are read. */
+/** The readers of these values state the rules. */
 const uploadFile = fields<UploadFile>({ fileName: text, content: anything })
 
 const tooLarge = refuse("request_too_large", {
@@ -357,7 +357,7 @@ const bytesOf = (
 ): Stream.Stream<Uint8Array, ContentFailed> | undefined => {
   if (content instanceof Uint8Array) return Stream.succeed(content)
   const source = content instanceof Blob ? content.stream() : content
-  // Its iterator waits for what was asked for last, and would keep a silent stream from being cancelled.
+  // Its iterator waits for the pending read, and would keep a silent stream from being cancelled.
   if (source instanceof ReadableStream) {
     return Stream.fromReadableStream({
       evaluate: () => source as ReadableStream<Uint8Array>,
@@ -375,7 +375,7 @@ const bytesOf = (
     : undefined
 }
 
-/** Ends a stream of Node that says nothing: its iterator ends only after what it was asked for last. */
+/** Destroys a silent Node stream: its iterator ends only after the pending read. */
 const destroy = (source: object): void => {
   if ("destroy" in source && typeof source.destroy === "function") source.destroy()
 }
@@ -391,7 +391,7 @@ const spoolFailure = (error: MediaFilesError): Failure => {
   }
 }
 
-/** Reads the file to its end, as an upload over HTTP is read. */
+/** Reads the file to its end, as an upload over HTTP does. */
 const spooled = (
   file: UploadFile | undefined,
 ): Effect.Effect<Upload, Failure, ComposedService | Scope.Scope> =>
@@ -456,7 +456,7 @@ const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
         const file = yield* (yield* MediaDirectory).get(yield* caller, idOf<MediaId>(id))
         const stored = yield* (yield* MediaFiles).open(file.storageKey).pipe(
           Effect.mapError((error) =>
-            // Deleted between the two looks.
+            // Another call deleted it between the two reads.
             error.reason === "not_found"
               ? refuse("media_not_found", { inPath: true })
               : filesUnavailable("media.open")(error),

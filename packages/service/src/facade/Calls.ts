@@ -1,6 +1,6 @@
 /**
  * How the facade calls the core: effects over the opened service run as promises that fail with one
- * error, and what operations share: ids, idempotency keys and lists.
+ * error. Also what operations share: ids, idempotency keys and lists.
  */
 import {
   bodyRule,
@@ -46,11 +46,11 @@ const naming = (field: string | null, message: string): string => {
 
 interface OfCall {
   readonly message: string
-  /** The option that is meant. */
+  /** The option to blame. */
   readonly field?: string
 }
 
-/** What the catalogue says of requests, said of calls: a program sends no headers, and has no body. */
+/** Catalogue texts about requests, rewritten for calls: a program sends no headers and no body. */
 const ofCalls: Readonly<Partial<Record<Code, OfCall>>> = {
   validation_failed: { message: "The command is not valid." },
   idempotency_key_reused: {
@@ -81,7 +81,7 @@ const ofCalls: Readonly<Partial<Record<Code, OfCall>>> = {
 
 const notAnObject = "The command must be an object."
 
-/** A problem in words for a program; a message of its own stays as it is. */
+/** A problem in words for a program; its own message stays. */
 const inCalls = (problem: Refusal["errors"][number]): Refusal["errors"][number] => {
   const { code, field, message } = problem
   if (message === bodyRule) return { ...problem, message: notAnObject }
@@ -151,11 +151,11 @@ const optionNames: SettingNames = {
   simulated: 'transport: "simulated"',
 }
 
-/** The option itself, where it is named by a value that it has. */
+/** The option itself, where the text names it by its value. */
 const optionOf = (setting: Setting): string =>
   setting === "live" || setting === "simulated" ? "transport" : optionNames[setting]
 
-/** What stopped the start, in the words of the options. */
+/** The start's failure, in the words of the options. */
 const inOptions = (
   failure: CannotStart,
 ): { readonly field: string | null; readonly message: string } =>
@@ -166,7 +166,7 @@ const inOptions = (
       }
     : { field: null, message: failure.message }
 
-/** What a promise rejects with. */
+/** The error of a rejected promise. */
 export const errorOf = (
   cause: Cause.Cause<Failure | CannotStart | InvalidOptions>,
 ): MessagingError => {
@@ -181,25 +181,25 @@ export type Run = <A>(
   effect: Effect.Effect<A, Failure | CannotStart, ComposedService>,
 ) => Promise<A>
 
-/** Who calls, and how. */
+/** The caller and the way of the call. */
 export interface Calling {
   readonly run: Run
-  /** Loaded for each call, with the workspace of that moment. */
+  /** Loads for each call, with the workspace at that moment. */
   readonly caller: Effect.Effect<Caller, Failure, ComposedService>
-  /** Whether the caller is the program itself, not a key that is admitted. */
+  /** Whether the caller is the program itself, without a key to authenticate. */
   readonly isTrusted: boolean
-  /** Whether the store can take part in a transaction of the program's. */
+  /** Whether the store can join a transaction of the program. */
   readonly joins: boolean
 }
 
-/** Makes a part of the interface for a caller. */
+/** Builds a part of the interface for a caller. */
 export type CallerApi<Part> = (calling: Calling) => Part
 
-/** A promise of how it ends, which is never rejected. */
+/** A promise of the exit, which never rejects. */
 const exitOf = <A, E>(fiber: Fiber.Fiber<A, E>): Promise<Exit.Exit<A, E>> =>
   new Promise((resolve) => void fiber.addObserver(resolve))
 
-/** `after` runs after each call, and its answer waits for it. */
+/** `after` runs after each call, and the call's result waits for it. */
 export const makeCalls = (
   context: Context.Context<ComposedService>,
   after: () => Promise<void> = () => Promise.resolve(),
@@ -208,9 +208,9 @@ export const makeCalls = (
   const idle = Latch.makeUnsafe(true)
   const cutOff = Latch.makeUnsafe(false)
   const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
-  /** For each call that is under way: what settles its promise without waiting for it. */
+  /** For each running call: settles its promise without waiting for the call. */
   const underWay = new Set<() => void>()
-  /** What later calls wait for, such as a listener that is to hear of them. */
+  /** What later calls wait for, such as a listener that must receive their events. */
   let before: Promise<unknown> | null = null
   let isClosed = false
 
@@ -242,7 +242,7 @@ export const makeCalls = (
     const exit = await counted(() => exitOf(fiber), Exit.interrupt)
     await after()
     if (Exit.isSuccess(exit)) return exit.value
-    // What releases its resources may fail beside that.
+    // Releasing its resources may add another failure.
     if (cutOff.isOpen() && exit.cause.reasons.some(Cause.isInterruptReason)) throw closedError()
     throw errorOf(exit.cause)
   }
@@ -250,45 +250,45 @@ export const makeCalls = (
   return {
     run,
     /**
-     * Counts a call that is made in another way as one that is under way. It may end by itself once
-     * `cutOff` returns; after that `abandoned` answers in its place.
+     * Counts a call by another route as running. It may end by itself once `cutOff` returns; after
+     * that `abandoned` answers for it.
      */
     counted,
-    /** Lets later calls wait for it, however it ends. */
+    /** Makes later calls wait for it, however it ends. */
     holdUp: (until: Promise<unknown>) => {
       before = Promise.allSettled([before, until])
     },
-    /** Refuses every later call, from this moment on. */
+    /** Refuses every later call, from now on. */
     refuseLater: () => {
       isClosed = true
     },
     isClosed: () => isClosed,
-    /** Returns once no call is under way. */
+    /** Returns once no call runs. */
     ended: idle.await,
-    /** Ends what is under way: promises fail with `closed`, unless what they are of is done by now. */
+    /** Interrupts running calls: their promises fail with `closed`, unless the work is already done. */
     interrupt: Effect.sync(() => {
       cutOff.openUnsafe()
       for (const fiber of fibers) fiber.interruptUnsafe()
     }),
-    /** Returns once what is under way has been interrupted. */
+    /** Returns once the interrupted calls have ended. */
     cutOff: cutOff.await,
-    /** Settles the promises of calls that do not end although they were interrupted. */
+    /** Settles the promises of calls that do not end although interrupted. */
     abandon: Effect.sync(() => {
       for (const abandon of underWay) abandon()
     }),
   }
 }
 
-/** The id of something that is named by it or has it; undefined when it cannot be one. */
+/** The id of a thing or its id; undefined when it cannot be one. */
 export const idOf = <Id extends number>(given: HasId): Id | undefined =>
   parseId<Id>(String(typeof given === "object" && given !== null ? given.id : given))
 
-/** Options of an operation that can be repeated. The key itself is looked at below. */
+/** Options of a repeatable operation. `idempotencyKey` has its own check below. */
 const repeatOptions = fields<RepeatOptions>({ idempotencyKey: anything })
 
 /**
- * The key of a repeatable call. A call over HTTP with the same key, by the same API key, is a repeat of
- * it: the same path and body identify both.
+ * The key of a repeatable call. A call over HTTP with the same key, by the same API key, is a repeat
+ * of it: the same path and body identify both.
  */
 export const repeatable = (
   options: RepeatOptions | undefined,
@@ -300,7 +300,7 @@ export const repeatable = (
   if (wrong !== undefined) return Effect.fail(wrong)
   const given: unknown = options?.idempotencyKey
   if (given === undefined) return Effect.succeed(null)
-  // Not made a text first: all objects would become one key, and so would null.
+  // Do not convert to text first: all objects would share one key, and so would null.
   return Effect.fromResult(parseIdempotencyKey([isText(given) ? given : ""])).pipe(
     Effect.mapError((refusal) =>
       refuse(refusal.code, { field: "idempotencyKey", message: keyRule }),
@@ -313,23 +313,23 @@ export const repeatable = (
 
 const keyRule = "must be 1 to 255 printable ASCII characters"
 
-/** What an idempotent operation answered. */
+/** Result of an idempotent operation. */
 export const withReplayed = <A extends object>(record: A, replayed: boolean): Made<A> => ({
   ...record,
   replayed,
 })
 
-/** How many records a page has when a caller loops over a list and names no `limit`. */
+/** Page size when a caller loops over a list without a `limit`. */
 const loopLimit = 100
 
-/** Makes a list of what `load` finds. */
+/** Builds a list over the pages that `load` returns. */
 export const listing = <A, B, Query extends PageOptions>(
   run: Run,
   query: Query | undefined,
   load: (query: Query & ListPage) => Effect.Effect<CursorPage<A>, Failure, ComposedService>,
   show: Effect.Effect<(record: A) => B, Failure, ComposedService>,
 ): Listing<B> => {
-  // Looked at before it is spread, since what is no object would then count as one without fields.
+  // Check before spreading, which would turn a non-object into an object without fields.
   const wrong = refusalOf(must("an object", isObject), query ?? undefined, "query")
   const page = (asked: Query & ListPage): Promise<Page<B>> =>
     run(
@@ -355,7 +355,7 @@ export const listing = <A, B, Query extends PageOptions>(
   }
 }
 
-/** The same of what it finds for the caller. */
+/** The same, over pages for the caller. */
 export const listingOf = <A, B, Query extends PageOptions>(
   { caller, run }: Pick<Calling, "caller" | "run">,
   query: Query | undefined,
@@ -367,7 +367,7 @@ export const listingOf = <A, B, Query extends PageOptions>(
 ): Listing<B> =>
   listing(run, query, (asked) => Effect.flatMap(caller, (who) => load(who, asked)), show)
 
-/** Shows records as they stand now, with fresh links. */
+/** Shows records in their current state, with fresh links. */
 export const showingNow = <A, B>(show: (record: A, now: number, link: MediaLink) => B) =>
   Effect.gen(function* () {
     const { link } = yield* MediaLinks

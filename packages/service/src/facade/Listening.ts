@@ -1,4 +1,4 @@
-/** Hands events to handlers of this process. */
+/** Delivers events to handlers of this process. */
 import { EventFeed, sleepInRealTime, webhookEventTypes } from "@messaging-service/core"
 import type { MessageJson, OutboxEvent, Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
@@ -12,14 +12,14 @@ import type { makeCalls } from "./Calls.ts"
 import { messageOfEvent } from "./records.ts"
 import { fields, isFunction, must, refusalOf } from "./rules.ts"
 
-/** What a handler threw, or rejected with. */
+/** The error that a handler threw or rejected with. */
 class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: unknown }> {
   override get message() {
     return this.cause instanceof Error ? this.cause.message : String(this.cause)
   }
 }
 
-/** An event's body, as it was frozen in its commit. */
+/** An event's body, as its commit froze it. */
 const eventOf = (event: OutboxEvent): MessageEvent => {
   const { data } = JSON.parse(event.body) as { readonly data: { readonly message: MessageJson } }
   return {
@@ -31,7 +31,7 @@ const eventOf = (event: OutboxEvent): MessageEvent => {
   }
 }
 
-/** Tells a handler of the events that it listens for. */
+/** Calls a handler for its events. */
 const telling =
   (types: ReadonlyArray<MessageEventType>, handler: Parameters<Messaging["on"]>[1]) =>
   (event: OutboxEvent) =>
@@ -57,21 +57,21 @@ const listenOptions = fields<ListenOptions>({
   ),
 })
 
-/** What is wrong with the arguments of `on`: a listener that never hears anything is never made. */
+/** Problems with the arguments of `on`: a listener that could never receive an event fails here. */
 const wrongArgument = (types: unknown, handler: unknown, options: unknown): Refusal | undefined =>
   refusalOf(eventTypes, types ?? null, "type") ??
   refusalOf(must("a function", isFunction), handler ?? null, "handler") ??
   refusalOf(listenOptions, options)
 
-/** How often to look whether listeners have heard everything, in real time. */
+/** How often to check whether listeners have received everything, in real time. */
 const lookMillis = 5
 
-/** Before a store that did not answer is asked again where a listener begins, in real time. */
+/** Delay before asking an unresponsive store again where a listener begins, in real time. */
 const pauseMillis = 1000
 
 interface Listening {
   readonly on: Messaging["on"]
-  /** Returns once every listener has heard what was committed before. */
+  /** Returns once every listener has received all earlier commits. */
   readonly caughtUp: Effect.Effect<void, StoreUnavailable>
 }
 
@@ -80,8 +80,8 @@ const isRefused = (cause: unknown): boolean =>
   cause instanceof MessagingError && cause.code === "closed"
 
 /**
- * Makes `on`. `holdUp` lets calls wait for what they are to be heard by; `whileTold` runs around each call of
- * a handler.
+ * Creates `on`. `holdUp` makes calls wait until a listener can receive their events; `whileTold` wraps
+ * each handler call.
  */
 export const makeListening = (
   { holdUp, isClosed }: Pick<ReturnType<typeof makeCalls>, "holdUp" | "isClosed">,
@@ -93,7 +93,7 @@ export const makeListening = (
     const context = yield* Effect.context<ComposedService>()
     const runPromise = Effect.runPromiseWith(context)
 
-    /** How far each listener has come that can hear more. */
+    /** Position of each listener that can receive more. */
     const positions = new Map<object, number>()
 
     const caughtUp = Effect.gen(function* caughtUp() {
@@ -116,13 +116,13 @@ export const makeListening = (
         )
       const listening = Deferred.makeUnsafe<void>()
       /**
-       * Done once it listens, or once the store failed to answer for the first time. Other calls wait for
-       * this and no longer: whether the store answers they find out by themselves.
+       * Completes once it listens, or once the store first failed to answer. Other calls wait for this
+       * and no longer: they detect an unresponsive store themselves.
        */
       const looked = Deferred.makeUnsafe<void>()
       const fiber = fork(
         Effect.gen(function* () {
-          // A store that does not answer is asked again: nothing may be passed over meanwhile.
+          // Ask an unresponsive store again: the listener must not skip events meanwhile.
           const start =
             after ??
             (yield* Effect.eventually(

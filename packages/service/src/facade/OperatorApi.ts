@@ -1,4 +1,4 @@
-/** Workspaces, and what the operator does inside one of them. */
+/** Workspaces, and operator actions inside one of them. */
 import {
   CallbackSecrets,
   Contacts,
@@ -139,7 +139,7 @@ export const workspacesApi = (run: Run): WorkspacesApi => ({
 
 const messageShownNow = showingNow(messageShown)
 
-/** What concerns the whole store. */
+/** Operations on the whole store. */
 export const storeApi = (run: Run): Pick<Messaging, "restored" | "held"> => ({
   restored: (how = {}) =>
     run(
@@ -148,7 +148,7 @@ export const storeApi = (run: Run): Pick<Messaging, "restored" | "held"> => ({
   held: () => run(Restoration.use((restoration) => restoration.counts("owner"))),
 })
 
-/** The operator who acts in a workspace. */
+/** An operator who acts in a workspace. */
 interface Acting {
   readonly run: Run
   readonly role: Role

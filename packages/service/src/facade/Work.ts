@@ -1,4 +1,4 @@
-/** The worker of a process that embeds the service: running from the start, or for a drain alone. */
+/** The worker of a process that embeds the service: it runs from the start, or only for a drain. */
 import { counted, RealTime, IdleMonitor, sleepInRealTime, Worker } from "@messaging-service/core"
 import type { Failure, StoreUnavailable } from "@messaging-service/core"
 import type { CannotStart } from "@messaging-service/node"
@@ -7,17 +7,17 @@ import type { Drained, DrainOptions } from "../api/Messaging.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { fields, millis, refusalOf } from "./rules.ts"
 
-/** How long a drain takes, when it is not told. */
+/** Default duration of a drain. */
 const drainMillis = 20_000
 
 const drainOptions = fields<DrainOptions>({ atMostMillis: millis })
 
-/** How long what overran may take to end once it is interrupted: its database may be frozen. */
+/** How long an overrunning effect may take to end after interruption: its database may be frozen. */
 export const cutOffMillis = 1000
 
 /**
- * The exit of an effect; null where it takes longer than `atMost` in real time: it then goes on beside
- * what follows.
+ * The exit of an effect; null when it takes longer than `atMost` in real time. The effect then
+ * continues in the background.
  */
 export const exitWithin = <A, E, R>(atMost: number, effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
@@ -28,7 +28,7 @@ interface Work {
   readonly drain: (
     options?: DrainOptions,
   ) => Effect.Effect<Drained, Failure | CannotStart, ComposedService>
-  /** Ends the worker; what is under way may end first. */
+  /** Ends the worker; running work may finish first. */
   readonly stop: Effect.Effect<void>
 }
 
@@ -36,9 +36,9 @@ interface Work {
 interface Loops {
   readonly acquire: Effect.Effect<void>
   readonly release: Effect.Effect<void>
-  /** Ends them for good; what is under way may end first. */
+  /** Ends them permanently; running work may finish first. */
   readonly stop: Effect.Effect<void>
-  /** Returns once they have ended for good. */
+  /** Returns once they have ended permanently. */
   readonly stopped: Effect.Effect<void>
 }
 
@@ -60,7 +60,7 @@ const makeLoops = (
       if (--needed > 0 || loops === null) return Effect.void
       const ending = loops
       loops = null
-      // A store that does not answer must not hold up the drain.
+      // An unresponsive store must not delay the drain.
       return exitWithin(stopMillis + cutOffMillis, Fiber.interrupt(ending))
     }),
     stop: Effect.suspend(() => {
@@ -73,7 +73,7 @@ const makeLoops = (
   }
 }
 
-/** The value of an effect that ends before `over` does; null of one that does not. */
+/** The value of an effect that ends before `over` does; null otherwise. */
 const unlessOver = <A, E, R>(effect: Effect.Effect<A, E, R>, over: Effect.Effect<null>) =>
   Effect.gen(function* () {
     const exit = yield* Effect.acquireUseRelease(
@@ -84,11 +84,11 @@ const unlessOver = <A, E, R>(effect: Effect.Effect<A, E, R>, over: Effect.Effect
     return exit === null ? null : { found: yield* exit }
   })
 
-/** Works off what is due, as long as the options allow, and counts what came of it. */
+/** Runs due work for as long as the options allow, and counts the results. */
 const drainWith = (
   { acquire: need, release: needNoMore, stopped }: Loops,
   settled: (typeof IdleMonitor.Service)["settled"],
-  /** Null where the loops run already. */
+  /** Null where the loops already run. */
   mayRun: Effect.Effect<void, StoreUnavailable | CannotStart, ComposedService> | null,
 ) =>
   Effect.fnUntraced(function* (options: DrainOptions | undefined) {
@@ -98,7 +98,7 @@ const drainWith = (
     const since = yield* stopwatch
     const atMostMillis = options?.atMostMillis ?? drainMillis
     const left = Effect.suspend(() => sleepInRealTime(Math.max(0, atMostMillis - since())))
-    // Over too once the service closes.
+    // `over` also completes when the service closes.
     const over = Effect.as(Effect.raceFirst(left, stopped), null)
     const before = yield* counted
     const mayNow = mayRun === null ? { found: undefined } : yield* unlessOver(mayRun, over)
@@ -125,8 +125,8 @@ const drainWith = (
   })
 
 /**
- * Starts the worker, unless it is to run for drains alone. Then each of those asks first whether it may run,
- * which a running one was asked when the service was opened.
+ * Starts the worker, unless it runs for drains alone. Each of those first checks whether it may run;
+ * `open` has checked that for a running worker.
  */
 export const startWork = (
   running: boolean,

@@ -1,4 +1,4 @@
-/** The facade over a service that is already composed, and the HTTP interface below a path of its. */
+/** The facade over a composed service, and the HTTP interface below its path. */
 import { Admission, Caller, roles, scopes, Workspaces } from "@messaging-service/core"
 import type { NumberId, Refusal, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Fiber, Redacted, Scope } from "effect"
@@ -23,7 +23,9 @@ const unmounted = (): Response =>
     { status: 404 },
   )
 
-/** The answer to a request that was under way when the service closed, and cannot be ended: it may be done. */
+/**
+ * Response to a request that outlived the service and cannot be interrupted: it may have taken effect.
+ */
 const closedAnswer = (): Response =>
   Response.json(
     {
@@ -35,15 +37,15 @@ const closedAnswer = (): Response =>
     { status: 500, headers: { "cache-control": "no-store" } },
   )
 
-/** What a handler is told of the service behind it. */
+/** What a handler needs from the service. */
 interface Served {
   readonly publicUrl: string
   readonly isClosed: () => boolean
-  /** Returns once requests that are under way are to be ended. */
+  /** Returns when running requests must end. */
   readonly cutOff: Effect.Effect<void>
 }
 
-/** Loads the interface with the first request, so that a program without one never does. */
+/** Loads the interface at the first request, so a program that serves none never loads it. */
 const makeHandler = (
   context: Context.Context<ComposedService>,
   options: HandlerOptions,
@@ -51,7 +53,7 @@ const makeHandler = (
 ): ((request: Request) => Promise<Response>) => {
   const base = basePathOf(options)
   const addressOf = options.clientAddress
-  /** The request as the service's own server would get it, and where it came from. */
+  /** The request as the service's own server would receive it, and its client address. */
   const addresses = new WeakMap<Request, string>()
   const late = new WeakSet<Request>()
   let loaded: Promise<(request: Request) => Promise<Response>> | undefined
@@ -83,10 +85,10 @@ const makeHandler = (
   }
 }
 
-/** How long a shared store may take to let go: one that is frozen never answers. */
+/** How long a shared store may take to close: a frozen one never answers. */
 const letGoMillis = 2000
 
-/** Wrong keys are counted by address: all of a program's own count as one. */
+/** The service counts wrong keys by address: all calls of a program share one. */
 const ownAddress = "127.0.0.1"
 
 /** A misspelt `mode` would send live, and a misspelt `numberIds` from every number. */
@@ -106,26 +108,29 @@ const trustRules = fields<Trust>({
 
 const operatorRules = fields<OperatorOptions>({ role: oneOf(...roles) })
 
-/** Throws what a promise would reject with. */
+/** Throws the error that a promise would reject with. */
 const refused = (refusal: Refusal | undefined) => {
   if (refusal !== undefined) throw errorOfRefusal(refusal)
 }
 
 interface Made {
   readonly context: Context.Context<ComposedService>
-  /** Of everything that the service holds; closed with it. */
+  /** Scope of all the service's resources; it closes with the service. */
   readonly scope: Scope.Closeable
   readonly publicUrl: string
   readonly stopMillis: number
-  /** Whether the store is PostgreSQL: part of transactions of the program's, and away at times. */
+  /**
+   * Whether the store is PostgreSQL, which can join the program's transactions and can become
+   * unreachable.
+   */
   readonly isShared: boolean
-  /** Runs after each call, whose answer waits for it. */
+  /** Runs after each call, whose result waits for it. */
   readonly afterCall?: () => Promise<void>
-  /** Runs around each call of a listener. */
+  /** Wraps each handler call of a listener. */
   readonly whileTold?: <A, E>(telling: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
-/** The program itself, limited as it says, as a caller in a workspace. */
+/** The program itself as a caller in a workspace, with the limits that it set. */
 const trustedCaller = (workspace: HasId, { mode, numberIds, scopes: allowed }: Trust) => {
   const id = idOf<WorkspaceId>(workspace)
   return Effect.map(
@@ -147,7 +152,7 @@ const keyCaller = (key: string) =>
     ({ caller }) => caller,
   )
 
-/** Who calls: the program itself, a key, or an operator. */
+/** The caller: the program itself, a key, or an operator. */
 const callersOf = (
   run: Run,
   isShared: boolean,
@@ -164,7 +169,7 @@ const callersOf = (
   },
 })
 
-/** Makes the facade, and starts the worker unless the options say otherwise. */
+/** Builds the facade, and starts the worker unless the options disable it. */
 export const makeMessaging = (
   options: OpenOptions,
   { afterCall, context, isShared, publicUrl, scope, stopMillis, whileTold }: Made,
@@ -194,7 +199,7 @@ export const makeMessaging = (
     const close = Effect.gen(function* close() {
       const stopped = Fiber.await(yield* Effect.forkDetach(work.stop))
       const ended = Effect.all([calls.ended, stopped], { concurrency: "unbounded", discard: true })
-      // Calls and attempts that are under way end, and listeners hear of them.
+      // Running calls and attempts end, and listeners receive their events.
       yield* exitWithin(stopMillis, Effect.andThen(ended, Effect.ignore(caughtUp)))
       yield* calls.interrupt
       yield* exitWithin(cutOffMillis, ended)

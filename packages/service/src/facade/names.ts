@@ -1,6 +1,6 @@
 /**
- * Two spellings of one name: the core's commands say `send_at` as bodies of requests do, the facade
- * says `sendAt`. Everything between them goes through here, the fields that errors name too.
+ * Two spellings of one name: the core's commands say `send_at` like request bodies, the facade says
+ * `sendAt`. Everything between them passes through here, including the field names of errors.
  */
 import { catalogue } from "@messaging-service/core"
 import type { Brand } from "effect"
@@ -14,7 +14,7 @@ type CamelName<Name> = Name extends `${infer Head}_ms`
 
 type Plain = string | number | bigint | boolean | null | undefined | Date
 
-/** A value of the core with its names in the facade's spelling, and ids as plain numbers. */
+/** A value of the core with the facade's names, and ids as plain numbers. */
 export type Camel<A> =
   A extends Brand.Brand<infer _>
     ? Brand.Brand.Unbranded<A>
@@ -29,14 +29,16 @@ const camelName = (name: string): string =>
     .replace(/_ms$/, "_millis")
     .replaceAll(/_([a-z0-9_])/g, (_, letter: string) => letter.toUpperCase())
 
-/** What has an underscore already is no name of the facade: doubled, it is known to nothing. */
+/**
+ * A name with an underscore is not the facade's: doubling the underscore makes it unknown everywhere.
+ */
 const snakeName = (name: string): string =>
   name
     .replaceAll("_", "__")
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     .replace(/_millis$/, "_ms")
 
-/** Commands are not nested deeper; what is goes on as it is, and is refused. */
+/** No valid command nests deeper; a deeper value passes unchanged, and the core refuses it. */
 const deepest = 8
 
 const renamed = (value: unknown, rename: (name: string) => string, depth: number): unknown => {
@@ -52,19 +54,19 @@ const renamed = (value: unknown, rename: (name: string) => string, depth: number
   )
 }
 
-/** A value of the core as the facade shows it; what is a `Date` in it is text. */
+/** A value of the core as the facade shows it; a `Date` becomes text. */
 export const camelised = <A>(value: A): Camel<A> => renamed(value, camelName, 0) as Camel<A>
 
 /**
- * What the facade was given, as the body of a request that says the same: it may be anything, and
- * is looked at by the core.
+ * Arguments of the facade as the body of the equivalent request. They may be anything; the core
+ * validates them.
  */
 export const bodyOf = <Command>(given: unknown): Command => renamed(given, snakeName, 0) as Command
 
 /** The path of a field, such as `to[3].contactId`. */
 export const shownField = (field: string): string => camelName(field)
 
-/** A text for developers with its fields in the facade's spelling; values stand in quotes, and stay. */
+/** A text for developers with fields in the facade's spelling. Quoted values stay unchanged. */
 export const shownText = (text: string): string =>
   text.replaceAll(/"[^"]*"|\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) =>
     name.startsWith('"') || Object.hasOwn(catalogue, name) ? name : camelName(name),

@@ -1,6 +1,6 @@
 /**
- * The options of `open`: what they must be, what an edge host cannot have of them, and the settings
- * that they say. Everything is checked before anything is made.
+ * Options of `open`: their rules, the ones that an edge host cannot support, and the resulting
+ * settings. All checks run before anything is created.
  */
 import { resolve } from "node:path"
 import {
@@ -51,8 +51,8 @@ import {
 import type { Rule, Violation } from "./rules.ts"
 
 /**
- * How workerd names itself, the runtime of edge hosts. There a program runs for a request, with no
- * process that stays and no disk.
+ * Name of workerd, the runtime of edge hosts. There a program runs per request, with no lasting
+ * process and no disk.
  */
 const runtimeName = "Cloudflare-Workers"
 
@@ -102,8 +102,7 @@ const problemsOf = ({
 }
 
 /**
- * Fails where a module of such a worker is loaded: only a request that is handled may wait, and be given
- * random numbers.
+ * Fails while a module of such a worker loads: only a request handler may wait and get random numbers.
  */
 const inHandler: Effect.Effect<void, CannotStart> = Effect.try({
   try: () => {
@@ -115,7 +114,7 @@ const inHandler: Effect.Effect<void, CannotStart> = Effect.try({
     }),
 })
 
-/** What of the options cannot be had in such a worker; undefined when all of it can. */
+/** The option that such a worker cannot support; undefined when it supports all. */
 const invalidOnEdge = (options: OpenOptions): InvalidOptions | undefined => {
   const [first, ...others] = problemsOf(options)
   return first === undefined ? undefined : new InvalidOptions({ first, others })
@@ -130,7 +129,7 @@ const directory = must("the path of a directory", (value) => isText(value) && va
 
 const places = ["embedded", "postgres", "pool"] as const
 
-/** The names of every kind of store; which of them go together is said below. */
+/** Names of every kind of store; the rules below say which combine. */
 const storeFields = fields<Record<(typeof places)[number] | "schema", unknown>>({
   embedded: directory,
   postgres: must("a postgres:// URL", hasProtocol("postgres:", "postgresql:")),
@@ -152,7 +151,7 @@ const storeRule: Rule = (value, field) => {
     : []
 }
 
-/** What each must be beyond that is said by the transports, which need not be installed. */
+/** Rules that the transports do not state themselves; they need not be installed. */
 const telegramRule = fields<TelegramApplication>(
   {
     apiId: must("a number", (value) => typeof value === "number"),
@@ -178,7 +177,7 @@ const transportRule: Rule = (value, field) =>
         (given) => given === "simulated" || given === "live",
       )(value, field)
 
-/** The path in one spelling, such as `/messaging`; empty for the root. */
+/** The path in a normal form, such as `/messaging`; empty for the root. */
 export const basePathOf = ({ basePath = "" }: HandlerOptions): string =>
   basePath.replace(/^\/*(.*?)\/*$/, (_, inner: string) => (inner === "" ? "" : `/${inner}`))
 
@@ -289,7 +288,7 @@ const required = <A>(
     : Effect.succeed(value)
 }
 
-/** The same for a setting that may be left out. */
+/** The same for an optional setting. */
 const parsed = <A>(
   name: string,
   given: string | undefined,
@@ -365,7 +364,7 @@ const transportOf = ({
   return liveTransport(transport === "live" ? {} : transport.live)
 }
 
-/** The origin of links, with the path that the handler is mounted at. */
+/** The origin of links, with the path of the handler. */
 export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
   `${rules.parseOrigin(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
 

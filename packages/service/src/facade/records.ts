@@ -1,4 +1,4 @@
-/** Records of the core as the facade shows them: plain ids, dates, nothing that only the core needs. */
+/** Records of the core as the facade shows them: plain ids, dates, nothing internal to the core. */
 import { messageJson, requestedRecipientJson, runRefusalMessage } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core"
@@ -24,7 +24,7 @@ const dateOrNull = (millis: number | null): Date | null => (millis === null ? nu
 
 const textDate = (text: string | null): Date | null => (text === null ? null : new Date(text))
 
-/** The message as it stands at `now`. */
+/** The message's state at `now`. */
 export const messageShown = (
   message: Kept.Message,
   now: number,
@@ -39,7 +39,7 @@ export const messageShown = (
   sentAt: dateOrNull(message.sentAt),
 })
 
-/** The message as an event of it keeps it. */
+/** The message as its event stores it. */
 export const messageOfEvent = (
   json: Core.MessageJson,
   { mode, workspaceId }: Pick<Kept.Message, "mode" | "workspaceId">,

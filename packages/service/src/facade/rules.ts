@@ -1,24 +1,24 @@
 /**
- * What the facade is given beside commands (options, trust, settings), held to rules. A misspelt
- * name must not count as left out, nor a wrong value as the default.
+ * Rules for the facade's arguments other than commands: options, trust, settings. They reject a
+ * misspelt name and a wrong value: neither may act as the default.
  */
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import { Data } from "effect"
 
-/** One thing that is wrong: where, and the words that follow its name. */
+/** One problem: the field, and the words that follow its name. */
 export interface Violation {
   readonly field: string
   readonly rule: string
 }
 
-/** What is wrong with a value that was given as `field`; nothing as a rule. */
+/** Problems with the value of `field`; usually none. */
 export type Rule = (value: unknown, field: string) => ReadonlyArray<Violation>
 
-/** A rule for every name that something can have: one that is missing does not compile. */
+/** A rule for every name of a type: a missing one does not compile. */
 type RulesOf<A> = { readonly [Name in keyof A]-?: Rule }
 
-/** A rule that a value must keep; `rule` are the words that follow "must be". */
+/** A rule for a value; `rule` follows "must be". */
 export const must =
   (rule: string, holds: (value: unknown) => boolean): Rule =>
   (value, field) =>
@@ -42,7 +42,7 @@ export const someText = must(
   (value) => isText(value) && value.trim() !== "",
 )
 
-/** A text that its parser understands. */
+/** A text that its parser accepts. */
 export const textFor = (rule: string, parse: (given: string) => unknown): Rule =>
   must(rule, (value) => isText(value) && parse(value) !== undefined)
 
@@ -72,7 +72,7 @@ export const millis = must(
   (value) => typeof value === "number" && value >= 0 && value <= mostMillis,
 )
 
-/** How many letters have to be put in, taken out or changed to make one name of the other. */
+/** Number of letters to insert, delete or replace to turn one name into the other. */
 const distance = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (const [at, letter] of [...one].entries()) {
@@ -91,10 +91,10 @@ const distance = (one: string, other: string): number => {
   return row.at(-1) ?? 0
 }
 
-/** Names that differ in more letters than a third are not meant. */
+/** Names that differ in more than a third of their letters are no suggestion. */
 const isNear = (letters: number, name: string) => letters <= Math.max(1, name.length / 3)
 
-/** The known name that was meant, however it is spelt; undefined where that cannot be told. */
+/** The known name that a misspelt one resembles; undefined without one. */
 const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const plain = (spelt: string) => spelt.replaceAll(/[_-]/g, "").toLowerCase()
   const [first] = known
@@ -103,10 +103,10 @@ const nearest = (name: string, known: ReadonlyArray<string>): string | undefined
   return first !== undefined && isNear(first.letters, first.one) ? first.one : undefined
 }
 
-/** Longer names are cut where they are compared, so that it ends. */
+/** Cuts longer names before comparing, to bound the time. */
 const longestName = 100
 
-/** An object with these names and no others; what is not required may be left out. */
+/** An object with exactly these names; optional ones may be missing. */
 export const fields =
   <A>(rules: RulesOf<A>, required: ReadonlyArray<keyof A & string> = []): Rule =>
   (value, field) => {
@@ -131,23 +131,23 @@ export const fields =
     ]
   }
 
-/** What the service was to be opened with, and cannot be. */
+/** Options that `open` refuses. */
 export class InvalidOptions extends Data.TaggedError("InvalidOptions")<{
   readonly first: Violation
   readonly others: ReadonlyArray<Violation>
 }> {}
 
-/** What is wrong with the options of `open`; undefined when nothing is. */
+/** Problems with the options of `open`; undefined when there are none. */
 export const invalidOptions = (rule: Rule, options: unknown): InvalidOptions | undefined => {
   const [first, ...others] = rule(options, "")
   return first === undefined ? undefined : new InvalidOptions({ first, others })
 }
 
-/** The refusal of a call's arguments; undefined when nothing is wrong, or nothing was given. */
+/** The refusal of a call's arguments; undefined for valid or missing ones. */
 export const refusalOf = (rule: Rule, given: unknown, field = ""): Refusal | undefined => {
   const [first, ...others] = (given === undefined ? [] : rule(given, field)).map((wrong) => ({
     code: "validation_failed" as const,
-    // A doubled underscore is shown as the one that was given.
+    // A doubled underscore becomes the original one.
     field: wrong.field.replaceAll("_", "__"),
     message: wrong.rule,
   }))

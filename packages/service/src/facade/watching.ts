@@ -1,6 +1,6 @@
 /**
- * How a host watches the service: the log, written by a logger of the host's, and spans and metrics,
- * sent to an OpenTelemetry collector.
+ * How a host observes the service: its log through the host's logger, and spans and metrics through an
+ * OpenTelemetry collector.
  */
 import { logEntry, logLevels } from "@messaging-service/node"
 import { Effect, Layer, Logger, Metric, References } from "effect"
@@ -8,7 +8,7 @@ import type { LogMethod, MessagingLogger, OpenOptions, TelemetryOptions } from "
 
 type Write = (first: unknown, second: unknown) => unknown
 
-/** Loggers that put fields before the text know these; others take the text first. */
+/** Loggers that take fields before the text have these; others take the text first. */
 const takesFieldsFirst = (logger: MessagingLogger): boolean =>
   "bindings" in logger || "fields" in logger
 
@@ -30,7 +30,7 @@ const writing = (logger: MessagingLogger) => {
   })
 }
 
-/** Warnings and errors to the console, unless the host has a logger. */
+/** Logs warnings and errors to the console, unless the host has a logger. */
 export const layerLogging = ({ logLevel, logger }: OpenOptions): Layer.Layer<never> =>
   Layer.merge(
     Logger.layer([writing(logger ?? (console as MessagingLogger))]),
@@ -40,10 +40,10 @@ export const layerLogging = ({ logLevel, logger }: OpenOptions): Layer.Layer<nev
     ),
   )
 
-/** How long the last of it may take: a collector that does not answer must not hold up `close`. */
+/** How long the final export may take: an unresponsive collector must not delay `close`. */
 const lastMillis = 2000
 
-/** Loaded where it is wanted. */
+/** Loads on demand. */
 const exporting = async ({ headers, otlp, serviceName }: TelemetryOptions) => {
   const [tracer, metrics, serialization, client] = await Promise.all([
     import("effect/observability/OtlpTracer"),
@@ -63,13 +63,10 @@ const exporting = async ({ headers, otlp, serviceName }: TelemetryOptions) => {
   ).pipe(Layer.provide(serialization.layerJson), Layer.provide(client.layer))
 }
 
-/** Counters of one service alone: others of the process, and the program itself, count apart. */
+/** Counters of this service alone: other services and the program count separately. */
 const layerRegistry = Layer.sync(Metric.MetricRegistry, () => new Map())
 
-/**
- * Where the service counts; it is sent nowhere unless a collector is named. What is left is sent when the
- * layer closes.
- */
+/** Metrics of the service. Without a collector they go nowhere. Closing the layer sends the rest. */
 export const layerTelemetry = ({ telemetry }: Pick<OpenOptions, "telemetry">): Layer.Layer<never> =>
   (telemetry === undefined
     ? Layer.empty

@@ -1,6 +1,5 @@
 /**
- * What `openTest` takes and gives: a service for one test, with the controls of its time and its
- * phones.
+ * Options and result of `openTest`: a service for one test, with controls for its time and its phones.
  */
 import type { Api, Messaging } from "../api/Messaging.ts"
 import type { HasId, Moment } from "../api/common.ts"
@@ -8,24 +7,24 @@ import type { EnsureWorkspace, Workspace } from "../api/operator.ts"
 import type { SendingNumber } from "../api/numbers.ts"
 import type { MessagingLogger } from "../api/options.ts"
 
-/** What a test begins with. */
+/** Initial state of a test. */
 export interface TestOptions {
-  /** The moment at which it begins; 2026-01-01T00:00:00Z when left out. */
+  /** Initial time. Default: 2026-01-01T00:00:00Z. */
   readonly at?: Moment | undefined
-  /** The same seed gives the same run: ids, keys, jitter. `0` when left out. */
+  /** The same seed gives the same run: ids, keys, jitter. Default: `0`. */
   readonly seed?: string | number | undefined
   /**
-   * Draws from `seed` which of the tasks that may run comes next, and where tasks are interrupted: another
-   * seed is another interleaving. Off when left out: tasks run in their order.
+   * Draws from `seed` which runnable task comes next, and where to interrupt tasks: another seed is
+   * another interleaving. Default: off, so tasks run in their order.
    */
   readonly interleave?: boolean | undefined
-  /** The workspace that `api` acts for; with one WhatsApp number, +15550100001, when left out. */
+  /** The workspace of `api`. Default: one with a WhatsApp number, +15550100001. */
   readonly workspace?: EnsureWorkspace | undefined
-  /** Where lines of the log go; warnings and errors to `console` when left out. */
+  /** Logger. Default: warnings and errors go to `console`. */
   readonly logger?: MessagingLogger | undefined
 }
 
-/** A span of service time; its parts are added up. */
+/** A span of service time; it is the sum of its parts. */
 export interface Span {
   /** Of 24 hours. */
   readonly days?: number | undefined
@@ -39,13 +38,13 @@ export interface Span {
   readonly millis?: number | undefined
 }
 
-/** A copy that a recipient has on their phone. */
+/** A copy on a recipient's phone. */
 export interface SentCopy {
-  /** When it arrived. */
+  /** Arrival time. */
   readonly at: Date
   /** Id of the message. */
   readonly messageId: number
-  /** Id of the number that it came from. */
+  /** Id of the sending number. */
   readonly numberId: number
   /** The phone with +, the group's name, or the username. */
   readonly to: string
@@ -59,87 +58,108 @@ export interface SentCopy {
     readonly mimeType: string
     /** Bytes. */
     readonly size: number
-    /** The SHA-256 of its bytes, hexadecimal. */
+    /** SHA-256 of its bytes, hexadecimal. */
     readonly sha256: string
   } | null
 }
 
-/** How a call of the receiver ends: a status, or no answer at all. */
+/** Outcome of a call to the receiver: a status, or no response at all. */
 export type ReceiverAnswer = number | "timeout" | "dns" | "tls" | "connection"
 
 /** A call that the receiver got. */
 export interface ReceivedCall {
-  /** When. */
+  /** Arrival time. */
   readonly at: Date
-  /** Where it was sent. */
+  /** Its URL. */
   readonly url: string
-  /** Lower-case names; `service-signature` and `service-timestamp` among them. */
+  /** Names in lower case, including `service-signature` and `service-timestamp`. */
   readonly headers: Readonly<Record<string, string>>
-  /** The body as it was sent, which the signature is of. */
+  /** The signed body, unchanged. */
   readonly body: string
-  /** The body read as JSON; null when it is not JSON. */
+  /** The body parsed as JSON; null when it is not JSON. */
   readonly json: unknown
-  /** How it was answered. */
+  /** The receiver's response. */
   readonly answered: ReceiverAnswer
 }
 
-/** The other end of webhooks and callbacks: every address leads here, and no socket is opened. */
+/** The receiver of webhooks and callbacks. Every address leads here, and the test opens no socket. */
 export interface TestReceiver {
-  /** The address of the endpoint that is there from the start, told of every event. */
+  /** URL of the preconfigured endpoint; it receives every event. */
   readonly url: string
-  /** The secret that its calls are signed with. */
+  /** The secret that signs its calls. */
   readonly secret: string
-  /** Answers the next calls like this, one after the other, and those after them with 200. A `timeout` and the like are told at once, without waiting. Fails with nothing of its own. */
+  /**
+   * Responses to the next calls, in order; later calls get 200. A `timeout` and other failures occur
+   * at once, without waiting. Fails with nothing of its own.
+   */
   readonly answer: (...answers: ReadonlyArray<ReceiverAnswer>) => void
   /** Every call, oldest first. */
   readonly calls: ReadonlyArray<ReceivedCall>
-  /** Puts a file at an address, for messages whose media are a link. Fails with nothing of its own. */
+  /**
+   * Serves a file at an address, for messages whose media are a link. Fails with nothing of its own.
+   */
   readonly serve: (url: string, content: Uint8Array, mimeType: string) => void
 }
 
-/** How much of a quota is used up. */
+/** How much of a quota to use up. */
 export interface QuotaUse {
-  /** Messages that still fit afterwards; none when left out. */
+  /** Messages that still fit afterwards. Default: none. */
   readonly leave?: number | undefined
-  /** Of the first number when left out. */
+  /** Default: the first number. */
   readonly number?: HasId | undefined
 }
 
-/** The simulated phones. Where `number` is left out, the first number is meant. */
+/** The simulated phones. Without `number` a control acts on the first one. */
 export interface TestPhones {
-  /** From now on each attempt to send is refused, with that reason. Fails with `number_not_found`. */
+  /** From now on every attempt to send fails with that reason. Fails with `number_not_found`. */
   readonly fail: (reason?: string, number?: HasId) => Promise<void>
-  /** The next message reaches its recipient, but the answer that says so is lost. Fails with `number_not_found`. */
+  /**
+   * The next message reaches its recipient, but the confirmation gets lost. Fails with
+   * `number_not_found`.
+   */
   readonly loseNextAnswer: (number?: HasId) => Promise<void>
-  /** From now on no attempt is answered. Fails with `number_not_found`. */
+  /** From now on no attempt gets an answer. Fails with `number_not_found`. */
   readonly hang: (number?: HasId) => Promise<void>
-  /** From now on each attempt takes so many milliseconds. Fails with `number_not_found`. */
+  /** From now on each attempt takes that many milliseconds. Fails with `number_not_found`. */
   readonly delay: (millis: number, number?: HasId) => Promise<void>
-  /** From now on every attempt succeeds at once, as in the beginning. Fails with `number_not_found`. */
+  /** From now on every attempt succeeds at once, as initially. Fails with `number_not_found`. */
   readonly succeed: (number?: HasId) => Promise<void>
-  /** The groups that the number belongs to; `Team` in the beginning. Fails with `number_not_found`. */
+  /** Sets the groups of the number; initially `Team`. Fails with `number_not_found`. */
   readonly groups: (names: ReadonlyArray<string>, number?: HasId) => Promise<void>
-  /** The number is logged out on its phone. Fails with `number_not_found`. */
+  /** Logs the number out on its phone. Fails with `number_not_found`. */
   readonly logOut: (number?: HasId) => Promise<void>
-  /** The number is connected again. Fails with `number_not_found`. */
+  /** Connects the number again. Fails with `number_not_found`. */
   readonly logIn: (number?: HasId) => Promise<void>
-  /** The only phones that WhatsApp knows; null for all but those that end in 0000, as in the beginning. Fails with `validation_failed`, `invalid_phone`. */
+  /**
+   * Sets the only phones on WhatsApp; null for all but those that end in 0000, as initially. Fails
+   * with `validation_failed`, `invalid_phone`.
+   */
   readonly exist: (phones: ReadonlyArray<string> | null) => Promise<void>
-  /** The recipient's phone shows the message, or its owner reads it. Fails with `message_not_found`, `validation_failed`. */
+  /**
+   * Marks the message as shown on the recipient's phone, or as read. Fails with `message_not_found`,
+   * `validation_failed`.
+   */
   readonly tick: (message: HasId, status: "delivered" | "read") => Promise<void>
-  /** Sends as many messages as a number's quota of 24 hours still takes. Fails with `number_not_found`, `validation_failed`. */
+  /**
+   * Sends as many messages as a number's quota of 24 hours still allows. Fails with
+   * `number_not_found`, `validation_failed`.
+   */
   readonly useUpQuota: (options?: QuotaUse) => Promise<void>
 }
 
-/** One thing that has to end before a message leaves. */
+/** One condition that must end before a message leaves. */
 export interface WaitsFor {
   /**
-   * `disabled`: its workspace. `held`: the store went back in time, and an operator has not released it.
-   * `paused`, `not_connected`: its number. `scheduled`: its time has not come.
-   * `limited`: pacing or the quota of its number is used up. `no_room`: the disk has no room for the file
-   * that it needs, or that one before it needs. `resting`: its number rests after a message, or
-   * because the far side asked for it. `sending`: a message of its number is under way, this one or one
-   * before it. In this order.
+   * In this order:
+   *
+   * - `disabled`: its workspace.
+   * - `held`: the store went back in time, and an operator has not released the message.
+   * - `paused`, `not_connected`: its number.
+   * - `scheduled`: its time has not come.
+   * - `limited`: its number used up its pacing or quota.
+   * - `no_room`: the disk has no room for its file, or for that of an earlier message.
+   * - `resting`: its number rests after a message, or because the remote server asked for it.
+   * - `sending`: its number is sending this message or an earlier one.
    */
   readonly reason:
     | "disabled"
@@ -151,17 +171,20 @@ export interface WaitsFor {
     | "no_room"
     | "resting"
     | "sending"
-  /** When it ends by itself; null where that is not known. */
+  /** When it ends by itself; null when unknown. */
   readonly until: Date | null
-  /** Why the workspace or the number sends nothing, such as `account_disabled` or `logged_out`; else null. */
+  /**
+   * Why the workspace or the number sends nothing, such as `account_disabled` or `logged_out`; else
+   * null.
+   */
   readonly because: string | null
 }
 
-/** A service for one test: in memory, with simulated phones, at a time that only the test moves on. */
+/** A service for one test: in memory, with simulated phones, at a time that only the test moves. */
 export interface TestMessaging {
   /** The whole facade. */
   readonly messaging: Messaging
-  /** What your program calls: trusted, in `workspace`. Before the promise of a call resolves, everything that is due is done. */
+  /** Your program's calls: trusted, in `workspace`. All due work is done before a call resolves. */
   readonly api: Api
   /** The workspace of `api`. */
   readonly workspace: Workspace
@@ -171,15 +194,21 @@ export interface TestMessaging {
   readonly receiver: TestReceiver
   /** The simulated phones. */
   readonly phones: TestPhones
-  /** What has arrived at recipients, oldest first. */
+  /** Messages that recipients received, oldest first. */
   readonly sent: ReadonlyArray<SentCopy>
-  /** The moment at which the service lives. */
+  /** Current service time. */
   readonly now: Date
-  /** Moves time on, from due moment to due moment, and does at each what falls due. Fails with `validation_failed`. */
+  /**
+   * Advances time from due time to due time, and does the due work at each. Fails with
+   * `validation_failed`.
+   */
   readonly advance: (span: Span) => Promise<void>
-  /** The same up to a moment. Fails with `validation_failed`. */
+  /** The same up to a given time. Fails with `validation_failed`. */
   readonly advanceTo: (moment: Moment) => Promise<void>
-  /** Everything that has to end before the message leaves. Empty when only messages before it are in the way; null when it does not wait. Fails with `message_not_found`. */
+  /**
+   * Everything that must end before the message leaves. Empty when only earlier messages block it;
+   * null when it does not wait. Fails with `message_not_found`.
+   */
   readonly why: (message: HasId) => Promise<ReadonlyArray<WaitsFor> | null>
   /** Ends the service. Fails with nothing of its own. */
   readonly close: () => Promise<void>

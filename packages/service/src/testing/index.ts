@@ -1,3 +1,3 @@
-/** The service for tests: `openTest`. Nothing here needs a test runner. */
+/** The service for tests: `openTest`. It works with any test runner. */
 export { openTest } from "./openTest.ts"
 export type * from "./TestMessaging.ts"

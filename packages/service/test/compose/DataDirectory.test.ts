@@ -27,7 +27,7 @@ describe("the data directory", () => {
     Effect.gen(function* () {
       const file = join(yield* processes.temporaryDirectory, "file")
       yield* Effect.promise(() => writeFile(file, ""))
-      // Linux has directories in which nothing can be made, not even by root.
+      // Linux has directories where even root can create nothing.
       const odd = process.platform === "linux" ? ["/proc", "/proc/x", "/proc/x/y"] : []
       for (const directory of [file, join(file, "data"), ...odd]) {
         const { message } = yield* Effect.flip(openDataDirectory(directory))
@@ -36,7 +36,7 @@ describe("the data directory", () => {
     }),
   )
 
-  /** Makes these files and directories, open to every user, and tells how open they are later. */
+  /** Creates these files and directories, open to every user, and returns their later modes. */
   const standing = (
     directory: string,
     directories: ReadonlyArray<string>,
@@ -79,34 +79,32 @@ describe("the data directory", () => {
         lock: "600",
         "db/deep/table": "600",
       })
-      // What the link leads to is not the service's.
+      // The link's target does not belong to the service.
       const { mode } = yield* Effect.promise(() => stat(outside))
       assert.strictEqual(mode & 0o777, 0o644)
     }),
   )
 
-  it.effect(
-    "that holds something else beside leaves that as it is, and lets others write nothing into it",
-    () =>
-      Effect.gen(function* () {
-        const directory = join(yield* processes.temporaryDirectory, "data")
-        const modes = yield* standing(
-          directory,
-          ["", "media", "public", "database"],
-          ["secrets-key", "public/logo.png", "orders.csv", "secrets-key.txt"],
-        )
-        yield* openDataDirectory(directory)
-        assert.deepStrictEqual(yield* modes, {
-          "": "755",
-          media: "700",
-          public: "777",
-          database: "777",
-          "secrets-key": "600",
-          "public/logo.png": "666",
-          "orders.csv": "666",
-          "secrets-key.txt": "666",
-        })
-      }),
+  it.effect("that holds other files leaves those as they are, and denies others writing", () =>
+    Effect.gen(function* () {
+      const directory = join(yield* processes.temporaryDirectory, "data")
+      const modes = yield* standing(
+        directory,
+        ["", "media", "public", "database"],
+        ["secrets-key", "public/logo.png", "orders.csv", "secrets-key.txt"],
+      )
+      yield* openDataDirectory(directory)
+      assert.deepStrictEqual(yield* modes, {
+        "": "755",
+        media: "700",
+        public: "777",
+        database: "777",
+        "secrets-key": "600",
+        "public/logo.png": "666",
+        "orders.csv": "666",
+        "secrets-key.txt": "666",
+      })
+    }),
   )
 
   it.effect("behind a link is closed as well", () =>
@@ -134,7 +132,7 @@ describe("the data directory", () => {
         message,
         "DATA_DIR is open to other users and cannot be closed to them: EPERM: operation not permitted",
       )
-      // What is closed already is not changed.
+      // Closed files stay unchanged.
       yield* Effect.promise(() => chmod(directory, 0o700))
       yield* restrictDataDirectory(directory, refused)
     }),
@@ -149,7 +147,7 @@ describe("the data directory", () => {
     }),
   )
 
-  it.effect("is held by one at a time, which is told, and free again when that one is done", () =>
+  it.effect("is locked by one at a time, reports it to others, and is free again afterwards", () =>
     Effect.gen(function* () {
       const above = yield* processes.temporaryDirectory
       const directory = join(above, "data")

@@ -1,11 +1,11 @@
-/** The commands for a database say what is true then, or in one line why nothing was done. */
+/** The commands for a database report the resulting state, or in one line why they did nothing. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Console, Effect, Redacted } from "effect"
 import { readFile } from "node:fs/promises"
 import { runDatabaseCommand } from "../../src/compose/index.ts"
 
-/** What a command says, or why it did not. */
+/** A command's output, or its error. */
 const told = (
   name: string,
   environment: Readonly<Record<string, string>>,

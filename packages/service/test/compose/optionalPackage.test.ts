@@ -1,4 +1,4 @@
-/** A package that is chosen and not installed is missed in one line; any other fault stays what it is. */
+/** A start names a missing optional package in one line, and reports any other fault unchanged. */
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
 import { optionalPackage } from "../../src/compose/startFaults.ts"

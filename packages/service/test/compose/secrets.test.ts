@@ -29,7 +29,7 @@ layer(Ids.layerRandom)("a kept secret", (it) => {
     }),
   )
 
-  it.effect("is kept for the service's own user alone, with nothing left beside it", () =>
+  it.effect("is readable by the service's own user alone, with no other file left", () =>
     Effect.gen(function* () {
       const directory = yield* processes.temporaryDirectory
       const { file, secret } = yield* loadOrMakeSecret(directory, kind)

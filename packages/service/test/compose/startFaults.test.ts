@@ -1,9 +1,9 @@
-/** The line about a store that cannot be used names the setting that is to blame. */
+/** The line about an unusable store names the setting to blame. */
 import { assert, describe, it } from "@effect/vitest"
 import { StoreUnavailable } from "@messaging-service/core"
 import { storeCannotStart } from "../../src/compose/index.ts"
 
-/** As a driver fails, with PostgreSQL's code at the bottom. */
+/** A driver's error, with PostgreSQL's code at the bottom. */
 const failed = (code: string, message: string) =>
   new StoreUnavailable({
     operation: "connect",

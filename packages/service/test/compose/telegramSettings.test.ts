@@ -1,4 +1,4 @@
-/** What the settings of Telegram must be. */
+/** Rules of the Telegram settings. */
 import { assert, it } from "@effect/vitest"
 import { generateKeyPairSync } from "node:crypto"
 import {

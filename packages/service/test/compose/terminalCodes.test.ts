@@ -1,4 +1,4 @@
-/** QR codes on a terminal can be scanned, and nothing else of linking is written there. */
+/** A phone can scan QR codes from a terminal, which shows nothing else of linking. */
 import { assert, it } from "@effect/vitest"
 import { NumberLinking } from "@messaging-service/core"
 import type { LinkingEvent, NumberId } from "@messaging-service/core"
@@ -9,7 +9,7 @@ import { layerTerminalCodes } from "../../src/compose/transports.ts"
 /** Pixels across a module. */
 const scale = 4
 
-/** What stands on the terminal, as a scanner sees it: black on white, two rows of modules to a line. */
+/** The terminal as a scanner sees it: black on white, two rows of modules per line. */
 const scanned = (printed: string): string | undefined => {
   const lines = printed
     .split("\n")

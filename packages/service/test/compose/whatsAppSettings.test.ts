@@ -1,4 +1,4 @@
-/** What the settings of WhatsApp must be. */
+/** Rules of the WhatsApp settings. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import {

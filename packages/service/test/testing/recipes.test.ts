@@ -30,7 +30,7 @@ test("a webhook that fails twice", async () => {
     t.receiver.calls.map(({ answered }) => answered),
     [503, "timeout", 200],
   )
-  // All three are one event, signed with the endpoint's secret.
+  // All three calls carry one event, with a signature by the endpoint's secret.
   const ids = t.receiver.calls.map(({ json }) => (json as { id: string }).id)
   assert.strictEqual(new Set(ids).size, 1)
   for (const { body, headers } of t.receiver.calls) {
@@ -57,7 +57,7 @@ test("a message that expires while its number is logged out", async () => {
   ])
   await t.advance({ hours: 1 })
   assert.strictEqual((await t.api.messages.get(id)).status, "expired")
-  // Too late: it does not leave any more.
+  // Too late: it no longer leaves.
   await t.phones.logIn()
   assert.isEmpty(t.sent)
   await t.close()
