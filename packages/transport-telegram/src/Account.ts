@@ -1,4 +1,7 @@
-/** What an account's connection is while it is open. */
+/**
+ * Logged-in accounts and their connections: opens one connection for each account, handles its events
+ * until Telegram ends the session, and ends sessions that unfinished logins may have left.
+ */
 import {
   logFailure,
   makeHold,
@@ -31,35 +34,32 @@ import {
   keptKeys,
   makeStorage,
   nameType,
-  remembering,
+  writeBehind,
   reseal,
   sentType,
 } from "./storage.ts"
-import type { KeyPlace, LoginCredentials, Remembering } from "./storage.ts"
+import type { KeyPlace, LoginCredentials, WriteBehind } from "./storage.ts"
 
-// Whose a username was when Telegram was last asked. Names change hands, so the answer is believed for an
-// hour. It is kept before anything is sent on the strength of it: a repeat of an attempt goes to the account
-// that the attempt was made for, also when another has the name by then.
+// Usernames change hands, so an answer holds for an hour. It is stored before anything is sent to it:
+// a repeat goes to the account of the first attempt, also when another account has the name by then.
 
-/** For how long an answer is believed. */
+/** How long an answer holds. */
 const believedMillis = 60 * 60_000
 
-/** An account that had the name. */
 export interface NameOwner {
   readonly userId: number
   /** Decimal digits, perhaps with a sign. */
   readonly accessHash: string
-  /** When Telegram said so, in service time. */
+  /** When Telegram answered, in service time. */
   readonly at: number
-  /** The same by this machine's clock, by which the library notes when it saw people. */
+  /** The same by this machine's clock, which the library uses for people. */
   readonly seenAt: number
 }
 
 interface Usernames {
   readonly ownerOf: (username: string) => Promise<NameOwner | null>
-  /** Done once it is stored. */
   readonly keep: (username: string, owner: NameOwner | null) => Promise<void>
-  /** Whether the owner need not be asked for again. */
+  /** Whether the stored owner still holds. */
   readonly isBelieved: (username: string, owner: NameOwner, now: number) => Promise<boolean>
 }
 
@@ -69,7 +69,7 @@ const makeUsernames = (
 ): Usernames => {
   const idOf = (username: string) => username.toLowerCase()
 
-  /** The library has seen the account without the name since. */
+  /** Whether the library has since seen the account without the name. */
   const hasLost = async (username: string, { seenAt, userId }: NameOwner) => {
     const peer = await peers.getById(userId)
     if (peer === null || peer.updated <= seenAt) return false
@@ -90,46 +90,44 @@ const makeUsernames = (
   }
 }
 
-/** Messages to each person that were sent and not read yet. */
+/** Sent, unread messages of each person. */
 interface SentMessages {
-  /** The read receipt may have come already: then it is reported at once. */
+  /** Reports the read at once when the read receipt came first. */
   readonly add: (peerId: number, messageId: number, transportId: TransportId) => void
-  /** The person has read up to a message: those that were sent by then, which are forgotten. */
+  /** Removes and returns the messages that the person has read. */
   readonly readUpTo: (peerId: number, messageId: number) => Promise<ReadonlyArray<TransportId>>
 }
 
-/** How an account's own messages change its box, as the library counts it. */
+/** Tells the library how the account's own messages change its box. */
 interface OwnChanges {
-  /** The far side's answer to a message. */
+  /** Telegram's answer to a message. */
   readonly add: (answer: tl.TypeUpdates) => void
-  /** The library hears of all that waits, as it must before it hears of what came later. */
+  /** Hands over what waits; call it before any later update. */
   readonly handOver: () => void
 }
 
-/** An open connection, with what sending over it needs. */
 export interface OpenAccount extends LiveConnection {
   readonly client: TelegramClient
   readonly sent: SentMessages
   readonly usernames: Usernames
   readonly ownChanges: OwnChanges
-  /** The person has read up to that message. */
   readonly hasRead: (peerId: number, upTo: number) => void
-  /** Takes note of the far side's word, which ends the account's session. */
+  /** Ends the session, as Telegram said. */
   readonly ended: (reason: ClosedReason) => void
   readonly questions: Questions
 }
 
-/** So many unread messages of one person are remembered. */
+/** Stored unread messages of one person. */
 const mostUnread = 200
 
-/** Of so many people is known how far they have read, in case the answer to a message comes behind that. */
+/** Cached readers, for answers that come after their read receipt. */
 const mostReaders = 1000
 
 type Unread = Array<readonly [messageId: number, transportId: TransportId]>
 
-/** One change at a time, since each goes on from what the one before has left. */
+/** Applies changes one at a time: each continues from the one before. */
 export const makeSentMessages = (
-  { later, read }: Pick<Remembering, "later" | "read">,
+  { later, read }: Pick<WriteBehind, "later" | "read">,
   isRead: (transportId: TransportId) => void,
 ): SentMessages => {
   const readers = new Map<number, number>()
@@ -140,7 +138,7 @@ export const makeSentMessages = (
     const [oldest] = readers.keys()
     if (readers.size > mostReaders && oldest !== undefined) readers.delete(oldest)
   }
-  /** What waits to be written, by person. */
+  /** Unwritten changes, by person. */
   const changed = new Map<number, Unread>()
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <A>(change: () => Promise<A>): Promise<A> => {
@@ -186,10 +184,10 @@ export const makeSentMessages = (
   }
 }
 
-/** The library hears of the account's own messages so late at the latest, in real milliseconds. */
+/** The longest delay before the library hears of own messages, in real milliseconds. */
 const ownMillis = 1000
 
-/** One after the other they are one step for the library, which takes as long for it as for any other. */
+/** Merges consecutive own messages into one step, which costs the library as much as any other. */
 export const makeOwnChanges = (
   client: Pick<TelegramClient, "handleClientUpdate">,
   laterMillis = ownMillis,
@@ -230,28 +228,25 @@ export const makeOwnChanges = (
   }
 }
 
-// Connecting one account. The library connects again by itself; what is done here is to see how the
-// connection stands, to ask at each new one whether the session still holds (the far side does not say
-// so by itself), to hand over what was read, and to tell when the far side has ended the session.
+// Connecting: the library reconnects by itself. This checks at each new connection whether the session
+// still holds, which Telegram does not report by itself.
 
-/** How long others wait for a number that is being connected, in real time. */
+/** How long a connecting number keeps its place in the queue, in real time. */
 const placeMillis = 10_000
 
 type AccountEvent =
-  /** What the far side says of the account's box is heard from now on. */
+  /** The updates have started. */
   | { readonly _tag: "Listening" }
-  /** The library could not begin. */
   | { readonly _tag: "Failed" }
-  /** The connection is there, at first or again. */
   | { readonly _tag: "Usable" }
   | { readonly _tag: "Lost" }
   | { readonly _tag: "Read"; readonly peerId: number; readonly upTo: number }
-  /** The answer to a message came behind the word that it was read. */
+  /** The answer to a message came after its read receipt. */
   | { readonly _tag: "ReadBefore"; readonly transportId: TransportId }
   | { readonly _tag: "Ended"; readonly reason: ClosedReason }
 
-/** What the library says, as events. */
-const eventsOf = Effect.fnUntraced(function* (client: TelegramClient, heard: () => void) {
+/** The library's callbacks as events. */
+const eventsOf = Effect.fnUntraced(function* eventsOf(client: TelegramClient, heard: () => void) {
   const events = yield* Queue.unbounded<AccountEvent>()
   client.onConnectionState.add((state) => {
     if (state === "connected") Queue.offerUnsafe(events, { _tag: "Usable" })
@@ -266,9 +261,9 @@ const eventsOf = Effect.fnUntraced(function* (client: TelegramClient, heard: () 
   return events
 })
 
-/** Asks the far side for the state of the account's box: why it does not say, or null when it does or did not answer. */
+/** Asks for the box's state. Returns why the session is over; null if it holds or there is no answer. */
 const checkSession = (client: TelegramClient, heard: () => void) =>
-  // An answer that names no people: those would be written to the vault each time.
+  // This answer names no people, which would be written to the vault each time.
   asked((abortSignal) => client.call({ _: "updates.getState" }, { abortSignal })).pipe(
     Effect.map(() => {
       heard()
@@ -280,130 +275,164 @@ const checkSession = (client: TelegramClient, heard: () => void) =>
 const ends = (reason: ClosedReason | "failed"): AfterClose =>
   reason === "failed" ? { _tag: "Again" } : { _tag: "Stop", reason, wipe: isWorthless(reason) }
 
-/** How accounts are connected: each connection lasts until the far side has ended the session. */
-const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettings) {
+const reportRead = Effect.fnUntraced(function* reportRead(
+  { peerId, upTo }: Extract<AccountEvent, { readonly _tag: "Read" }>,
+  sent: SentMessages,
+  { numberId }: LiveNumber<OpenAccount>,
+  { take }: Connecting<OpenAccount>,
+) {
+  const ids = yield* Effect.promise(() => sent.readUpTo(peerId, upTo))
+  for (const transportId of ids) {
+    yield* take({ _tag: "Tick", numberId, transportId, status: "read" })
+  }
+})
+
+interface Listening extends Pick<
+  OpenAccount,
+  "client" | "sent" | "usernames" | "ownChanges" | "lastWordAt"
+> {
+  readonly live: LiveNumber<OpenAccount>
+  readonly connecting: Connecting<OpenAccount>
+  readonly events: Queue.Queue<AccountEvent>
+  readonly heard: () => void
+  readonly phone: string
+}
+
+/** Connects, and starts the library's updates. */
+const beginUpdates = ({ client, events }: Listening) =>
+  asked(() => client.connect()).pipe(
+    Effect.andThen(asked(() => client.startUpdatesLoop())),
+    Effect.as<AccountEvent>({ _tag: "Listening" }),
+    Effect.catch((failed) =>
+      Effect.as(logFailure("could not start the account's updates, reconnecting", failed), {
+        _tag: "Failed",
+      } as const),
+    ),
+    Effect.flatMap((event) => Queue.offer(events, event)),
+  )
+
+/** Asks regularly: an unanswered question makes the library notice a dead connection soon. */
+const keepAlive = ({ client, events, heard, live }: Listening, millis: number) =>
+  Effect.forever(
+    Effect.gen(function* askOnce() {
+      yield* sleepInRealTime(millis)
+      const reason = live.open === null ? null : yield* checkSession(client, heard)
+      if (reason !== null) yield* Queue.offer(events, { _tag: "Ended", reason })
+    }),
+  )
+
+/** Opens the account for sending; returns why the session is over, if it is. */
+const openAccount = Effect.fnUntraced(function* openAccount(
+  { client, connecting, events, heard, lastWordAt, ownChanges, phone, sent, usernames }: Listening,
+  isReopened: boolean,
+) {
+  const reason = yield* checkSession(client, heard)
+  if (reason !== null) return reason
+  // A restarted remote server does not send what came meanwhile: ask for it.
+  ownChanges.handOver()
+  if (isReopened) client.handleClientUpdate({ _: "updatesTooLong" }, false)
+  const over = yield* Deferred.make<void>()
+  const questions = makeQuestions()
+  yield* Deferred.await(over).pipe(
+    Effect.ensuring(Effect.sync(questions.end)),
+    Effect.forkScoped({ startImmediately: true }),
+  )
+  const account: OpenAccount = {
+    client,
+    sent,
+    usernames,
+    hasRead: (peerId, upTo) => void Queue.offerUnsafe(events, { _tag: "Read", peerId, upTo }),
+    over,
+    ownChanges,
+    questions,
+    lastWordAt,
+    ended: (why) => void Queue.offerUnsafe(events, { _tag: "Ended", reason: why }),
+  }
+  yield* connecting.opened(account, phone)
+  return null
+})
+
+/** Handles events until the session is over; returns why. */
+const handleEvents = Effect.fnUntraced(function* handleEvents(listening: Listening) {
+  const { connecting, events, live, sent } = listening
+  let [isThere, isListening, wasThere] = [false, false, false]
+  for (;;) {
+    const event = yield* Queue.take(events)
+    switch (event._tag) {
+      case "Usable":
+      case "Listening": {
+        if (event._tag === "Usable") isThere = true
+        else isListening = true
+        if (!isThere || !isListening || live.open !== null) break
+        const reason = yield* openAccount(listening, wasThere)
+        if (reason !== null) return reason
+        wasThere = true
+        break
+      }
+      case "Lost":
+        isThere = false
+        yield* connecting.lost
+        break
+      case "Read":
+        yield* Effect.forkScoped(reportRead(event, sent, live, connecting))
+        break
+      case "ReadBefore": {
+        const { numberId } = live
+        const { transportId } = event
+        yield* Effect.forkScoped(
+          connecting.take({ _tag: "Tick", numberId, transportId, status: "read" }),
+        )
+        break
+      }
+      case "Failed":
+        return "failed"
+      case "Ended":
+        return event.reason
+    }
+  }
+})
+
+/** Connects, and listens until the session is over; returns why. */
+const listen = Effect.fnUntraced(function* listen(
+  { keepAliveMillis }: TelegramSettings,
+  clock: Clock.Clock,
+  account: Pick<Listening, "live" | "connecting" | "client" | "usernames" | "phone">,
+  place: WriteBehind,
+) {
+  let lastWordAt: number | null = null
+  const heard = () => {
+    lastWordAt = clock.currentTimeMillisUnsafe()
+  }
+  const ownChanges = makeOwnChanges(account.client)
+  yield* Effect.addFinalizer(() => Effect.sync(ownChanges.handOver))
+  const events = yield* eventsOf(account.client, () => {
+    heard()
+    ownChanges.handOver()
+  })
+  const sent = makeSentMessages(place, (transportId) => {
+    Queue.offerUnsafe(events, { _tag: "ReadBefore", transportId })
+  })
+  const listening: Listening = {
+    ...account,
+    ownChanges,
+    events,
+    sent,
+    heard,
+    lastWordAt: () => lastWordAt,
+  }
+  yield* Effect.forkScoped(beginUpdates(listening))
+  yield* Effect.forkScoped(keepAlive(listening, keepAliveMillis))
+  return yield* handleEvents(listening)
+})
+
+/** Connects an account until Telegram ends its session. */
+const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSettings) {
   const vault = yield* SessionVault
   const ownership = yield* NumberOwnership
   const clock = yield* Clock.Clock
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
 
-  const read = Effect.fnUntraced(function* (
-    { peerId, upTo }: Extract<AccountEvent, { readonly _tag: "Read" }>,
-    sent: SentMessages,
-    { numberId }: LiveNumber<OpenAccount>,
-    { take }: Connecting<OpenAccount>,
-  ) {
-    const ids = yield* Effect.promise(() => sent.readUpTo(peerId, upTo))
-    for (const transportId of ids) {
-      yield* take({ _tag: "Tick", numberId, transportId, status: "read" })
-    }
-  })
-
-  /** Takes what the connection says until the session is over; why it is. */
-  const listen = Effect.fnUntraced(function* (
-    live: LiveNumber<OpenAccount>,
-    connecting: Connecting<OpenAccount>,
-    client: TelegramClient,
-    kept: Pick<OpenAccount, "usernames"> & { readonly place: Remembering },
-    phone: string,
-  ) {
-    let lastWordAt: number | null = null
-    const heard = () => {
-      lastWordAt = clock.currentTimeMillisUnsafe()
-    }
-    const ownChanges = makeOwnChanges(client)
-    yield* Effect.addFinalizer(() => Effect.sync(ownChanges.handOver))
-    const events = yield* eventsOf(client, () => {
-      heard()
-      ownChanges.handOver()
-    })
-    const sent = makeSentMessages(kept.place, (transportId) => {
-      Queue.offerUnsafe(events, { _tag: "ReadBefore", transportId })
-    })
-    const connects = asked(() => client.connect()).pipe(
-      Effect.andThen(asked(() => client.startUpdatesLoop())),
-      Effect.as<AccountEvent>({ _tag: "Listening" }),
-      Effect.catch((failed) =>
-        Effect.as(
-          logFailure("an account is connected to again, since the library could not begin", failed),
-          { _tag: "Failed" } as const,
-        ),
-      ),
-      Effect.flatMap((event) => Queue.offer(events, event)),
-    )
-    yield* Effect.forkScoped(connects)
-    // A question that stays without an answer is what makes the library notice a dead connection soon.
-    const asks = Effect.gen(function* () {
-      yield* sleepInRealTime(settings.keepAliveMillis)
-      const reason = live.open === null ? null : yield* checkSession(client, heard)
-      if (reason !== null) yield* Queue.offer(events, { _tag: "Ended", reason })
-    })
-    yield* Effect.forkScoped(Effect.forever(asks))
-    let [isThere, isListening, wasThere] = [false, false, false]
-    /** Once the connection is there and all is heard; why the session is over, if it is. */
-    const opens = Effect.gen(function* () {
-      if (!isThere || !isListening || live.open !== null) return null
-      const reason = yield* checkSession(client, heard)
-      if (reason !== null) return reason
-      // What came while the connection was away is asked for: a far side that was restarted does not tell.
-      ownChanges.handOver()
-      if (wasThere) client.handleClientUpdate({ _: "updatesTooLong" }, false)
-      wasThere = true
-      const over = yield* Deferred.make<void>()
-      const questions = makeQuestions()
-      yield* Deferred.await(over).pipe(
-        Effect.ensuring(Effect.sync(questions.end)),
-        Effect.forkScoped({ startImmediately: true }),
-      )
-      const account: OpenAccount = {
-        client,
-        sent,
-        usernames: kept.usernames,
-        hasRead: (peerId, upTo) => void Queue.offerUnsafe(events, { _tag: "Read", peerId, upTo }),
-        over,
-        ownChanges,
-        questions,
-        lastWordAt: () => lastWordAt,
-        ended: (why) => void Queue.offerUnsafe(events, { _tag: "Ended", reason: why }),
-      }
-      yield* connecting.opened(account, phone)
-      return null
-    })
-    for (;;) {
-      const event = yield* Queue.take(events)
-      switch (event._tag) {
-        case "Usable":
-        case "Listening": {
-          if (event._tag === "Usable") isThere = true
-          else isListening = true
-          const reason = yield* opens
-          if (reason !== null) return reason
-          break
-        }
-        case "Lost":
-          isThere = false
-          yield* connecting.lost
-          break
-        case "Read":
-          yield* Effect.forkScoped(read(event, sent, live, connecting))
-          break
-        case "ReadBefore": {
-          const { numberId } = live
-          const { transportId } = event
-          yield* Effect.forkScoped(
-            connecting.take({ _tag: "Tick", numberId, transportId, status: "read" }),
-          )
-          break
-        }
-        case "Failed":
-          return "failed"
-        case "Ended":
-          return event.reason
-      }
-    }
-  })
-
-  return Effect.fnUntraced(function* (
+  return Effect.fnUntraced(function* connectAccount(
     live: LiveNumber<OpenAccount>,
     connecting: Connecting<OpenAccount>,
   ) {
@@ -411,15 +440,15 @@ const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettings) {
     const { application } = settings
     const text = yield* vault.credentials(numberId)
     const credentials = text === null ? null : fromText(text)
-    // A login goes on, or nothing can be connected without an application.
+    // A login is unfinished, or no application is configured.
     if (text === null || credentials?.kind !== "account" || application === null) return null
     yield* reseal(vault, numberId, text)
     const { leavePlace, proxy } = yield* connecting.ready
-    // What was sent last is written when the number is already let go, and no other worker has it yet.
+    // The last writes come after the number was released and before another worker has it.
     const mayFinish = () => ownership.finishes(numberId)
     const hold = makeHold(mayFinish)
     yield* Effect.addFinalizer(() => Effect.sync(hold.letGo))
-    const place = remembering(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
+    const place = writeBehind(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
     yield* Effect.addFinalizer(() => Effect.promise(() => place.end(mayFinish())))
     const storage = makeStorage(place)
     const client = yield* makeClient(settings, {
@@ -429,14 +458,15 @@ const makeConnect = Effect.fnUntraced(function* (settings: TelegramSettings) {
       drawn: yield* Random.next,
       mayWrite: () => ownership.owns(numberId),
     })
-    // While the far side is away the library goes on trying, and keeps no other number from it.
+    // The library keeps trying while Telegram is away; others need not wait for that.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), leavePlace))
-    const kept = { place, usernames: makeUsernames(place, storage.peers) }
-    return ends(yield* listen(live, connecting, client, kept, credentials.phone))
+    const usernames = makeUsernames(place, storage.peers)
+    const account = { live, connecting, client, usernames, phone: credentials.phone }
+    return ends(yield* listen(settings, clock, account, place))
   })
 })
 
-// The connections of accounts that are logged in, and what logins have left.
+// Linked numbers
 
 export class Sessions extends Context.Service<Sessions, LiveNumbers<OpenAccount>>()(
   "transport-telegram/Sessions",
@@ -444,13 +474,13 @@ export class Sessions extends Context.Service<Sessions, LiveNumbers<OpenAccount>
   static readonly layer = (settings: TelegramSettings) => Layer.effect(Sessions, make(settings))
 }
 
-const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
+const make = Effect.fnUntraced(function* makeSessions(settings: TelegramSettings) {
   const vault = yield* SessionVault
   const logins = makeLoginClients(settings, yield* NumberProxies)
   const heldLogins = makeHeldLogins(vault)
 
-  /** What a login may have left when its process died, or when it was given up, is logged out. */
-  const endLogin = Effect.fnUntraced(function* (
+  /** Logs out the session that a dead or cancelled login may have left. */
+  const endLogin = Effect.fnUntraced(function* endLogin(
     numberId: NumberId,
     text: string,
     login: LoginCredentials,
@@ -473,10 +503,9 @@ const make = Effect.fnUntraced(function* (settings: TelegramSettings) {
     settings,
     keptKeys,
     connect: yield* makeConnect(settings),
-    // Any process may log an account in.
     remembersWiped: false,
     meansLoggedOut: ["logged_out", "replaced", "banned"],
-    // A word that is not known, by which an account is refused as if it were not logged in.
+    // Telegram refuses a restricted account's log-out as if it were logged out.
     refusesLogOut: ["restricted"],
     logOut: ({ client }: OpenAccount) =>
       asked(() => client.call({ _: "auth.logOut" })).pipe(

@@ -1,7 +1,6 @@
 /**
- * One account's client of the library: made over the account's own storage, told where the far side is,
- * and with what it says turned into events that are read one after the other. It connects again by itself
- * for as long as it lives.
+ * The library's client of one account: its proxy, timeouts, bounds and pauses, and tables from Telegram's
+ * errors to send outcomes and session ends. The client reconnects by itself while it lives.
  */
 import { hash } from "node:crypto"
 import { gunzipSync } from "node:zlib"
@@ -22,7 +21,7 @@ import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import type { TelegramApplication, TelegramSettings } from "./TelegramSettings.ts"
 
-// What the far side's words on a message, or on a question before it, mean for the message. Pure.
+// Outcomes of Telegram's errors
 
 export const refused = (
   code: MessageErrorCode,
@@ -32,26 +31,25 @@ export const refused = (
 
 const postponed = (afterMillis: number) => ({ _tag: "Postponed", afterMillis }) as const
 
-/** When to look again after nothing was handed over. */
+/** Try again later; nothing was handed over. */
 export const soon = postponed(5000)
 
-/** Another worker has the number by now, and goes on. */
+/** Another worker owns the number and continues. */
 export const moved = postponed(500)
 
 export const accepted = { _tag: "Accepted" } as const
 export const unknown = { _tag: "Unknown" } as const
 export const notConnected = { _tag: "NotConnected" } as const
 
-/** What the far side answered in place of a result. */
-interface FarSideError {
+interface RemoteError {
   readonly code: number
   /** Such as `FLOOD_WAIT_%d`. */
   readonly text: string
-  /** For how long to wait, where it says so. */
+  /** The requested pause, if any. */
   readonly seconds: number | null
 }
 
-/** No such recipient, or none that this account may know. */
+/** The recipient does not exist, or is hidden from this account. */
 const strangers: ReadonlySet<string> = new Set([
   "PEER_ID_INVALID",
   "USER_ID_INVALID",
@@ -61,7 +59,7 @@ const strangers: ReadonlySet<string> = new Set([
   "INPUT_USER_DEACTIVATED",
 ])
 
-/** What is known of the words with which messages are refused. */
+/** Known refusals of messages. */
 const refusals: ReadonlyMap<string, string> = new Map([
   ["PEER_FLOOD", "the account writes to too many people who do not know it"],
   ["USER_RESTRICTED", "the account is restricted"],
@@ -76,30 +74,30 @@ const refusals: ReadonlyMap<string, string> = new Map([
   ["FROZEN_METHOD_INVALID", "the account is frozen"],
 ])
 
-/** Those of them that tell of the account that sends. */
+/** Refusals about the sending account. */
 const restrictions: ReadonlySet<string> = new Set([
   "PEER_FLOOD",
   "USER_RESTRICTED",
   "FROZEN_METHOD_INVALID",
 ])
 
-/** It was sent before under this id: the proof that it was shown. */
+/** Proves that an earlier attempt with this id was shown. */
 const sentBefore = "RANDOM_ID_DUPLICATE"
 
 export const isSentBefore = (text: string): boolean => text.startsWith(sentBefore)
 
-/** No pause that the far side asks for is shorter or longer: then it is asked again. */
+/** Bounds of the pause that Telegram asks for. */
 const [shortestPause, longestPause] = [1000, 24 * 60 * 60_000]
 
-/** No word of the far side's is longer; what it says is shown to callers. */
+/** Callers see Telegram's error text, cut to this length. */
 const longestWord = 64
 
-/** The far side may have done what it was asked for: no answer came, or a fault of its own before it. */
-export const isUnanswered = ({ code }: Pick<FarSideError, "code">): boolean =>
+/** The request may have taken effect: no answer, or Telegram's own fault. */
+export const isUnanswered = ({ code }: Pick<RemoteError, "code">): boolean =>
   code === 0 || code >= 500 || code < 0
 
-/** `isSend`: the error came to the message itself, and not to a question before it. */
-export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolean): SendOutcome => {
+/** `isSend`: the error answers the message itself, not a query before it. */
+export const afterError = ({ code, seconds, text }: RemoteError, isSend: boolean): SendOutcome => {
   if (isSend && isSentBefore(text)) return accepted
   if (seconds !== null) {
     return postponed(Math.max(shortestPause, Math.min(longestPause, seconds * 1000)))
@@ -107,10 +105,9 @@ export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolea
   if (strangers.has(text)) {
     return refused("recipient_not_found", `Telegram knows no such recipient (${text}).`)
   }
-  // A fault of the far side's own: the message may have been shown before it.
   if (isUnanswered({ code })) return isSend ? unknown : soon
   const known = refusals.get(text)
-  // It is to be asked later, or somewhere else; that is not about the message.
+  // Try later or elsewhere; the error is not about the message.
   if ((code === 420 && known === undefined) || code === 303) return soon
   const why = known === undefined ? "" : `: ${known}`
   return refused(
@@ -120,12 +117,10 @@ export const afterError = ({ code, seconds, text }: FarSideError, isSend: boolea
   )
 }
 
-// The way out of one account's connections: its proxy, for its messages and its files alike, or the
-// network itself. A proxy that does not answer is never gone around. Nothing leaves once the account is
-// another process's, and nothing stays open once its client is gone: the library itself forgets
-// connections that end with an error, or that are opened too late.
+// Proxies: all traffic of an account goes through its proxy. Nothing leaves once another process owns the
+// account. Every connection closes with its client: the library forgets those that fail or open late.
 
-/** Ports that need not stand in a URL. */
+/** Default ports. */
 const usualPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
 
 const transportOf = (proxyUrl: string | null): TelegramTransport => {
@@ -145,17 +140,17 @@ const transportOf = (proxyUrl: string | null): TelegramTransport => {
 
 type Codec = ReturnType<TelegramTransport["packetCodec"]>
 
-/** No frame of the far side is longer, in bytes. */
+/** The largest accepted frame, in bytes. */
 const longestFrame = 16 * 1024 * 1024
 
-/** The length before a frame is not signed: on its word alone the library would keep up to 4 GiB. */
+/** The frame length is not signed: unbounded, the library would buffer up to 4 GiB. */
 const bounded = (codec: Codec): Codec => {
   const decode = codec.decode.bind(codec)
   codec.decode = (reader, isOver) => {
     if (reader.available >= 4) {
       const length = Buffer.from(reader.readSync(4)).readUInt32LE(0)
       reader.rewind(4)
-      if (length > longestFrame) throw new Error("a frame of the far side is too long")
+      if (length > longestFrame) throw new Error("the remote frame is too long")
     }
     return decode(reader, isOver)
   }
@@ -164,7 +159,7 @@ const bounded = (codec: Codec): Codec => {
 
 type Connection = Awaited<ReturnType<TelegramTransport["connect"]>>
 
-/** Fails when it takes too long; what comes after that is closed. */
+/** Fails when opening takes too long, and closes what opens later. */
 const inTime = async (millis: number, opening: Promise<Connection>): Promise<Connection> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -185,14 +180,13 @@ const inTime = async (millis: number, opening: Promise<Connection>): Promise<Con
 
 interface WayOut {
   readonly transport: TelegramTransport
-  /** Closes what is open, and lets nothing be opened any more. */
+  /** Closes all connections and opens no more. */
   readonly close: () => void
 }
 
 interface Bounds {
-  /** How long a connection may take until it is open. */
   readonly openingMillis: number
-  /** Whether the account is this process's at this very moment. */
+  /** Whether this process owns the account right now. */
   readonly mayWrite: () => boolean
 }
 
@@ -235,17 +229,17 @@ export const wayOut = (proxyUrl: string | null, { mayWrite, openingMillis }: Bou
   }
 }
 
-/** The data centre that another server than Telegram's own calls itself. */
+/** The data centre of a test server. */
 const otherServer = 2
 
-/** A question that the far side refused, or that the library gave up. */
+/** Telegram refused the call, or the library gave it up. */
 export class CallFailed extends Data.TaggedError("CallFailed")<{
   readonly code: number
   readonly text: string
   readonly seconds: number | null
 }> {
   override get message() {
-    return `the far side answered ${this.text}`
+    return `Telegram answered ${this.text}`
   }
 }
 
@@ -260,19 +254,15 @@ const failureOf = (error: unknown): CallFailed => {
   return new CallFailed({ code: 0, text: "the library gave up", seconds: null })
 }
 
-/** Puts a question to the far side; the signal takes it back. */
 export type Ask = <A>(question: (signal: AbortSignal) => Promise<A>) => Effect.Effect<A, CallFailed>
 
-/** A question to the far side, which is taken back when it is interrupted. */
+/** Calls Telegram; an interruption cancels the call. */
 export const asked: Ask = (question) => Effect.tryPromise({ try: question, catch: failureOf })
 
-/** Questions over an open connection, which end with it. */
+/** Calls over an open connection; they fail when it is over. */
 export interface Questions {
-  /** The same as `asked`, and fails at once when the connection is over. */
   readonly ask: Ask
-  /** How many wait for their answer. */
   readonly waiting: () => number
-  /** The connection is over. */
   readonly end: () => void
 }
 
@@ -280,7 +270,7 @@ const connectionOver = Effect.fail(
   new CallFailed({ code: 0, text: "the connection is over", seconds: null }),
 )
 
-/** Without a fiber of its own for each question, beside that which asks: there are thousands a second. */
+/** Uses no extra fiber for a call: there are thousands a second. */
 export const makeQuestions = (): Questions => {
   const waiting = new Set<() => void>()
   let isOver = false
@@ -313,21 +303,20 @@ export const makeQuestions = (): Questions => {
   }
 }
 
-/** What a failed call means for the message that it was made for. */
 export const outcomeOf = (failed: CallFailed, isSend: boolean): SendOutcome => {
   if (failed.code !== 0) return afterError(failed, isSend)
   return isSend ? unknown : refused("send_failed", "The message could not be made ready.")
 }
 
-/** Errors of which a repeat says nothing new. */
+/** Errors that the library must not retry. */
 const notRepeated = [sentBefore]
 
 const systemVersion = `Node ${process.versions.node}`
 
-/** What is packed must not unpack to more, in bytes: no answer of the far side is so large. */
+/** The largest accepted unpacked answer, in bytes. */
 const largestUnpacked = 64 * 1024 * 1024
 
-/** The library's own, but nothing unpacks without a bound, and digests are made in one step. */
+/** The library's own, with bounded unpacking, and digests in one step. */
 export class AccountCrypto extends NodeCryptoProvider {
   override gunzip(packed: Uint8Array): Uint8Array {
     return gunzipSync(packed, { maxOutputLength: largestUnpacked })
@@ -340,15 +329,14 @@ export class AccountCrypto extends NodeCryptoProvider {
 
 const pingName = "mt_ping_delay_disconnect"
 
-/** After so long without another ping Telegram may close a connection: what the library says on an idle one. */
+/** After so long without a ping Telegram may close a connection; the library's own value for idle ones. */
 const silenceSeconds = 142
 
 /**
- * How the library writes what it sends. With a ping it asks Telegram to close the connection unless another
- * ping comes in time. While a call waits for its answer that time is short: 7 seconds, as such pings follow
- * one another every 2. Once the answer is there it pings only every 20 seconds or later, so Telegram closed
- * each connection that fell silent, and the question at the next one began the same again. The longer time
- * holds for every ping; a dead connection is still noticed by the pong that does not come.
+ * How the library serialises requests. Each ping asks Telegram to close the connection unless another
+ * follows in time: 7 seconds while a call waits, when pings follow every 2 seconds. Afterwards the library
+ * pings every 20 seconds at most, so Telegram closed each quiet connection. The longer time applies to
+ * every ping; a missing pong still reveals a dead connection.
  */
 const writerMap: typeof __tlWriterMap = Object.assign({}, __tlWriterMap, {
   [pingName]: (writer: unknown, ping: object) =>
@@ -360,16 +348,15 @@ interface ClientOptions {
   readonly storage: ITelegramStorageProvider
   /** The proxy's URL; null without one. */
   readonly proxy: string | null
-  /** From 0 up to 1: what of the pauses before new connections is chance. */
+  /** From 0 up to 1: the random share of reconnect pauses. */
   readonly drawn: number
-  /** Whether the account is this process's at this very moment; it always is, if not given. */
+  /** Whether this process owns the account right now. Default: always. */
   readonly mayWrite?: () => boolean
 }
 
 /**
- * The pause before each new connection, in milliseconds: none before the first, and from then on longer
- * ones until the far side has answered something. That a connection could be opened says nothing: the
- * far side, or a proxy, may end it at once, again and again.
+ * The pause before each new connection, in milliseconds: none before the first, then growing until
+ * Telegram answers. An open connection alone resets nothing: it may close at once, again and again.
  */
 export const makePauses = (drawn: number, bounds: Parameters<typeof reconnectPauseMillis>[2]) => {
   let failures = 0
@@ -384,7 +371,7 @@ export const makePauses = (drawn: number, bounds: Parameters<typeof reconnectPau
   }
 }
 
-/** What refuses a call, as the library has it before it makes an error of it. */
+/** A refusal before the library makes an error of it. */
 interface RefusedCall {
   readonly _: "mt_rpc_error"
   readonly errorCode: number
@@ -395,19 +382,17 @@ const isRefused = (answer: unknown): answer is RefusedCall =>
   typeof answer === "object" && answer !== null && "_" in answer && answer._ === "mt_rpc_error"
 
 /**
- * The library repeats a call by itself after a fault of the far side's own. A message may have been shown
- * before the fault, so that a refusal of the repeat does not say that it was not: the fault stays the answer.
+ * Keeps the first fault as the answer. The library repeats a call after Telegram's own fault, but a
+ * message may have been shown before it, whatever the repeat's refusal says.
  */
 const keptFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> => {
   const faults = new WeakMap<object, RefusedCall>()
   return {
-    /** Around what repeats calls. */
     outer: async (call, next) => {
       const answer: unknown = await next(call)
       if (!isRefused(answer) || isSentBefore(answer.errorMessage)) return answer
       return faults.get(call.request) ?? answer
     },
-    /** Within it: hears each answer. */
     inner: async (call, next) => {
       const answer: unknown = await next(call)
       const { request } = call
@@ -420,7 +405,7 @@ const keptFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> =>
 
 const { inner, outer } = keptFaults()
 
-/** The caller hears of a flood, and decides how long to rest. */
+/** The caller receives flood errors and decides how long to wait. */
 const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
   async (call, next) => {
     const answer: unknown = await next(call)
@@ -435,13 +420,12 @@ const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
   inner,
 ]
 
-/** How long each thing that an account still does at its end may take, in real milliseconds. */
+/** How long each step of an account's end may take, in real milliseconds. */
 const endingMillis = 2000
 
 /**
- * Done once what is done at the end is, or has failed, or takes too long. A client that ends waits for
- * what it still writes. That waits in turn where its number is another process's by now, and the other
- * gets the number only once this client is gone.
+ * Waits for the ending to succeed, fail or time out. It may wait for writes of a number that another
+ * process owns by now, which gets the number only once this client is gone.
  */
 export const endInTime = (ending: Promise<void>): Promise<void> => {
   const { promise: tooLate, resolve } = Promise.withResolvers<void>()
@@ -449,7 +433,7 @@ export const endInTime = (ending: Promise<void>): Promise<void> => {
   return Promise.race([ending.catch(() => undefined), tooLate]).finally(() => clearTimeout(timer))
 }
 
-/** A client that is not connected yet, and is gone with its scope. */
+/** An unconnected client, closed with its scope. */
 export const makeClient = (
   settings: TelegramSettings,
   { application, drawn, mayWrite = () => true, proxy, storage }: ClientOptions,
@@ -482,10 +466,9 @@ export const makeClient = (
         network: {
           middlewares: middlewares(pauses.answered),
           pingInterval: settings.keepAliveMillis,
-          // Pauses are drawn above.
           floodControl: false,
         },
-        // What the library would print may hold secrets.
+        // The library may print secrets.
         logLevel: 0,
       })
       client.onError.add(() => undefined)
@@ -497,7 +480,7 @@ export const makeClient = (
       ),
   ).pipe(Effect.map(({ client }) => client))
 
-// What errors of the far side mean for a number as a whole: a table from its words to reasons. Pure.
+// Errors that end the session
 
 const endings: ReadonlyMap<string, ClosedReason> = new Map([
   ["AUTH_KEY_UNREGISTERED", "logged_out"],
@@ -506,7 +489,7 @@ const endings: ReadonlyMap<string, ClosedReason> = new Map([
   ["SESSION_REVOKED", "logged_out"],
   ["SESSION_EXPIRED", "logged_out"],
   ["SESSION_PASSWORD_NEEDED", "logged_out"],
-  // The same key was used from two places at once, and Telegram has ended it.
+  // Two connections used the key at once, so Telegram ended it.
   ["AUTH_KEY_DUPLICATED", "replaced"],
   ["USER_DEACTIVATED", "banned"],
   ["USER_DEACTIVATED_BAN", "banned"],
@@ -516,15 +499,12 @@ const endings: ReadonlyMap<string, ClosedReason> = new Map([
 ])
 
 /**
- * Null for what says nothing about the session. Of other words that refuse the account (401) it is not
- * known whether the session is over for good, so that what the number has is kept.
+ * Why the session is over; null when the error does not say so. After an unknown 401 the stored session
+ * stays, because it may still be valid.
  */
-export const endingOf = ({
-  code,
-  text,
-}: Pick<FarSideError, "code" | "text">): ClosedReason | null =>
+export const endingOf = ({ code, text }: Pick<RemoteError, "code" | "text">): ClosedReason | null =>
   endings.get(text) ?? (code === 401 ? "restricted" : null)
 
-/** Whether what the number has is worth nothing any more. */
+/** Whether the stored session is useless. */
 export const isWorthless = (reason: ClosedReason): boolean =>
   reason === "logged_out" || reason === "replaced"

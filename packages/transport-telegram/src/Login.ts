@@ -1,14 +1,14 @@
 /**
- * Logging an account in. Each step of a login by code makes a connection of its own with what the step
- * before has left, so that any process may take it; a QR code needs one that stays, since the far side
- * says on it that the code was scanned. Of what was typed nothing is kept.
+ * Logs accounts in. Each step of a login by code opens its own connection from stored keys, so any
+ * process may run it. A QR login needs one lasting connection, on which Telegram reports the scan.
+ * Codes and passwords are not stored.
  *
- * Once the far side has let the account in, the login's connection is closed before the vault has the
- * account: its worker connects with the same key.
+ * After Telegram lets the account in, the login closes its connection before it stores the account:
+ * the account's worker connects with the same key.
  *
- * No session is left at the far side that is not kept here. Before each step that may let the account in
- * it is written down that it may (`mayBeIn`): after a process that died the next step asks first who the
- * connection is, and what is given up or has run out meanwhile is logged out.
+ * No session is orphaned. Before a step that may let the account in, the login stores that it may
+ * (`mayBeIn`). After a crash the next step first asks who the connection is. A login that was given up
+ * or has expired is logged out.
  */
 import { randomUUID } from "node:crypto"
 import {
@@ -30,6 +30,7 @@ import type {
 } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Effect, FiberMap, Layer, Queue, Redacted, References } from "effect"
+import type { Context } from "effect"
 import { asked, isUnanswered, makeClient } from "./Client.ts"
 import type { CallFailed } from "./Client.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
@@ -44,10 +45,9 @@ import {
 } from "./storage.ts"
 import type { AccountCredentials, Credentials, KeysInMemory, LoginCredentials } from "./storage.ts"
 
-// One step of a login over a connection, and the far side's word on it. A step whose answer did not come
-// leaves it open whether the account was let in: `mayBeIn`.
+// Steps: each runs over one connection. Without an answer the account may be in (`mayBeIn`).
 
-/** How the far side's refusals are called; any other one by its own name. */
+/** Telegram's refusals by our names; others keep their own. */
 const refusals: ReadonlyMap<string, string> = new Map([
   ["PHONE_NUMBER_INVALID", "phone_invalid"],
   ["PHONE_NUMBER_BANNED", "phone_banned"],
@@ -67,7 +67,7 @@ const reasonOf = ({ code, seconds, text }: CallFailed): string => {
   return code === 0 ? "connection_lost" : (refusals.get(text) ?? text.toLowerCase())
 }
 
-/** Another try may be right. */
+/** Another try may succeed. */
 const wrong: ReadonlySet<string> = new Set([
   "PHONE_CODE_INVALID",
   "PHONE_CODE_EMPTY",
@@ -91,7 +91,7 @@ const waysOf: ReadonlyMap<string, Way> = new Map([
   ["auth.sentCodeTypeEmailCode", "email"],
 ])
 
-/** How a step ended: with an account, or with how the login stands. */
+/** A step ends with an account, or with the login's next state. */
 type Step =
   | { readonly user: tl.RawUser }
   | {
@@ -113,7 +113,6 @@ const failedStep = (view: TelegramLoginView, error: string, mayBeIn = false): St
   mayBeIn,
 })
 
-/** The code was right, or was scanned. */
 const asksForPassword = "SESSION_PASSWORD_NEEDED"
 
 const needsPassword = (view: TelegramLoginView): Step => ({
@@ -125,7 +124,7 @@ const needsPassword = (view: TelegramLoginView): Step => ({
 /** How long one step may take, in service time. */
 const stepMillis = 30_000
 
-/** How long the process that takes a step has the login to itself: longer than all that a step may take. */
+/** How long a process owns the login for a step; longer than any step. */
 export const heldMillis = 2 * stepMillis
 
 const inTime = <A>(view: TelegramLoginView, work: Effect.Effect<A>): Effect.Effect<A | Step> =>
@@ -134,7 +133,7 @@ const inTime = <A>(view: TelegramLoginView, work: Effect.Effect<A>): Effect.Effe
     orElse: () => Effect.succeed(failedStep(view, "connection_lost", true)),
   })
 
-/** The far side's word; `wrong` where what was typed may be given again. */
+/** Turns a refusal into a step; `wrong` when the user may type again. */
 const settle = (
   view: TelegramLoginView,
   work: Effect.Effect<Step, CallFailed>,
@@ -145,16 +144,16 @@ const settle = (
     return Effect.succeed(failedStep(view, reasonOf(error), isUnanswered(error)))
   })
 
-/** Of a step that takes nothing that was typed, so that nothing can be typed again. */
+/** For a step without typed input. */
 const neverWrong = (view: TelegramLoginView, step: Step | "wrong"): Step =>
   step === "wrong" ? failedStep(view, "connection_lost") : step
 
-/** How long a question about the session may take, and one try to end it. */
+/** The timeout of asking for, or ending, the session. */
 const sessionMillis = 5000
 
 /**
- * How far the far side has let the connection in, whatever became of its answers: an account, or the
- * password to be given next. Null when it is not in at all, or no answer came.
+ * Who the connection is, whatever became of earlier answers: an account, or one that needs its password.
+ * Null when it is not in, or without an answer.
  */
 const whoIs = (client: TelegramClient, view: TelegramLoginView): Effect.Effect<Step | null> =>
   asked(async (abortSignal): Promise<Step | null> => {
@@ -173,8 +172,8 @@ const whoIs = (client: TelegramClient, view: TelegramLoginView): Effect.Effect<S
   )
 
 /**
- * What was refused may have been taken before: where the connection broke behind the answer, the library
- * asks once more by itself, and the code is used up by then.
+ * Checks after a refusal whether an earlier try succeeded: when the connection breaks after an answer,
+ * the library repeats the request with a used code.
  */
 const unlessIn = (
   client: TelegramClient,
@@ -218,7 +217,7 @@ const sendCode = (
     (work) => settle(view, work),
     (work) => inTime(view, work),
     Effect.map((step) => neverWrong(view, step)),
-    // Asking for a code lets no account in.
+    // Requesting a code lets no account in.
     Effect.map((step): Step => ("user" in step ? step : { ...step, mayBeIn: false })),
   )
 
@@ -261,17 +260,17 @@ const givePassword = (
     (work) => unlessIn(client, view, work),
   )
 
-/** How long a QR code stands, unless the far side's word on it makes sense by this machine's clock. */
+/** How long a QR code is valid when Telegram's expiry is implausible by this machine's clock. */
 const usualQrMillis = 30_000
 const [shortestQrMillis, longestQrMillis] = [10_000, 60_000]
 
-/** Until when a code stands by the service's clock, whose time need not be the far side's. */
+/** How long a code is valid by the service's clock, which may differ from Telegram's. */
 const qrMillis = (expiresAt: number, now: number): number => {
   const told = expiresAt - now
   return told < shortestQrMillis || told > longestQrMillis ? usualQrMillis : told
 }
 
-/** Shows one code after the other until one was scanned. */
+/** Shows codes until one is scanned. */
 const signInByQr = (
   client: TelegramClient,
   view: TelegramLoginView,
@@ -299,7 +298,7 @@ const signInByQr = (
       shown({ url, expiresAt: now + millis })
       yield* Effect.raceFirst(Queue.take(scans), sleepInRealTime(millis))
       answer = yield* ask
-      // The answer that let the account in may have been lost with the connection.
+      // The connection may have lost the answer that let the account in.
       const further = answer._ === "auth.loginToken" ? yield* whoIs(client, view) : null
       if (further !== null) return further
     }
@@ -310,7 +309,7 @@ const signInByQr = (
         client.call({ _: "auth.importLoginToken", token }, { abortSignal }),
       )
     }
-    // One that was sent on from there once more would be sent on for ever.
+    // A second migration would never end.
     return answer._ === "auth.loginTokenSuccess"
       ? yield* userOf(client, view, answer.authorization)
       : failedStep(view, "connection_lost", true)
@@ -320,7 +319,7 @@ const signInByQr = (
     Effect.map((step) => neverWrong(view, step)),
   )
 
-/** Logs the session out; whether the far side has none of it any more. */
+/** Logs the session out; whether Telegram has ended it. */
 const endSession = (client: TelegramClient): Effect.Effect<boolean> =>
   asked(() => client.call({ _: "auth.logOut" })).pipe(
     Effect.as(true),
@@ -328,14 +327,13 @@ const endSession = (client: TelegramClient): Effect.Effect<boolean> =>
     Effect.timeoutOrElse({ duration: sessionMillis, orElse: () => Effect.succeed(false) }),
   )
 
-// Connections of logins, which have their keys in memory: for a step, and to end what a login may have
-// left at the far side.
+// Connections of logins, with keys in memory
 
-/** What the number has; null also where an older secrets key sealed it, which is gone. */
+/** The number's stored credentials; null also when an older secrets key sealed them. */
 const storedText = (vault: typeof SessionVault.Service, numberId: NumberId) =>
   Effect.catchTag(vault.credentials(numberId), "CannotOpen", () => Effect.succeed(null))
 
-/** Why a login fails whose number has a proxy that an older secrets key sealed. */
+/** A login fails when an older secrets key sealed the proxy: never connect around a proxy. */
 const proxyUnreadable = "proxy_unreadable" as const
 
 export const makeLoginClients = (
@@ -344,10 +342,7 @@ export const makeLoginClients = (
 ) => {
   const { application } = settings
 
-  /**
-   * A client that is gone with its scope, and its keys; null without an application. A number whose proxy
-   * an older secrets key sealed is not connected past that proxy.
-   */
+  /** A client, closed with its scope, and its keys; null without an application. */
   const open = Effect.fnUntraced(function* open(
     numberId: NumberId,
     begun: ReadonlyArray<KeyChange>,
@@ -369,7 +364,7 @@ export const makeLoginClients = (
 
   return {
     open,
-    /** Whether the far side is known to have no session with these keys any more. */
+    /** Ends the session of these keys; whether Telegram confirmed. */
     end: (numberId: NumberId, keys: ReadonlyArray<KeyChange>): Effect.Effect<boolean> =>
       Effect.scoped(
         Effect.flatMap(open(numberId, keys), (opened) =>
@@ -381,35 +376,51 @@ export const makeLoginClients = (
   }
 }
 
-// Who works on a login. Any process may, and one at a time does: it takes the login by exchanging what the
-// vault has, and each further writing of its own is an exchange too, which fails once the login was given
-// up, was replaced, or is another process's. A hold lapses by itself, so that a process that died keeps
-// none of the others from going on.
+// Ownership of a login: any process may take it by exchanging the vault's text, and each further write
+// is an exchange too. It fails once the login was given up, was replaced, or has another owner.
+// Ownership expires, so a dead process blocks no others.
 
-/** What the vault has of a number: the text that is exchanged, and what it says. Both null without. */
+/** The vault's text, for the exchange, and its content; null when there is none. */
 interface Kept {
   readonly text: string | null
   readonly credentials: Credentials | null
 }
 
-/** A login that this process works on. */
+/** A login that this process owns. */
 interface HeldLogin {
   readonly numberId: NumberId
-  /** As it stood when it was taken. */
+  /** As it was when taken. */
   readonly login: LoginCredentials
-  /** As the vault has it. */
   written: LoginCredentials
   text: string
 }
 
-/** Whether a process works on it at that time. */
+/** Whether a process owns it at that time. */
 export const isHeld = ({ stepUntil }: LoginCredentials, now: number): boolean =>
   stepUntil !== null && stepUntil > now
 
-export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
-  /** Another text with each writing, so that what one process wrote is not taken for another's. */
-  const textOf = (login: LoginCredentials) => toText({ ...login, writing: randomUUID() })
+/** Unique for each write, so that no process takes another's write for its own. */
+const textOf = (login: LoginCredentials) => toText({ ...login, writing: randomUUID() })
 
+/** Whether the vault has one of these authorization keys for the number. */
+const hasAuthKey = (
+  vault: typeof SessionVault.Service,
+  numberId: NumberId,
+  keys: ReadonlyArray<KeyChange>,
+): Effect.Effect<boolean> => {
+  const wanted = keys.filter(({ type, value }) => type === "auth-key" && value !== null)
+  const found = vault.keys(
+    numberId,
+    "auth-key",
+    wanted.map(({ id }) => id),
+  )
+  return Effect.map(
+    retryUntilStoreAnswers(Effect.catchTag(found, "CannotOpen", () => Effect.succeed(new Map()))),
+    (kept) => wanted.some(({ id, value }) => kept.get(id) === value),
+  )
+}
+
+export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
   const exchange = (
     numberId: NumberId,
     before: string | null,
@@ -425,7 +436,7 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
         credentials: text === null ? null : fromText(text),
       })),
 
-    /** Puts that in place of what was read; null when it is not there any more. */
+    /** Replaces what was read; null when the vault has changed. */
     take: (
       numberId: NumberId,
       before: string | null,
@@ -438,10 +449,10 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
       )
     },
 
-    /** Writes how it stands now; false when it is this process's no more. */
+    /** Writes the login's new state; false when this process lost it. */
     goOn: (held: HeldLogin, written: LoginCredentials): Effect.Effect<boolean> => {
       const text = textOf(written)
-      // What was written is known to be, also by the one that is interrupted meanwhile.
+      // An interruption must not hide that the write succeeded.
       return retryUntilStoreAnswers(
         Effect.uninterruptible(
           Effect.map(vault.exchange(held.numberId, held.text, text, []), (done) => {
@@ -453,7 +464,7 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
       )
     },
 
-    /** The account takes the login's place, and its phone becomes the number's; false as above. */
+    /** Replaces the login by its account, and sets the number's phone; false as above. */
     keepAccount: (
       { numberId, text }: HeldLogin,
       account: AccountCredentials,
@@ -463,11 +474,11 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
         phone: account.phone === "" ? null : account.phone,
       }),
 
-    /** Nothing is left of what was read; false when that is not there any more. */
+    /** Deletes what was read; false when the vault has changed. */
     forget: (numberId: NumberId, before: string): Effect.Effect<boolean> =>
       Effect.map(exchange(numberId, before, null), (isGone) => isGone === true),
 
-    /** Runs what is done with it. When that is interrupted, others need not wait until the hold lapses. */
+    /** Runs work on it. An interruption releases it at once. */
     whileHeld: <A>(held: HeldLogin, work: Effect.Effect<A>): Effect.Effect<A> =>
       Effect.onInterrupt(work, () =>
         Effect.ignore(
@@ -482,33 +493,317 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
         ),
       ),
 
-    /** Whether the vault has one of these authorization keys for the number. */
-    hasKey: (numberId: NumberId, keys: ReadonlyArray<KeyChange>): Effect.Effect<boolean> => {
-      const wanted = keys.filter(({ type, value }) => type === "auth-key" && value !== null)
-      const found = vault.keys(
-        numberId,
-        "auth-key",
-        wanted.map(({ id }) => id),
-      )
-      return Effect.map(
-        retryUntilStoreAnswers(
-          Effect.catchTag(found, "CannotOpen", () => Effect.succeed(new Map())),
-        ),
-        (kept) => wanted.some(({ id, value }) => kept.get(id) === value),
-      )
-    },
+    hasKey: (numberId: NumberId, keys: ReadonlyArray<KeyChange>) =>
+      hasAuthKey(vault, numberId, keys),
   }
 }
 
-/** How often a login is looked at that another step, or process, works on, in real milliseconds. */
+/** The pause between two looks at a login that another step owns, in real milliseconds. */
 const againMillis = 250
 
-/** How long after the end of a QR code the next one is waited for. */
+/** How long to wait for the next QR code after one has expired. */
 const nextQrMillis = 15_000
 
+interface LoginServices {
+  readonly settings: TelegramSettings
+  readonly vault: typeof SessionVault.Service
+  readonly logins: ReturnType<typeof makeHeldLogins>
+  readonly clients: ReturnType<typeof makeLoginClients>
+  /** Logins by QR code whose connection this process has. */
+  readonly showing: FiberMap.FiberMap<NumberId>
+  readonly context: Context.Context<never>
+  /** The service's time, also for calling fibers with another clock. */
+  readonly time: Effect.Effect<number>
+  readonly pause: Effect.Effect<void>
+  readonly shown: ((numberId: NumberId, url: string) => Effect.Effect<void>) | undefined
+}
+
+/** The login to show: one that goes on, or how one has ended. */
+const shownOf = ({ credentials: kept }: Kept, now: number) => {
+  if (kept === null) return null
+  if (kept.kind === "login") {
+    return kept.isCancelled ? null : { ...kept, view: viewAt(kept, now) }
+  }
+  return kept.login !== null && kept.login.expiresAt > now ? kept.login : null
+}
+
+const viewOf = Effect.fnUntraced(function* viewOf(
+  { logins, time }: LoginServices,
+  numberId: NumberId,
+) {
+  const login = shownOf(yield* logins.keptOf(numberId), yield* time)
+  return login !== null && "kind" in login ? login.view : login
+})
+
+/** Whether no other process needs the session of a login that this process has lost. */
+const isOfNoUse = Effect.fnUntraced(function* isOfNoUse(
+  { logins }: LoginServices,
+  { login, numberId }: HeldLogin,
+  keys: ReadonlyArray<KeyChange>,
+) {
+  const { credentials: kept } = yield* logins.keptOf(numberId)
+  // Another process continues it.
+  if (kept?.kind === "login" && kept.id === login.id && !kept.isCancelled) return false
+  return kept?.kind !== "account" || !(yield* logins.hasKey(numberId, keys))
+})
+
+const keepAccount = Effect.fnUntraced(function* keepAccount(
+  services: LoginServices,
+  held: HeldLogin,
+  keys: ReadonlyArray<KeyChange>,
+  { id, phone = "" }: tl.RawUser,
+) {
+  const { clients, logins } = services
+  const view: TelegramLoginView = { ...held.login.view, state: "connected", qr: null }
+  const account = { kind: "account", userId: id, phone, login: view } as const
+  const isKept = yield* logins.keepAccount(held, account, keys)
+  if (isKept === true) return view
+  if (isKept === "phone_of_another_number") {
+    const mayBeIn = !(yield* clients.end(held.numberId, keys))
+    const refused = failed(held.login.view, isKept)
+    const next = { ...held.login, view: refused, keys, stepUntil: null, mayBeIn }
+    if (yield* logins.goOn(held, next)) return refused
+  } else if (yield* isOfNoUse(services, held, keys)) yield* clients.end(held.numberId, keys)
+  return yield* viewOf(services, held.numberId)
+})
+
+/** Runs one step over one connection, and stores the result; null when the login was given up. */
+const connected = Effect.fnUntraced(function* connected(
+  services: LoginServices,
+  held: HeldLogin,
+  work: (client: TelegramClient, keys: KeysInMemory) => Effect.Effect<Step | "wrong" | null>,
+): Effect.fn.Return<AfterSecret> {
+  const { clients, logins } = services
+  const { login, numberId } = held
+  const done = yield* Effect.scoped(
+    Effect.gen(function* overConnection() {
+      const opened = yield* clients.open(numberId, login.keys)
+      if (opened === null) return null
+      if (opened === proxyUnreadable) {
+        const view = failed(login.view, proxyUnreadable)
+        return { step: { view, codeHash: null, mayBeIn: login.mayBeIn }, keys: login.keys }
+      }
+      const { client, keys } = opened
+      const before = login.mayBeIn ? yield* whoIs(client, login.view) : null
+      const step = before ?? (yield* work(client, keys))
+      return { step, keys: keys.all() }
+    }),
+  )
+  if (done === null || done.step === null) return null
+  const { keys, step } = done
+  const next: LoginCredentials = { ...login, keys, stepUntil: null, mayBeIn: false }
+  if (step !== "wrong" && "user" in step) return yield* keepAccount(services, held, keys, step.user)
+  const after = step === "wrong" ? next : { ...next, ...step }
+  if (!(yield* logins.goOn(held, after))) return yield* viewOf(services, numberId)
+  return step === "wrong" ? step : step.view
+})
+
+/** Stores each shown code, so that every process can show it. Null when the login is another's now. */
+const storeCodes = Effect.fnUntraced(function* storeCodes(
+  { logins, shown, time }: LoginServices,
+  held: HeldLogin,
+  codes: Queue.Dequeue<NonNullable<TelegramLoginView["qr"]>>,
+  keys: KeysInMemory,
+) {
+  const { login, numberId } = held
+  for (;;) {
+    const qr = yield* Queue.take(codes)
+    const now = yield* time
+    const isKept = yield* logins.goOn(held, {
+      ...login,
+      keys: keys.all(),
+      view: { ...login.view, qr },
+      stepUntil: Math.max(now, qr.expiresAt) + nextQrMillis,
+      mayBeIn: true,
+    })
+    if (!isKept) return null
+    if (shown !== undefined) yield* shown(numberId, qr.url)
+  }
+})
+
+/** Shows codes until one is scanned. */
+const showQr = (services: LoginServices, held: HeldLogin) =>
+  Effect.gen(function* showCodes() {
+    const { logins, time } = services
+    const { login } = held
+    const codes = yield* Queue.unbounded<NonNullable<TelegramLoginView["qr"]>>()
+    const left = login.view.expiresAt - (yield* time)
+    const shows = connected(services, held, (client, keys) =>
+      Effect.raceFirst(
+        signInByQr(client, login.view, (qr) => void Queue.offerUnsafe(codes, qr)),
+        storeCodes(services, held, codes, keys),
+      ),
+    )
+    yield* logins.whileHeld(held, shows).pipe(Effect.timeoutOption(left))
+  }).pipe(
+    Effect.annotateLogs({ number: held.numberId }),
+    Effect.provideService(References.CurrentLogAnnotations, {}),
+    Effect.provideContext(services.context),
+  )
+
 /**
- * `SessionVault` must be one without an owner: any process may log a number in that has no session. Each
- * QR code is also handed to `shown`, where one is given.
+ * Ends the session that an ended login may have left, before its keys are overwritten. Returns what to
+ * exchange next, and the login if Telegram did not confirm; null when the vault has changed.
+ */
+const endBefore = Effect.fnUntraced(function* endBefore(
+  { clients, logins, time }: LoginServices,
+  numberId: NumberId,
+  kept: Kept,
+) {
+  const { credentials: login, text } = kept
+  if (login?.kind !== "login" || !login.mayBeIn) return { text, held: null }
+  const stepUntil = (yield* time) + heldMillis
+  const written = { ...login, stepUntil, isCancelled: true }
+  const held = yield* logins.take(numberId, text, login, written)
+  if (held === null) return null
+  const isEnded = yield* logins.whileHeld(held, clients.end(numberId, login.keys))
+  return { text: held.text, held: isEnded ? null : held }
+})
+
+/**
+ * Logs out an account that was shut out; whether Telegram has ended its session. Keys that an older
+ * secrets key sealed can end nothing.
+ */
+const endAccount = ({ clients, vault }: LoginServices, numberId: NumberId) =>
+  retryUntilStoreAnswers(accountKeys(vault, numberId)).pipe(
+    Effect.flatMap((keys) => clients.end(numberId, keys)),
+    Effect.catchTag("CannotOpen", () => Effect.succeed(true)),
+  )
+
+const newLogin = (
+  method: TelegramLoginRequest["method"],
+  phone: string | null,
+  now: number,
+): LoginCredentials => ({
+  kind: "login",
+  id: randomUUID(),
+  view: {
+    state: method === "qr" ? "showing_qr" : "code_sent",
+    qr: null,
+    codeSentTo: null,
+    expiresAt: now + telegramLoginMillis,
+    error: null,
+  },
+  method,
+  phone,
+  codeHash: null,
+  keys: [],
+  stepUntil: now + stepMillis,
+  mayBeIn: false,
+  isCancelled: false,
+})
+
+/** `later` while another process works on the former login, or has just written. */
+const beginNow = Effect.fnUntraced(function* beginNow(
+  services: LoginServices,
+  numberId: NumberId,
+  request: TelegramLoginRequest,
+  isShutOut: boolean,
+): Effect.fn.Return<TelegramLoginView | "later" | null> {
+  const { logins, showing, time } = services
+  const kept = yield* logins.keptOf(numberId)
+  const { credentials } = kept
+  const now = yield* time
+  // Never overwrite an account that its worker connects, or has yet to log out.
+  if (credentials?.kind === "account" && !isShutOut) return null
+  if (credentials?.kind === "login") {
+    if (!hasEnded(credentials, now)) return null
+    if (credentials.mayBeIn && isHeld(credentials, now)) return "later"
+  }
+  yield* FiberMap.remove(showing, numberId)
+  const phone = request.method === "qr" ? null : request.phone.replace(/^\+/, "")
+  const login = newLogin(request.method, phone, now)
+  // Never overwrite keys of a session that may still exist: that would orphan it.
+  if (credentials?.kind === "account" && !(yield* endAccount(services, numberId))) {
+    return failed(login.view, "connection_lost")
+  }
+  const ended = yield* endBefore(services, numberId, kept)
+  if (ended === null) return "later"
+  if (ended.held !== null) {
+    const { keys } = ended.held.login
+    const view = failed(login.view, "connection_lost")
+    const unsaid = { ...login, view, keys, stepUntil: null, mayBeIn: true }
+    return (yield* logins.goOn(ended.held, unsaid)) ? view : "later"
+  }
+  const held = yield* logins.take(numberId, ended.text, login)
+  if (held === null) return "later"
+  if (phone === null) {
+    yield* FiberMap.run(showing, numberId, showQr(services, held))
+    return login.view
+  }
+  const sends = connected(services, held, (client) => sendCode(client, login.view, phone))
+  const view = yield* logins.whileHeld(held, sends)
+  return view === "wrong" ? null : view
+})
+
+/** Runs a step with a typed code or password. */
+const typed = Effect.fnUntraced(function* typed(
+  services: LoginServices,
+  numberId: NumberId,
+  state: TelegramLoginView["state"],
+  work: (client: TelegramClient, login: LoginCredentials) => Effect.Effect<Step | "wrong">,
+): Effect.fn.Return<AfterSecret> {
+  const { logins, pause, time } = services
+  for (;;) {
+    const kept = yield* logins.keptOf(numberId)
+    const now = yield* time
+    const login = shownOf(kept, now)
+    if (login === null || !("kind" in login)) return login
+    if (login.view.state !== state) return login.view
+    if (!isHeld(login, now)) {
+      const written = { ...login, stepUntil: now + heldMillis, mayBeIn: true }
+      const held = yield* logins.take(numberId, kept.text, login, written)
+      if (held !== null) {
+        const step = connected(services, held, (client) => work(client, login))
+        return yield* logins.whileHeld(held, step)
+      }
+    }
+    yield* pause
+  }
+})
+
+/** Shows the login; takes a QR login over whose process is gone. */
+const lookAt = Effect.fnUntraced(function* lookAt(services: LoginServices, numberId: NumberId) {
+  const { logins, showing, time } = services
+  const kept = yield* logins.keptOf(numberId)
+  const now = yield* time
+  const login = shownOf(kept, now)
+  if (login === null || !("kind" in login)) return login
+  const isShown = isHeld(login, now) || (yield* FiberMap.has(showing, numberId))
+  if (login.view.state === "showing_qr" && !isShown) {
+    // The process that showed it is gone, or has lost its connection.
+    const written = { ...login, stepUntil: now + stepMillis }
+    const held = yield* logins.take(numberId, kept.text, login, written)
+    if (held !== null) yield* FiberMap.run(showing, numberId, showQr(services, held))
+  }
+  return login.view
+})
+
+const cancelLogin = Effect.fnUntraced(function* cancelLogin(
+  { clients, logins, showing, time }: LoginServices,
+  numberId: NumberId,
+) {
+  for (;;) {
+    yield* FiberMap.remove(showing, numberId)
+    const kept = yield* logins.keptOf(numberId)
+    const login = shownOf(kept, yield* time)
+    if (login === null || !("kind" in login) || kept.text === null) return false
+    const { keys, mayBeIn } = login
+    if (!mayBeIn) {
+      if (yield* logins.forget(numberId, kept.text)) return true
+      continue
+    }
+    const given = { ...login, stepUntil: null, isCancelled: true }
+    const held = yield* logins.take(numberId, kept.text, given)
+    if (held === null) continue
+    if (yield* clients.end(numberId, keys)) yield* logins.forget(numberId, held.text)
+    return true
+  }
+})
+
+/**
+ * `SessionVault` must be one without an owner: any process may log a number in. `shown` receives each
+ * QR code.
  */
 export const layerLogin = (
   settings: TelegramSettings,
@@ -516,231 +811,20 @@ export const layerLogin = (
 ): Layer.Layer<never, never, SessionVault | NumberProxies> =>
   Layer.effect(
     TelegramLogin,
-    Effect.gen(function* () {
+    Effect.gen(function* makeLogin() {
       const vault = yield* SessionVault
-      const logins = makeHeldLogins(vault)
-      const clients = makeLoginClients(settings, yield* NumberProxies)
-      /** Logins by QR code whose connection this process has. */
-      const showing = yield* FiberMap.make<NumberId>()
       const context = yield* Effect.context<never>()
-      // The service's own, also for those that call.
-      const { currentTimeMillis: time } = yield* Clock.Clock
-      const pause = Effect.provideContext(sleepInRealTime(againMillis), context)
-
-      /** The login that is to be shown of what the vault has: one that goes on, or how one has ended. */
-      const shownOf = ({ credentials: kept }: Kept, now: number) => {
-        if (kept === null) return null
-        if (kept.kind === "login") {
-          return kept.isCancelled ? null : { ...kept, view: viewAt(kept, now) }
-        }
-        return kept.login !== null && kept.login.expiresAt > now ? kept.login : null
+      const services: LoginServices = {
+        settings,
+        vault,
+        logins: makeHeldLogins(vault),
+        clients: makeLoginClients(settings, yield* NumberProxies),
+        showing: yield* FiberMap.make<NumberId>(),
+        context,
+        time: (yield* Clock.Clock).currentTimeMillis,
+        pause: Effect.provideContext(sleepInRealTime(againMillis), context),
+        shown,
       }
-
-      const viewOf = Effect.fnUntraced(function* viewOf(numberId: NumberId) {
-        const login = shownOf(yield* logins.keptOf(numberId), yield* time)
-        return login !== null && "kind" in login ? login.view : login
-      })
-
-      /** Whether the session of a login that this process holds no more is of no use to any other one. */
-      const isOfNoUse = Effect.fnUntraced(function* isOfNoUse(
-        { login, numberId }: HeldLogin,
-        keys: ReadonlyArray<KeyChange>,
-      ) {
-        const { credentials: kept } = yield* logins.keptOf(numberId)
-        // Another process goes on with it.
-        if (kept?.kind === "login" && kept.id === login.id && !kept.isCancelled) return false
-        return kept?.kind !== "account" || !(yield* logins.hasKey(numberId, keys))
-      })
-
-      const keepAccount = Effect.fnUntraced(function* keepAccount(
-        held: HeldLogin,
-        keys: ReadonlyArray<KeyChange>,
-        { id, phone = "" }: tl.RawUser,
-      ) {
-        const view: TelegramLoginView = { ...held.login.view, state: "connected", qr: null }
-        const account = { kind: "account", userId: id, phone, login: view } as const
-        const isKept = yield* logins.keepAccount(held, account, keys)
-        if (isKept === true) return view
-        if (isKept === "phone_of_another_number") {
-          const mayBeIn = !(yield* clients.end(held.numberId, keys))
-          const refused = failed(held.login.view, isKept)
-          const next = { ...held.login, view: refused, keys, stepUntil: null, mayBeIn }
-          if (yield* logins.goOn(held, next)) return refused
-        } else if (yield* isOfNoUse(held, keys)) yield* clients.end(held.numberId, keys)
-        return yield* viewOf(held.numberId)
-      })
-
-      /** One connection over what the login has, and how it stands afterwards; null when it was given up. */
-      const connected = Effect.fnUntraced(function* connected(
-        held: HeldLogin,
-        work: (client: TelegramClient, keys: KeysInMemory) => Effect.Effect<Step | "wrong" | null>,
-      ): Effect.fn.Return<AfterSecret> {
-        const { login, numberId } = held
-        const done = yield* Effect.scoped(
-          Effect.gen(function* () {
-            const opened = yield* clients.open(numberId, login.keys)
-            if (opened === null) return null
-            if (opened === proxyUnreadable) {
-              const view = failed(login.view, proxyUnreadable)
-              return { step: { view, codeHash: null, mayBeIn: login.mayBeIn }, keys: login.keys }
-            }
-            const { client, keys } = opened
-            const before = login.mayBeIn ? yield* whoIs(client, login.view) : null
-            const step = before ?? (yield* work(client, keys))
-            return { step, keys: keys.all() }
-          }),
-        )
-        if (done === null || done.step === null) return null
-        const { keys, step } = done
-        const next: LoginCredentials = { ...login, keys, stepUntil: null, mayBeIn: false }
-        if (step !== "wrong" && "user" in step) return yield* keepAccount(held, keys, step.user)
-        const after = step === "wrong" ? next : { ...next, ...step }
-        if (!(yield* logins.goOn(held, after))) return yield* viewOf(numberId)
-        return step === "wrong" ? step : step.view
-      })
-
-      /** Shows codes until one was scanned; each is kept, so that every process can show it. */
-      const showQr = (held: HeldLogin) =>
-        Effect.gen(function* () {
-          const { login, numberId } = held
-          const codes = yield* Queue.unbounded<NonNullable<TelegramLoginView["qr"]>>()
-          const keepShown = (keys: KeysInMemory) =>
-            Effect.gen(function* () {
-              for (;;) {
-                const qr = yield* Queue.take(codes)
-                const now = yield* time
-                const isKept = yield* logins.goOn(held, {
-                  ...login,
-                  keys: keys.all(),
-                  view: { ...login.view, qr },
-                  stepUntil: Math.max(now, qr.expiresAt) + nextQrMillis,
-                  mayBeIn: true,
-                })
-                if (!isKept) return null
-                if (shown !== undefined) yield* shown(numberId, qr.url)
-              }
-            })
-          const left = login.view.expiresAt - (yield* time)
-          const shows = connected(held, (client, keys) =>
-            Effect.raceFirst(
-              signInByQr(client, login.view, (qr) => void Queue.offerUnsafe(codes, qr)),
-              keepShown(keys),
-            ),
-          )
-          yield* logins.whileHeld(held, shows).pipe(Effect.timeoutOption(left))
-        }).pipe(
-          Effect.annotateLogs({ number: held.numberId }),
-          Effect.provideService(References.CurrentLogAnnotations, {}),
-          Effect.provideContext(context),
-        )
-
-      /**
-       * Ends what a login that is over may have left, before its keys are written over. What is exchanged
-       * next, and whether the far side has heard; null when the vault has something else by now.
-       */
-      const endBefore = Effect.fnUntraced(function* endBefore(numberId: NumberId, kept: Kept) {
-        const { credentials: login, text } = kept
-        if (login?.kind !== "login" || !login.mayBeIn) return { text, held: null }
-        const stepUntil = (yield* time) + heldMillis
-        const written = { ...login, stepUntil, isCancelled: true }
-        const held = yield* logins.take(numberId, text, login, written)
-        if (held === null) return null
-        const isEnded = yield* logins.whileHeld(held, clients.end(numberId, login.keys))
-        return { text: held.text, held: isEnded ? null : held }
-      })
-
-      /**
-       * Logs an account out that was shut out; whether the remote server knows its session no more. Keys
-       * that an older secrets key sealed can end nothing.
-       */
-      const endAccount = (numberId: NumberId) =>
-        retryUntilStoreAnswers(accountKeys(vault, numberId)).pipe(
-          Effect.flatMap((keys) => clients.end(numberId, keys)),
-          Effect.catchTag("CannotOpen", () => Effect.succeed(true)),
-        )
-
-      /** `later` when another process works on what was before, or has just written. */
-      const beginNow = Effect.fnUntraced(function* beginNow(
-        numberId: NumberId,
-        request: TelegramLoginRequest,
-        isShutOut: boolean,
-      ): Effect.fn.Return<TelegramLoginView | "later" | null> {
-        const kept = yield* logins.keptOf(numberId)
-        const { credentials } = kept
-        const now = yield* time
-        // An account that its worker is connecting, or has yet to log out, is not written over.
-        if (credentials?.kind === "account" && !isShutOut) return null
-        if (credentials?.kind === "login") {
-          if (!hasEnded(credentials, now)) return null
-          if (credentials.mayBeIn && isHeld(credentials, now)) return "later"
-        }
-        yield* FiberMap.remove(showing, numberId)
-        const phone = request.method === "qr" ? null : request.phone.replace(/^\+/, "")
-        const login: LoginCredentials = {
-          kind: "login",
-          id: randomUUID(),
-          view: {
-            state: request.method === "qr" ? "showing_qr" : "code_sent",
-            qr: null,
-            codeSentTo: null,
-            expiresAt: now + telegramLoginMillis,
-            error: null,
-          },
-          method: request.method,
-          phone,
-          codeHash: null,
-          keys: [],
-          stepUntil: now + stepMillis,
-          mayBeIn: false,
-          isCancelled: false,
-        }
-        // Nothing that the remote server may still know is written over, so that no device is left there.
-        if (credentials?.kind === "account" && !(yield* endAccount(numberId))) {
-          return failed(login.view, "connection_lost")
-        }
-        const ended = yield* endBefore(numberId, kept)
-        if (ended === null) return "later"
-        if (ended.held !== null) {
-          const { keys } = ended.held.login
-          const view = failed(login.view, "connection_lost")
-          const unsaid = { ...login, view, keys, stepUntil: null, mayBeIn: true }
-          return (yield* logins.goOn(ended.held, unsaid)) ? view : "later"
-        }
-        const held = yield* logins.take(numberId, ended.text, login)
-        if (held === null) return "later"
-        if (phone === null) {
-          yield* FiberMap.run(showing, numberId, showQr(held))
-          return login.view
-        }
-        const sends = connected(held, (client) => sendCode(client, login.view, phone))
-        const view = yield* logins.whileHeld(held, sends)
-        return view === "wrong" ? null : view
-      })
-
-      /** A step that takes what was typed, and says whether it was wrong. */
-      const typed = Effect.fnUntraced(function* typed(
-        numberId: NumberId,
-        state: TelegramLoginView["state"],
-        work: (client: TelegramClient, login: LoginCredentials) => Effect.Effect<Step | "wrong">,
-      ): Effect.fn.Return<AfterSecret> {
-        for (;;) {
-          const kept = yield* logins.keptOf(numberId)
-          const now = yield* time
-          const login = shownOf(kept, now)
-          if (login === null || !("kind" in login)) return login
-          if (login.view.state !== state) return login.view
-          if (!isHeld(login, now)) {
-            const written = { ...login, stepUntil: now + heldMillis, mayBeIn: true }
-            const held = yield* logins.take(numberId, kept.text, login, written)
-            if (held !== null) {
-              const step = connected(held, (client) => work(client, login))
-              return yield* logins.whileHeld(held, step)
-            }
-          }
-          yield* pause
-        }
-      })
-
       return TelegramLogin.of({
         isConfigured: settings.application !== null,
         begin: Effect.fn("TelegramLogin.begin")(function* begin(
@@ -749,53 +833,23 @@ export const layerLogin = (
           isShutOut = false,
         ) {
           for (;;) {
-            const begun = yield* beginNow(numberId, request, isShutOut)
+            const begun = yield* beginNow(services, numberId, request, isShutOut)
             if (begun !== "later") return begun
-            yield* pause
+            yield* services.pause
           }
         }),
-        look: Effect.fn("TelegramLogin.look")(function* look(numberId) {
-          const kept = yield* logins.keptOf(numberId)
-          const now = yield* time
-          const login = shownOf(kept, now)
-          if (login === null || !("kind" in login)) return login
-          const isShown = isHeld(login, now) || (yield* FiberMap.has(showing, numberId))
-          if (login.view.state === "showing_qr" && !isShown) {
-            // The process that showed it is gone, or has lost the far side.
-            const written = { ...login, stepUntil: now + stepMillis }
-            const held = yield* logins.take(numberId, kept.text, login, written)
-            if (held !== null) yield* FiberMap.run(showing, numberId, showQr(held))
-          }
-          return login.view
-        }),
+        look: Effect.fn("TelegramLogin.look")((numberId) => lookAt(services, numberId)),
         giveCode: Effect.fn("TelegramLogin.giveCode")((numberId, code) =>
-          typed(numberId, "code_sent", (client, { codeHash, phone, view }) =>
+          typed(services, numberId, "code_sent", (client, { codeHash, phone, view }) =>
             giveCode(client, view, { code, codeHash: codeHash ?? "", phone: phone ?? "" }),
           ),
         ),
         givePassword: Effect.fn("TelegramLogin.givePassword")((numberId, password) =>
-          typed(numberId, "password_needed", (client, { view }) =>
+          typed(services, numberId, "password_needed", (client, { view }) =>
             givePassword(client, view, password),
           ),
         ),
-        cancel: Effect.fn("TelegramLogin.cancel")(function* cancel(numberId) {
-          for (;;) {
-            yield* FiberMap.remove(showing, numberId)
-            const kept = yield* logins.keptOf(numberId)
-            const login = shownOf(kept, yield* time)
-            if (login === null || !("kind" in login) || kept.text === null) return false
-            const { keys, mayBeIn } = login
-            if (!mayBeIn) {
-              if (yield* logins.forget(numberId, kept.text)) return true
-              continue
-            }
-            const given = { ...login, stepUntil: null, isCancelled: true }
-            const held = yield* logins.take(numberId, kept.text, given)
-            if (held === null) continue
-            if (yield* clients.end(numberId, keys)) yield* logins.forget(numberId, held.text)
-            return true
-          }
-        }),
+        cancel: Effect.fn("TelegramLogin.cancel")((numberId) => cancelLogin(services, numberId)),
       })
     }),
   )

@@ -1,16 +1,16 @@
 /**
- * Where the adapter connects, and what it says of itself there. In a file of its own, because the
- * package offers these types, and programs compile without the library's declarations.
+ * Where and how the adapter connects. These types are public, so this module imports nothing of the
+ * library: programs compile without its declarations.
  */
 import type { Redacted } from "effect"
 
-/** The operator's application, as Telegram knows it. */
+/** The operator's application at Telegram. */
 export interface TelegramApplication {
   readonly id: number
   readonly hash: Redacted.Redacted
 }
 
-/** Another server than Telegram's own, for tests. */
+/** A test server. */
 export interface TelegramServerAddress {
   readonly host: string
   readonly port: number
@@ -25,18 +25,18 @@ export interface TelegramSettings {
   readonly publicKey: string | null
   /** What the account's own apps show among its devices. */
   readonly deviceName: string
-  /** How often a silent connection is asked for a sign of life. */
+  /** How often to check a silent connection. */
   readonly keepAliveMillis: number
-  /** How long a connection may take until it is open, with what a proxy asks before. */
+  /** The timeout of opening a connection, with its proxy. */
   readonly openingMillis: number
   /** The pause after the first lost connection; it doubles up to the longest. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
-  /** A number that could not be connected for so long is not connected any more: that is told. */
+  /** A number that stays unconnected for so long is reported as disconnected. */
   readonly lostMillis: number
-  /** How often it is looked which numbers are logged in, and which leave. */
+  /** How often to look for newly logged-in and leaving numbers. */
   readonly lookMillis: number
-  /** Connections that are opened side by side; the others wait for their turn. */
+  /** Connections that open concurrently. */
   readonly startsAtOnce: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * A message as it goes over the wire: its text without the marks of formatting, which stand beside it, and
- * its file, which is uploaded from the stream, so that it is never whole in memory.
+ * Builds a message's content: text without formatting marks, the entities of the formatting, and a
+ * file, uploaded as a stream so that it is never whole in memory.
  */
 import type { OutgoingMedia } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
@@ -17,7 +17,7 @@ interface Formatted {
   readonly text: string
   readonly entities: ReadonlyArray<{
     readonly kind: "bold" | "italic" | "strike"
-    /** In UTF-16 code units, as the far side counts. */
+    /** In UTF-16 code units. */
     readonly offset: number
     readonly length: number
   }>
@@ -35,7 +35,7 @@ const isWord = (character: string | undefined): boolean =>
 const isSpace = (character: string | undefined): boolean =>
   character === undefined || /\s/.test(character)
 
-/** Where the part ends that the mark at `start` opens; -1 when it opens none. */
+/** The end of the part that the mark at `start` opens; -1 when it opens none. */
 const closingAt = (characters: ReadonlyArray<string>, start: number, end: number): number => {
   const mark = characters[start]
   if (isWord(characters[start - 1]) || isSpace(characters[start + 1])) return -1
@@ -62,7 +62,7 @@ export const formatted = (source: string): Formatted => {
         continue
       }
       const offset = text.length
-      // A part stands before the parts in it.
+      // A part comes before its nested parts.
       const index = entities.push({ kind: kinds[character], offset, length: 0 }) - 1
       take(place + 1, closing)
       entities[index] = { kind: kinds[character], offset, length: text.length - offset }
@@ -94,13 +94,12 @@ export const textOf = (source: string) => {
   return { message: text, entities: entities.map(entityOf) }
 }
 
-/** Telegram takes no larger pictures; what is larger goes as a file. */
+/** Telegram accepts larger pictures only as files. */
 const largestPicture = 10 * 1024 * 1024
 
-/** The file could not be read. */
 const unreadable = "unreadable" as const
 
-/** Puts the file to the far side; no recipient sees it before the message that names it. */
+/** Uploads the file; recipients see it only with its message. */
 export const upload = (
   client: TelegramClient,
   ask: Ask,

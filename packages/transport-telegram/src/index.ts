@@ -1,6 +1,6 @@
 /**
- * Telegram behind the core's ports. Nothing of the library is in the types that are offered: programs are
- * compiled without its declarations.
+ * Telegram behind the core's ports. The public types contain none of the library's: programs compile
+ * without its declarations.
  */
 import type {
   NumberId,
@@ -23,18 +23,15 @@ export type {
   TelegramSettings,
 } from "./TelegramSettings.ts"
 
-/**
- * Sending over one session for each account that is logged in. Sessions are kept while the transport's
- * events are read.
- */
+/** Sending over one session for each account. Sessions stay open while the transport's events are read. */
 export const layer = (
   settings: TelegramSettings,
 ): Layer.Layer<TelegramTransport, never, SessionVault | NumberOwnership | NumberProxies> =>
   layerTransport.pipe(Layer.provide(Sessions.layer(settings)))
 
 /**
- * Logging accounts in. `SessionVault` must be one without an owner: any process may log a number in that
- * has no session. `shown` gets each QR code too.
+ * Logs accounts in. `SessionVault` must be one without an owner: any process may log a number in.
+ * `shown` receives each QR code.
  */
 export const layerLogin: (
   settings: TelegramSettings,

@@ -1,6 +1,6 @@
 /**
- * Whom a message goes to: usernames, ids of people the account has met, and phones, which are looked up
- * and, where that finds none, imported into the account's contacts as its own apps do.
+ * Resolves recipients: usernames, ids of people that the account has met, and phones. A phone that
+ * Telegram does not find is imported into the account's contacts, as its own apps do.
  */
 import type { SendOutcome, Target } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
@@ -10,22 +10,19 @@ import { refused } from "./Client.ts"
 import type { Ask, CallFailed } from "./Client.ts"
 import type { NameOwner, OpenAccount } from "./Account.ts"
 
-/** Whom a message goes to, or why it goes nowhere. */
 export type Resolved =
   | { readonly peer: tl.RawInputPeerUser; readonly peerId: number }
   | { readonly outcome: SendOutcome }
 
-/** What the account keeps of a name could not be read or written. */
+/** Reading or writing a stored name failed. */
 export class NotStored extends Data.TaggedError("NotStored") {}
 
-/** The account that asks. */
 export type Resolving = Pick<OpenAccount, "client" | "questions" | "usernames">
 
-/** How far what is kept of a person is believed. */
 export interface Trust {
-  /** Not at all. */
+  /** Ignore the cache. */
   readonly force: boolean
-  /** See `OutgoingMessage`: whom a name stood for then is whom it stands for. */
+  /** Keep the name's owner of the first attempt; see `OutgoingMessage`. */
   readonly mayHaveLeft: boolean
 }
 
@@ -66,10 +63,10 @@ const ownerAt = ({ accessHash, userId }: tl.RawInputPeerUser, now: number): Name
   seenAt: Date.now(),
 })
 
-/** Errors by which a username has no owner. */
+/** The username has no owner. */
 const noOwner: ReadonlySet<string> = new Set(["USERNAME_NOT_OCCUPIED", "USERNAME_INVALID"])
 
-/** Names that say that there is none of them. */
+/** The phone has no account. */
 const unoccupied: ReadonlySet<string> = new Set(["PHONE_NOT_OCCUPIED", "PHONE_NUMBER_INVALID"])
 
 const byPhone = (
@@ -97,7 +94,7 @@ const byPhone = (
     ),
   ).pipe(
     Effect.map(({ imported: [contact], retryContacts, users }): Resolved =>
-      // Whether the phone is on Telegram was not told.
+      // Telegram did not say whether the phone has an account.
       contact === undefined && retryContacts.length > 0
         ? {
             outcome: refused(
@@ -124,11 +121,11 @@ const byPhone = (
   )
 }
 
-/** What is kept is read and written, or another time is waited for. */
+/** Turns a failed store call into `NotStored`, for a later try. */
 const stored = <A>(work: () => Promise<A>): Effect.Effect<A, NotStored> =>
   Effect.tryPromise({ try: work, catch: () => new NotStored() })
 
-/** Each name is asked for as it is: the library takes some of them for words of its own. */
+/** Asks for the literal name: the library treats some names as its own keywords. */
 const byUsername = Effect.fnUntraced(function* byUsername(
   { client, questions, usernames }: Resolving,
   username: string,
@@ -145,7 +142,7 @@ const byUsername = Effect.fnUntraced(function* byUsername(
   const asked = yield* Effect.result(
     questions.ask((abortSignal) => client.call(call, { abortSignal })),
   )
-  // Telegram asks for a pause, or did not answer: nothing is known of the name.
+  // A flood or no answer says nothing about the name.
   if (Result.isFailure(asked) && !noOwner.has(asked.failure.text)) return yield* asked.failure
   const answer = Result.isFailure(asked)
     ? nowhere(`Telegram knows no such recipient (${asked.failure.text}).`)
@@ -155,7 +152,6 @@ const byUsername = Effect.fnUntraced(function* byUsername(
   return answer
 })
 
-/** No person's id is larger. */
 const largestUserId = 2 ** 40 - 1
 
 const byUserId = (client: TelegramClient, ask: Ask, userId: number, force: boolean) =>

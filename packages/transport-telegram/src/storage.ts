@@ -1,7 +1,6 @@
 /**
- * What the library keeps of an account, as keys for the vault: authorization keys at once, its own
- * state, and the people it has met, of whom the latest are kept. While an account is being logged in
- * the same is kept in memory.
+ * The vault keys of an account: authorization keys, the library's state, and the people it met last. A
+ * login keeps the same in memory. `writeBehind` caches keys and delays writes that may be a second late.
  */
 import type {
   Hold,
@@ -14,44 +13,42 @@ import type { IPeersRepository, ITelegramStorageProvider } from "@mtcute/node"
 import { Effect } from "effect"
 import { endInTime } from "./Client.ts"
 
-/** Messages that were sent and not read yet, by their recipient. */
+/** Sent, unread messages by recipient. */
 export const sentType = "sent"
 
-/** Whose a username was, by the name (`usernames.ts`). */
+/** Owners of usernames, by name. */
 export const nameType = "name"
 
-/** How many keys of each type a number keeps; of types that are not here there are a few. */
+/** How many keys of each type a number keeps; other types have a few. */
 export const keptKeys: Readonly<Record<string, number>> = {
   peer: 10_000,
   username: 10_000,
   phone: 10_000,
   [nameType]: 10_000,
   reference: 1000,
-  // How far each channel was read that the account is in.
+  // How far the account has read each of its channels.
   channel: 1000,
   [sentType]: 10_000,
 }
 
-/** Where keys are: in the vault, or in memory. */
 export interface KeyPlace {
   readonly read: (type: string, id: string) => Promise<string | null>
   readonly write: (changes: ReadonlyArray<KeyChange>) => Promise<void>
   readonly clear: (type: string) => Promise<void>
 }
 
-/** For how long a phone is believed to be that account's; the library does the same with names. */
+/** How long a phone counts as the account's, as the library does with names. */
 const phoneMillis = 24 * 60 * 60_000
 
 const fromBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64")
 const toBytes = (text: string | null): Uint8Array | null =>
   text === null ? null : new Uint8Array(Buffer.from(text, "base64"))
 
-/** What the library keeps by name is a few things, and one for each channel. */
 const typeOf = (key: string) => (key.startsWith("updates_channel:") ? "channel" : "state")
 
 /**
- * How far something was read. One of which the library could make no number would end the whole process:
- * what it throws then is caught nowhere.
+ * Keys of how far something was read. A malformed value would end the process: the library catches
+ * its own parse error nowhere.
  */
 const isPlace = (key: string) => key.startsWith("updates_")
 const placeBytes = 4
@@ -67,14 +64,11 @@ const peerFrom = (text: string | null): IPeersRepository.PeerInfo | null => {
   return { ...kept, complete: toBytes(kept.complete) ?? new Uint8Array() }
 }
 
-/** So many people that were written lately are remembered, and are not written again for half a day. */
+/** Skips writing unchanged people for half a day, for the latest so many. */
 const mostWritten = 1000
 const writtenMillis = 12 * 60 * 60_000
 
-/**
- * Whether what is known of a person must be written: a large account sees the same people again and again,
- * and each time would be a write to the store.
- */
+/** Saves a write each time a large account sees the same person again. */
 const makeWrittenPeers = () => {
   const written = new Map<number, { readonly as: string; readonly at: number }>()
   return {
@@ -99,12 +93,46 @@ const makeWrittenPeers = () => {
   }
 }
 
-export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageProvider => {
+/** The people that the account has met. */
+const makePeers = ({ clear, read, write }: KeyPlace): IPeersRepository => {
   const writtenPeers = makeWrittenPeers()
-  const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
   const peerById = async (id: string | null) =>
     id === null ? null : peerFrom(await read("peer", id))
-  /** Keys that hold for a day, of which the library makes none here. */
+  return {
+    store: (peer) => {
+      if (!writtenPeers.shouldReplace(peer)) return
+      const id = String(peer.id)
+      const named = [...new Set(peer.usernames)].map((name) => ({
+        type: "username",
+        id: name.toLowerCase(),
+        value: id,
+      }))
+      const phoned = peer.phone === undefined ? [] : [{ type: "phone", id: peer.phone, value: id }]
+      return write([{ type: "peer", id, value: peerText(peer) }, ...named, ...phoned])
+    },
+    getById: (id) => peerById(String(id)),
+    // Names and phones change hands: the account must still have it.
+    getByUsername: async (name) => {
+      const peer = await peerById(await read("username", name.toLowerCase()))
+      const isItsOwn = (each: string) => each.toLowerCase() === name.toLowerCase()
+      return peer?.usernames.some(isItsOwn) === true ? peer : null
+    },
+    getByPhone: async (phone) => {
+      const peer = await peerById(await read("phone", phone))
+      const isFresh = peer !== null && Date.now() - peer.updated < phoneMillis
+      return isFresh && peer.phone === phone ? peer : null
+    },
+    deleteAll: async () => {
+      writtenPeers.clear()
+      for (const type of ["peer", "username", "phone"]) await clear(type)
+    },
+  }
+}
+
+export const makeStorage = (place: KeyPlace): ITelegramStorageProvider => {
+  const { clear, read, write } = place
+  const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
+  /** Keys that expire after a day; the library makes none of them here. */
   const passing = new Map<string, Uint8Array>()
   return {
     driver: {},
@@ -130,37 +158,7 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
       deleteByDc: (dc) => set("auth-key", String(dc), null),
       deleteAll: () => clear("auth-key"),
     },
-    peers: {
-      store: (peer) => {
-        if (!writtenPeers.shouldReplace(peer)) return
-        const id = String(peer.id)
-        const named = [...new Set(peer.usernames)].map((name) => ({
-          type: "username",
-          id: name.toLowerCase(),
-          value: id,
-        }))
-        const phoned =
-          peer.phone === undefined ? [] : [{ type: "phone", id: peer.phone, value: id }]
-        return write([{ type: "peer", id, value: peerText(peer) }, ...named, ...phoned])
-      },
-      getById: (id) => peerById(String(id)),
-      // A name or a phone may be another account's since it was written: what was last seen of the account
-      // must still have it.
-      getByUsername: async (name) => {
-        const peer = await peerById(await read("username", name.toLowerCase()))
-        const isItsOwn = (each: string) => each.toLowerCase() === name.toLowerCase()
-        return peer?.usernames.some(isItsOwn) === true ? peer : null
-      },
-      getByPhone: async (phone) => {
-        const peer = await peerById(await read("phone", phone))
-        const isFresh = peer !== null && Date.now() - peer.updated < phoneMillis
-        return isFresh && peer.phone === phone ? peer : null
-      },
-      deleteAll: async () => {
-        writtenPeers.clear()
-        for (const type of ["peer", "username", "phone"]) await clear(type)
-      },
-    },
+    peers: makePeers(place),
     refMessages: {
       store: (peerId, chatId, messageId) =>
         set("reference", String(peerId), JSON.stringify([chatId, messageId])),
@@ -176,7 +174,7 @@ export const makeStorage = ({ clear, read, write }: KeyPlace): ITelegramStorageP
   }
 }
 
-/** The keys of a number in the vault. `wrote` is told how many keys are written. */
+/** The number's keys in the vault. `wrote` receives how many keys each write has. */
 export const keptKeyPlace = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
@@ -185,7 +183,7 @@ export const keptKeyPlace = (
   wrote: (keys: number) => void,
 ): KeyPlace => ({
   read: async (type, id) => {
-    // What an older secrets key sealed, which is gone, is not there.
+    // A key that an older secrets key sealed counts as missing.
     const readable = Effect.catchTag(vault.keys(numberId, type, [id]), "CannotOpen", () =>
       Effect.succeed<ReadonlyMap<string, string>>(new Map()),
     )
@@ -198,7 +196,7 @@ export const keptKeyPlace = (
   clear: (type) => run(hold.write(vault.trim(numberId, type, 0))),
 })
 
-/** What a session cannot do without: keys by data centre, and how far its box was read. */
+/** What a session needs: keys by data centre, and how far its box was read. */
 const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
   "auth-key": ["1", "2", "3", "4", "5"],
   state: [
@@ -212,7 +210,6 @@ const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
   ],
 }
 
-/** What the vault has of that. */
 export const accountKeys = Effect.fnUntraced(function* accountKeys(
   vault: typeof SessionVault.Service,
   numberId: NumberId,
@@ -225,7 +222,7 @@ export const accountKeys = Effect.fnUntraced(function* accountKeys(
   return found
 })
 
-/** Writes it once more, so that it is sealed with the secrets key of today. */
+/** Seals the account with the current secrets key. */
 export const reseal = Effect.fnUntraced(function* reseal(
   vault: typeof SessionVault.Service,
   numberId: NumberId,
@@ -254,38 +251,35 @@ export const keysInMemory = (begun: ReadonlyArray<KeyChange>): KeysInMemory => {
   }
 }
 
-// What the vault keeps of a number beside its keys: whose account it is, or how far a login has come.
-// Codes and passwords are in neither.
+// Credentials: an account, or a login that goes on. Codes and passwords are in neither.
 
-/** An account that is logged in. */
 export interface AccountCredentials {
   readonly kind: "account"
   readonly userId: number
   /** Digits with country code. */
   readonly phone: string
-  /** What its login shows for as long as it may be asked for. */
+  /** The finished login's view, while callers may ask for it. */
   readonly login: TelegramLoginView | null
 }
 
-/** A login that goes on, or came to nothing. */
+/** A login that goes on or has failed. */
 export interface LoginCredentials {
   readonly kind: "login"
-  /** Tells it from the number's other logins. */
   readonly id: string
   readonly view: TelegramLoginView
   readonly method: "qr" | "code"
   /** Null with a QR code. */
   readonly phone: string | null
-  /** What the far side calls the code that it sent; null before it did. */
+  /** Telegram's name of the code that it sent; null before. */
   readonly codeHash: string | null
   readonly keys: ReadonlyArray<KeyChange>
-  /** Until when one process alone works on it, and is waited for; null without one. It may have died. */
+  /** Until when one process owns the login, which may have died; null without one. */
   readonly stepUntil: number | null
-  /** The far side may have let the account in without that being known here. */
+  /** Telegram may have let the account in; the answer is unknown. */
   readonly mayBeIn: boolean
-  /** It was given up, and stays until what it may have left at the far side is ended. */
+  /** Cancelled; stays until its possible session at Telegram has ended. */
   readonly isCancelled: boolean
-  /** Tells what was written from all that was written before. */
+  /** Makes each write differ from all before. */
   readonly writing?: string
 }
 
@@ -298,7 +292,7 @@ export const fromText = (text: string): Credentials => JSON.parse(text) as Crede
 const isSettled = ({ state }: TelegramLoginView): boolean =>
   state === "failed" || state === "expired" || state === "connected"
 
-/** How a login stands at that time, whatever became of the process that had it. */
+/** The login's view at that time, whatever became of the process that had it. */
 export const viewAt = (
   { codeHash, stepUntil, view }: LoginCredentials,
   now: number,
@@ -316,17 +310,13 @@ export const viewAt = (
 export const hasEnded = (login: LoginCredentials, now: number): boolean =>
   login.isCancelled || isSettled(viewAt(login, now))
 
-// What lies between an account and the vault, so that a message does not cost a question for each thing
-// that is known already, nor a write for each step of what may be a second behind. It holds for as long
-// as the account is this process's, and no longer.
+// Write-behind: saves a read for each known key, and a write for each step that may be a second late.
+// It holds only while this process owns the account.
 
-/** So many of the latest keys of an account are remembered. */
+/** Cached keys of one account. */
 const mostRemembered = 100
 
-/**
- * How far the account's box was read. When the latest of it is lost with the process, what came since is
- * told once more.
- */
+/** How far the box was read. Without the latest state Telegram repeats what came since. */
 const boxState: ReadonlySet<string> = new Set([
   "updates_pts",
   "updates_qts",
@@ -334,53 +324,60 @@ const boxState: ReadonlySet<string> = new Set([
   "updates_seq",
 ])
 
-/** What may wait is written so soon after it changed, with what changes meanwhile, in real milliseconds. */
+/** The delay of a write after a change, in real milliseconds. */
 const soonMillis = 20
 
-/** And so long after it was last written at the earliest. */
+/** The least time between two delayed writes. */
 const laterMillis = 1000
 
 const nameOf = ({ id, type }: Pick<KeyChange, "type" | "id">): string => `${type} ${id}`
 
-export interface Remembering extends KeyPlace {
-  /**
-   * Notes a key that is written a little later, with others; what is read of it is the latest at once.
-   * `value` is asked for when it is needed.
-   */
+interface Pauses {
+  readonly soon: number
+  readonly later: number
+}
+
+export interface WriteBehind extends KeyPlace {
+  /** Writes the key a little later, with others; reads see it at once. Calls `value` when needed. */
   readonly later: (type: string, id: string, value: () => string | null) => void
-  /** From now on nothing is written by itself; what waits is written before, if `mayWrite`. */
+  /** Stops delayed writes; writes what waits first, if `mayWrite`. */
   readonly end: (mayWrite: boolean) => Promise<void>
 }
 
-export const remembering = (
-  place: KeyPlace,
-  pauses: { readonly soon: number; readonly later: number } = {
-    soon: soonMillis,
-    later: laterMillis,
-  },
-): Remembering => {
+/** The latest keys of an account, by name; the latest last. */
+const makeLatest = () => {
   const latest = new Map<string, string | null>()
-  const remember = (name: string, value: string | null) => {
-    latest.delete(name)
-    latest.set(name, value)
-    const [oldest] = latest.keys()
-    if (latest.size > mostRemembered && oldest !== undefined) latest.delete(oldest)
+  return {
+    has: (name: string) => latest.has(name),
+    get: (name: string) => latest.get(name),
+    remember: (name: string, value: string | null) => {
+      latest.delete(name)
+      latest.set(name, value)
+      const [oldest] = latest.keys()
+      if (latest.size > mostRemembered && oldest !== undefined) latest.delete(oldest)
+    },
+    clear: (type: string) => {
+      for (const name of latest.keys()) if (name.startsWith(`${type} `)) latest.delete(name)
+    },
   }
+}
 
-  /** Those of the box's state that were written once: without any, nothing could be caught up with. */
-  const begun = new Set<string>()
-  const mayWait = ({ id, type }: KeyChange) => type === "state" && begun.has(id)
+type Latest = ReturnType<typeof makeLatest>
 
-  interface Waiting extends Pick<KeyChange, "type" | "id"> {
-    readonly value: () => string | null
-  }
+interface Waiting extends Pick<KeyChange, "type" | "id"> {
+  readonly value: () => string | null
+}
+
+/** Collects changes and writes them together, a little later. */
+const makeDelayedWrites = (place: KeyPlace, latest: Latest, pauses: Pauses) => {
   const waiting = new Map<string, Waiting>()
-  /** What is being written: until that is done it cannot be read. */
+  /** Changes in a running write: the store may not have them yet. */
   const underWay = new Map<string, string | null>()
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> | null = null
   let isEnded = false
   let lastAt = -Infinity
+
   const writeWaiting = (): Promise<void> => {
     timer = undefined
     if (waiting.size === 0) return Promise.resolve()
@@ -392,7 +389,7 @@ export const remembering = (
     }))
     waiting.clear()
     for (const change of changes) {
-      remember(nameOf(change), change.value)
+      latest.remember(nameOf(change), change.value)
       underWay.set(nameOf(change), change.value)
     }
     writing = place
@@ -405,39 +402,68 @@ export const remembering = (
       })
     return writing
   }
+
   const writeSoon = () => {
     if (isEnded || writing !== null || waiting.size === 0) return
     const left = pauses.later - (performance.now() - lastAt)
     timer ??= setTimeout(() => void writeWaiting(), Math.max(pauses.soon, left))
   }
-  const later = (type: string, id: string, value: () => string | null) => {
-    waiting.set(nameOf({ type, id }), { type, id, value })
-    writeSoon()
+
+  return {
+    later: (type: string, id: string, value: () => string | null) => {
+      waiting.set(nameOf({ type, id }), { type, id, value })
+      writeSoon()
+    },
+    waitingOf: (name: string) => waiting.get(name),
+    underWayOf: (name: string) => underWay.get(name),
+    clear: (type: string) => {
+      for (const [name, change] of waiting) if (change.type === type) waiting.delete(name)
+    },
+    end: async (mayWrite: boolean) => {
+      isEnded = true
+      clearTimeout(timer)
+      if (!mayWrite) return waiting.clear()
+      if (waiting.size === 0 && writing === null) return
+      await endInTime(Promise.resolve(writing).then(writeWaiting))
+      waiting.clear()
+    },
   }
+}
+
+export const writeBehind = (
+  place: KeyPlace,
+  pauses: Pauses = { soon: soonMillis, later: laterMillis },
+): WriteBehind => {
+  const latest = makeLatest()
+  const { clear, end, later, underWayOf, waitingOf } = makeDelayedWrites(place, latest, pauses)
+
+  /** Parts of the box's state with a first write: they may wait, because the store has a base. */
+  const begun = new Set<string>()
+  const mayWait = ({ id, type }: KeyChange) => type === "state" && begun.has(id)
 
   return {
     later,
     read: async (type, id) => {
       const name = nameOf({ type, id })
-      const waits = waiting.get(name)
+      const waits = waitingOf(name)
       if (waits !== undefined) return waits.value()
-      const known = latest.has(name) ? latest.get(name) : underWay.get(name)
+      const known = latest.has(name) ? latest.get(name) : underWayOf(name)
       if (known !== undefined) {
-        remember(name, known)
+        latest.remember(name, known)
         return known
       }
       const value = await place.read(type, id)
-      // It may have been written meanwhile.
+      // A concurrent write is newer than this read.
       const now = latest.get(name)
       if (now !== undefined) return now
-      remember(name, value)
+      latest.remember(name, value)
       return value
     },
     write: async (changes) => {
       const soon: Array<KeyChange> = []
       for (const change of changes) {
         const { id, type, value } = change
-        remember(nameOf(change), value)
+        latest.remember(nameOf(change), value)
         if (mayWait(change)) later(type, id, () => value)
         else soon.push(change)
       }
@@ -446,17 +472,10 @@ export const remembering = (
       for (const { id, type } of soon) if (type === "state" && boxState.has(id)) begun.add(id)
     },
     clear: (type) => {
-      for (const name of latest.keys()) if (name.startsWith(`${type} `)) latest.delete(name)
-      for (const [name, change] of waiting) if (change.type === type) waiting.delete(name)
+      latest.clear(type)
+      clear(type)
       return place.clear(type)
     },
-    end: async (mayWrite) => {
-      isEnded = true
-      clearTimeout(timer)
-      if (!mayWrite) return waiting.clear()
-      if (waiting.size === 0 && writing === null) return
-      await endInTime(Promise.resolve(writing).then(writeWaiting))
-      waiting.clear()
-    },
+    end,
   }
 }

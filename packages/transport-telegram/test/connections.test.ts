@@ -26,7 +26,7 @@ import {
 } from "./LiveWorld.ts"
 
 layer(layerWorldWith({ keepAliveMillis: 50 }))("a far side that is silent", (it) => {
-  it.effect("is found out by the sign of life that it does not give, and connected to anew", () =>
+  it.effect("is found out by the sign of life that it does not give, and reconnected", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -76,7 +76,7 @@ layer(layerFast)("an account that does nothing", (it) => {
 })
 
 layer(layerWorld)("a far side that does not know the account's key any more", (it) => {
-  it.effect("ends the session as logged out, once, and the account can be logged in anew", () =>
+  it.effect("ends the session as logged out, once, and the account can log in again", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const told = yield* Told

@@ -43,6 +43,6 @@ it.each([
   assert.deepStrictEqual(shown(source), { text: source, parts: [] })
 })
 
-it("marks of other kinds that overlap leave the inner one as it stands", () => {
+it("marks of other kinds that overlap leave the inner one as it is", () => {
   assert.deepStrictEqual(shown("*a _b* c_"), { text: "a _b c_", parts: [["bold", "a _b"]] })
 })

@@ -1,6 +1,6 @@
 /**
  * A far side that says what no server says, recipients with hostile names, and people who change theirs:
- * nothing goes to the wrong person, nothing is told that is not so, and one account's trouble is bounded.
+ * nothing goes to the wrong person, no report is false, and one account's trouble is bounded.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { SessionStore } from "@messaging-service/core"
@@ -93,7 +93,7 @@ describe("the far side's words", () => {
 })
 
 layer(layerWorld)("a recipient", (it) => {
-  it.effect("that no person can be is told as not found", () =>
+  it.effect("that no person can be is reported as not found", () =>
     Effect.gen(function* () {
       const account = yield* anAccount
       for (const userId of [2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER, 1]) {
@@ -302,7 +302,7 @@ describe("what the far side has packed", () => {
   })
 })
 
-/** A frame that begins, and of which there is no end. */
+/** A frame without an end. */
 const endless = (): Uint8Array => {
   const head = Buffer.alloc(4)
   head.writeUInt32LE(0x7f_ff_ff_f0)

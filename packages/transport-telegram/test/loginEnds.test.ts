@@ -1,6 +1,6 @@
 /**
- * Logins whose process dies, whose answers are lost, or which are given up in the midst of a step: how they
- * stand is told as it is, and no session is left at the far side that is not kept here.
+ * Logins whose process dies, that lose answers, or that are given up within a step: their state is
+ * reported truthfully, and no session is orphaned at the far side.
  */
 import { assert, layer } from "@effect/vitest"
 import { NumberStore, SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core"
@@ -220,7 +220,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
     }),
   )
 
-  it.effect("a QR code is shown anew, and one that was scanned meanwhile logs in", () =>
+  it.effect("a QR code is shown again, and one that was scanned meanwhile logs in", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       for (const isScannedMeanwhile of [false, true]) {
@@ -285,7 +285,7 @@ const layerAlone = Layer.unwrap(
 ).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
 layer(layerAlone)("a QR code of a far side whose clock is another one", (it) => {
-  it.effect("stands for half a minute by the service's own, and is shown at the terminal", () =>
+  it.effect("is valid for half a minute by the service's own, and is shown at the terminal", () =>
     Effect.gen(function* () {
       const { id } = yield* aLogin()
       yield* (yield* TelegramLogin).begin(id, { method: "qr" })

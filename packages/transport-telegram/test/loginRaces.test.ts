@@ -31,7 +31,7 @@ const aProcess = (shown?: () => void) =>
     return Context.get(built, TelegramLogin)
   })
 
-/** Two processes, of which none writes, once that is asked for, before both have read what there is. */
+/** Two processes that write only after both have read, once asked to. */
 const twoThatRead = (shown: (process: string) => void = () => undefined) =>
   Effect.gen(function* () {
     const vault = yield* SessionVault

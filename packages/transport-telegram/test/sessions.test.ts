@@ -176,20 +176,18 @@ layer(layerWorld)("an account that is logged in", (it) => {
     }).pipe(Effect.orDie),
   )
 
-  it.effect(
-    "whose session ends in the midst of a send is not connected, and is logged in anew",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* TelegramServer
-        const account = yield* anAccount
-        yield* aPerson({ username: "midst_one" })
-        yield* server.revoke(account.digits)
-        const message = aText(account, toUser("midst_one"))
-        assert.deepStrictEqual(yield* sendNow(message), { _tag: "NotConnected" })
-        yield* toldOf(account.id, "disconnected")
-        yield* logIn(account.id, account.digits)
-        assert.deepStrictEqual(yield* sendNow(message), accepted)
-      }),
+  it.effect("whose session ends in the midst of a send is not connected, and logs in again", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      yield* aPerson({ username: "midst_one" })
+      yield* server.revoke(account.digits)
+      const message = aText(account, toUser("midst_one"))
+      assert.deepStrictEqual(yield* sendNow(message), { _tag: "NotConnected" })
+      yield* toldOf(account.id, "disconnected")
+      yield* logIn(account.id, account.digits)
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+    }),
   )
 
   it.effect("that leaves is logged out at the far side and forgotten here", () =>
@@ -460,7 +458,7 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
       yield* Effect.gen(function* () {
         const told = yield* Told
         yield* toldOf(account.id, "connected")
-        // What it needs was sealed anew.
+        // What it needs was sealed again.
         assert.notStrictEqual(yield* store.credentials(account.id), sealed)
         yield* until(() => ticksOf(told).length === 1)
         assert.deepStrictEqual(ticksOf(told), [message.transportId])
@@ -515,7 +513,7 @@ layer(Layer.merge(layerStores, layerServer))("an account that was connected befo
     }),
   )
 
-  it.effect("begins anew where what is kept of how far its box was read is no number", () =>
+  it.effect("starts again where what is kept of how far its box was read is no number", () =>
     Effect.gen(function* () {
       const vault = yield* SessionVault
       const account = yield* anAccount.pipe(Effect.provide(layerAdapter()))

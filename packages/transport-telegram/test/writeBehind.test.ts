@@ -5,8 +5,8 @@ import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { Effect } from "effect"
 import { makeOwnChanges, makeSentMessages } from "../src/Account.ts"
-import { keysInMemory, remembering, sentType } from "../src/storage.ts"
-import type { Remembering } from "../src/storage.ts"
+import { keysInMemory, writeBehind, sentType } from "../src/storage.ts"
+import type { WriteBehind } from "../src/storage.ts"
 import { until, untilSo } from "./LiveWorld.ts"
 
 /** A place that says what it was asked for. */
@@ -14,7 +14,7 @@ const aPlace = (pauses = { soon: 1, later: 10 }) => {
   const inner = keysInMemory([{ type: "peer", id: "7", value: "seven" }])
   const reads: Array<string> = []
   const writes: Array<string> = []
-  const place = remembering(
+  const place = writeBehind(
     {
       ...inner,
       read: (type, id) => {
@@ -31,10 +31,10 @@ const aPlace = (pauses = { soon: 1, later: 10 }) => {
   return { inner, place, reads, writes }
 }
 
-const set = (place: Remembering, type: string, id: string, value: string | null) =>
+const set = (place: WriteBehind, type: string, id: string, value: string | null) =>
   Effect.promise(() => place.write([{ type, id, value }]))
 
-const get = (place: Remembering, type: string, id: string) =>
+const get = (place: WriteBehind, type: string, id: string) =>
   Effect.promise(() => place.read(type, id))
 
 describe("what an account keeps", () => {
@@ -104,7 +104,7 @@ describe("what an account keeps", () => {
       yield* until(() => writes.length === 3)
       assert.strictEqual(yield* of(7), '[[4,"D"]]')
       // As a process does that has the account next.
-      const next = makeSentMessages(remembering(inner), () => undefined)
+      const next = makeSentMessages(writeBehind(inner), () => undefined)
       assert.deepStrictEqual(yield* Effect.promise(() => next.readUpTo(7, 9)), [
         "D",
       ] as Array<TransportId>)
@@ -116,7 +116,7 @@ describe("what an account keeps", () => {
       const inner = keysInMemory([])
       const held = Promise.withResolvers<void>()
       const writes: Array<number> = []
-      const place = remembering(
+      const place = writeBehind(
         {
           ...inner,
           write: async (changes) => {
@@ -135,7 +135,7 @@ describe("what an account keeps", () => {
         yield* get(place, "peer", String(id))
       }
       assert.strictEqual(yield* get(place, "sent", "7"), "one")
-      const other = remembering(inner, { soon: 5, later: 5 })
+      const other = writeBehind(inner, { soon: 5, later: 5 })
       other.later("sent", "8", () => "two")
       yield* untilSo(
         Effect.map(
