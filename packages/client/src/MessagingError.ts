@@ -1,23 +1,23 @@
-/** What a request came to when it did not succeed: a refusal of the service, or no usable answer. */
+/** The error of a failed request: a refusal by the service, or no usable response. */
 import type { ErrorCode } from "./openapi.ts"
 
-/** What the client says where the service said nothing that it understands. */
+/** Codes of the client for failures without a usable response. */
 export type ClientErrorCode =
-  /** The connection could not be made, or broke. What was asked may have been done. */
+  /** The connection failed or broke. The request may have taken effect. */
   | "no_answer"
-  /** No answer within `timeoutMillis`. What was asked may have been done. */
+  /** No response within `timeoutMillis`. The request may have taken effect. */
   | "timeout"
-  /** An answer that is not the service's: of a proxy in between, or of a wrong `url`. */
+  /** A response from something other than the service: a proxy, or a wrong `url`. */
   | "unexpected_answer"
 
-/** One more thing that is wrong with a request. */
+/** A further problem with a request. */
 export interface Problem {
   /** The field, such as `to[3].phone`. */
   readonly field: string | null
   readonly message: string
 }
 
-/** What is known of a failure. */
+/** Facts of a failure. */
 interface Failure {
   readonly code: ErrorCode | ClientErrorCode
   readonly text: string
@@ -32,31 +32,34 @@ interface Failure {
 }
 
 /**
- * What every method of the clients rejects with, but for one thing: when the caller's `signal` ends a
- * request, it rejects with the signal's reason, as `fetch` does.
+ * Every method of the clients rejects with this error, with one exception: when the caller's `signal`
+ * ends a request, the method rejects with the signal's reason, as `fetch` does.
  *
  * @example
  * if (error instanceof MessagingError && error.code === "not_cancellable") return error.details["status"]
  */
 export class MessagingError extends Error {
   override readonly name = "MessagingError"
-  /** Stable: branch on it. */
+  /** Stable code; branch on it. */
   readonly code: ErrorCode | ClientErrorCode
   /** `message` without the part in brackets: code, field and request id. */
   readonly text: string
-  /** The HTTP status; null when there was no answer, or when the client itself refused the call. */
+  /** The HTTP status; null without a response, or when the client itself refused the call. */
   readonly status: number | null
   /** The field concerned, such as `to.phone` or `schedule.cron`. */
   readonly field: string | null
-  /** What some codes add: `status` of `not_cancellable`, `required_scope` of `missing_scope`, and so on. */
+  /**
+   * Extra facts of some codes: `status` of `not_cancellable`, `required_scope` of `missing_scope`, and
+   * so on.
+   */
   readonly details: Readonly<Record<string, unknown>>
   /** The other problems, when the request has several. */
   readonly errors: ReadonlyArray<Problem>
   /** A page about the code. */
   readonly docs: string | null
-  /** What the service calls the request, `req_` and 24 characters: name it to the operator. */
+  /** The service's id of the request, `req_` and 24 characters: give it to the operator. */
   readonly requestId: string | null
-  /** Seconds after which the service takes the request again; null when it did not say. */
+  /** Seconds after which to retry; null when the service named none. */
   readonly retryAfterSeconds: number | null
 
   constructor(failure: Failure) {
@@ -79,7 +82,7 @@ export class MessagingError extends Error {
   }
 }
 
-/** Seconds of a `Retry-After`, which is a number of them or a date; null when it is neither. */
+/** Seconds of a `Retry-After`, a number or a date; null when it is neither. */
 const secondsOf = (retryAfter: string | null): number | null => {
   if (retryAfter === null || retryAfter.trim() === "") return null
   const seconds = Number(retryAfter)
@@ -99,7 +102,7 @@ const parsed = (text: string): unknown => {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** The refusal in an answer; an answer that is none of the service's is an error as well. */
+/** The refusal in a response; a response from something other than the service is an error too. */
 export const errorOf = (response: Response, text: string): MessagingError => {
   const body = parsed(text)
   const error = isRecord(body) ? body["error"] : undefined
@@ -111,7 +114,7 @@ export const errorOf = (response: Response, text: string): MessagingError => {
   const { code, docs, errors, field, message, request_id: requestId, ...details } = error
   const textOrNull = (value: unknown) => (typeof value === "string" ? value : null)
   return new MessagingError({
-    // Of a newer service it may be a code that this version does not know.
+    // A newer service may send a code that this version does not know.
     code: code as ErrorCode,
     text: textOrNull(message) ?? "The service refused the request",
     status,
@@ -124,14 +127,14 @@ export const errorOf = (response: Response, text: string): MessagingError => {
   })
 }
 
-/** For what is refused before anything is asked, with the code that the service has for it. */
+/** For calls that the client refuses before any request, with the service's code for the problem. */
 export const cannotAsk = (
   text: string,
   field: string | null,
   code: ErrorCode = "validation_failed",
 ): MessagingError => new MessagingError({ code, text, field, status: null })
 
-/** For an answer that the service does not give. */
+/** For a response that the service never sends. */
 export const unexpectedAnswer = (
   { headers, status }: Response,
   why: string,
@@ -148,5 +151,5 @@ export const unexpectedAnswer = (
   })
 }
 
-/** The text of a body as JSON; undefined when it is none. */
+/** The text of a body as JSON; undefined for other text. */
 export const jsonOf = parsed

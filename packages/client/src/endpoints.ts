@@ -1,7 +1,7 @@
 /**
- * Methods made from places of the OpenAPI document: what a method takes and answers are the types that
- * the document gives its path, so that a method is one line and cannot say anything else. A path's ids
- * come first, in their order; then what the operation takes; then options.
+ * Methods made from paths of the OpenAPI document. The document's types give each method its arguments
+ * and result, so a method is one line and cannot differ from the document. A path's ids come first, in
+ * their order; then the body or query; then options.
  */
 import type { paths } from "./openapi.ts"
 import { makeListing } from "./pages.ts"
@@ -12,7 +12,7 @@ import type { Upload } from "./upload.ts"
 
 type Verb = "get" | "post" | "put" | "patch" | "delete"
 
-/** What the document says of an operation, as far as a method needs it. */
+/** The parts of an operation's type that a method needs. */
 interface Described {
   readonly parameters: { readonly query?: unknown; readonly header?: unknown }
   readonly requestBody?: unknown
@@ -23,7 +23,7 @@ type Operation<Path extends keyof paths, V extends Verb> = paths[Path][V] extend
   ? paths[Path][V]
   : never
 
-/** The JSON content of a request or an answer; never when there is none. */
+/** The JSON content of a request or a response; never without one. */
 type JsonOf<Part> = Part extends { readonly content: { readonly "application/json": infer J } }
   ? J
   : never
@@ -36,7 +36,7 @@ type QueryOf<O> = O extends { readonly parameters: { readonly query?: infer Q } 
 
 type AnswerOf<O> = O extends { readonly responses: infer R } ? JsonOf<R[keyof R]> : never
 
-/** A list that is always whole is given as the list, without its envelope. */
+/** A complete list comes as the list, without its envelope. */
 type Given<A> = A extends { readonly data: infer Items }
   ? A extends { readonly next_cursor: unknown }
     ? never
@@ -54,7 +54,7 @@ type HeadersOf<O> = O extends { readonly parameters: { readonly header?: infer H
   ? NonNullable<H>
   : never
 
-/** The paths that have that verb with an operation of that kind. */
+/** Paths with that verb whose operation is of that kind. */
 type Having<V extends Verb, Kind extends string> = {
   [Path in keyof paths]: [Operation<Path, V>] extends [never]
     ? never
@@ -63,7 +63,7 @@ type Having<V extends Verb, Kind extends string> = {
       : never
 }[keyof paths]
 
-/** Which of the methods below an operation has. No header but the idempotency key is in the types. */
+/** The kind of method for an operation. The types include no header but the idempotency key. */
 type KindOf<O> = [ItemOf<AnswerOf<O>>] extends [never]
   ? [HeadersOf<O>] extends [never]
     ? [BodyOf<O>] extends [never]
@@ -74,7 +74,7 @@ type KindOf<O> = [ItemOf<AnswerOf<O>>] extends [never]
       : "create"
   : "pages"
 
-/** The ids of a path. Within a workspace its own comes first. */
+/** The ids of a path. The workspace's id comes first. */
 type IdsOf<Path> = Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}`
   ? [workspaceId: number, id: number]
   : Path extends `/admin/v1/workspaces/{id}/${string}`
@@ -88,7 +88,7 @@ type BodyArgument<O> = O extends { readonly requestBody: unknown }
   : [body?: BodyOf<O>]
 
 export const makeEndpoints = (ask: Ask) => {
-  /** Takes the arguments of a call apart. */
+  /** Splits the arguments of a call. */
   const read = (path: string, given: ReadonlyArray<unknown>) => {
     const count = path.split("{").length - 1
     return { ids: given.slice(0, count), rest: given.slice(count) }
@@ -121,9 +121,9 @@ export const makeEndpoints = (ask: Ask) => {
     }
 
   return {
-    /** GET of one thing, or of a list that is always whole. */
+    /** GET of one record, or of a complete list. */
     get: plain("get"),
-    /** GET of a list that comes in pages. */
+    /** GET of a list in pages. */
     list:
       <Path extends Having<"get", "pages">>(path: Path) =>
       (
@@ -137,7 +137,7 @@ export const makeEndpoints = (ask: Ask) => {
         const [query, options] = rest as [Asked["query"], RequestOptions?]
         return makeListing(ask, { path, ids, query }, options)
       },
-    /** POST that takes an idempotency key. */
+    /** POST with an idempotency key. */
     create:
       <Path extends Having<"post", "create">>(path: Path) =>
       async (
@@ -155,7 +155,7 @@ export const makeEndpoints = (ask: Ask) => {
         unwrapped(
           await ask({ method: "POST", path, file: toUpload(upload), keyed: true }, options),
         ),
-    /** POST that takes no idempotency key, with a body and without. */
+    /** POST without an idempotency key, with a body and without. */
     post: withBody("post"),
     order: plain("post"),
     put: withBody("put"),
@@ -166,11 +166,11 @@ export const makeEndpoints = (ask: Ask) => {
 
 const methodOf = (verb: Verb) => verb.toUpperCase() as Uppercase<Verb>
 
-/** What the service answers is of the form that its document says. */
+/** The service's response has the form that its document describes. */
 const unwrapped = <A>(answer: unknown): A => {
   const isWholeList = typeof answer === "object" && answer !== null && "data" in answer
   return (isWholeList ? answer.data : answer) as A
 }
 
-/** What `makeEndpoints` makes. */
+/** Result of `makeEndpoints`. */
 export type Endpoints = ReturnType<typeof makeEndpoints>

@@ -2940,7 +2940,7 @@ export interface ChangeNumber {
 export interface ChangePacing {
     /** @description The rest after a message, at least. */
     readonly min_interval_ms?: number | null;
-    /** @description How much longer that rest may be, drawn anew for each. */
+    /** @description Maximum random extra rest after each message. */
     readonly jitter_ms?: number | null;
     readonly per_minute?: number | null;
     readonly per_hour?: number | null;

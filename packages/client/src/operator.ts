@@ -1,42 +1,48 @@
-/** The operator API, which the service's operator token opens, with the controls of simulated phones. */
+/**
+ * The operator API, which needs the service's operator token, with the controls of simulated phones.
+ */
 import { makeEndpoints } from "./endpoints.ts"
 import type { Endpoints } from "./endpoints.ts"
 import { bearer, makeAsk } from "./request.ts"
 import type { ConnectionOptions } from "./request.ts"
 
-/** How to reach the service, and with which operator token. */
+/** Service address and operator token. */
 export interface OperatorOptions extends ConnectionOptions {
   /** The service's `OPERATOR_TOKEN`. */
   readonly token: string
-  /** Acts as that role of the workspaces instead of their owner; what it may not do is `role_required`. */
+  /**
+   * Acts in that role instead of as the workspaces' owner. Forbidden calls fail with `role_required`.
+   */
   readonly actingRole?: "owner" | "administrator" | "member"
 }
 
 const simulatorOf = (at: Endpoints) => ({
-  /** Sets how a number's phone behaves from now on; what is left out gets its default. */
+  /** Sets the behaviour of a number's phone from now on; omitted fields get their defaults. */
   setBehaviour: at.put("/admin/v1/simulator/numbers/{number_id}/behaviour"),
-  /** Scans the QR code or types the pairing code: the number is connected then. */
+  /** Scans the QR code or types the pairing code, which connects the number. */
   scan: at.post("/admin/v1/simulator/numbers/{number_id}/scan"),
   /** Logs the phone out. */
   logOut: at.order("/admin/v1/simulator/numbers/{number_id}/logout"),
   /** Sets which phones exist; null for all but those that end in 0000. */
   setRegistered: at.put("/admin/v1/simulator/registered"),
-  /** Lets the tick of a message arrive: `delivered` or `read`. */
+  /** Confirms a message as `delivered` or `read`. */
   tick: at.post("/admin/v1/simulator/messages/{message_id}/ticks"),
-  /** What left the phones, newest first: one entry for each copy that a recipient would see. */
+  /**
+   * Messages that left the phones, newest first: one entry for each copy that a recipient would see.
+   */
   sent: at.list("/admin/v1/simulator/sent"),
   /** The service's time. */
   clock: at.get("/admin/v1/simulator/clock"),
-  /** Moves the time on, and works off what falls due on the way. Needs `CLOCK=adjustable`. */
+  /** Advances the time, and does all work that falls due. Needs `CLOCK=adjustable`. */
   advance: at.post("/admin/v1/simulator/clock/advance"),
-  /** Answers once nothing is due and nothing is in flight. */
+  /** Returns once nothing is due and nothing is in flight. */
   settle: at.order("/admin/v1/simulator/settle"),
 })
 
 /**
- * A client for operators. A workspace in the path is the first argument. Every method rejects
- * with a `MessagingError`; what is not there is `workspace_not_found`, `key_not_found`,
- * `number_not_found` and so on.
+ * Creates a client for operators. A path's workspace is the first argument. Every method rejects with
+ * a `MessagingError`; missing things give `workspace_not_found`, `key_not_found`, `number_not_found`
+ * and so on.
  *
  * @example
  * const operator = operatorClient({ url: "https://messages.example.com", token })
@@ -47,20 +53,20 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
   const at = makeEndpoints(makeAsk(connection, { ...bearer("token", token), ...role }))
   return {
     workspaces: {
-      /** Makes a workspace, with the unlimited plan unless another is given. */
+      /** Creates a workspace. Default plan: unlimited. */
       create: at.post("/admin/v1/workspaces"),
       /** Workspaces, newest first. */
       list: at.list("/admin/v1/workspaces"),
       /** A workspace. */
       get: at.get("/admin/v1/workspaces/{id}"),
-      /** Changes the fields that are given. */
+      /** Changes the given fields. */
       update: at.patch("/admin/v1/workspaces/{id}"),
-      /** Deletes a workspace: its keys stop, and its waiting messages are cancelled. */
+      /** Deletes a workspace: its keys stop, and its waiting messages become cancelled. */
       delete: at.remove("/admin/v1/workspaces/{id}"),
     },
 
     keys: {
-      /** Makes a key of version 2 or 1. Keep the answer's `key`: it is shown only here. */
+      /** Creates a key of version 2 or 1. Keep the response's `key`: only this response shows it. */
       create: at.post("/admin/v1/workspaces/{id}/keys"),
       /** Keys, oldest first, revoked ones included. */
       list: at.get("/admin/v1/workspaces/{id}/keys"),
@@ -69,35 +75,35 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     },
 
     numbers: {
-      /** Adds a number. A live one can only be made `disconnected`: link it with `numbers.connect`. */
+      /** Adds a number. A live one starts as `disconnected`: link it with `numbers.connect`. */
       create: at.post("/admin/v1/workspaces/{id}/numbers"),
       /** All numbers of a workspace, with their pacing and proxy. */
       list: at.get("/admin/v1/workspaces/{id}/numbers"),
       /** Changes the label, the pacing or the proxy. */
       update: at.patch("/admin/v1/workspaces/{id}/numbers/{number_id}"),
-      /** Removes a number; its waiting messages are cancelled. */
+      /** Removes a number; its waiting messages become cancelled. */
       delete: at.remove("/admin/v1/workspaces/{id}/numbers/{number_id}"),
-      /** How its connection is, how many messages wait, and when the next of them may leave. */
+      /** State of its connection, its number of waiting messages, and when the next may leave. */
       connection: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/connection"),
-      /** Lets nothing leave, until that time or until it is resumed; messages wait and may expire. */
+      /** Pauses sending until that time or until `resume`; messages wait and may expire. */
       pause: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/pause"),
-      /** Ends a pause, also one that the service made when the far side refused too much. */
+      /** Ends a pause, even one that the service began because the remote server refused too much. */
       resume: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/resume"),
-      /** Logs it out at the far side and wipes its credentials; its messages go on waiting. */
+      /** Logs it out at the remote server and erases its credentials; its messages keep waiting. */
       logOut: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/logout"),
     },
 
-    /** Logging Telegram accounts in. */
+    /** Logins of Telegram accounts. */
     telegramLogins: {
-      /** Begins a login by `qr` or by `code`. Refused with `telegram_not_configured`. */
+      /** Starts a login by `qr` or by `code`. Fails with `telegram_not_configured`. */
       begin: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
       /** The state of the login, or `login_not_found`. */
       get: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
-      /** Gives the login up. */
+      /** Cancels the login. */
       cancel: at.remove("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"),
-      /** Gives the code that Telegram sent. Refused with `invalid_code`, it may be given again. */
+      /** Submits the code that Telegram sent. After `invalid_code` you may submit another. */
       code: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/code"),
-      /** Gives the account's password. Refused with `invalid_password`, it may be given again. */
+      /** Submits the account's password. After `invalid_password` you may submit another. */
       password: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/password"),
     },
 
@@ -115,9 +121,9 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       list: at.get("/admin/v1/workspaces/{id}/webhooks"),
       /** Every attempt to deliver to an endpoint, newest first. */
       deliveries: at.list("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries"),
-      /** Starts a stopped endpoint again. */
+      /** Restarts a stopped endpoint. */
       resume: at.order("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume"),
-      /** Delivers an event once more, under the same event id. Refused with `webhook_stopped`. */
+      /** Delivers an event again, under the same event id. Fails with `webhook_stopped`. */
       redeliver: at.post("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver"),
     },
 
@@ -126,7 +132,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       deliveries: at.list("/admin/v1/workspaces/{id}/callbacks/deliveries"),
       /** The secret that signs them. */
       secret: at.get("/admin/v1/workspaces/{id}/callback-secret"),
-      /** Makes another secret. The old one stops working at once. */
+      /** Creates a new secret. The old one stops working at once. */
       rotateSecret: at.order("/admin/v1/workspaces/{id}/callback-secret/rotate"),
     },
 
@@ -136,32 +142,32 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     },
 
     messages: {
-      /** Cancels a waiting message of a workspace, live or test. Refused with `not_cancellable`. */
+      /** Cancels a waiting message of a workspace, live or test. Fails with `not_cancellable`. */
       cancel: at.remove("/admin/v1/workspaces/{id}/messages/{message_id}"),
     },
 
-    /** A store that went back in time: restored from a backup, or by a standby that lagged. */
+    /** A store that went back in time, through a restored backup or a lagging standby. */
     store: {
-      /** Ids given before are not given again, and what waits is held. Refused with `already_restored`. */
+      /** Reserves earlier ids, and holds what waits. Fails with `already_restored`. */
       restored: at.post("/admin/v1/store/restored"),
-      /** Each workspace of which anything is held. */
+      /** Workspaces that hold messages or reminders. */
       held: at.get("/admin/v1/held"),
     },
 
-    /** What a workspace holds since the store went back in time. */
+    /** Messages and reminders that a workspace holds since the store went back in time. */
     held: {
       /** Held messages, newest first. */
       list: at.list("/admin/v1/workspaces/{id}/held"),
-      /** Lets what is selected go on; at most 1,000 a call. */
+      /** Releases the selection; at most 1,000 per call. */
       release: at.post("/admin/v1/workspaces/{id}/held/release"),
-      /** Cancels what is selected; reminders go on with their next run. At most 1,000 a call. */
+      /** Cancels the selection; reminders continue with their next run. At most 1,000 per call. */
       cancel: at.post("/admin/v1/workspaces/{id}/held/cancel"),
     },
 
-    /** The other side of the wire and the clock; there only with `TRANSPORT=simulated`. */
+    /** The remote phones and the clock; only with `TRANSPORT=simulated`. */
     simulator: simulatorOf(at),
   }
 }
 
-/** What `operatorClient` makes. */
+/** Result of `operatorClient`. */
 export type OperatorClient = ReturnType<typeof operatorClient>

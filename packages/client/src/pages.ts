@@ -1,4 +1,4 @@
-/** Lists that come in pages, read one record, one page or all of them. */
+/** Lists in pages: read them record by record, page by page, or all at once. */
 import type { Ask, Asked, RequestOptions } from "./request.ts"
 
 /** One page, newest first. */
@@ -9,9 +9,9 @@ export interface Page<Item> {
 }
 
 /**
- * A list that nothing was asked of yet. `for await` goes through its records, and asks for the next page
- * when it comes to the end of one; what is added meanwhile does not shift them. Pages hold 25 records,
- * unless the query has another `limit`, of 100 at most.
+ * A list; creating it sends no request. `for await` yields its records, and requests the next page at
+ * the end of each. Records that arrive meanwhile do not shift the pages. Pages hold 25 records; set
+ * `limit` for up to 100.
  *
  * @example
  * for await (const message of client.messages.list({ status: ["failed"], limit: 100 })) report(message)

@@ -1,61 +1,61 @@
 /**
- * One request to the service, repeated where that can do nothing twice: what was lost on the way or
- * refused for the moment is asked again, after a rest that grows or that the service names.
+ * One request to the service. The client retries a lost or temporarily refused request when a repeat
+ * cannot act twice. Before each retry it rests: longer each time, or as long as the service says.
  */
 import { MessagingError, cannotAsk, errorOf, jsonOf, unexpectedAnswer } from "./MessagingError.ts"
 import { formOf } from "./upload.ts"
 import type { FileToUpload } from "./upload.ts"
 
-/** How to reach the service. */
+/** Address and limits of a client. */
 export interface ConnectionOptions {
   /**
-   * Where the service is, with the path that it is mounted under, if any: `https://messages.example.com`.
-   * One with a user name or a password in it is refused: errors name the url.
+   * URL of the service, with the path that it is mounted at, if any: `https://messages.example.com`.
+   * The client refuses a user name or a password in it, because errors name the URL.
    */
   readonly url: string
   /**
-   * Milliseconds in which an attempt must be answered; 30,000 by default, `Infinity` for no limit. An
-   * upload has 300,000.
+   * Timeout of an attempt, in milliseconds. Default: 30,000, and 300,000 for an upload. `Infinity` for
+   * none.
    */
   readonly timeoutMillis?: number
-  /** How many times a request is repeated at most; 3 by default, 0 for never. */
+  /** Maximum of retries per request. Default: 3; 0 for none. */
   readonly retries?: number
   /**
-   * The longest rest before a repeat, in milliseconds; 60,000 by default, which is enough for the
-   * limit of requests a minute. When the service asks for a longer one, its refusal is the answer.
+   * Longest rest before a retry, in milliseconds. Default: 60,000, which outlasts the limit of
+   * requests per minute. When the service asks for a longer rest, the method rejects with its refusal.
    */
   readonly longestRestMillis?: number
-  /** Ends every request of this client, as the signal of a single one does. */
+  /** Ends every request of this client. */
   readonly signal?: AbortSignal
-  /** Sent with every request, for proxies that want headers of their own. */
+  /** Headers of every request, for proxies that need some. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Asks instead of the global `fetch`: for proxies, traces and tests. */
+  /** Replaces the global `fetch`: for proxies, traces and tests. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
-/** What any method takes last. */
+/** Last argument of every method. */
 export interface RequestOptions {
-  /** Ends the request, and the rest before a repeat; the method rejects with the signal's reason. */
+  /** Ends the request, and the rest before a retry; the method rejects with the signal's reason. */
   readonly signal?: AbortSignal
-  /** Milliseconds in which an attempt must be answered, instead of the client's. */
+  /** Timeout of an attempt in milliseconds, instead of the client's. */
   readonly timeoutMillis?: number
-  /** How many times the request is repeated at most, instead of the client's. */
+  /** Maximum of retries, instead of the client's. */
   readonly retries?: number
 }
 
-/** What methods take last that create something. */
+/** Last argument of methods that create something. */
 export interface CreationOptions extends RequestOptions {
   /**
-   * 1 to 255 printable ASCII characters. A request with a key that was used before does nothing and
-   * gets the first answer, for 24 hours. Without one every call has a key of its own, for its repeats.
-   * Give one, such as the id of an order, when the call itself may be repeated.
+   * 1 to 255 printable ASCII characters. For 24 hours, a request with a used key does nothing and gets
+   * the first response. By default each call has its own key, for its retries. Set one, such as the id
+   * of an order, when you may repeat the call itself.
    */
   readonly idempotencyKey?: string
 }
 
 type QueryValue = string | number | boolean | ReadonlyArray<string | number> | undefined
 
-/** What to ask. */
+/** A request. */
 export interface Asked {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** As the document writes it, with the names of its ids in braces. */
@@ -65,14 +65,14 @@ export interface Asked {
   readonly query?: Readonly<Record<string, QueryValue>> | undefined
   readonly json?: unknown
   readonly file?: FileToUpload
-  /** The operation takes an idempotency key. */
+  /** Whether the operation takes an idempotency key. */
   readonly keyed?: boolean
 }
 
-/** Asks and gives the parsed answer. */
+/** Sends the request and returns the parsed response. */
 export type Ask = (asked: Asked, options?: CreationOptions) => Promise<unknown>
 
-/** `authorize`: the headers that say who asks. */
+/** `authorize`: the headers that authenticate the caller. */
 export const makeAsk = (
   connection: ConnectionOptions,
   credentials: Readonly<Record<string, string>>,
@@ -107,11 +107,11 @@ export const makeAsk = (
   }
 }
 
-/** The error does not show the url: it may hold a password. */
+/** The error hides the url, which may hold a password. */
 const originOf = (url: string): string => {
   const { hash, password, protocol, search, username } = parsedUrl(url)
   if (username !== "" || password !== "") {
-    // Requests name their url when they fail, and what reports such errors would keep the password.
+    // Failing requests name their url, so an error reporter would store the password.
     throw new TypeError("The url of the service must hold no user name and no password")
   }
   if ((protocol !== "https:" && protocol !== "http:") || hash !== "" || search !== "") {
@@ -126,7 +126,7 @@ const parsedUrl = (url: string): URL => {
   try {
     return new URL(url)
   } catch {
-    // The runtime's own error holds the url.
+    // The runtime's own error contains the url.
     throw new TypeError("The url of the service is not a url")
   }
 }
@@ -139,14 +139,14 @@ export const bearer = (name: string, secret: string): Readonly<Record<string, st
   return { authorization: `Bearer ${secret}` }
 }
 
-/** Timers take what is longer for nothing at all. */
+/** Timers fire at once for longer delays. */
 const longestTimer = 2 ** 31 - 1
 
 const wrongTimeout = "timeoutMillis is a positive number, or Infinity"
 
 const isTimeout = (millis: unknown): boolean => typeof millis === "number" && millis > 0
 
-/** `fetch` would say of them that there is no connection, and show them. */
+/** `fetch` would report them as a failed connection, and show them. */
 const refuseHeaders = (headers: ConnectionOptions["headers"]): void => {
   try {
     void new Headers(headers)
@@ -155,7 +155,7 @@ const refuseHeaders = (headers: ConnectionOptions["headers"]): void => {
   }
 }
 
-/** The path with its ids, which are never another path: an id of a page's address may be any text. */
+/** The path with its ids, escaped: an id may be any text, and never becomes another path. */
 const filled = ({ ids = [], path }: Asked): string => {
   let at = 0
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -181,14 +181,14 @@ const jsonText = (body: unknown): string => {
     const text = JSON.stringify(body) as string | undefined
     if (text !== undefined) return text
   } catch {
-    // What it says of a circle is several lines long.
+    // Its message about a circular value has several lines.
   }
   throw cannotAsk("The body has something that JSON cannot hold", null, "invalid_json")
 }
 
 const queryText = (query: Asked["query"] = {}): string => {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  // Several values stand in one parameter, with commas between them.
+  // One parameter carries several values, separated by commas.
   const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`
 }
@@ -199,7 +199,7 @@ const newKey = (): string =>
     byte.toString(16).padStart(2, "0"),
   ).join("")
 
-/** The reason with which an attempt that takes too long is ended. */
+/** The abort reason of an attempt that exceeds its timeout. */
 const tooLong = Symbol("too long")
 
 const attempt = async (
@@ -224,7 +224,7 @@ const attempt = async (
       method,
       headers: { ...headers, ...form?.headers },
       signal: ending.signal,
-      // The service redirects nowhere, and a POST that is redirected becomes a GET.
+      // The service never redirects, and a redirected POST becomes a GET.
       redirect: "manual",
       ...(body === undefined ? {} : { body }),
       ...form?.init,
@@ -250,20 +250,19 @@ const attempt = async (
   }
 }
 
-/** A stream can be sent once; a function makes a new one for each attempt. */
+/** A stream serves one attempt; a function returns a new one for each. */
 const canBeSentAgain = ({ file }: Asked): boolean => file === undefined || file.again
 
 /**
- * Asked again, it does nothing twice and is answered as the first time. A DELETE does nothing twice
- * either, but its repeat is told that there is nothing to delete.
+ * A repeat does nothing and gets the first response. A repeated DELETE does nothing either, but gets a
+ * not-found response.
  */
 const isRepeatable = ({ keyed, method }: Asked): boolean =>
   keyed === true || method === "GET" || method === "PUT" || method === "PATCH"
 
 /**
- * Milliseconds before the request may be repeated; undefined when it may not. The service answers 503
- * before it does anything. After any other 5xx, and a 503 of a proxy in front of it, the request may
- * have been done.
+ * Milliseconds before a retry; undefined when a retry is unsafe. The service answers 503 before it
+ * does anything. After any other 5xx, and a proxy's 503, the request may have taken effect.
  */
 const restBefore = (asked: Asked, error: MessagingError, repeats: number): number | undefined => {
   if (!canBeSentAgain(asked)) return undefined
@@ -271,10 +270,10 @@ const restBefore = (asked: Asked, error: MessagingError, repeats: number): numbe
   switch (error.status) {
     case null:
       return isRepeatable(asked) ? growingRest(repeats) : undefined
-    // The attempt before this one was lost on the way, and is still being answered.
+    // The previous attempt got lost on the way, and the service is still processing it.
     case 409:
       return error.code === "idempotency_in_progress" ? asItSays : undefined
-    // This refuses only keys that were never issued: a minute makes them no better.
+    // This refuses only keys that never existed, so waiting does not help.
     case 429:
       return error.code === "too_many_auth_failures" ? undefined : asItSays
     default:
@@ -284,7 +283,7 @@ const restBefore = (asked: Asked, error: MessagingError, repeats: number): numbe
   }
 }
 
-/** From half a second up, doubled with each repeat; by chance up to half shorter, so that clients part. */
+/** Half a second, doubled with each retry; randomly up to half shorter, so that clients spread out. */
 const growingRest = (repeats: number): number =>
   Math.min(8000, 500 * 2 ** repeats) * (1 - Math.random() / 2)
 

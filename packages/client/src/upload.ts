@@ -1,6 +1,6 @@
-/** A file as the body of a request, from whatever a program has it in. */
+/** A file as the body of a request, from any source. */
 
-/** Where a file's bytes are. A stream goes out as it comes and is never held in memory whole. */
+/** Source of a file's bytes. A stream passes through, and never sits in memory whole. */
 export type FileContent =
   | Blob
   | Uint8Array
@@ -12,19 +12,19 @@ export type FileContent =
 /** A file to upload. */
 export interface Upload {
   /**
-   * The bytes, or a function that gives them: it is called for each attempt, so that an upload from a
-   * stream can be repeated. A stream itself is sent once and not repeated. In browsers only those that
-   * speak HTTP/2 to the service send streams; use a `Blob` or a `File` there.
+   * The bytes, or a function that returns them. The client calls it for each attempt, so an upload
+   * from a stream can retry. It sends a plain stream once, without retries. Browsers send streams only
+   * over HTTP/2; use a `Blob` or a `File` there.
    */
   readonly file: FileContent | (() => FileContent | Promise<FileContent>)
-  /** As recipients see it; a `File` has a name of its own. */
+  /** Name that recipients see. Default: the name of a `File`. */
   readonly file_name?: string
 }
 
 /** The file of a request. */
 export interface FileToUpload {
   readonly upload: Upload
-  /** Whether it can be sent a second time. */
+  /** Whether a second attempt is possible. */
   readonly again: boolean
 }
 
@@ -40,7 +40,7 @@ const isStream = (
 
 interface Form {
   readonly headers: Readonly<Record<string, string>>
-  /** `duplex` is asked for by `fetch` where a body is a stream, and missing in its types. */
+  /** `fetch` requires `duplex` for a stream body, but its types lack it. */
   readonly init: RequestInit & { readonly duplex?: "half" }
 }
 
@@ -51,12 +51,12 @@ export const formOf = async ({ upload }: FileToUpload): Promise<Form> => {
   const name = upload.file_name ?? own
   if (isStream(content)) return streamed(content, name)
   const form = new FormData()
-  // The types of bytes know buffers that are shared, which no form takes.
+  // The types of bytes include shared buffers, which no form accepts.
   form.append("file", content instanceof Blob ? content : new Blob([content as BlobPart]), name)
   return { headers: {}, init: { body: form } }
 }
 
-/** `FormData` takes no streams: the form is written out, with the bytes as they come. */
+/** `FormData` takes no streams, so this writes the form out, with the bytes as they arrive. */
 const streamed = (
   content: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
   name: string,
@@ -81,7 +81,7 @@ async function* piecesOf(
   yield utf8.encode(tail)
 }
 
-/** Some browsers' streams are no iterables yet. */
+/** Some browsers' streams are not iterable yet. */
 async function* readingOf(content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = content.getReader()
   try {

@@ -1,8 +1,8 @@
 /**
- * For receivers: tells whether a request to your webhook comes from the messaging service, and just
- * now. It checks the signature over the timestamp and the body's own bytes with the secret that you
- * share with the service, and the timestamp with the clock. `verifyWebhook` is for webhook endpoints,
- * `verifyCallback` for version 1 callbacks.
+ * For receivers: checks whether a request to your webhook comes from the messaging service, and is
+ * recent. It verifies the signature of timestamp and raw body with your shared secret, and compares
+ * the timestamp with the clock. Use `verifyWebhook` for webhook endpoints and `verifyCallback` for
+ * version 1 callbacks.
  *
  * Works wherever Web Crypto does: Node, Deno, Bun, workers, browsers.
  */
@@ -13,29 +13,29 @@ export type WebhookHeaders =
   | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
 export interface WebhookRequest {
-  /** The body as it came, before anything parsed it: bytes, or the text that they are in UTF-8. */
+  /** The raw body, before any parsing: bytes, or their text in UTF-8. */
   readonly body: string | Uint8Array | ArrayBuffer
   readonly headers: WebhookHeaders
   /** The endpoint's secret, or the workspace's for callbacks: 64 hexadecimal characters. */
   readonly secret: string
-  /** The present time in epoch milliseconds; the clock's by default. */
+  /** Current time in epoch milliseconds. Default: the clock's. */
   readonly now?: number
-  /** How far the timestamp may be from the present time, in seconds; 300 by default. */
+  /** Largest difference between the timestamp and the current time, in seconds. Default: 300. */
   readonly toleranceSeconds?: number
 }
 
-/** Why a request is not to be trusted. */
+/** Why you must not trust a request. */
 export type Distrust =
-  /** A header is missing or is not of the form that the service sends. */
+  /** A header is missing or malformed. */
   | "malformed_headers"
-  /** It was sent too long ago, or a clock is wrong. */
+  /** The request is too old, or a clock is wrong. */
   | "timestamp_out_of_tolerance"
-  /** Another secret signed it, or something was changed on the way. */
+  /** Another secret signed it, or something changed on the way. */
   | "wrong_signature"
-  /** The signature is right, but the body is not what the service sends. */
+  /** The signature is right, but the service sends no such body. */
   | "malformed_body"
 
-/** A message in the state it was in when the event was made. */
+/** A message in its state at the event. */
 export interface WebhookMessage {
   readonly id: number
   readonly status: "sent" | "failed" | "cancelled" | "expired"
@@ -45,7 +45,7 @@ export interface WebhookMessage {
     readonly phone: string | null
     readonly platform: "whatsapp" | "telegram"
   }
-  /** As it was given: `phone` and `contact_id`, `group`, or `username`. */
+  /** As the command gave it: `phone` and `contact_id`, `group`, or `username`. */
   readonly to: Readonly<Record<string, string | number | null>>
   readonly text: string
   readonly media: {
@@ -63,7 +63,7 @@ export interface WebhookMessage {
 }
 
 interface Envelope {
-  /** `evt_` and 24 characters, the same on every retry: discard what you have had before. */
+  /** `evt_` and 24 characters, the same on every retry: discard ids that you have seen. */
   readonly id: string
   /** UTC. */
   readonly created_at: string
@@ -76,7 +76,7 @@ export type WebhookEvent =
     })
   | (Envelope & { readonly type: "ping"; readonly data: { readonly webhook_id: number } })
 
-/** What became of a message that was sent with a `webhook`. */
+/** Result of a message with a `webhook`. */
 export interface MessageReport {
   readonly kind: "message"
   readonly msg_id: number
@@ -85,12 +85,12 @@ export interface MessageReport {
   readonly error: string | null
 }
 
-/** What became of a number that was connected with a `webhook_url`. */
+/** Result of connecting a number with a `webhook_url`. */
 export interface ConnectionReport {
   readonly kind: "connection"
   readonly event: "qr-generated" | "connected" | "disconnected"
   readonly whatsapp_client: number
-  /** Digits with country code; null while the number's phone is not known. */
+  /** Digits with country code; null while unknown. */
   readonly whatsapp_number: string | null
 }
 
@@ -103,15 +103,15 @@ export type Verification =
 export type CallbackVerification =
   | {
       readonly valid: true
-      /** The same on every attempt. A header, so not signed; null when it was lost on the way. */
+      /** The same on every attempt. It is a header, so unsigned; null when a proxy dropped it. */
       readonly id: string | null
       readonly report: CallbackReport
     }
   | { readonly valid: false; readonly reason: Distrust }
 
 /**
- * Verifies a request to a webhook endpoint. Answer with a 2xx within 15 seconds when it is valid, and
- * discard an event whose `id` you have had before: a delivery may be repeated.
+ * Verifies a request to a webhook endpoint. Answer a valid one with a 2xx within 15 seconds. Discard
+ * an event whose `id` you have seen: the service may repeat a delivery.
  *
  * @example
  * const verification = await verifyWebhook({ body: await request.text(), headers: request.headers, secret })
@@ -125,8 +125,8 @@ export const verifyWebhook = async (request: WebhookRequest): Promise<Verificati
 }
 
 /**
- * Verifies a callback of version 1, whose body is a form. The secret is the workspace's. Answer as to
- * a webhook; a callback may be repeated too, and has the same `id` then.
+ * Verifies a version 1 callback, whose body is a form. The secret is the workspace's. Answer as to a
+ * webhook; a repeated callback has the same `id`.
  *
  * @example
  * const verification = await verifyCallback({ body: await request.text(), headers: request.headers, secret })
@@ -157,7 +157,7 @@ const parseEvent = (body: Uint8Array): WebhookEvent | undefined => {
 const statuses = ["SENT", "FAILED", "CANCELLED", "EXPIRED"] as const
 const events = ["qr-generated", "connected", "disconnected"] as const
 
-/** Undefined for a form that the service does not send. */
+/** Undefined for a malformed form. */
 const parseCallback = (body: Uint8Array): CallbackReport | undefined => {
   const form = new URLSearchParams(new TextDecoder().decode(body))
   const status = statuses.find((known) => known === form.get("status"))
@@ -180,7 +180,7 @@ const parseCallback = (body: Uint8Array): CallbackReport | undefined => {
 const idOf = (text: string | null): number | undefined =>
   text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 
-/** The bytes of the body when they are signed as they should be, else why they are not to be trusted. */
+/** The body's bytes when the signature is valid, else the reason for distrust. */
 const signedBytes = async ({
   body,
   headers,
@@ -203,13 +203,13 @@ const signedBytes = async ({
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
-/** Undefined when it is missing, or came more than once. */
+/** Undefined when it is missing or repeated. */
 const headerOf = (headers: WebhookHeaders, name: string): string | undefined => {
   if (isHeaders(headers)) return headers.get(name) ?? undefined
   const lower = name.toLowerCase()
   const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === lower)
   const value = key === undefined ? undefined : headers[key]
-  // Sent twice it is not what the service sends.
+  // The service never sends it twice.
   return typeof value === "string" ? value : undefined
 }
 

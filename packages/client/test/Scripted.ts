@@ -1,10 +1,10 @@
-/** A client whose attempts are answered as a test says, in a time that only the test moves on. */
+/** A client whose responses the test scripts, in a time that only the test moves. */
 import { afterEach, beforeEach, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { messagingClient, operatorClient } from "../src/index.ts"
 import type { ConnectionOptions, MessagingError } from "../src/index.ts"
 
-/** What an attempt comes to: an answer, or the error that `fetch` rejects with; null hangs. */
+/** Outcome of an attempt: a response, or `fetch`'s error; null hangs. */
 export type Outcome = Response | Error | null
 
 interface Attempt {
@@ -13,7 +13,7 @@ interface Attempt {
   readonly headers: Headers
 }
 
-/** Answers attempt after attempt as told; the last outcome goes on for ever. */
+/** Answers the attempts in order, then repeats the last outcome. */
 export const scripted = (...outcomes: ReadonlyArray<() => Outcome>) => {
   const attempts: Array<Attempt> = []
   const fetch: NonNullable<ConnectionOptions["fetch"]> = (url, init) =>
@@ -57,7 +57,7 @@ export const anOperator = (fetch: NonNullable<ConnectionOptions["fetch"]>) =>
 
 export const message = { to: { phone: "+15550100002" }, text: "Hello" }
 
-/** Lets time pass until the request ended; tells what it came to and how long it rested. */
+/** Advances time until the request ends; returns its result and its rests. */
 export const ended = async <A>(asked: Promise<A>) => {
   const started = Date.now()
   const outcomes: Array<{ readonly value?: A; readonly error?: MessagingError }> = []
@@ -74,7 +74,7 @@ export const ended = async <A>(asked: Promise<A>) => {
 export const test = (name: string, body: () => Promise<void>) =>
   it.effect(name, () => Effect.promise(body))
 
-/** In every test of the file, time stands still but for what the test moves it on. */
+/** In every test of the file, only the test moves the time. */
 export const stopTime = () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] })

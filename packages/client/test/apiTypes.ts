@@ -1,6 +1,6 @@
 /**
  * Writes `src/openapi.ts`, the types of version 2 and of the operator API, from the OpenAPI document
- * that a service gives out:
+ * that a service serves:
  *
  *     node test/apiTypes.ts
  */
@@ -13,10 +13,10 @@ import openapiTS, { astToString } from "openapi-typescript"
 import ts from "typescript"
 import { Service } from "./Service.ts"
 
-/** Where the types are kept. */
+/** Path of the types. */
 export const typesFile = resolve(import.meta.dirname, "../src/openapi.ts")
 
-/** Failures are one error object, and headers are read by nothing but the client itself. */
+/** Failures are one error object, and only the client itself reads headers. */
 const withoutFailures = (operation: Json): Json => {
   const { parameters, requestBody, responses, ...rest } = operation
   const { operationId, summary } = rest
@@ -77,7 +77,7 @@ const partOf = ({ components, openapi, paths }: DocumentObject): Json => {
   }
 }
 
-/** Names that JavaScript gives to something else. */
+/** Names that JavaScript uses itself. */
 const otherNames: Readonly<Record<string, string>> = { Number: "SendingNumber" }
 
 const nameOf = ({ name }: ts.TypeElement): string =>
@@ -99,15 +99,15 @@ const changing =
         )
       : member
 
-/** A type of fields with its members changed; any other stays as it is. */
+/** A type of fields with its members changed; any other type unchanged. */
 const within =
   (change: (member: ts.TypeElement) => ts.TypeElement) =>
   (type: ts.TypeNode): ts.TypeNode =>
     ts.isTypeLiteralNode(type) ? ts.factory.createTypeLiteralNode(type.members.map(change)) : type
 
 /**
- * Schemas and queries as declarations of their own: what editors show is then a name with the texts of
- * its fields, and not the whole of a message at every method.
+ * Schemas and queries as their own declarations. Editors then show a name with its fields' texts, not
+ * the whole message at every method.
  */
 const withNames = (nodes: ReadonlyArray<ts.Node>): Array<ts.Node> => {
   const declarations: Array<ts.Node> = []
@@ -161,12 +161,12 @@ const withNames = (nodes: ReadonlyArray<ts.Node>): Array<ts.Node> => {
   return [...changed, ...declarations]
 }
 
-/** The text of the types, as the generator makes it of that service's document. */
+/** The generated text of the types for that service's document. */
 export const apiTypes = async (url: string): Promise<string> => {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as DocumentObject
   const types = await openapiTS(JSON.stringify(partOf(document)), {
     immutable: true,
-    // A field that has a default can be left out.
+    // A field with a default is optional.
     defaultNonNullable: false,
     alphabetize: false,
   })

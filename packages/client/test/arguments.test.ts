@@ -1,4 +1,4 @@
-/** What no request can be made of: it is refused at once, with nothing asked and nothing repeated. */
+/** The client refuses invalid calls at once, without a request or a retry. */
 import { assert, vi } from "@effect/vitest"
 import { MessagingError, messagingClient, operatorClient } from "../src/index.ts"
 import type { ConnectionOptions, MessagingClient } from "../src/index.ts"

@@ -1,4 +1,4 @@
-/** `docs/clients.md`: its programs run as they stand there, its Python where there is one. */
+/** `docs/clients.md`: its programs run unchanged, its Python where Python exists. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile, spawnSync } from "node:child_process"
@@ -43,7 +43,7 @@ layer(Service.layer, { excludeTestServices: true })("the guide to clients", (it)
         await operator.simulator.settle()
         const later = await client.messages.send({ to, text: "A", send_at: "2100-01-01T00:00:00Z" })
 
-        /** What each prints, with what it is given. */
+        /** Output of each, with its arguments. */
         const printed: ReadonlyArray<readonly [output: RegExp, ...given: ReadonlyArray<number>]> = [
           [/^\d+ queued\n$/],
           [new RegExp(`^${failing.id} recipient_not_found\n4 and no more\n$`)],

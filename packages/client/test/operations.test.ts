@@ -1,7 +1,7 @@
 /**
  * Every operation of version 2 and of the operator API by its method, against the real service. The
- * types know which operations there are: one without an entry here does not compile, and an entry that
- * calls another operation fails.
+ * types list the operations: one without an entry here does not compile, and an entry that calls
+ * another operation fails.
  */
 import { assert, layer } from "@effect/vitest"
 import { readDocument } from "@messaging-service/testkit/openapi"
@@ -14,7 +14,7 @@ import type { MessagingClient, OperatorClient } from "../src/index.ts"
 import type { operations } from "../src/openapi.ts"
 import { Service, aWorkspace, token } from "./Service.ts"
 
-/** What an entry calls its method with. */
+/** Arguments for an entry's method. */
 interface Scene {
   readonly client: MessagingClient
   readonly operator: OperatorClient
@@ -22,13 +22,13 @@ interface Scene {
   readonly number: number
   /** A Telegram account that is not connected. */
   readonly telegram: () => Promise<number>
-  /** A message that was sent, a reminder, and the like, made by clients that are not watched. */
+  /** A message that left, a reminder, and so on, created by clients that the test does not watch. */
   readonly made: Readonly<
     Record<"message" | "scheduled" | "reminder" | "media" | "check" | "contact" | "key", number>
   >
-  /** An endpoint with an event that was delivered to it in vain. */
+  /** An endpoint with an event whose delivery failed. */
   readonly webhook: { readonly id: number; readonly event: string }
-  /** A number that is being linked. */
+  /** A number that is linking. */
   readonly linking: () => Promise<number>
 }
 
@@ -46,7 +46,7 @@ const first = async <Item>(items: AsyncIterable<Item>): Promise<Item | undefined
   return undefined
 }
 
-/** Simulated numbers have no account to log in: the refusal is the service's own. */
+/** Simulated numbers have no account to log in: the service refuses. */
 const refusedWith = async (code: string, call: Promise<unknown>): Promise<void> =>
   assert.deepInclude(
     await call.then(
@@ -387,7 +387,7 @@ layer(Service.layer, { excludeTestServices: true })("every operation by its meth
       Effect.gen(function* () {
         const { url } = yield* Service
         yield* Effect.promise(async () => {
-          // What only reads is shown the same things.
+          // Reads must not differ.
           const isReading = /^(?:get|list)/.test(id)
           await entry(await (isReading ? (toRead ??= aScene(url)) : aScene(url)))
           const document = await (read ??= documentOf(url))

@@ -1,4 +1,4 @@
-/** What the package is: types of today's document, and little to load anywhere. */
+/** The package has the types of today's document, and loads little. */
 import { assert, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
@@ -8,7 +8,7 @@ import { rolldown } from "rolldown"
 import { apiTypes, typesFile } from "./apiTypes.ts"
 import { Service } from "./Service.ts"
 
-/** Gzipped bytes of a program that imports that, and every module that it would load from elsewhere. */
+/** Gzipped bytes of a program that imports that, and its external modules. */
 const bundled = async (program: string) => {
   const build = await rolldown({
     input: "program",

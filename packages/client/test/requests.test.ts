@@ -1,4 +1,4 @@
-/** When a request is repeated and when not, what ends it, and what its refusals come to. */
+/** When the client retries, what ends a request, and how it reports refusals. */
 import { assert, describe, vi } from "@effect/vitest"
 import { inspect } from "node:util"
 import { MessagingError, messagingClient, operatorClient } from "../src/index.ts"
@@ -308,7 +308,7 @@ describe("a refusal", () => {
     ["a page with status 200", () => new Response("<html>", { status: 200 })],
     ["JSON of another service", answered(404, { message: "Not here" })],
   ] as const) {
-    test(`is told apart from ${what}`, async () => {
+    test(`differs from ${what}`, async () => {
       const { error } = await ended(aClient(scripted(outcome).fetch).messages.send(message))
       assert.strictEqual(error?.code, "unexpected_answer")
       assert.strictEqual(error?.status, outcome().status)
@@ -343,7 +343,7 @@ describe("a caller's signal", () => {
     assert.strictEqual(vi.getTimerCount(), 0)
   })
 
-  test("may be the client's, for all of its requests, beside that of one", async () => {
+  test("may be the client's, for all of its requests, in addition to that of one", async () => {
     for (const which of ["client", "request"] as const) {
       const { fetch } = scripted(() => null)
       const endings = { client: new AbortController(), request: new AbortController() }

@@ -1,4 +1,4 @@
-/** What the client does to the real service: uploads from everything, pages, and what was lost on the way. */
+/** The client against the real service: uploads from every source, pages, and lost responses. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -6,7 +6,7 @@ import { messagingClient } from "../src/index.ts"
 import type { ConnectionOptions, Upload } from "../src/index.ts"
 import { Service, aWorkspace } from "./Service.ts"
 
-/** More than fits into one chunk of a connection, and not the same everywhere. */
+/** More than fits into one chunk of a connection, with varying bytes. */
 const bytes = Uint8Array.from({ length: 300_000 }, (_, at) => (at * 7919) % 251)
 
 const streamOf = (content: Uint8Array): ReadableStream<Uint8Array> =>
@@ -23,7 +23,7 @@ async function* piecesOf(content: Uint8Array) {
   yield content.subarray(100_000)
 }
 
-/** The first attempt reaches the service, but its answer is lost: what stands in between says so. */
+/** The first attempt reaches the service, but a proxy loses its response and reports that. */
 const losingTheFirstAnswer = (): NonNullable<ConnectionOptions["fetch"]> => {
   let attempts = 0
   return async (url, init) => {

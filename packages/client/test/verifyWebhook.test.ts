@@ -86,7 +86,7 @@ describe("a webhook", () => {
     Effect.gen(function* () {
       const text = ' {"id":"evt_1", "data":{"message":{"text":"Grüße 🦉\\n"}}}\n'
       assert.isTrue((yield* verify({ body: text, headers: headersFor(text) })).valid)
-      // The same JSON in other bytes is not what was signed.
+      // The same JSON in other bytes has no valid signature.
       const other = JSON.stringify(JSON.parse(text))
       assert.strictEqual(
         reason(yield* verify({ body: other, headers: headersFor(text) })),

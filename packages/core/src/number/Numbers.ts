@@ -146,7 +146,7 @@ const countInput = Schema.optionalKey(Schema.NullOr(integerBetween(1, mostInWind
 
 const PacingPatch = Schema.Struct({
   min_interval_ms: described(restInput, "The rest after a message, at least."),
-  jitter_ms: described(restInput, "How much longer that rest may be, drawn anew for each."),
+  jitter_ms: described(restInput, "Maximum random extra rest after each message."),
   per_minute: countInput,
   per_hour: countInput,
   new_recipients_per_day: described(

@@ -16,7 +16,7 @@ import type { Platform } from "./SendingNumber.ts"
 export interface Pacing {
   /** The rest after a message, at least. */
   readonly minIntervalMillis: number | null
-  /** How much longer that rest may be: drawn anew for each. */
+  /** Maximum random extra rest after each message. */
   readonly jitterMillis: number | null
   /** Messages that leave in a minute, at most. */
   readonly perMinute: number | null

@@ -34,7 +34,7 @@ const gaps = (moments: ReadonlyArray<number>) =>
   moments.slice(1).map((moment, place) => moment - (moments[place] ?? 0))
 
 describe("the pacing of a number", () => {
-  it.effect("leaves a rest between messages, drawn anew for each, and keeps their order", () =>
+  it.effect("rests between messages, each time for a new random time, and keeps their order", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
