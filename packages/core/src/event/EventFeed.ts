@@ -1,7 +1,7 @@
 /**
- * Events for a program that runs the service. Read from the outbox: after the commit, in order, none
- * skipped. The service does not remember what a listener was told: a listener goes on after the position
- * that it names.
+ * Event feed for programs that embed the service. It reads the outbox after each commit, in order,
+ * skipping none. The service stores no positions: each listener passes the position to continue
+ * after.
  */
 import { Cause, Context, Effect, Exit, Latch, Layer } from "effect"
 import type { Scope } from "effect"
@@ -12,9 +12,9 @@ import { logFailure } from "../monitoring/logThrottled.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { sleep } from "../time/Time.ts"
 
-// The port through which the outbox is read; it is written only inside other commits.
+// The port that reads the outbox; only other commits write it.
 
-/** How long events, and the log of their deliveries, can be looked at and delivered again. */
+/** How long events and their delivery log stay readable and redeliverable. */
 export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
 export interface OutboxEvent extends Omit<MessageEvent, "id"> {
@@ -28,40 +28,40 @@ export class Outbox extends Context.Service<
   {
     /** Events after a position, oldest first. */
     read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
-    /** The largest position that is taken as yet; 0 before the first. */
+    /** The largest position so far; 0 before the first. */
     readonly latest: Effect.Effect<number, StoreUnavailable>
     /**
-     * Drops events made before `before`, unless they or older ones are still to be delivered; the
-     * latest of them may be left for the next time.
+     * Deletes events older than `before`, unless they or older ones are still to be delivered. The
+     * latest may stay for the next call.
      */
     forget(before: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/Outbox") {}
 
-/** Events of one read. */
+/** Events per read. */
 const batch = 100
 
 /**
- * How far behind the latest position a new listener begins to look: an event with a smaller position
- * may be committed after one with a larger.
+ * How far behind the latest position a new listener starts: a smaller position may commit after a
+ * larger one.
  */
 const lookBehind = 1000
 
-/** How often to look for events that other processes have written, in real milliseconds. */
+/** How often to check for other processes' events, in real milliseconds. */
 const pollMillis = 1000
 
-/** The pauses before an event is told again to a listener that failed; then it is passed over. */
+/** Pauses before a failed listener gets an event again; after the last the feed skips it. */
 const listenerPauses: ReadonlyArray<number> = [1000, 5000, 30_000, 120_000]
 
-/** Before the outbox is asked again that did not answer, in real milliseconds. */
+/** Pause before a failed read of the outbox is retried, in real milliseconds. */
 const storePauseMillis = 1000
 
-/** Wakes the listeners of this process after a commit that may have written events. */
+/** Wakes this process's listeners after a commit that may have written events. */
 export class EventSignal extends Context.Service<
   EventSignal,
   {
     readonly wake: Effect.Effect<void>
-    /** Open once it was woken, as long as the scope is open. */
+    /** Opens when woken, until the scope closes. */
     readonly latch: Effect.Effect<Latch.Latch, never, Scope.Scope>
   }
 >()("core/EventSignal") {
@@ -84,16 +84,14 @@ export class EventFeed extends Context.Service<
   EventFeed,
   {
     /**
-     * A position after which all events come that are committed from now on. One exception: where more
-     * than a thousand positions were taken while a transaction was open, an event of that transaction
-     * may come before it.
+     * A position that precedes all events committed from now on. Exception: an open transaction may
+     * commit an event before it, if over a thousand positions were taken meanwhile.
      */
     readonly end: Effect.Effect<number, StoreUnavailable>
     /**
-     * Tells every event behind `after`, one after the other, until it is interrupted. An event is told
-     * again when the listener fails, four times after growing pauses of service time, and then passed
-     * over with a line in the log: what comes behind it waits for that long. `dealtWith` runs after
-     * each event that was told or passed over.
+     * Passes on each event after `after`, in order, until interrupted. A failed listener gets the
+     * event four more times, after growing pauses of service time; later events wait. Then the feed
+     * logs and skips it. `dealtWith` runs after each event.
      */
     follow(
       after: number,
@@ -143,10 +141,7 @@ export class EventFeed extends Context.Service<
           Effect.annotateLogs(effect, { event: event.eventId, position: event.id }),
       )
 
-      /**
-       * Null where the store does not answer, also where that is a bug or the question was cut off from
-       * outside.
-       */
+      /** Null when the store does not answer; also for a bug or an interruption from outside. */
       const read = (position: number) =>
         Effect.catchCause(outbox.read(position, batch), (cause) =>
           Effect.as(logFailure("events are read later", cause), null),

@@ -1,6 +1,6 @@
 /**
- * The end of a message's waiting, decided: what its row becomes, its event and its callback, and
- * whether allowance and quota get it back. Pure; the stores write it as it stands, guarded.
+ * A decided change of a message: its new row, event, callback and refund. Pure; stores write it
+ * unchanged, under a guard.
  */
 import type { EventId, WorkspaceId } from "../Ids.ts"
 import type { MediaLink } from "../media/Media.ts"
@@ -17,32 +17,27 @@ import type { SendingNumber } from "../number/SendingNumber.ts"
 import { webhookEventTypes } from "../webhook/WebhookEndpoint.ts"
 import type { DeliveryAttempt } from "../webhook/WebhookEndpoint.ts"
 
-// A callback: the form-encoded call that reports the end of one message, or what becomes of the
-// connection of one number, to the address that was given with it (contract: Version 1: callbacks).
-// It is made in the commit that it reports, with its body frozen, so that every attempt says the
-// same.
+// Callbacks: form-encoded calls that report a message's outcome, or a number's connection, to the
+// address of the request (contract: Version 1: callbacks). The commit that causes one freezes its
+// body, so that every attempt is identical.
 
 export interface Callback {
-  /** The same on every attempt; of a message's callback also that of the webhook event. */
+  /** The same in every attempt; a message's callback shares it with the webhook event. */
   readonly eventId: EventId
   readonly workspaceId: WorkspaceId
-  /**
-   * The origin it goes to. Only a few calls to one target are made at once, so that no target delays
-   * another.
-   */
+  /** The origin it goes to. Few calls run per target, so that no target delays another. */
   readonly target: string
-  /** What it reports, as the delivery log calls it. */
+  /** Its type in the delivery log. */
   readonly type: CallbackType
   readonly url: string
-  /** The form as every attempt sends it. */
+  /** The form, identical in every attempt. */
   readonly body: string
   readonly createdAt: number
 }
 
-/** `Content-Type` of every callback. */
 export const callbackContentType = "application/x-www-form-urlencoded"
 
-/** How the states in which waiting ends are called in `status`. */
+/** Final states, as `status` names them. */
 const statusNames = {
   sent: "SENT",
   failed: "FAILED",
@@ -50,22 +45,22 @@ const statusNames = {
   expired: "EXPIRED",
 } as const satisfies Readonly<Partial<Record<MessageState, string>>>
 
-/** The events of a connection, in the contract's words (contract: Version 1: callbacks). */
+/** Connection events (contract: Version 1: callbacks). */
 const connectionEvents = ["qr-generated", "connected", "disconnected"] as const
 
 export type ConnectionEvent = (typeof connectionEvents)[number]
 
-/** What callbacks report: the end of a message, under the name of its event, or one of these. */
+/** What callbacks report: message events, under the same names, or connection events. */
 export const callbackTypes = [...webhookEventTypes, ...connectionEvents] as const
 
 export type CallbackType = (typeof callbackTypes)[number]
 
-/** One attempt at a callback, as the delivery log keeps it. */
+/** One callback attempt in the delivery log. */
 export interface CallbackAttempt extends DeliveryAttempt<CallbackType> {
   readonly url: string
 }
 
-/** Whether a number's connection is still reported to the address of that callback. */
+/** Whether that callback's address still receives reports of the number. */
 export const isReportedTo = (
   number: { readonly callbackUrl: string | null; readonly removed: boolean },
   { url }: Pick<Callback, "url">,
@@ -84,7 +79,7 @@ const callback = (
 ): Callback => ({
   eventId,
   workspaceId,
-  // Each workspace has targets of its own, although two may share a receiver.
+  // Targets belong to one workspace, even when two share a receiver.
   target: URL.parse(url)?.origin ?? url,
   type,
   url,
@@ -93,15 +88,15 @@ const callback = (
 })
 
 /**
- * Why a message failed, in version 1's words; null when it did not. `Group not found` is said here
- * alone: a send does not look for the group (contract: Version 1: sends).
+ * Why a message failed, in version 1's words; null if it did not. Only callbacks say `Group not
+ * found`, since sends do not look the group up (contract: Version 1: sends).
  */
 export const failureText = (error: MessageError | null): string | null => {
   if (error === null) return null
   return error.code === "group_not_found" ? "Group not found" : error.message
 }
 
-/** The callback of a message that has come to its end; null when it was sent without one. */
+/** The callback of a finished message; null when it has no address. */
 export const messageCallback = (
   eventId: EventId,
   message: Message,
@@ -124,7 +119,7 @@ export const messageCallback = (
   )
 }
 
-/** The callback of a number's connection; `whatsapp_number` is empty while its phone is not known. */
+/** The callback of a number's connection; `whatsapp_number` is empty while the phone is unknown. */
 export const connectionCallback = (
   eventId: EventId,
   event: ConnectionEvent,
@@ -142,10 +137,9 @@ export const connectionCallback = (
   )
 
 export interface MessageChange {
-  /** The message in its new state. */
   readonly message: Message
   readonly event: MessageEvent
-  /** Reports the end to the message's own address; null when it has none. */
+  /** Null when the message has no callback address. */
   readonly callback: Callback | null
   readonly givesBack: boolean
 }
@@ -168,7 +162,7 @@ const changeTo = (
   givesBack,
 })
 
-/** A message that is stored at `now` although it was refused: it has failed before it ever waited. */
+/** A refused message, stored at `now` as failed without ever waiting. */
 export const refusedMessage = (
   message: Omit<Message, "state" | "sentAt" | "error">,
   error: MessageError,
@@ -184,7 +178,7 @@ export const refusedMessage = (
     link,
   )
 
-/** Ends a waiting message at `now`; undefined when its state has no such move. */
+/** Ends a waiting message at `now`; undefined if its state does not allow it. */
 export const endMessage = (
   message: Message,
   ending: Ending,

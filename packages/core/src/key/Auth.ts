@@ -1,6 +1,6 @@
 /**
- * An API key: who may ask, for which workspace, in which mode, for what and from which numbers. Its
- * text, and how that is made and given. And the port that keeps keys and counts what is asked with them.
+ * API keys and who may do what: keys and their store, rate limits, callers and the gate of
+ * operations, the guard against wrong keys, and admission of requests.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Brand } from "effect"
@@ -13,7 +13,7 @@ import { hashSecret, sameSecret } from "../secret/Secrets.ts"
 import { refusalV1, refusalV2, workspaceOfClient } from "../workspace/Workspace.ts"
 import type { Mode, Workspace } from "../workspace/Workspace.ts"
 
-/** In the order of every answer (contract: Scopes). */
+/** In the order of answers (contract: Scopes). */
 export const scopes = [
   "messages:send",
   "messages:read",
@@ -32,7 +32,7 @@ export interface ApiKey {
   readonly name: string
   readonly mode: Mode
   readonly scopes: ReadonlyArray<Scope>
-  /** The numbers it is limited to; null for all, later ones included. */
+  /** Null for all numbers, future ones included. */
   readonly numberIds: ReadonlyArray<NumberId> | null
   readonly expiresAt: number | null
   readonly last4: string
@@ -53,16 +53,16 @@ export const isKeyV2 = (text: string): boolean => /^svc_(?:live|test)_[0-9A-Za-z
 
 export const isKeyV1 = (text: string): boolean => /^[0-9a-f]{40}$/.test(text)
 
-/** The token of a bearer header; undefined when there is none, it is empty or of another scheme. */
+/** The bearer token; undefined when missing, empty or of another scheme. */
 export const bearerToken = (authorization: string | undefined): string | undefined => {
   const match = /^bearer +(\S(?:.*\S)?) *$/i.exec(authorization ?? "")
   return match?.[1]
 }
 
-/** Non-revoked keys of one version that a workspace may hold; expired ones count. */
+/** Non-revoked keys of one version per workspace; expired ones count. */
 export const keyLimit = 10
 
-/** Whether a workspace with these keys holds as many of that version as it may. */
+/** Whether a workspace has reached `keyLimit` for that version. */
 export const holdsAllKeys = (
   keys: ReadonlyArray<Pick<ApiKey, "version" | "revokedAt">>,
   version: ApiKey["version"],
@@ -70,7 +70,7 @@ export const holdsAllKeys = (
 ): boolean =>
   keys.filter((key) => key.version === version && key.revokedAt === null).length >= limit
 
-/** Why a key can no longer be used, if so; one that is both is said to be revoked. */
+/** Why a key is unusable, if it is; revoked precedes expired. */
 export const keyRefusal = (
   { expiresAt, revokedAt }: Pick<ApiKey, "expiresAt" | "revokedAt">,
   now: number,
@@ -80,8 +80,8 @@ export const keyRefusal = (
 }
 
 /**
- * Whether a request counts against the limits of its key's version: its workspace `admits` it, the key
- * can be used, and a workspace that the request names (version 1; null: none) is the key's own.
+ * Whether a request counts against its version's rate limit. The workspace admits it, the key is
+ * usable, and the workspace that the request names (version 1; null: none) is the key's.
  */
 export const isCounted = (
   admits: boolean,
@@ -91,11 +91,10 @@ export const isCounted = (
 ): boolean =>
   admits && keyRefusal(key, now) === undefined && (named === null || named === key.workspaceId)
 
-/** Whether the key may use the number. */
 export const mayUse = (key: Pick<ApiKey, "numberIds">, number: NumberId): boolean =>
   key.numberIds === null || key.numberIds.includes(number)
 
-/** What a limited key's reads are narrowed to; null for everything. */
+/** The numbers that a limited key sees; null for all. */
 type Restriction = ReadonlyArray<NumberId> | null
 
 export type NewKey = Omit<ApiKey, "id" | "lastUsedAt" | "lastUsedIp" | "revokedAt"> & {
@@ -113,7 +112,7 @@ export interface AdmitQuery {
   readonly hash: string
   readonly version: 1 | 2
   readonly now: number
-  /** Start of the clock minute and of the UTC day that `now` lies in. */
+  /** Start of the clock minute and of the UTC day of `now`. */
   readonly minuteStart: number
   readonly dayStart: number
   readonly clientAddress: string | null
@@ -122,19 +121,19 @@ export interface AdmitQuery {
 export interface Admitted {
   readonly key: ApiKey
   readonly workspace: Workspace
-  /** Null when the request was not counted because the workspace or the key does not admit. */
+  /** Null when not counted: the workspace or key is not admitted. */
   readonly count: RequestCount | null
 }
 
 export interface AdmitV1Query extends Omit<AdmitQuery, "version" | "dayStart"> {
-  /** The workspace that the request names as its own; null where it need not name one. */
+  /** The workspace that the request names; null when it need not name one. */
   readonly workspaceId: WorkspaceId | null
 }
 
 export interface AdmittedV1 extends Pick<Admitted, "key" | "workspace"> {
   /**
-   * The workspace's version 1 requests in the clock minute, this one included. Null when it was not
-   * counted because the workspace or the key does not admit, or another workspace was named.
+   * The workspace's version 1 requests in the clock minute, this one included. Null when not
+   * counted: workspace or key not admitted, or another workspace named.
    */
   readonly count: number | null
 }
@@ -144,19 +143,17 @@ export class KeyStore
     KeyStore,
     {
       /**
-       * One round trip: finds the key and its workspace and, when the workspace's `admits` says so
-       * for version 2 and the key is neither revoked nor past `expiresAt`, counts the request in both
-       * windows and notes time and address of use. Null when no such key was ever issued. Windows
-       * restart when their start differs from the stored one.
+       * One round trip: finds key and workspace. If both are admitted (version 2), counts the
+       * request in both windows and records time and address of use. A window restarts when its
+       * stored start differs. Null when no such key was issued.
        */
       admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
       /**
-       * One round trip for a version 1 key: as `admit`, but by the workspace's `admits` for version 1,
-       * only when it is the workspace that the request names, and counted in the minute of the
-       * workspace, which all its version 1 keys share.
+       * As `admit`, for a version 1 key. The workspace must admit version 1 and be the one that the
+       * request names. The count is per minute and shared by all its version 1 keys.
        */
       admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
-      /** Guard: fewer than `limit` non-revoked keys of that version; null when it does not hold. */
+      /** Guard: fewer than `limit` non-revoked keys of that version; null when it fails. */
       insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
       /** Oldest first, revoked ones included. */
       list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
@@ -169,20 +166,17 @@ export class KeyStore
     }
   >()("core/KeyStore") {}
 
-// The fixed windows in which requests are counted: of a version 2 key 60 in a clock minute and
-// 10,000 in a UTC day, of a workspace's version 1 keys together 60 in a clock minute (contract:
-// Rate limits, Version 1: requests).
+// Fixed rate-limit windows (contract: Rate limits, Version 1: requests). A version 2 key: 60 per
+// clock minute, 10,000 per UTC day. All version 1 keys of a workspace: 60 per clock minute.
 
 export const requestsPerMinute = 60
 export const requestsPerDay = 10_000
-/** Version 1 requests of a workspace in a clock minute (contract: Version 1: requests). */
+/** Per workspace and clock minute (contract: Version 1: requests). */
 const requestsPerMinuteV1 = 60
 /** Requests with a wrong key that one address may make in a clock minute. */
 export const wrongKeysPerMinute = 30
 
-/** A clock minute. */
 export const minuteMillis = 60_000
-/** A UTC day. */
 export const dayMillis = 86_400_000
 
 /** `RateLimit-Policy`. */
@@ -192,17 +186,17 @@ export const minuteStart = (now: number): number =>
   now - (((now % minuteMillis) + minuteMillis) % minuteMillis)
 export const dayStart = (now: number): number => now - (((now % dayMillis) + dayMillis) % dayMillis)
 
-/** Requests that were counted since the window began; `start` is NaN before the first. */
+/** Requests counted since `start`; NaN before the first. */
 export interface RequestWindow {
   readonly start: number
   readonly count: number
 }
 
 /**
- * The window after one more request of the window that begins at `start`; both last `length`
- * milliseconds. A request that comes late from the window before (side by side with others, or from a
- * server whose clock is behind) counts in the present one, which never begins anew for it: else
- * taking turns would spend a limit many times. Further behind, the clock was set back.
+ * Counts one more request in the window that begins at `start`; windows last `length` milliseconds.
+ * A late request from the previous window (concurrent, or from a server with a slow clock) counts
+ * in the current one. Restarting for it would let alternating requests evade the limit. Anything
+ * older means that the clock was set back.
  */
 export const countRequest = (
   window: RequestWindow,
@@ -215,9 +209,9 @@ export const countRequest = (
     : { start, count: 1 }
 }
 
-/** What the `RateLimit-*` headers show. */
+/** The `RateLimit-*` headers. */
 export interface RateState {
-  /** 60, or 10,000 once the day's limit refuses. */
+  /** 60, or 10,000 once the daily limit refuses. */
   readonly limit: number
   readonly remaining: number
   /** Seconds until the window restarts, rounded up. */
@@ -225,7 +219,7 @@ export interface RateState {
   readonly exceeded: boolean
 }
 
-/** The state after a request was counted; `count` includes it. */
+/** The state after a counted request; `count` includes it. */
 export const rateState = (count: RequestCount, now: number): RateState => {
   const dayOver = count.day > requestsPerDay
   const [limit, used, end] = dayOver
@@ -239,7 +233,7 @@ export const rateState = (count: RequestCount, now: number): RateState => {
   }
 }
 
-/** The refusal of a request over either limit, if any. */
+/** The refusal over either limit, if any. */
 export const rateRefusal = (state: RateState): Refusal | undefined =>
   state.exceeded
     ? refuse("rate_limited", {
@@ -248,7 +242,7 @@ export const rateRefusal = (state: RateState): Refusal | undefined =>
       })
     : undefined
 
-/** The refusal of a version 1 request over its workspace's limit, if any; `count` includes it. */
+/** The refusal over the workspace's version 1 limit, if any; `count` includes the request. */
 const rateRefusalV1 = (count: number, now: number): Refusal | undefined =>
   count > requestsPerMinuteV1
     ? refuse("rate_limited", {
@@ -257,19 +251,18 @@ const rateRefusalV1 = (count: number, now: number): Refusal | undefined =>
       })
     : undefined
 
-// Who asks for an operation, as plain data that every service reads: made from a key by admission, or
-// by an embedder's own word. And the gate at which every operation of a caller begins: one table says
-// what each needs, and services and adapters ask it alike.
+// Callers, as plain data for every service: admission makes them from keys, embedders vouch for
+// them. Every operation begins at one gate and its table of required rights.
 
-/** For whom a message is accepted: a caller, or a reminder that sends by itself. */
+/** Whose message is accepted: a caller's, or a reminder's. */
 export interface Sender {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
-  /** The numbers it is limited to; null for all, later ones included. */
+  /** Null for all numbers, future ones included. */
   readonly numberIds: Restriction
 }
 
-/** Lasts for one request: what it holds of the workspace is as it was when the caller was made. */
+/** Lasts for one request: its workspace is a snapshot. */
 export interface Caller extends Sender {
   readonly workspace: Workspace
   readonly scopes: ReadonlyArray<Scope>
@@ -277,12 +270,12 @@ export interface Caller extends Sender {
   readonly key: ApiKey | null
 }
 
-/** A caller that admission let in with a key. */
+/** A caller admitted with a key. */
 export interface KeyCaller extends Caller {
   readonly key: ApiKey
 }
 
-/** What an embedder may say of a caller; all that is left out is allowed. */
+/** What an embedder specifies of a caller. Default: everything is allowed. */
 export interface Trust {
   readonly mode?: Mode
   readonly scopes?: ReadonlyArray<Scope>
@@ -290,7 +283,7 @@ export interface Trust {
 }
 
 export const Caller = {
-  /** The caller with this key. Whether the key is good was asked before (`Admission`). */
+  /** The caller with this key, which `Admission` has checked. */
   ofKey: (key: ApiKey, workspace: Workspace): KeyCaller => ({
     workspaceId: key.workspaceId,
     mode: key.mode,
@@ -301,8 +294,8 @@ export const Caller = {
   }),
 
   /**
-   * A caller without a key: the program that runs the core vouches for it. Live and unlimited unless
-   * said otherwise. Rates are not counted, and a disabled workspace is not refused.
+   * A caller without a key, for whom the embedding program vouches. Default: live and unlimited. It
+   * has no rate limit and works in a disabled workspace.
    */
   trusted: (workspace: Workspace, trust: Trust = {}): Caller => ({
     workspaceId: workspace.id,
@@ -315,8 +308,8 @@ export const Caller = {
 } as const
 
 /**
- * Whose idempotency keys a caller uses: its key's, by the key's id; without a key those of the
- * workspace's mode, by a number below zero, which no key has.
+ * Owner of a caller's idempotency keys: the id of its key. Without a key it is a negative number
+ * for workspace and mode, which no key has.
  */
 export const claimantOf = ({ key, mode, workspaceId }: Caller): number =>
   key?.id ?? claimantWithoutKey(workspaceId, mode)
@@ -324,17 +317,17 @@ export const claimantOf = ({ key, mode, workspaceId }: Caller): number =>
 const claimantWithoutKey = (workspaceId: WorkspaceId, mode: Mode): number =>
   -(2 * workspaceId + (mode === "test" ? 1 : 0))
 
-/** All of a workspace's that have no key. */
+/** All keyless owners of a workspace. */
 export const claimantsWithoutKey = (workspaceId: WorkspaceId): ReadonlyArray<number> => [
   claimantWithoutKey(workspaceId, "live"),
   claimantWithoutKey(workspaceId, "test"),
 ]
 
-/** What an operation asks of its caller. */
+/** What an operation requires of its caller. */
 export interface OperationRule {
-  /** The scope that is needed; null when any caller will do. */
+  /** The required scope; null for none. */
   readonly scope: Scope | null
-  /** Whether callers that are limited to some numbers are refused. */
+  /** Whether it refuses callers limited to some numbers. */
   readonly unlimitedOnly: boolean
 }
 
@@ -375,12 +368,12 @@ export const operations = {
 
 export type OperationName = keyof typeof operations
 
-/** A caller whom the gate let through. What services read and write for a caller takes one of these. */
+/** A caller that passed the gate. Whatever reads or writes for a caller takes one. */
 export type Authorized = Caller & Brand.Brand<"Authorized">
 
 /**
- * The gate: the caller, let through to the operation. Fails with `missing_scope`, and with
- * `number_not_allowed` for a limited caller where only whole workspaces are dealt with.
+ * The gate. Fails with `missing_scope`, and with `number_not_allowed` when a limited caller asks
+ * for an operation on the whole workspace.
  */
 export const authorize = (
   caller: Caller,
@@ -405,7 +398,7 @@ export const authorize = (
   return Effect.succeed(caller as Authorized)
 }
 
-/** Whose records a caller sees: of these numbers, all when null. */
+/** Whose records a caller sees; null numbers: all. */
 export interface CallerScope {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
@@ -418,32 +411,30 @@ export const scopeOf = ({ mode, numberIds, workspaceId }: Authorized): CallerSco
   restriction: numberIds,
 })
 
-// The guard against wrong keys (contract: Wrong keys): how many wrong credentials each address has
-// sent in the clock minute, and which keys were found unknown just now.
-// All of it is this process's own and in memory, so that refusing costs no statement: several servers
-// each allow an address its 30, and a restart begins anew. That is enough, since keys are too long to
-// be guessed; the guard is there to make guessing cheap to refuse.
+// The guard against wrong keys (contract: Wrong keys): wrong credentials of each address in the
+// clock minute, and keys recently found unknown.
+// It lives in this process's memory, so refusing costs no statement. Each server allows an address
+// its 30, and a restart resets the count. That suffices: keys are too long to guess, and the guard
+// only makes refusals cheap.
 
-/** The interfaces whose wrong credentials are counted apart. */
+/** Interfaces with separate counts. */
 type Api = "v1" | "v2" | "operator"
 
 /**
- * How long a key that was not found is taken for unknown without asking the store, milliseconds: a
- * key that was sent before it was made (keys are random, so that this does not happen by chance)
- * works this much later at the latest.
+ * How long an unknown key stays cached, in milliseconds: a key used before it was made works this
+ * much later. Keys are random, so this does not happen by chance.
  */
 const unknownKeyMillis = 10_000
 
-/** Forgets what came first where there is no room for another entry. */
+/** Evicts the oldest entry when full. */
 const makeRoom = (entries: Map<string, unknown>, most: number): void => {
   if (entries.size < most) return
   const [oldest] = entries.keys()
   if (oldest !== undefined) entries.delete(oldest)
 }
 
-/** A guard that has counted nothing. */
 export const makeWrongKeys = () => {
-  /** By interface, in the minute that they began in. */
+  /** By interface, with the minute that they count. */
   const counted = new Map<Api, { readonly start: number; readonly byGroup: Map<string, number> }>()
   const unknownSince = new Map<string, number>()
 
@@ -457,7 +448,7 @@ export const makeWrongKeys = () => {
   }
 
   return {
-    /** Counts a wrong credential; whether it is one too many, and so to be refused as such. */
+    /** Counts a wrong credential; true when it exceeds the limit. */
     count: (api: Api, address: string, now: number): boolean => {
       const byGroup = ofMinute(api, now)
       const group = addressGroup(address)
@@ -466,19 +457,19 @@ export const makeWrongKeys = () => {
       byGroup.set(group, count)
       return count > wrongKeysPerMinute
     },
-    /** Whether the address has already sent one too many in this minute. */
+    /** Whether the address is already over the limit of this minute. */
     isExceeded: (api: Api, address: string, now: number): boolean =>
       (ofMinute(api, now).get(addressGroup(address)) ?? 0) > wrongKeysPerMinute,
-    /** Whether the store did not know the key with that hash a moment ago. */
+    /** Whether the store recently did not know the key with that hash. */
     isUnknown: (hash: string, now: number): boolean => {
       const since = unknownSince.get(hash)
       if (since === undefined) return false
-      // A clock that was set back must not make the moment longer.
+      // A clock that was set back must not extend the caching.
       if (now >= since && now < since + unknownKeyMillis) return true
       unknownSince.delete(hash)
       return false
     },
-    /** Remembers that the store does not know the key with that hash. */
+    /** Caches that the store does not know the key with that hash. */
     noteUnknown: (hash: string, now: number): void => {
       unknownSince.delete(hash)
       makeRoom(unknownSince, sharedLimits.unknownKeys.whole)
@@ -487,12 +478,12 @@ export const makeWrongKeys = () => {
   }
 }
 
-/** Of the eight parts of an IPv6 address those that make the /64. */
+/** Parts of an IPv6 address that make the /64. */
 const networkParts = 4
 
 /**
- * Which addresses count as one caller: IPv6 gives each customer a whole /64, so all addresses of one
- * /64 are the same caller; an IPv4 address, and any other text, stands for itself.
+ * Addresses that count as one caller: all of an IPv6 /64, since one customer has all of it; an IPv4
+ * address or any other text alone.
  */
 export const addressGroup = (address: string): string => {
   if (!address.includes(":")) return address
@@ -504,13 +495,12 @@ export const addressGroup = (address: string): string => {
   return `${network.join(":")}::/64`
 }
 
-// Who is asking: from an `Authorization` header, or version 1's credentials, to the key and its
-// workspace, or a refusal, in the order key, workspace, rate limit (contract: Order of checks). One
-// round trip.
+// Admission: from credentials to key and workspace, or a refusal in the order key, workspace, rate
+// limit (contract: Order of checks). One round trip.
 
-/** What a version 1 request brings (contract: Version 1: credentials). */
+/** Credentials of a version 1 request (contract: Version 1: credentials). */
 export interface CredentialsV1 {
-  /** Null where the operation asks for none. */
+  /** Null when the operation requires none. */
   readonly clientId: number | null
   readonly apiKey: string
   readonly clientAddress: string
@@ -518,7 +508,7 @@ export interface CredentialsV1 {
 
 const tooManyWrong = refuse("too_many_auth_failures", { retryAfter: 60 })
 
-/** A request that got past key, workspace and rate limit. */
+/** A request past key, workspace and rate limit. */
 interface AdmittedCaller {
   readonly caller: KeyCaller
   readonly rate: RateState
@@ -528,8 +518,8 @@ export class Admission extends Context.Service<
   Admission,
   {
     /**
-     * Admits a version 2 request, for one operation. Fails with the refusals of keys and workspaces,
-     * and with `rate_limited`; `counted` is told the rate then too.
+     * Admits a version 2 request for one operation. Fails with the refusals of keys and workspaces,
+     * and with `rate_limited`; `counted` then also gets the rate.
      */
     admitV2(
       authorization: string | undefined,
@@ -537,8 +527,8 @@ export class Admission extends Context.Service<
       counted?: (rate: RateState) => void,
     ): Effect.Effect<AdmittedCaller, Failure>
     /**
-     * For a version 2 request that will be answered 404 or 405 whatever its key, also above the limit:
-     * counts it when the key is good, and counts no wrong key.
+     * For a version 2 request that ends in 404 or 405 anyway, even over the limit: counts it for a
+     * valid key, and counts no wrong key.
      */
     noteV2(
       authorization: string | undefined,
@@ -551,10 +541,9 @@ export class Admission extends Context.Service<
      */
     admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Failure>
     /**
-     * Checks the operator's token; wrong ones are counted by address. An address that sent too many is
-     * refused before its token is compared, the right one too, until the minute is over: so it learns
-     * nothing by going on. Where the address is not known (null) the right token is let in even then,
-     * or strangers could shut the operator out.
+     * Checks the operator's token and counts wrong ones by address. An address over the limit is
+     * refused without comparing, even a right token, so it learns nothing. From an unknown address
+     * (null) the right token always passes, or strangers could lock the operator out.
      */
     admitOperator(
       authorization: string | undefined,
@@ -569,13 +558,13 @@ export class Admission extends Context.Service<
       const store = yield* KeyStore
       const wrongKeys = makeWrongKeys()
 
-      /** Counts a credential that was never issued, and refuses with it or with the guard. */
+      /** Counts a never issued credential, and refuses with `refusal` or the guard's. */
       const wrong = (api: Api, address: string, refusal: Refusal) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
         )
 
-      /** Asks the store for a key, unless it was unknown a moment ago. */
+      /** Loads a key, unless it is cached as unknown. */
       const known = <A>(
         hash: string,
         now: number,
@@ -603,7 +592,6 @@ export class Admission extends Context.Service<
           return { now, admitted: yield* known(hash, now, store.admit(query)) }
         })
 
-      /** The refusal of an issued key, if any. */
       const refusalOf = (
         { key, workspace }: Pick<Admitted, "key" | "workspace">,
         now: number,

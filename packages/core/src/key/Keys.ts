@@ -1,4 +1,4 @@
-/** Making, listing and revoking API keys (contract: Keys). */
+/** Creates, lists and revokes API keys (contract: Keys). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
@@ -14,10 +14,10 @@ import { may, requireRole } from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 
-/** How long a key can last (contract: Keys). */
+/** Lifetimes of keys (contract: Keys). */
 const lifetimes = { "30d": 30 * dayMillis, "90d": 90 * dayMillis, "1y": 365 * dayMillis } as const
 
-/** Members of `scopes` and of `number_ids`, doubles included. */
+/** Members of `scopes` and of `number_ids`, duplicates included. */
 const maximumScopes = 100
 const maximumNumbers = 1000
 
@@ -71,7 +71,7 @@ const KeyV2Body = Schema.Struct({
   ),
 }).annotate({ identifier: "CreateKeyV2" })
 
-/** For the document; the decoder of its version tells what is wrong with a body. */
+/** For the API document; each version's decoder reports problems. */
 export const KeyBody = Schema.Union([KeyV1Body, KeyV2Body]).annotate({
   identifier: "CreateKey",
   description: "A version 1 key takes `version` alone; a version 2 key needs a name.",
@@ -82,13 +82,13 @@ const decodeV2 = inputDecoder(KeyV2Body, {
   lists: { scopes: { most: maximumScopes }, number_ids: { most: maximumNumbers } },
 })
 
-/** A key to make: in the words of its body. */
+/** A key to create, named as in the body. */
 export type CreateKey = typeof KeyBody.Encoded
 
-/** A key that was just made. */
+/** A key that was just created. */
 export interface NewApiKey {
   readonly record: ApiKey
-  /** The whole text, which is nowhere else. */
+  /** The full key; stored nowhere. */
   readonly key: string
 }
 
@@ -96,24 +96,22 @@ export class Keys extends Context.Service<
   Keys,
   {
     /**
-     * POST /workspaces/{id}/keys. Fails with `workspace_not_found`, `role_required`, `key_limit_reached`,
-     * `number_not_found`.
+     * POST /workspaces/{id}/keys. Fails with `workspace_not_found`, `role_required`,
+     * `key_limit_reached`, `number_not_found`.
      */
     create(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       command: CreateKey,
     ): Effect.Effect<NewApiKey, Failure>
-    /**
-     * GET /workspaces/{id}/keys: oldest first, revoked ones included; those that the role may see.
-     */
+    /** GET /workspaces/{id}/keys: those the role may see, oldest first, revoked ones included. */
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,
     ): Effect.Effect<ReadonlyArray<ApiKey>, Failure>
     /**
-     * DELETE /workspaces/{id}/keys/{key_id}: the key stops at once; one of version 1 is never found
-     * again. Fails with `key_not_found`.
+     * DELETE /workspaces/{id}/keys/{key_id}: the key stops working at once; a version 1 key is then
+     * unknown. Fails with `key_not_found`.
      */
     revoke(
       role: Role,
@@ -183,7 +181,7 @@ export class Keys extends Context.Service<
           })
         })
 
-      /** What is given may be JSON that nothing has checked, such as null. */
+      /** Unchecked JSON, possibly null. */
       const isVersion1 = (command: CreateKey | null) => command?.version === 1
 
       return Keys.of({

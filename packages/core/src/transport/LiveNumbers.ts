@@ -1,8 +1,8 @@
 /**
- * The numbers whose connections this process keeps, for transports that have connections of their own:
- * each is kept open for as long as it is this worker's and its transport's events are taken. Numbers
- * begin side by side a few at a time, so that many of them load neither this machine nor the far side
- * at once.
+ * Keeps the connections of live numbers for transports that have their own. A connection stays open
+ * while this worker owns the number and the service takes the transport's events. A few numbers
+ * connect at a time, to limit the load on machine and remote. Sections: retries, ending sessions,
+ * one connection, all numbers.
  */
 import {
   Cause,
@@ -47,8 +47,8 @@ import type {
   TakeEvent,
 } from "./Transport.ts"
 
-// Asking a store again until it answers, for those whose connections to the far side must not end, or go
-// on without what they need, because the store was away.
+// Retries a store until it answers. Connections to the remote must not end, or run without their
+// data, because the store was away.
 
 /** Between two tries, in real milliseconds. */
 const againMillis = 250
@@ -56,8 +56,8 @@ const againMillis = 250
 const hasMoved = (error: unknown): error is NumberMoved => error instanceof NumberMoved
 
 /**
- * Asks until the store answers. That a number moved is an answer, and so is that what it keeps cannot be
- * opened: asked again it would say the same.
+ * Retries until the store answers. `NumberMoved` and `CannotOpen` are answers: retrying would not
+ * change them.
  */
 export const retryUntilStoreAnswers = <A, E>(
   work: Effect.Effect<A, E>,
@@ -70,22 +70,23 @@ export const retryUntilStoreAnswers = <A, E>(
   )
 }
 
-/** What a library reads and writes of its number, for as long as its connection is kept here. */
+/** A library's reads and writes of its number while this process keeps its connection. */
 export interface Hold {
-  /** Asks until the store answers, for as long as the number is held and this worker's. */
+  /** Retries until the store answers, while the number is held and owned. */
   read<A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E>
   /**
-   * The same for a write. What is not written must not leave: a write that is refused because another
-   * worker has the number does not end, so that the library does not go on to what comes behind it. It is
-   * tried again for as long as the number is held, since a worker may be in doubt for a moment alone, as
-   * after its clock was set forward.
+   * As `read`, for a write. Nothing may leave before its write: when another worker owns the
+   * number, the write never returns, so the library cannot continue. It retries while the number is
+   * held, since ownership may be in doubt only briefly, as after a clock change.
    */
   write<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E>
-  /** From now on nothing is written any more, whatever the library still does. */
+  /** Stops all writes, whatever the library still does. */
   readonly letGo: () => void
 }
 
-/** `isOwned`: a process that was frozen wakes up in the midst of its work, and another has the number. */
+/**
+ * `isOwned`: a frozen process may wake up in the middle of its work while another owns the number.
+ */
 export const makeHold = (isOwned: () => boolean): Hold => {
   let isHeld = true
   const read = <A, E>(work: Effect.Effect<A, E>) =>
@@ -111,15 +112,15 @@ export const makeHold = (isOwned: () => boolean): Hold => {
   }
 }
 
-// Sessions that are to end: their number was removed or logged out, or the core did not take it. Each stays
-// in the vault until it is logged out at the far side, or for `leavingMillis`.
+// Ending sessions: the number was removed or logged out, or the core rejected the session. The
+// vault keeps each until the remote has logged it out, or for `leavingMillis`.
 
-/** Logins that go on or came to nothing, where the vault has some in place of sessions. */
+/** Logins that are open or failed, where the vault stores some instead of sessions. */
 interface Logins {
   readonly isLogin: (credentials: string) => boolean
-  /** Ends what a login may have left at the far side; whether nothing of it is known to be left. */
+  /** Ends a login's traces at the remote; true when none is known to be left. */
   readonly end: (numberId: NumberId, credentials: string) => Effect.Effect<boolean>
-  /** What is to be done about a login of a number that stays, at that service time; null for nothing. */
+  /** How to handle the login of a number that stays, at that service time; null for nothing. */
   readonly settle: (
     numberId: NumberId,
     credentials: string,
@@ -127,27 +128,27 @@ interface Logins {
   ) => Effect.Effect<void, NumberMoved> | null
 }
 
-/** What a transport knows of the ends of its sessions. */
+/** What a transport knows about ends of its sessions. */
 interface Ends<Open extends LiveConnection> {
-  /** Logs the session out at the far side; whether that has heard. It has 5 seconds. */
+  /** Logs the session out; whether the remote confirmed. It has 5 seconds. */
   readonly logOut: (connection: Open) => Effect.Effect<boolean>
-  /** The ends after which the far side knows the session no more, as if it had been logged out here. */
+  /** Reasons that mean the remote no longer knows the session, as after a log-out here. */
   readonly meansLoggedOut: ReadonlyArray<ClosedReason>
-  /** Those with which it refuses a session, also one that asks to be logged out: no more can be done. */
+  /** Reasons that refuse a session even for a log-out: nothing more can be done. */
   readonly refusesLogOut?: ReadonlyArray<ClosedReason>
-  /** Left out where the vault has nothing but sessions. */
+  /** Absent where the vault has only sessions. */
   readonly logins?: Logins
 }
 
-/** How long one try to log a session out may take. */
+/** Time limit of one log-out attempt. */
 const logOutMillis = 5000
 
-/** How long a session that is to end is kept while the far side cannot be reached: 30 days. */
+/** How long to keep an ending session while the remote is unreachable: 30 days. */
 const leavingMillis = 30 * 24 * 60 * 60_000
 
 /**
- * `start` connects a number, `release` ends that. `detached`: the work goes on when what began it has ended,
- * with the clock of the service and without the log annotations of that caller.
+ * `start` connects a number, `release` ends that. `detached` work outlives its caller, with the
+ * service's clock and without the caller's log annotations.
  */
 const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnection>(
   { logOut, logins, meansLoggedOut, refusesLogOut = [] }: Ends<Open>,
@@ -161,7 +162,7 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
   const vault = yield* SessionVault
   const fibers = yield* FiberMap.make<NumberId>()
 
-  /** What the vault has of a number. */
+  /** The vault's session of a number. */
   const inVault = (numberId: NumberId) =>
     Effect.map(vault.credentials(numberId), (text) => {
       if (text === null) return null
@@ -171,7 +172,7 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
   const isKnownOver = ({ status: { reason } }: LiveNumber<Open>): boolean =>
     reason !== null && meansLoggedOut.includes(reason)
 
-  /** Whether the far side knows the session no more. */
+  /** Whether the remote no longer knows the session. */
   const isLoggedOut = (reached: Open | ClosedReason): Effect.Effect<boolean> =>
     typeof reached === "string"
       ? Effect.succeed(meansLoggedOut.includes(reached) || refusesLogOut.includes(reached))
@@ -194,13 +195,13 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
     )
   })
 
-  /** One try to log it out. The connection for that stays, and is opened when the far side is back. */
+  /** One log-out attempt. Its connection stays, and opens when the remote is back. */
   const logOutNow = Effect.fnUntraced(function* logOutNow(
     numberId: NumberId,
     leavingSince: number,
   ) {
     const known = numbers.find(numberId)
-    // What was given up is connected once more for it, and then not again.
+    // A number that was given up connects once more for this, then never again.
     const isOut = known?.isGivenUp === true && !known.leaves && !isKnownOver(known)
     if (isOut) yield* numbers.release(numberId)
     const live = numbers.find(numberId) ?? (yield* numbers.start(numberId))
@@ -211,10 +212,10 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
     yield* wipeAfter(numberId, leavingSince, isOver)
   })
 
-  /** Begins to end a session, unless that goes on already. */
+  /** Starts ending a session, unless that is under way. */
   const begin = (numberId: NumberId, work: Effect.Effect<void, NumberMoved>): Effect.Effect<void> =>
     work.pipe(
-      // The number is another worker's by now, which logs it out.
+      // Another worker has the number now and logs it out.
       Effect.ignore,
       Effect.annotateLogs({ number: numberId }),
       numbers.detached,
@@ -226,14 +227,14 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
     inVault,
     logOutNow,
     begin,
-    /** From now on, or since then, the number's session leaves. */
+    /** The number's session ends, from now on or since then. */
     leave: (numberId: NumberId, leavingSince: number | null): Effect.Effect<void> =>
       begin(
         numberId,
         Effect.gen(function* () {
           if (leavingSince === null) yield* retryUntilStoreAnswers(vault.leave(numberId))
           const since = leavingSince ?? (yield* Clock.currentTimeMillis)
-          // A session that cannot be read is kept for as long as any other.
+          // An unreadable session is kept as long as any other.
           const kept = inVault(numberId).pipe(
             Effect.catchTag("CannotOpen", () => Effect.succeed(null)),
           )
@@ -244,87 +245,85 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
           return yield* wipeAfter(numberId, since, yield* logins.end(numberId, known.login))
         }),
       ),
-    /** Another worker goes on with it, or something new takes its place. */
+    /** Another worker continues, or a new session replaces it. */
     stop: (numberId: NumberId) => FiberMap.remove(fibers, numberId),
     stopAll: FiberMap.clear(fibers),
   }
 })
 
-// Keeping one number connected: a connection is opened, heard until it is over, and opened again as its
-// transport's table says of its end. A number is never connected again in a loop after the far side said
-// that it must not be.
+// Keeps one number connected: opens a connection, waits for its end, and reconnects as the
+// transport's table of ends says. It never loops when the remote forbids reconnecting.
 
-/** What is done once a connection is over. A transport's own table says so of each end. */
+/** What to do after a connection ends, from the transport's table of ends. */
 export type AfterClose =
-  /** A new connection at once: the far side asked for it. A second one in a row waits as `Again` does. */
+  /** Reconnect at once, as the remote asked. A second one in a row waits as `Again` does. */
   | { readonly _tag: "Restart" }
-  /** A new connection after a pause, which grows with each failure. */
+  /** Reconnect after a pause that grows with each failure. */
   | { readonly _tag: "Again" }
-  /** A new connection once the far side's own time is over. */
+  /** Reconnect after the remote's requested time. */
   | { readonly _tag: "Pause"; readonly reason: ClosedReason; readonly millis: number }
-  /** No new connection by itself. With `wipe` what is kept of the session is worth nothing any more. */
+  /** Do not reconnect. `wipe`: the stored session is worthless. */
   | { readonly _tag: "Stop"; readonly reason: ClosedReason; readonly wipe: boolean }
 
 const unreadable = "a number's session could not be read, and is tried again"
 
-/** A connection that stood for less is one more failure: the next pause is longer. */
+/** A shorter connection counts as a failure and lengthens the next pause. */
 const steadyMillis = 60_000
 
-/** How often the keys of a number are trimmed, beside each time that it begins or has written so many. */
+/** How often to trim a number's keys, besides at its start and after many writes. */
 const trimMillis = 60 * 60_000
 const trimKeys = 10_000
 
 /**
- * How long the place of a number that was connecting stays empty before the next one has it: with eight
- * places, 40 connections are opened a second at the most.
+ * How long a connecting number's slot stays empty: with eight slots, at most 40 connections open
+ * per second.
  */
 const emptyMillis = 200
 
-/** How often it is asked which numbers are this worker's. */
+/** How often to check which numbers this worker owns. */
 const askMillis = 250
 
-/** How patient a transport is; all in service time. */
+/** A transport's patience; all in service time. */
 export interface LiveSettings {
   /** The pause after the first lost connection; it doubles up to the longest. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
-  /** After so long without a connection the core is told that the number is disconnected. */
+  /** After this long without a connection, the core marks the number disconnected. */
   readonly lostMillis: number
-  /** How often it is looked which numbers have a session, and which leave. */
+  /** How often to look for numbers with a session, and for those that leave. */
   readonly lookMillis: number
-  /** Connections that are opened side by side; the others wait for their turn. */
+  /** Connections that open concurrently; others queue. */
   readonly startsAtOnce: number
 }
 
-/** What became of a number's connection, as it is told to the core. */
+/** A change of a number's connection, reported to the core. */
 type LiveChange =
   | { readonly status: "connected"; readonly phone: string; readonly reason: null }
   | { readonly status: "disconnected"; readonly phone: null; readonly reason: ClosedReason }
 
-/** What a transport says and asks for while it connects a number. */
+/** What a transport calls while it connects a number. */
 export interface Connecting<Open extends LiveConnection> {
   /**
-   * What each connection needs before it is opened: keys are trimmed, its turn has come, and the number is
-   * this worker's. Gives the URL of its proxy, null without one, and `leavePlace`, for connections that are
-   * not open for long.
+   * Prepares each connection: trims keys, waits for a slot and for ownership. Gives the proxy's
+   * URL, null without one, and `leavePlace` for short connections.
    */
   readonly ready: Effect.Effect<
     { readonly proxy: string | null; readonly leavePlace: Effect.Effect<void> },
     StoreUnavailable | CannotOpen,
     Scope.Scope
   >
-  /** The connection is open. `phone`: digits with country code. */
+  /** Reports an open connection. `phone`: digits with country code. */
   opened(connection: Open, phone: string): Effect.Effect<void, never, Scope.Scope>
   /**
-   * The connection is lost, and the library opens another by itself. After `lostMillis` without one the core
-   * is told that the number is disconnected.
+   * Reports a lost connection that the library reopens by itself. After `lostMillis` the core marks
+   * the number disconnected.
    */
   readonly lost: Effect.Effect<void, never, Scope.Scope>
-  /** Tells the core, unless the number is one of which nothing is told. Done once it is stored. */
+  /** Tells the core, unless the number's status is not reported. Done once stored. */
   tell(change: LiveChange): Effect.Effect<void>
-  /** Hands over what else the connection says; done once it is stored. */
+  /** Hands over any other event; done once stored. */
   readonly take: TakeEvent
-  /** Counts keys that are written, for those whose keys grow fast: after many of them keys are trimmed. */
+  /** Counts written keys; many of them trigger a trim. */
   readonly wrote: (keys: number) => void
 }
 
@@ -334,9 +333,9 @@ interface LiveTransport<Open extends LiveConnection, E> {
   /** How many keys of each type a number keeps. */
   readonly keptKeys: Readonly<Record<string, number>>
   /**
-   * Called once each time that a number begins. What it gives is run for each connection, from its
-   * beginning to its end, in a scope of its own: what is to be done then, or null where there is nothing
-   * to connect. A failure is said, and the number begins anew at the next look.
+   * Called whenever a number starts. The result runs once per connection, in its own scope, and
+   * returns what to do afterwards; null when there is nothing to connect. A failure is logged, and
+   * the number starts again at the next look.
    */
   readonly connect: (
     live: LiveNumber<Open>,
@@ -345,8 +344,8 @@ interface LiveTransport<Open extends LiveConnection, E> {
 }
 
 /**
- * A place among those that are being opened: free soon after it was left, or after the end of the
- * scope. However fast connections open, many numbers do not meet the far side in one second.
+ * Takes a slot for opening; it frees up shortly after use, or after the scope. Even fast
+ * connections then reach the remote a few per second.
  */
 const takePlace = Effect.fnUntraced(function* takePlace(starts: Semaphore.Semaphore) {
   let isTaken = false
@@ -368,11 +367,11 @@ const takePlace = Effect.fnUntraced(function* takePlace(starts: Semaphore.Semaph
 
 interface Keeper<Open extends LiveConnection> {
   /**
-   * Keeps the number connected until it was given up, and perhaps wiped; or there was nothing to connect
-   * (`over`); or its session could not be read.
+   * Keeps the number connected until it was given up or wiped, there was nothing to connect
+   * (`over`), or its session could not be read.
    */
   keep(live: LiveNumber<Open>): Effect.Effect<"given_up" | "wiped" | "over" | "unreadable">
-  /** Drops keys beyond as many as are kept (`keptKeys`): once an hour, and after many writes. */
+  /** Deletes keys beyond `keptKeys`: hourly, and after many writes. */
   trim(live: LiveNumber<Open>): Effect.Effect<void>
 }
 
@@ -392,8 +391,8 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
     })
 
   /**
-   * Waits until the number is this worker's. A worker that was frozen is in doubt when it goes on: this is
-   * interrupted if another worker has the number by then.
+   * Waits until this worker owns the number. A worker that was frozen is in doubt at first; this is
+   * interrupted if another owns the number by then.
    */
   const owned = (numberId: NumberId): Effect.Effect<void> =>
     Effect.suspend(() =>
@@ -401,8 +400,8 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
     )
 
   /**
-   * Tells that it is open, and again where a late word has made it disconnected since: a message that found
-   * no connection before, or a worker that had the number before.
+   * Reports an open connection, and repeats it when a late report marked the number disconnected:
+   * from a send before it opened, or from the previous owner.
    */
   const tellOpen = (live: LiveNumber<Open>, phone: string) =>
     tell(live, { status: "connected", phone, reason: null }).pipe(
@@ -411,7 +410,7 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
       Effect.forever,
     )
 
-  /** It was away for so long that it counts as disconnected, although it is still tried again. */
+  /** Marks the number disconnected after a long loss, while it keeps retrying. */
   const tellLost = (live: LiveNumber<Open>) =>
     tell(live, { status: "disconnected", phone: null, reason: "connection_lost" })
 
@@ -480,21 +479,21 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
     }
   }
 
-  /** Opens no connection again. With `wipe` the session is wiped, once the core was told. */
+  /** Stops reconnecting. With `wipe`, deletes the session once the core knows. */
   const giveUp = Effect.fnUntraced(function* giveUp(
     live: LiveNumber<Open>,
     reason: ClosedReason,
     wipe: boolean,
   ) {
     const { numberId } = live
-    // Another worker may have the number by now and have replaced this one; what is true is told there.
+    // Another worker may own the number and have replaced this session; it then reports the truth.
     yield* owned(numberId)
     yield* Effect.logWarning(`number disconnected: ${reason}`)
     yield* changeStatus(live, { state: "disconnected", reason })
     yield* Deferred.succeed(live.turn, reason)
     yield* tell(live, { status: "disconnected", phone: null, reason })
     live.isGivenUp = true
-    // Here the store says that another worker has the number.
+    // Here the store says whether another worker owns the number.
     if (wipe)
       yield* retryUntilStoreAnswers(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
   })
@@ -519,7 +518,8 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
           Effect.sync(() => closeConnection(live)),
         ),
       ).pipe(
-        // A bug, or it was cut off elsewhere: the number would stay away for as long as the process runs.
+        // A bug or an interruption elsewhere: otherwise the number would stay away as long as the
+        // process runs.
         Effect.catchCause((cause) =>
           Cause.hasFails(cause)
             ? Effect.failCause(cause)
@@ -566,18 +566,18 @@ const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
   return keeper
 })
 
-/** How a transport connects its numbers, and what else it knows of their sessions. */
+/** How a transport connects its numbers, and what it knows of their sessions. */
 export interface LiveNumbersOptions<Open extends LiveConnection, E>
   extends LiveTransport<Open, E>, Ends<Open> {
   readonly platform: Platform
   /**
-   * Whether a number whose session was wiped is known as disconnected until it gets another one here. Where
-   * any process may log it in it is forgotten, and looked for again.
+   * Whether a number with a wiped session stays known as disconnected until this process links it
+   * again. Where any process may log it in, it is forgotten and looked up again.
    */
   readonly remembersWiped: boolean
   /**
-   * Work of the transport's own on a number that was not removed, in place of all else that this look would
-   * do about it; null where there is none.
+   * The transport's own work on a number that was not removed, instead of all else in this look;
+   * null for none.
    */
   readonly instead?: (
     kept: KeptSession,
@@ -587,34 +587,33 @@ export interface LiveNumbersOptions<Open extends LiveConnection, E>
 
 export interface LiveNumbers<Open extends LiveConnection> {
   /**
-   * Keeps all numbers connected until interrupted, and looks after those that leave. What connections say
-   * is handed to `take`; what they said before waits for it.
+   * Keeps all numbers connected and ends those that leave, until interrupted. `take` receives
+   * events, including earlier ones.
    */
   listen(take: TakeEvent): Effect.Effect<never>
   /**
-   * The number's open connection, waited for while it is being opened; why there is none, as when
-   * another worker has it; null when the number has no session.
+   * The number's connection, waiting while it opens; or why there is none, such as `elsewhere`.
+   * Null when it has no session.
    */
   open(numberId: NumberId): Effect.Effect<Open | ClosedReason | "elsewhere" | null>
-  /** The number's open connection where it has one at this very moment, and may use it; or null. */
+  /** The number's open, usable connection right now; or null. */
   openNow(numberId: NumberId): Open | null
-  /** Whether the number is still this worker's. */
   owns(numberId: NumberId): boolean
   status(numberId: NumberId): LiveStatus | null
-  /** How each connection stands, but for those whose status is not to be told (`LiveNumber.told`). */
+  /** The state of each connection, except of those not reported (`LiveNumber.told`). */
   readonly reports: Effect.Effect<ReadonlyArray<ConnectionReport>>
   /** Hands over an event once something listens. */
   readonly take: TakeEvent
-  /** What is known of a number whose connection is kept. */
+  /** A number whose connection this process keeps. */
   find(numberId: NumberId): LiveNumber<Open> | undefined
-  /** Ends its connection if there is one, opens it anew, and gives how that went. Nothing is told of it. */
+  /** Reconnects the number without reporting, and returns the result. */
   connectQuietly(numberId: NumberId): Effect.Effect<Open | ClosedReason>
   /**
-   * Ends the number's connection before it gets another session. One that leaves is logged out first, as
-   * far as the far side is there; `leaves`: that is so from now on.
+   * Ends the number's connection to make way for another session. A leaving session is logged out
+   * first if the remote is reachable; `leaves` marks it so.
    */
   makeRoom(numberId: NumberId, leaves: boolean): Effect.Effect<void, NumberMoved>
-  /** From now on its session leaves: it is logged out as soon as the far side is there. */
+  /** The session ends from now on, and is logged out as soon as the remote is reachable. */
   logOut(numberId: NumberId): Effect.Effect<void>
 }
 
@@ -637,7 +636,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
 
     const find = (numberId: NumberId) => held.get(numberId)
 
-    /** Events wait for the first that takes them. */
+    /** Events wait for the first taker. */
     const isListening = Latch.makeUnsafe(false)
     let taker: TakeEvent = () => Effect.never
     const take: TakeEvent = (event) =>
@@ -647,17 +646,17 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       )
     const keeper = yield* makeKeeper(options, take)
 
-    /** The work goes on when its caller is gone, so it takes this service's clock and not the caller's. */
+    /** The work outlives its caller, so it uses this service's clock. */
     const detached = <A, F>(work: Effect.Effect<A, F>) =>
       work.pipe(
         Effect.provideService(References.CurrentLogAnnotations, {}),
         Effect.provideContext(context),
       )
 
-    /** Begins to keep the number connected. `told`: whether the core is told of its status. */
+    /** Starts keeping the number connected. `told`: whether its status is reported. */
     const start = Effect.fnUntraced(function* start(numberId: NumberId, told: boolean) {
       const live = yield* newLiveNumber<Open>(numberId, told)
-      // Begun meanwhile: by a look at all numbers, by a send, or to log it out.
+      // Started meanwhile, by a look, a send or a log-out.
       const begun = held.get(numberId)
       if (begun !== undefined) return begun
       held.set(numberId, live)
@@ -680,7 +679,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       return live
     })
 
-    /** What waits for its connection waits no longer: the next one is opened elsewhere, or on its own. */
+    /** Ends the wait for its connection: the next one opens elsewhere or by itself. */
     const giveUpWaiting = (live: LiveNumber<Open>) =>
       Deferred.doneUnsafe(live.turn, Effect.succeed("connection_lost" as const))
 
@@ -707,7 +706,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       )
     })
 
-    /** Lets go of the numbers that another worker has by now: that one connects them, or logs them out. */
+    /** Releases numbers that another worker owns; that one connects or ends them. */
     const releaseOthers = Effect.suspend(() =>
       Effect.forEach(
         [...held.keys()].filter((numberId) => !ownership.owns(numberId)),
@@ -718,7 +717,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
 
     const hasAnotherProxy = Effect.fnUntraced(
       function* hasAnotherProxy(live: LiveNumber<Open>, { numberId, proxy }: KeptSession) {
-        // The same URL, sealed again, is another text.
+        // Sealing the same URL again yields another text.
         if (live.proxy === proxy || live.proxyUrl === undefined) return false
         const url = yield* proxies.of(numberId)
         live.proxy = proxy
@@ -728,8 +727,8 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
     )
 
     /**
-     * Whether a connection has to be opened anew: the number has another proxy, or an operator has resumed
-     * it after a pause that kept it from connecting.
+     * Whether to reconnect: the proxy changed, or an operator resumed a number that a pause kept
+     * away.
      */
     const beginsAnew = Effect.fnUntraced(function* beginsAnew(
       live: LiveNumber<Open>,
@@ -738,7 +737,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
       const wasKeptAway = live.isKeptAway
       live.isKeptAway = keepsAway(kept.pauseReason)
       if (live.isKeptAway) return false
-      // A link opens its connection before the pause of the one before ends.
+      // A link opens its connection before the previous pause ends.
       const isResumed =
         (wasKeptAway && live.open === null) || (live.isGivenUp && kept.reason === reasonOnceResumed)
       return isResumed || (yield* hasAnotherProxy(live, kept))
@@ -758,15 +757,15 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         }
         if (keepsAway(pauseReason)) return
         const live = yield* start(numberId, true)
-        // The connection reads the proxy later than this: it gets this one, or one that came after it.
+        // The connection reads the proxy later: it gets this one or a newer one.
         live.proxy = proxy
       },
-      // One number that cannot be opened does not keep the others from being connected.
+      // One unreadable number must not keep the others from connecting.
       Effect.catchTag("CannotOpen", (error) => logFailure(unreadable, error)),
       (effect, { numberId }) => Effect.annotateLogs(effect, { number: numberId }),
     )
 
-    /** Whether a login has taken the place of what the number had. */
+    /** Whether a login replaces the number's session. */
     const isLoggingIn = (numberId: NumberId) =>
       options.logins === undefined
         ? Effect.succeed(false)
@@ -789,14 +788,14 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         yield* release(numberId)
         yield* begin(kept)
       } else {
-        // One that its owner logs out is open until it leaves.
+        // After a log-out by its owner the connection stays open until the session ends.
         const isDenied = kept.status === "disconnected" && kept.reason !== "logged_out"
         if (isDenied && live.open !== null) yield* live.contradicted.open
         yield* keeper.trim(live)
       }
     })
 
-    /** Connects what has a session, and logs out what leaves. */
+    /** Connects numbers with a session, and logs out those that leave. */
     const look = vault.list.pipe(
       Effect.flatMap((all) =>
         Effect.forEach(
@@ -805,8 +804,8 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
           { discard: true },
         ),
       ),
-      // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the
-      // worker would.
+      // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
+      // would.
       Effect.catchCause((cause) => logFailure(`numbers of ${platform} are read later`, cause)),
     )
 
@@ -817,7 +816,7 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
         const now = yield* Clock.currentTimeMillis
         const owned = yield* ownership.owned
         yield* releaseOthers
-        // A clock that was set back by hours must not put the next look off by as much.
+        // A clock set back by hours must not delay the next look as long.
         const isRecent = lookedAt !== null && Math.abs(now - lookedAt) < settings.lookMillis
         if (owned !== known || !isRecent) {
           known = owned
@@ -874,12 +873,12 @@ export const makeLiveNumbers = <Open extends LiveConnection, E>(
           )
           if (!isReadable) return "connection_lost"
           const reached = yield* settled(yield* start(numberId, false))
-          // The store did not say what the number has, and is asked again.
+          // The store did not say what the number has: ask again.
           if (reached !== "connection_lost" || !ownership.owns(numberId)) return reached
         }
       }),
       makeRoom: Effect.fnUntraced(function* makeRoom(numberId, leaves) {
-        // A log-out that is under way would wipe what the new session writes.
+        // A running log-out would wipe what the new session writes.
         yield* endingSessions.stop(numberId)
         yield* release(numberId)
         if (leaves) yield* retryUntilStoreAnswers(vault.leave(numberId))

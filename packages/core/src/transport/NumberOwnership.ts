@@ -1,11 +1,11 @@
 /**
- * Which numbers' connections this worker has. A single process has all of them; several processes on
- * one store share them out in shards, so that no two ever have one number at the same time.
+ * Decides which numbers' connections this worker owns. A single process owns all; several share
+ * them in shards, so that no two own a number at once.
  *
- * A worker gives signs of life to the store, and trusts that it has its shards for `trustMillis` after
- * the last one that the store confirmed was sent. Others end it once they have watched it give none
- * for `leaseMillis`, which is longer: by then it has let go by itself. Each measures spans with a
- * stopwatch of its own, so that the machines' clocks need not agree.
+ * A worker sends heartbeats to the store, and trusts its shards for `trustMillis` after sending the
+ * last confirmed one. Others end it after watching no heartbeat for the longer `leaseMillis`; by
+ * then it has stopped by itself. Each uses its own stopwatch, so the machines' clocks need not
+ * agree.
  */
 import { Context, Data, Deferred, Effect, Latch, Layer, Option } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
@@ -16,38 +16,36 @@ import { RealTime, sleep } from "../time/Time.ts"
 import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
 import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
 
-/** How often a worker gives a sign of life and looks what the others hold. */
+/** How often a worker sends a heartbeat and reads what others hold. */
 const lookMillis = 1500
 
-/**
- * The same where it could not take all that it should: another transaction has it locked for a moment.
- */
+/** The same when a transaction blocks some of the shards it should take. */
 const soonMillis = 100
 
-/** How long a worker that is watched may give no sign of life before it counts as dead. */
+/** How long a watched worker may send no heartbeat before it counts as dead. */
 const leaseMillis = 9000
 
-/** For how long after a sign of life a worker trusts that it has its shards. */
+/** How long after a heartbeat a worker trusts its shards. */
 const trustMillis = 7500
 
-/** A worker that did not look for so long cannot tell whether the others gave signs of life meanwhile. */
+/** After this long without a look, a worker cannot tell whether others sent heartbeats. */
 const watchfulMillis = leaseMillis / 2
 
-/** How long one question to the store may take. */
+/** Time limit of one store query. */
 const questionMillis = 2000
 
-/** How long a look waits for work on shards that are to be given to others to end. */
+/** How long a look waits for work to end on shards that it gives away. */
 const closingMillis = 1000
 
-/** How long a worker that stops waits for work on any of its shards to end. */
+/** How long a stopping worker waits for work on its shards to end. */
 const lastUseMillis = 3000
 
-/** What this process is called in what operators see. */
+/** This process's name, for operators. */
 export const WorkerName = /*#__PURE__*/ Context.Reference<string>("core/WorkerName", {
   defaultValue: () => "worker",
 })
 
-/** Another worker has the number by now, or may have it: nothing was written. */
+/** Another worker owns the number, or may: nothing was written. */
 export class NumberMoved
   extends /*#__PURE__*/ Data.TaggedError("NumberMoved")<{ readonly numberId: NumberId }>
 {
@@ -60,37 +58,37 @@ export class NumberOwnership
   extends /*#__PURE__*/ Context.Service<
     NumberOwnership,
     {
-      /** The numbers whose lanes this worker may claim now; the same value until that changes. */
+      /** The numbers whose lanes this worker may claim; the same value until it changes. */
       readonly owned: Effect.Effect<Owned>
-      /** Whether it has the number at this very moment. */
+      /** Whether it owns the number right now. */
       owns(numberId: NumberId): boolean
-      /** Whether it has the number, or had it and what uses it has not ended yet, which may still write. */
+      /** Whether it owns the number, or its work from owning it may still write. */
       finishes(numberId: NumberId): boolean
       /**
-       * What the store checks a write of the number against, so that none comes too late. Fails with
-       * `NumberMoved` where `finishes` is false.
+       * The store checks a write against this, so that none comes too late. Fails with
+       * `NumberMoved` when `finishes` is false.
        */
       fence(numberId: NumberId): Effect.Effect<Fence, NumberMoved>
       /**
-       * Runs what uses the number for as long as this worker has it; none when it does not have it, or
-       * not until the end. No other worker gets the number before that has ended.
+       * Runs work while this worker owns the number; none when it does not, or loses it first. No
+       * other worker gets the number before the work ends.
        */
       whileOwned<A, E, R>(
         numberId: NumberId,
         use: Effect.Effect<A, E, R>,
       ): Effect.Effect<Option.Option<A>, E, R>
-      /** How many numbers with a session it may have beside those that it has. */
+      /** How many more numbers with a session it may own. */
       readonly room: Effect.Effect<number>
-      /** Takes numbers and keeps them until interrupted. */
+      /** Acquires numbers and keeps them until interrupted. */
       readonly hold: Effect.Effect<never>
-      /** The name of the process that has the number's connection; null when none has it. */
+      /** The name of the process that owns the number; null for none. */
       holderOf(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
     }
   >()("core/NumberOwnership")
 {
   /**
-   * Every number: for a single process, and for transports without connections of their own (the
-   * simulated phones), whose sends any worker can make.
+   * Every number: for a single process, and for transports without connections (simulated phones),
+   * where any worker can send.
    */
   static readonly layerAll = /*#__PURE__*/ Layer.effect(
     NumberOwnership,
@@ -108,24 +106,24 @@ export class NumberOwnership
     ),
   )
 
-  /** This worker's share, of `most` numbers at most, where several processes use one store. */
+  /** This worker's share, at most `most` numbers, among processes on one store. */
   static readonly layerShared = (most: number) => Layer.effect(NumberOwnership, make(most))
 }
 
-/** A shard that the worker has. */
+/** An owned shard. */
 interface Holding {
   readonly term: number
-  /** Done once the worker has it no more. */
+  /** Done once the shard is lost. */
   readonly over: Deferred.Deferred<void>
 }
 
-/** How much uses numbers of a shard, also what is ending. */
+/** Running work on a shard's numbers, ending work included. */
 interface Uses {
   count: number
   readonly none: Latch.Latch
 }
 
-/** Another worker's latest sign of life, and a stopwatch since it was first seen. */
+/** Another worker's latest heartbeat, and a stopwatch since it was first seen. */
 interface Watched {
   readonly beat: number
   readonly since: () => number
@@ -136,24 +134,23 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
   const leases = yield* ShardLeases
   const { stopwatch } = yield* RealTime
   let worker: WorkerId | null = null
-  /** Since the latest sign of life that was confirmed. */
+  /** Since the latest confirmed heartbeat. */
   let sinceConfirmed: (() => number) | null = null
-  /** Since the others were last looked at. */
+  /** Since the last look at the others. */
   let sinceLook: (() => number) | null = null
-  /** Numbers with a session of each shard, as the store last said. */
+  /** Numbers with a session in each shard, as of the last answer. */
   let linked: ReadonlyArray<number> = []
   let owned = ownsNone
   const held = new Map<Shard, Holding>()
   /**
-   * Shards that are to be given, each with the term that ends: under that term the worker never has it
-   * again.
+   * Shards to give away, each with its ending term: under it the worker never owns the shard again.
    */
   const leaving = new Map<Shard, number>()
   const uses = new Map<Shard, Uses>()
-  /** Shards that it has no more and that are still used, each with the term that it had. */
+  /** Lost shards still in use, each with its former term. */
   const ending = new Map<Shard, number>()
   const watched = new Map<WorkerId, Watched>()
-  /** How many shards the log says that this worker has. */
+  /** The count of shards that was last logged. */
   let loggedShards = 0
 
   const isTrusted = () => sinceConfirmed !== null && sinceConfirmed() < trustMillis
@@ -172,7 +169,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     held.set(shard, { term, over: Deferred.makeUnsafe() })
   }
 
-  /** The worker has the shard no more: what uses it ends. */
+  /** The shard is lost: its work ends. */
   const stop = (shard: Shard) => {
     const holding = held.get(shard)
     if (holding === undefined) return
@@ -188,7 +185,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     return Effect.andThen(countMoves("lost", lost), showHeld)
   })
 
-  /** Says what this worker has, where that has changed. */
+  /** Logs the worker's share when it changed. */
   const logShare = Effect.fnUntraced(function* logShare(workers: number) {
     if (held.size === loggedShards) return
     loggedShards = held.size
@@ -217,7 +214,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     return held.get(shard)?.term ?? ending.get(shard)
   }
 
-  /** The store's answer, or a failure in time. */
+  /** The store's answer, or a failure after the time limit. */
   const inTime = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
     Effect.raceFirst(
       Effect.asSome(question),
@@ -232,7 +229,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
       ),
     )
 
-  /** Notes the others' signs of life. A worker that was away meanwhile begins to watch anew. */
+  /** Records the others' heartbeats. A worker that was away starts over. */
   const watch = Effect.fnUntraced(function* watch(workers: ReadonlyArray<LiveWorker>) {
     if (sinceLook === null || sinceLook() > watchfulMillis) watched.clear()
     sinceLook = yield* stopwatch
@@ -244,7 +241,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     }
   })
 
-  /** Ends workers that gave no sign of life for too long, as far as this one has watched them. */
+  /** Ends workers that this one has watched without a heartbeat for too long. */
   const endSilent = Effect.suspend(() => {
     if (sinceLook === null || sinceLook() > watchfulMillis) return Effect.void
     const silent = [...watched].flatMap(([id, { beat, since }]) =>
@@ -253,7 +250,10 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     return silent.length === 0 ? Effect.void : inTime(leases.end(silent))
   })
 
-  /** Begins with what the store says is this worker's, but for shards that leave; stops with all others. */
+  /**
+   * Starts with the shards that the store assigns to this worker, except leaving ones; stops all
+   * others.
+   */
   const adopt = ({ shards }: ShardTable, me: WorkerId) => {
     linked = shards.map((state) => state.linked)
     for (const [place, state] of shards.entries()) {
@@ -265,7 +265,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     }
   }
 
-  /** Ends the use of shards that are to be given, until as many leave as are asked for. */
+  /** Stops using shards to give away, until enough of them leave. */
   const letGo = (shards: ReadonlyArray<Shard>) => {
     for (const shard of shards) {
       const holding = held.get(shard)
@@ -275,7 +275,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     }
   }
 
-  /** Gives what is let go and used no more. */
+  /** Gives away released shards whose work has ended. */
   const give = Effect.fnUntraced(function* give(me: WorkerId) {
     if (leaving.size === 0) return
     yield* Effect.raceFirst(unused(leaving.keys()), sleep(closingMillis))
@@ -287,14 +287,14 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* countMoves("given", ready.length)
   })
 
-  /** Until one of those that are watched has given no sign of life for too long, or the usual time. */
+  /** Until a watched worker has been silent for too long, or the usual time. */
   const untilNextLook = () => {
     let pause = lookMillis
     for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
     return Math.max(1, pause)
   }
 
-  /** One look; returns after how many milliseconds the next is due. */
+  /** One look; returns the milliseconds until the next. */
   const look = Effect.gen(function* look() {
     const me = (worker ??= yield* inTime(leases.join(name, most)))
     yield* endSilent
@@ -324,8 +324,8 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* logShare(table.workers.length)
     return taken.length < sharing.take.length ? soonMillis : untilNextLook()
   }).pipe(
-    // Also a bug, and a question that was cut off from outside: if this loop ended, all others of the
-    // worker would.
+    // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
+    // would.
     Effect.catchCause((cause) =>
       Effect.as(logFailure("shards of numbers are looked at again later", cause), lookMillis),
     ),
@@ -333,7 +333,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
 
   const looks = Effect.forever(Effect.flatMap(look, sleep))
 
-  /** Ends all use as soon as the worker can trust in nothing any more. */
+  /** Ends all work once the worker trusts no shard. */
   const trusts = Effect.gen(function* trusts() {
     const left = sinceConfirmed === null ? lookMillis : trustMillis - sinceConfirmed()
     yield* sleep(Math.max(1, left > 0 ? left : lookMillis))
@@ -346,7 +346,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
     yield* stopAll
     yield* Effect.raceFirst(unused(uses.keys()), sleep(lastUseMillis))
     const isUsed = [...uses.values()].some(({ count }) => count > 0)
-    // What still uses a number ends with the process, and the shards are free when the lease is over.
+    // Work still running ends with the process; the shards become free when the lease ends.
     if (worker !== null && !isUsed) yield* inTime(leases.leave(worker))
     worker = null
   }).pipe(Effect.ignore)

@@ -1,15 +1,13 @@
 /**
- * The port that keeps what live transports need to come back as the same device: for each number its
- * credentials, and keys by type and id. All of it is sealed (see `SessionVault`): the store never
- * holds a secret that it could read.
+ * Sessions of live numbers: for each, the credentials and keys that let it return as the same
+ * device. The store holds them sealed; the vault opens them for transports.
  *
- * Each write says by which taking of the number's shard it is made. Once another worker has taken the
- * shard, the store changes nothing and answers false, so that what a frozen or cut-off worker sends late
- * does not undo what its successor wrote.
+ * Each write names the term under which the worker took the number's shard. Once another worker
+ * took it, the store changes nothing and answers false. So late writes of a frozen or cut-off
+ * worker cannot undo its successor's.
  *
- * What a number keeps is bounded by its transport, which trims the types that grow; it goes when it
- * is wiped. A number that leaves (it is logged out by its owner) or was removed keeps what it had, so
- * that its device can still be logged out at the far side, also when that is away for a time.
+ * Transports bound a session by trimming key types that grow; a wipe deletes it. A number that was
+ * logged out or removed keeps its session, so that the remote can still log its device out later.
  */
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
@@ -25,33 +23,33 @@ import type { CannotOpen } from "../secret/Secrets.ts"
 import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
 import type { Fence } from "./Shards.ts"
 
-/** One key; null where it is to be deleted. */
+/** One key; null deletes it. */
 export interface KeyChange {
   readonly type: string
   readonly id: string
   readonly value: string | null
 }
 
-/** A number that has credentials. */
+/** A number with credentials. */
 export interface KeptSession {
   readonly numberId: NumberId
   readonly platform: Platform
   readonly status: NumberStatus
-  /** It was removed, or its workspace deleted. */
+  /** Number or workspace removed. */
   readonly removed: boolean
-  /** Since when its device is to be logged out at the far side; null when it stays. */
+  /** Since when its device must be logged out; null when it stays. */
   readonly leavingSince: number | null
-  /** Why it was paused last, unless it was resumed since. */
+  /** Why it was last paused, unless resumed since. */
   readonly pauseReason: PauseReason | null
-  /** Why it is disconnected, where that is known; null while it is connected. */
+  /** Why it is disconnected, if known; null while connected. */
   readonly reason: ConnectionReason | null
-  /** The URL of its proxy as it is kept: another text is another proxy. */
+  /** The sealed URL of its proxy: another text means another proxy. */
   readonly proxy: string | null
 }
 
-/** An account whose login takes the place of what a number had. */
+/** An account whose login replaces the number's session. */
 export interface LoggedIn {
-  /** Digits with country code; null where the account does not tell. */
+  /** Digits with country code; null when the account does not reveal it. */
   readonly phone: string | null
 }
 
@@ -61,19 +59,19 @@ export type Exchanged = boolean | "phone_of_another_number"
 export class SessionStore extends Context.Service<
   SessionStore,
   {
-    /** Numbers that have credentials, removed ones included, by ascending id. */
+    /** Numbers with credentials, removed ones included, by ascending id. */
     readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
-    /** Null where the number has none. */
+    /** Null when the number has none. */
     credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
-    /** The values of those keys that there are, by id. */
+    /** Values of the existing keys, by id. */
     keys(
       numberId: NumberId,
       type: string,
       ids: ReadonlyArray<string>,
     ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
     /**
-     * Writes all of it in one commit; credentials that are null stay as they are. No key comes twice. Of a
-     * number that was removed, or that there is not, nothing is changed.
+     * Writes everything in one commit; null credentials stay unchanged. No key occurs twice.
+     * Unknown and removed numbers are ignored.
      */
     write(
       numberId: NumberId,
@@ -82,7 +80,7 @@ export class SessionStore extends Context.Service<
       now: number,
       fence: Fence,
     ): Effect.Effect<boolean, StoreUnavailable>
-    /** The same in place of all that the number had. */
+    /** As `write`, replacing the number's whole session. */
     replace(
       numberId: NumberId,
       credentials: string,
@@ -91,14 +89,14 @@ export class SessionStore extends Context.Service<
       fence: Fence,
     ): Effect.Effect<boolean, StoreUnavailable>
     /**
-     * Puts these in place of all that the number had, or nothing in place of it where they are null, if
-     * its credentials still are `before` (null: it has none), and answers whether they were. What was
-     * written since makes it refuse, so it needs no fence.
+     * Replaces the whole session, or deletes it when `credentials` is null, if its credentials
+     * still equal `before` (null: none). Answers whether it did. A later write makes it refuse, so
+     * it needs no fence.
      *
-     * With `account` the credentials are those of an account that has logged in. In the same commit its
-     * phone becomes the number's, the pauses that the number's own standing caused end
-     * (`pausesOnceLinked`), and a disconnected number is to be connected (`reasonOnceResumed`). Where
-     * another number of its workspace has the phone (`hasPhone`), nothing is changed.
+     * `account` is set for the credentials of a login. The same commit sets the number's phone and
+     * ends pauses that the number caused (`pausesOnceLinked`). It also marks a disconnected number
+     * for reconnection (`reasonOnceResumed`). If another number of the workspace has the phone
+     * (`hasPhone`), nothing changes.
      */
     exchange(
       numberId: NumberId,
@@ -108,7 +106,7 @@ export class SessionStore extends Context.Service<
       now: number,
       account?: LoggedIn | null,
     ): Effect.Effect<Exchanged, StoreUnavailable>
-    /** Drops keys of that type, the longest unwritten first, until no more than `most` are left. */
+    /** Deletes keys of that type, oldest write first, down to `most`. */
     trim(
       numberId: NumberId,
       type: string,
@@ -116,29 +114,27 @@ export class SessionStore extends Context.Service<
       fence: Fence,
     ): Effect.Effect<boolean, StoreUnavailable>
     /**
-     * From now on the number's device is to be logged out at the far side; the first time counts.
-     * Credentials that replace its own stay.
+     * Marks the number's device for log-out; the first time counts. Its credentials stay unless
+     * replaced.
      */
     leave(numberId: NumberId, now: number, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
-    /** Nothing of the number is left. */
+    /** Deletes the number's session. */
     wipe(numberId: NumberId, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
   }
 >()("core/SessionStore") {}
 
-// The credentials and keys of live numbers in the clear, for their transports alone: what is written
-// is sealed with the secrets key before the store sees it, each text for its own place, and what is
-// read is opened. Neither ever stands in a log or an error.
-// Writes of one number reach the store one after the other, in the order in which they were made, and
-// none once another worker has the number: those fail with `NumberMoved`. They are not given up half-way:
-// what comes behind one finds it done. Credentials are read behind them too, since a reader of them begins
-// anew with what was written before.
+// The vault: credentials and keys in the clear, for transports alone. It seals every text for its
+// own place before the store sees it. No log or error shows one.
+// Writes of one number reach the store in order, and fail with `NumberMoved` once another worker
+// owns it. They always complete, so that the next write finds them done. Reads of credentials queue
+// behind them, since a reader restarts from what was written.
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
 
 export class SessionVault extends Context.Service<
   SessionVault,
   {
-    /** See `SessionStore`, of which this is the readable side. */
+    /** See `SessionStore`. */
     readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
     credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable | CannotOpen>
     keys(
@@ -149,8 +145,8 @@ export class SessionVault extends Context.Service<
     write(numberId: NumberId, credentials: string | null, keys: ReadonlyArray<KeyChange>): Written
     replace(numberId: NumberId, credentials: string, keys: ReadonlyArray<KeyChange>): Written
     /**
-     * The same, or a wipe where the new ones are null, if its credentials still are `before`; whether it is
-     * so now. What an older secrets key sealed counts as none. Asked for once more it finds that it was done.
+     * As in `SessionStore`, a wipe when the new credentials are null; returns whether they are now
+     * in place. Credentials sealed with an older secrets key count as none. A repeat finds it done.
      */
     exchange(
       numberId: NumberId,
@@ -170,7 +166,7 @@ export class SessionVault extends Context.Service<
       const store = yield* SessionStore
       const secrets = yield* Secrets
       const ownership = yield* NumberOwnership
-      /** As many as there are live numbers. */
+      /** One for each live number. */
       const turns = new Map<NumberId, Semaphore.Semaphore>()
 
       const behindWrites = (numberId: NumberId) => {
@@ -179,7 +175,7 @@ export class SessionVault extends Context.Service<
         return turn.withPermits(1)
       }
 
-      /** What is asked for while the worker has the number is written by that taking of it, or not at all. */
+      /** Writes under the term at the time of the call, or not at all. */
       const inTurn = Effect.fnUntraced(function* inTurn(
         numberId: NumberId,
         write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,

@@ -1,57 +1,56 @@
 /**
- * Numbers are spread over workers in shards: a number's shard follows from its id, so that neither a
- * row for each number is needed nor a list of them in any statement. Which worker has which shard is
- * decided by `shareOut`, a pure rule that every worker applies to what the store says of all of them.
+ * Spreads numbers over workers in shards. A number's id determines its shard, so no per-number rows
+ * or lists are needed. Every worker applies the pure rule `shareOut` to the same stored table.
  */
 import { Context } from "effect"
 import type { Brand, Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
 
-/** As many shards as there are: enough that ten workers differ by a few numbers in a hundred. */
+/** Enough that ten workers differ by a few numbers in a hundred. */
 export const shardCount = 256
 
-/** From 0 to one less than the number of shards. */
+/** From 0 to the number of shards minus one. */
 export type Shard = number & Brand.Brand<"Shard">
 
-/** Given to a worker when it joins, and to no other before or after it. */
+/** Assigned when a worker joins; never reused. */
 export type WorkerId = number & Brand.Brand<"WorkerId">
 
-/** Which numbers a worker has: those whose id leaves one of these remainders when divided by `of`. */
+/** The numbers of a worker: ids whose remainder modulo `of` is listed. */
 export type Owned = "all" | { readonly of: number; readonly shards: ReadonlyArray<number> }
 
 export const ownsNone: Owned = { of: shardCount, shards: [] }
 
-/** The shard of a number, of so many that there are. */
+/** A number's shard, of `of` shards. */
 export const shardOf = (numberId: NumberId, of: number = shardCount): Shard =>
   (numberId % of) as Shard
 
 export const isOwned = (numberId: NumberId, owned: Owned): boolean =>
   owned === "all" || owned.shards.includes(shardOf(numberId, owned.of))
 
-/** A worker that has joined and neither left nor been found dead. */
+/** A worker that joined and neither left nor was found dead. */
 export interface LiveWorker {
   readonly id: WorkerId
   /** How many numbers it takes at most. */
   readonly most: number
-  /** Grows with each sign of life. */
+  /** Grows with each heartbeat. */
   readonly beat: number
 }
 
 export interface ShardState {
   /** Null for a free one. */
   readonly workerId: WorkerId | null
-  /** Grows each time that a worker takes the shard. */
+  /** Grows whenever a worker takes the shard. */
   readonly term: number
-  /** Live numbers of the shard that have a session. */
+  /** Live numbers of the shard with a session. */
   readonly linked: number
-  /** Those without one that are being linked. */
+  /** Numbers without a session that are being linked. */
   readonly linking: number
 }
 
 export interface ShardTable {
   readonly workers: ReadonlyArray<LiveWorker>
-  /** One for each shard, in their order. */
+  /** One for each shard, in order. */
   readonly shards: ReadonlyArray<ShardState>
 }
 
@@ -62,63 +61,61 @@ export interface HeldShard {
 }
 
 /**
- * By which taking of its shard a worker writes what it keeps of a number: once another worker has taken
- * the shard, the store refuses that. Null where no other worker can, and for the word of an operator.
+ * The taking under which a worker writes a number's data; the store refuses it once another worker
+ * took the shard. Null for operators, and where no other worker exists.
  */
 export type Fence = HeldShard | null
 
-/** The port that keeps which worker holds which shard of numbers. It knows no time. */
+/** The port that stores which worker holds which shard. It knows no time. */
 export class ShardLeases
   extends /*#__PURE__*/ Context.Service<
     ShardLeases,
     {
-      /** Makes a worker known, under a name for operators. */
+      /** Registers a worker, under a name for operators. */
       join(name: string, most: number): Effect.Effect<WorkerId, StoreUnavailable>
       /**
-       * Gives a sign of life of that worker, and returns how everything stood; null when the worker has
-       * left or was ended.
+       * Records the worker's heartbeat and returns the table before it; null when the worker left
+       * or was ended.
        */
       beat(id: WorkerId): Effect.Effect<ShardTable | null, StoreUnavailable>
-      /** Ends workers, if they have given no sign of life since: their shards are free at once. */
+      /** Ends workers without a heartbeat since; frees their shards at once. */
       end(
         silent: ReadonlyArray<Pick<LiveWorker, "id" | "beat">>,
       ): Effect.Effect<void, StoreUnavailable>
-      /** Takes those of the shards that are free; none when the worker has left or was ended. */
+      /** Takes the free ones of the shards; none when the worker left or was ended. */
       take(
         id: WorkerId,
         shards: ReadonlyArray<Shard>,
       ): Effect.Effect<ReadonlyArray<HeldShard>, StoreUnavailable>
-      /** Frees shards, if the worker still has them since that taking. */
+      /** Frees shards that the worker still holds under that term. */
       give(id: WorkerId, held: ReadonlyArray<HeldShard>): Effect.Effect<void, StoreUnavailable>
-      /** The worker is gone, and its shards are free. */
+      /** Removes the worker and frees its shards. */
       leave(id: WorkerId): Effect.Effect<void, StoreUnavailable>
-      /** The name of the worker that has the shard; null for a free one. */
+      /** The name of the shard's worker; null for a free one. */
       holderOf(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
     }
   >()("core/ShardLeases") {}
 
-/** What a worker should do about shards now. */
+/** What a worker should take and give now. */
 export interface Sharing {
   readonly take: ReadonlyArray<Shard>
   readonly give: ReadonlyArray<Shard>
 }
 
-/** A worker with what it holds, and how many shards it should hold. */
+/** A worker, its shards and how many it should hold. */
 interface Holder {
   readonly id: WorkerId
   readonly most: number
   readonly held: ReadonlyArray<Shard>
-  /** Numbers of those shards. */
   load: number
   target: number
 }
 
 const byId = (a: Holder, b: Holder): number => a.id - b.id
 
-/** The numbers of a shard. */
 const loadOf = ({ linked, linking }: ShardState): number => linked + linking
 
-/** How many shards the worker can have without more numbers than it takes, whichever they are. */
+/** How many shards, whichever, the worker can hold within its limit of numbers. */
 const capacityOf = ({ held, load, most }: Holder, loads: ReadonlyArray<number>): number => {
   const largest = Math.max(1, ...loads)
   if (load <= most) return held.length + Math.floor((most - load) / largest)
@@ -138,8 +135,8 @@ const fullestFirst = (
 ): ReadonlyArray<Shard> => shards.toSorted((a, b) => (loads[b] ?? 0) - (loads[a] ?? 0) || a - b)
 
 /**
- * Equal shares, which differ by one at most; a worker that can take no more leaves its rest to the
- * others. The worker with most already gets the larger share, so that nothing moves for the sake of one.
+ * Equal shares, differing by at most one; a full worker leaves its rest to the others. Workers with
+ * more shards get the larger shares, so that no shard moves for a difference of one.
  */
 const setTargets = (holders: ReadonlyArray<Holder>, loads: ReadonlyArray<number>): void => {
   let open = holders.toSorted((a, b) => b.held.length - a.held.length || byId(a, b))
@@ -158,17 +155,14 @@ const setTargets = (holders: ReadonlyArray<Holder>, loads: ReadonlyArray<number>
   }
 }
 
-/** As many of the shards, spread evenly over those with many and with few numbers. */
+/** Picks `count` shards, spread evenly over large and small ones. */
 const someOf = (shards: ReadonlyArray<Shard>, count: number): ReadonlyArray<Shard> => {
   // Rounded, so that the first of a few numbers is not always kept.
   const given = (places: number) => Math.floor((places * count) / shards.length + 0.49)
   return shards.filter((_, place) => given(place + 1) > given(place))
 }
 
-/**
- * Deals out free shards, those with most numbers first, to workers below their target; returns what
- * that worker gets.
- */
+/** Deals free shards, the largest first, to workers below target; returns that worker's part. */
 const deal = (
   free: ReadonlyArray<Shard>,
   holders: ReadonlyArray<Holder>,
@@ -180,7 +174,7 @@ const deal = (
   for (const shard of fullestFirst(free, loads)) {
     const load = loads[shard] ?? 0
     const fits = holders.filter((one) => one.load + load <= one.most || load === 0)
-    // Beyond the targets are only shards for which no target had room for certain.
+    // Beyond the targets only shards remain that no target surely had room for.
     const due = fits.filter((one) => (missing.get(one) ?? 0) > 0)
     const [taker] = (due.length > 0 ? due : fits).toSorted(
       (a, b) => (missing.get(b) ?? 0) - (missing.get(a) ?? 0) || byId(a, b),
@@ -193,7 +187,7 @@ const deal = (
   return mine
 }
 
-/** How many shards each holder gives so that the others have what free ones do not give them. */
+/** How many shards each holder gives away to make up what free shards do not cover. */
 const givenBy = (holders: ReadonlyArray<Holder>, free: number, me: WorkerId): number => {
   let wanted = -free
   for (const { held, target } of holders) wanted += Math.max(0, target - held.length)
@@ -208,9 +202,9 @@ const givenBy = (holders: ReadonlyArray<Holder>, free: number, me: WorkerId): nu
 }
 
 /**
- * What that worker should take and give: shares differ by one shard at most, no worker is given more
- * numbers than it takes, and nothing moves that need not. All workers reckon with the same table, so
- * that they want different shards.
+ * What that worker should take and give. Shares differ by at most one shard, no worker exceeds its
+ * limit of numbers, and moves are minimal. All workers compute from the same table, so they want
+ * different shards.
  */
 export const shareOut = ({ shards, workers }: ShardTable, me: WorkerId): Sharing => {
   const loads = shards.map(loadOf)

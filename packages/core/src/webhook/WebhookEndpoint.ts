@@ -1,6 +1,6 @@
 /**
- * A webhook endpoint: an address of the customer's that is told of events, and what became of the attempts
- * to tell it (contract: Webhook endpoints, Deliveries). Without schemas, which stores do not need.
+ * Webhook endpoints: customers' URLs that receive events, their delivery attempts, the body that
+ * creates one, and signatures (contract: Webhook endpoints, Deliveries).
  */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
@@ -18,13 +18,10 @@ import { codePointLength, described, inputDecoder, textBetween } from "../reques
 import { Secrets } from "../secret/Secrets.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 
-/**
- * Running endpoints that a workspace may hold, in both modes together (contract: Webhook
- * endpoints).
- */
+/** Running endpoints per workspace, both modes together (contract: Webhook endpoints). */
 export const endpointLimit = 5
 
-/** The events an endpoint can subscribe to, in the order of answers (contract: Webhook endpoints). */
+/** Event types to subscribe to, in the order of answers (contract: Webhook endpoints). */
 export const webhookEventTypes = [
   "message.sent",
   "message.failed",
@@ -32,7 +29,7 @@ export const webhookEventTypes = [
   "message.expired",
 ] as const satisfies ReadonlyArray<MessageEventType>
 
-/** `ping` reaches the endpoint that was asked to be tested, whatever it subscribed to. */
+/** A test's `ping` reaches its endpoint whatever it subscribed to. */
 export type WebhookEventType = MessageEventType | "ping"
 
 export const disabledReasons = ["delivery_failures", "key_revoked"] as const
@@ -52,26 +49,26 @@ export const deliveryErrors = [
 /** Why an attempt failed (contract: Webhook endpoints). */
 export type DeliveryError = (typeof deliveryErrors)[number]
 
-/** One attempt that was made, as the delivery log keeps it. */
+/** One attempt in the delivery log. */
 export interface DeliveryAttempt<Type extends string = WebhookEventType> {
   readonly id: number
   readonly eventId: EventId
   readonly type: Type
-  /** From 1; anew for each redelivery. */
+  /** From 1; each redelivery starts over. */
   readonly attempt: number
   readonly attemptedAt: number
-  /** Null when there was no answer. */
+  /** Null without an answer. */
   readonly responseStatus: number | null
-  /** Null when it was delivered. */
+  /** Null when delivered. */
   readonly error: DeliveryError | null
   readonly durationMillis: number
-  /** When the event is tried again; null when it is not. */
+  /** When the next attempt is due; null for none. */
   readonly nextAttemptAt: number | null
 }
 
 /**
- * Whether an event is delivered to an endpoint that is not removed: it runs in the event's workspace
- * and mode and subscribed to the event's type (contract: Webhook endpoints).
+ * Whether a present endpoint receives an event: it runs, in the event's workspace and mode, and
+ * subscribed to the type (contract: Webhook endpoints).
  */
 export const isToldOf = (
   endpoint: Pick<WebhookEndpoint, "workspaceId" | "mode" | "events" | "disabledReason">,
@@ -88,20 +85,20 @@ interface EndpointStanding {
   readonly removed: boolean
 }
 
-/** Whether an endpoint runs: it was neither stopped nor removed. */
+/** Whether an endpoint runs: neither stopped nor removed. */
 export const isRunning = ({ endpoint, removed }: EndpointStanding): boolean =>
   !removed && endpoint.disabledReason === null
 
-/** Whether as many endpoints of a workspace run as may: those that are stopped or removed do not count. */
+/** Whether a workspace runs as many endpoints as allowed; stopped and removed ones do not count. */
 export const holdsAllEndpoints = (
   endpoints: ReadonlyArray<EndpointStanding>,
   limit: number,
 ): boolean => endpoints.filter(isRunning).length >= limit
 
 /**
- * Whether an event can be delivered to an endpoint once more: it is of its workspace and mode and of a
- * type that the endpoint has now, and happened since the endpoint was made, the time that it was
- * stopped included (contract: Deliveries). A ping goes to its own endpoint alone, without this rule.
+ * Whether an event may be redelivered to an endpoint (contract: Deliveries). Workspace, mode and
+ * current types must match, and the event must not precede the endpoint; stopped times count. A
+ * ping is exempt, but only for its own endpoint.
  */
 export const canBeRedelivered = (
   event: Pick<MessageEvent, "workspaceId" | "mode" | "type" | "createdAt">,
@@ -112,12 +109,12 @@ export const canBeRedelivered = (
   endpoint.events.includes(event.type) &&
   event.createdAt >= endpoint.createdAt
 
-/** An endpoint to which nothing was delivered for this long stops. */
+/** An endpoint without a delivery for this long stops. */
 export const silenceMillis = 120 * 60 * 60 * 1000
 
 /**
- * When something was last delivered to an endpoint, by these attempts too; `deliveredSince` is that
- * moment before them, or when the endpoint was made or resumed if that was later.
+ * When the endpoint last received something, these attempts included. `deliveredSince` is that time
+ * before them, or its creation or resumption if later.
  */
 export const deliveredSinceAfter = (
   deliveredSince: number,
@@ -128,24 +125,26 @@ export const deliveredSinceAfter = (
     deliveredSince,
   )
 
-/** Whether an endpoint stops: since the moment that a used-up delivery names nothing was delivered to it. */
+/**
+ * Whether an endpoint stops: nothing was delivered since the time that an exhausted delivery names.
+ */
 export const isSilent = (deliveredSince: number, stopUnlessDeliveredSince: number): boolean =>
   deliveredSince <= stopUnlessDeliveredSince
 
 export interface WebhookEndpoint {
   readonly id: WebhookId
   readonly workspaceId: WorkspaceId
-  /** It hears of events of this mode alone, and only keys of this mode see it. */
+  /** It receives events of this mode alone, and only keys of this mode see it. */
   readonly mode: Mode
-  /** The key that made it, whose revocation stops it; null when a caller without one did. */
+  /** The key that made it, whose revocation stops it; null for a caller without a key. */
   readonly keyId: KeyId | null
   readonly url: string
   readonly description: string
   readonly events: ReadonlyArray<MessageEventType>
-  /** What its secret is made from (`SigningSecrets`). */
+  /** Derives its secret (`SigningSecrets`). */
   readonly secretSalt: string
   readonly secretLast4: string
-  /** Of the secret it was made with: the answer that a repeated creation gets again. */
+  /** Of its first secret: repeats of its creation answer it again. */
   readonly firstSecretLast4: string
   /** Null while it runs. */
   readonly disabledReason: DisabledReason | null
@@ -153,7 +152,7 @@ export interface WebhookEndpoint {
   readonly lastAttempt: DeliveryAttempt | null
 }
 
-/** The endpoint as it was when it was made, whatever became of it since. */
+/** The endpoint as created, whatever happened since. */
 export const endpointAsMade = (endpoint: WebhookEndpoint): WebhookEndpoint => ({
   ...endpoint,
   secretLast4: endpoint.firstSecretLast4,
@@ -161,12 +160,12 @@ export const endpointAsMade = (endpoint: WebhookEndpoint): WebhookEndpoint => ({
   lastAttempt: null,
 })
 
-// What may be asked of a webhook endpoint: the body that makes one (contract: Webhook endpoints).
+// The body that creates an endpoint (contract: Webhook endpoints).
 
-/** Code points. */
+/** In code points. */
 export const maximumWebhookUrlLength = 500
 
-/** Members of `events`, doubles included. */
+/** Members of `events`, duplicates included. */
 const maximumEvents = 100
 
 /** The body of POST /webhooks. */
@@ -185,12 +184,12 @@ export const EndpointBody = Schema.Struct({
   description: described(Schema.optionalKey(textBetween(0, 100)), "A note."),
 }).annotate({ identifier: "CreateWebhook" })
 
-/** An endpoint to make: in the words of its body. */
+/** An endpoint to create, named as in the body. */
 export type CreateWebhook = typeof EndpointBody.Encoded
 
 export interface EndpointRequest {
   readonly url: string
-  /** As they were given, each once. */
+  /** In the given order, without duplicates. */
   readonly events: ReadonlyArray<MessageEventType>
   readonly description: string
 }
@@ -198,7 +197,7 @@ export interface EndpointRequest {
 const urlProblems =
   ({ allowPrivate }: OutboundRule) =>
   ({ url }: Readonly<Record<string, unknown>>): ReadonlyArray<Problem> => {
-    // Another type and too much of it are the schema's to report.
+    // The schema reports wrong types and excess length.
     if (typeof url !== "string" || codePointLength(url) > maximumWebhookUrlLength) return []
     const parsed = parseOutboundUrl(url, { allowHttp: false, allowPrivate })
     return Result.isSuccess(parsed)
@@ -207,8 +206,8 @@ const urlProblems =
   }
 
 /**
- * The parser under a rule for outgoing links. What is given is looked at whatever its type says.
- * Build once, use often.
+ * The parser under a rule for outgoing links. Input is checked whatever its static type. Build
+ * once, reuse.
  */
 export const endpointRequestParser = (
   rule: OutboundRule,
@@ -225,19 +224,19 @@ export const endpointRequestParser = (
     }))
 }
 
-// How a delivery proves where it comes from (contract: Signatures), and the secrets that it is signed
-// with: each is made from the service's key and a salt of its own, and the salt alone is kept.
+// Signatures prove a delivery's origin (contract: Signatures). The service's key and a stored salt
+// derive each secret; only the salt is stored.
 
 /** `User-Agent` of every delivery. */
 export const webhookUserAgent = "Service-Webhooks/2"
 
 /**
- * HMAC-SHA256 in hexadecimal; key and text count as UTF-8. There is one for each delivery, the only
- * place where the speed of a hash matters: a platform that has a faster one puts it here.
+ * HMAC-SHA256, hexadecimal; key and text count as UTF-8. Each delivery needs one, the only
+ * speed-critical hash here; platforms can supply a faster one.
  */
 export type HmacSha256 = (key: string, text: string) => string
 
-/** A third of the work of a signature depends on the key alone. */
+/** A third of a signature's work depends on the key alone. */
 const keyed = /*#__PURE__*/ memoize((key) => hmac.create(sha256, utf8ToBytes(key)))
 
 /** Runs everywhere. */
@@ -249,8 +248,8 @@ export const HmacSha256 = /*#__PURE__*/ Context.Reference<HmacSha256>("core/Hmac
 })
 
 /**
- * `v1=` and the hexadecimal HMAC-SHA256 of `<timestamp>.<raw body>`; the key is the secret's
- * characters as they stand. `timestamp`: Unix seconds.
+ * `v1=` and the hexadecimal HMAC-SHA256 of `<timestamp>.<raw body>`; the key is the secret's text.
+ * `timestamp`: Unix seconds.
  */
 export const signature = (
   hmacSha256: HmacSha256,
@@ -262,17 +261,16 @@ export const signature = (
 interface SigningSecret {
   /** 64 hexadecimal characters (contract: Signatures). */
   readonly secret: string
-  /** What is kept in its place. */
+  /** Stored instead of the secret. */
   readonly salt: string
 }
 
-/** The secret that a salt stands for, under the service's key. */
+/** The secret of a salt, under the service's key. */
 export const secretOfSalt = (key: string, salt: string): string =>
   bytesToHex(hmac(sha256, utf8ToBytes(key), utf8ToBytes(`signing-secret ${salt}`)))
 
 /** The secrets of one purpose. */
 export interface SaltedSecrets {
-  /** A new one. */
   readonly make: Effect.Effect<SigningSecret>
   /** The secret of that salt. */
   of(salt: string): string
@@ -282,7 +280,6 @@ export class SigningSecrets
   extends /*#__PURE__*/ Context.Service<
     SigningSecrets,
     {
-      /** Of webhook endpoints. */
       readonly webhooks: SaltedSecrets
       /** Of workspaces, for their callbacks. */
       readonly callbacks: SaltedSecrets

@@ -1,8 +1,8 @@
 /**
- * The port that keeps webhook endpoints and the delivery log. Every event's deliveries are queued
- * by the commit that writes the event: one for each endpoint of its workspace and mode that runs and
- * subscribed to its type, so that none is lost, none is doubled, and an endpoint made later gets
- * nothing. Ending an endpoint ends its pending deliveries in the same commit.
+ * Ports for webhook endpoints, the delivery log and the delivery queue. An event's commit queues
+ * one delivery for each running, subscribed endpoint of its workspace and mode. So none is lost or
+ * doubled, and later endpoints get nothing. Ending an endpoint ends its pending deliveries in the
+ * same commit.
  */
 import { Context } from "effect"
 import type { Effect, Scope } from "effect"
@@ -34,7 +34,7 @@ export type NewWebhook = Pick<
   | "createdAt"
 >
 
-/** Whose endpoints: a key sees those of its own mode, the operator those of both (null). */
+/** A key sees endpoints of its own mode, the operator those of both (null). */
 export interface WebhookScope {
   readonly workspaceId: WorkspaceId
   readonly mode: Mode | null
@@ -42,10 +42,10 @@ export interface WebhookScope {
 
 export type WebhookInsertion =
   | { readonly _tag: "Inserted"; readonly endpoint: WebhookEndpoint }
-  /** Which precondition did not hold; nothing was written. */
+  /** The precondition that failed; nothing was written. */
   | { readonly _tag: "Broken"; readonly guard: "idempotency" | "key" | "limit" }
 
-/** What came of queueing one more delivery. */
+/** The result of queueing one more delivery. */
 export type Queueing =
   | { readonly _tag: "Queued"; readonly type: WebhookEventType }
   | { readonly _tag: "Stopped" }
@@ -56,9 +56,9 @@ export class WebhookStore extends Context.Service<
   WebhookStore,
   {
     /**
-     * Guards, in this order: the claim is still held (`idempotency`); the key, if any, is not revoked, whose
-     * endpoints would have stopped with it (`key`); fewer than `limit` running endpoints of the
-     * workspace, both modes together (`limit`). Finishes the claim.
+     * Guards, in order: the claim is held (`idempotency`); the key, if any, is not revoked (`key`);
+     * the workspace runs fewer than `limit` endpoints, both modes together (`limit`). Finishes the
+     * claim.
      */
     insert(
       endpoint: NewWebhook,
@@ -67,14 +67,14 @@ export class WebhookStore extends Context.Service<
     ): Effect.Effect<WebhookInsertion, StoreUnavailable>
     /** Stopped ones too; null when unknown or removed. */
     get(scope: WebhookScope, id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
-    /** As it was made, also when it was removed since; for the repeat of its creation. */
+    /** As created, even if removed since; answers a repeat of its creation. */
     made(id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
-    /** Oldest first, stopped ones only when asked for. */
+    /** Oldest first, stopped ones only on request. */
     list(
       scope: WebhookScope,
       stopped: boolean,
     ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, StoreUnavailable>
-    /** Replaces the secret: attempts claimed from now on are signed with the new one. */
+    /** Replaces the secret: attempts claimed from now on use the new one. */
     rotate(
       scope: WebhookScope,
       id: WebhookId,
@@ -87,8 +87,8 @@ export class WebhookStore extends Context.Service<
       now: number,
     ): Effect.Effect<boolean, StoreUnavailable>
     /**
-     * Lets a stopped endpoint run again, from now on counted as one to which something was delivered.
-     * Guard: fewer than `limit` others run (`limit`). A running one is left as it is.
+     * Resumes a stopped endpoint, counting now as its last delivery; running ones stay unchanged.
+     * Guard: fewer than `limit` others run (`limit`).
      */
     resume(
       scope: WebhookScope,
@@ -103,9 +103,9 @@ export class WebhookStore extends Context.Service<
       event: PingEvent,
     ): Effect.Effect<Queueing, StoreUnavailable>
     /**
-     * Queues an event once more, due at `now` with attempt 1, in place of a delivery of it that is
-     * still pending. It must be kept and fit the endpoint (`canBeRedelivered`); a ping must have been
-     * attempted at this endpoint.
+     * Queues an event again, due at `now` with attempt 1, replacing a pending delivery of it. The
+     * event must be stored and fit the endpoint (`canBeRedelivered`); a ping must have been
+     * attempted there.
      */
     redeliver(
       scope: WebhookScope,
@@ -118,32 +118,33 @@ export class WebhookStore extends Context.Service<
       id: WebhookId,
       page: PageQuery,
     ): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
-    /** The delivery log of a workspace's callbacks, newest first. */
+    /** A workspace's callback log, newest first. */
     callbackAttempts(
       workspaceId: WorkspaceId,
       page: PageQuery,
     ): Effect.Effect<PageOf<CallbackAttempt>, StoreUnavailable>
-    /** Drops attempts, of callbacks too, made before `before`; the latest of them may be left for the next time. */
+    /**
+     * Deletes attempts before `before`, callbacks included. The latest may stay for the next call.
+     */
     forgetAttempts(before: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/WebhookStore") {}
 
-// The port that hands out calls of receivers: deliveries to webhook endpoints, and version 1
-// callbacks. What goes to one target goes through its lane, a few calls at once, so that no target
-// delays another: a claim takes the first of every target, then the second of every one that has
-// more, and so on, the longest due first in each round, until the limit is reached or nothing more
-// may be taken. A claim comes with a lease; when it runs out unsettled the same attempt is handed out
-// again. What counts as delivered and when to try again are rules of the core, not of its adapters.
+// The port that queues calls to receivers: webhook deliveries and version 1 callbacks. Each target
+// has a lane with few concurrent calls, so that no target delays another.
+// A claim goes round robin over targets, the longest due first in each round, until a limit is
+// reached. An unsettled attempt is handed out again when its lease ends. The core, not the adapter,
+// decides what counts as delivered and when to retry.
 
-/** A webhook endpoint, or an origin that a workspace's version 1 callbacks go to. */
+/** A webhook endpoint, or an origin of a workspace's version 1 callbacks. */
 export type TargetKind = "webhook" | "callback"
 
 export interface DeliveryQuery extends LeaseClaim {
-  /** How many to one target may be in flight at once, those claimed before included. */
+  /** In-flight calls per target, earlier claims included. */
   readonly perTarget: number
   /**
-   * How many of the deliveries may be callbacks, in all and of each workspace: a workspace has few
-   * endpoints, but its callbacks may have any number of targets.
+   * How many of the deliveries may be callbacks, in all and per workspace: callbacks may have any
+   * number of targets.
    */
   readonly callbacks: Shares & { readonly limit: number }
 }
@@ -151,20 +152,19 @@ export interface DeliveryQuery extends LeaseClaim {
 export interface ClaimedDelivery {
   readonly id: number
   readonly kind: TargetKind
-  /** The endpoint's id; of a callback's target a number below zero. */
+  /** The endpoint's id; negative for a callback's target. */
   readonly targetId: number
-  /** Whose endpoint or callback it is. */
   readonly workspaceId: WorkspaceId
   readonly lease: number
   readonly eventId: EventId
-  /** As every attempt sends it. */
+  /** Identical in every attempt. */
   readonly body: string
-  /** This attempt, from 1. */
+  /** From 1. */
   readonly attempt: number
   readonly url: string
   /**
-   * Of the secret at the moment of the claim: the endpoint's, or that of the workspace's callbacks,
-   * null until that was changed.
+   * Of the secret when claimed: the endpoint's, or the workspace's for callbacks (null until
+   * changed).
    */
   readonly secretSalt: string | null
 }
@@ -179,11 +179,11 @@ export interface DeliveryResult {
   readonly responseStatus: number | null
   /** Null: delivered. */
   readonly error: DeliveryError | null
-  /** When the next attempt is due; null when delivered, or when there is none. */
+  /** When the next attempt is due; null when delivered or exhausted. */
   readonly nextAttemptAt: number | null
   /**
-   * The event has used up its attempts: the endpoint stops (`delivery_failures`) unless something
-   * was delivered, or it was made or resumed, after this moment. Else null, as for every callback.
+   * The attempts are exhausted: the endpoint stops (`delivery_failures`) unless it was delivered
+   * to, created or resumed after this time. Else null, as for every callback.
    */
   readonly stopUnlessDeliveredSince: number | null
 }
@@ -193,8 +193,8 @@ export class DeliveryQueue extends Context.Service<
   {
     claim(query: DeliveryQuery): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
     /**
-     * Records attempts in the log, each only if its lease is still the delivery's, and ends or
-     * reschedules its delivery; stops endpoints as the results say. One commit.
+     * Logs attempts whose lease is still current, ends or reschedules their deliveries, and stops
+     * endpoints. One commit.
      */
     settle(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable>
     /** Settles, and claims what is due after that, in one commit. */
@@ -203,8 +203,8 @@ export class DeliveryQueue extends Context.Service<
       query: DeliveryQuery,
     ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
     /**
-     * Runs `tell` after each commit of this process that queued deliveries, while the scope is open.
-     * Other processes are heard of by polling.
+     * Runs `tell` after each commit of this process that queued deliveries, while the scope is
+     * open. Polling finds those of other processes.
      */
     whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
   }

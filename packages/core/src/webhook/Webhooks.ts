@@ -1,6 +1,6 @@
 /**
- * The webhook endpoints of a workspace, as the customer's keys make, read and test them, and as the
- * operator sees and resumes them (contract: Webhook endpoints, Webhook operations).
+ * Webhook endpoints, as customers' keys create, read and test them, and as operators see and resume
+ * them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { CallbackAttempt } from "../event/MessageChange.ts"
@@ -41,15 +41,15 @@ export const RedeliverBody = Schema.Struct({
   event_id: described(Schema.String, "Of an event that was sent to this endpoint."),
 }).annotate({ identifier: "RedeliverEvent" })
 
-/** Which event: in the words of the body. */
+/** Which event, named as in the body. */
 export type RedeliverEvent = typeof RedeliverBody.Encoded
 
 const decodeRedeliver = inputDecoder(RedeliverBody)
 
-/** An endpoint with the secret that was made for it just now, which is shown only then. */
+/** A new endpoint with its secret, which only this answer shows. */
 export type EndpointWithSecret = WebhookEndpoint & { readonly secret: string }
 
-/** An event that is on its way to an endpoint. */
+/** An event queued for an endpoint. */
 export interface QueuedEvent {
   readonly id: EventId
   readonly type: WebhookEventType
@@ -71,9 +71,9 @@ export class Webhooks extends Context.Service<
     ): Effect.Effect<Repeatable<WebhookEndpoint | EndpointWithSecret>, Failure>
     /** GET /webhooks: running ones, oldest first. */
     list(caller: Caller): Effect.Effect<ReadonlyArray<WebhookEndpoint>, Failure>
-    /** GET /webhooks/{id}: a stopped one too. Fails with `webhook_not_found`. */
+    /** GET /webhooks/{id}: stopped ones too. Fails with `webhook_not_found`. */
     get(caller: Caller, id: WebhookId | undefined): Effect.Effect<WebhookEndpoint, Failure>
-    /** DELETE /webhooks/{id}: nothing more is sent to it. Fails with `webhook_not_found`. */
+    /** DELETE /webhooks/{id}: deliveries to it end. Fails with `webhook_not_found`. */
     remove(caller: Caller, id: WebhookId | undefined): Effect.Effect<WebhookId, Failure>
     /**
      * POST /webhooks/{id}/rotate-secret: the old secret stops working at once. Fails with
@@ -213,7 +213,7 @@ export class WebhookOperations extends Context.Service<
     ): Effect.Effect<CursorPage<CallbackAttempt>, Failure>
     /**
      * POST …/webhooks/{webhook_id}/resume: a stopped endpoint runs again. Fails with
-     * `webhook_limit_reached` when the workspace runs as many as it may without it.
+     * `webhook_limit_reached` when the workspace already runs as many as allowed.
      */
     resume(
       role: Role,
@@ -221,8 +221,8 @@ export class WebhookOperations extends Context.Service<
       id: WebhookId | undefined,
     ): Effect.Effect<WebhookEndpoint, Failure>
     /**
-     * POST …/webhooks/{webhook_id}/redeliver: that event once more, on a new schedule. Fails with
-     * `event_not_found`, `webhook_stopped`.
+     * POST …/webhooks/{webhook_id}/redeliver: queues that event again, on a new schedule. Fails
+     * with `event_not_found`, `webhook_stopped`.
      */
     redeliver(
       role: Role,
@@ -294,7 +294,7 @@ export class WebhookOperations extends Context.Service<
   )
 }
 
-/** The event once it is queued, with its loop woken; or the refusal that says why it is not. */
+/** The queued event, with its loop woken; or the refusal. */
 const queuedOrRefused = (id: EventId, queueing: Queueing, { wake }: typeof WakeUp.Service) =>
   Effect.gen(function* () {
     switch (queueing._tag) {
