@@ -1,6 +1,6 @@
 /**
- * Images and files: how a request refers to one, the record of a file, and the port that keeps these
- * records.
+ * Images and files: references in requests, file records and their store, content types, file
+ * names, and signed links.
  */
 import { Context, Data, Effect, Layer, Result, Schema } from "effect"
 import type { Scope, Stream } from "effect"
@@ -16,7 +16,7 @@ import type { PageOf, PageQuery } from "../request/Page.ts"
 import { sameSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 
-// The port that keeps the bytes of media files, by an opaque storage key.
+// The port that stores the bytes of media files, by an opaque storage key.
 
 export class MediaFilesError
   extends /*#__PURE__*/ Data.TaggedError("MediaFilesError")<{
@@ -30,35 +30,34 @@ export class MediaFilesError
   }
 }
 
-/** The disk is a store too: its failures are faults of the service, not of the request. */
+/** The disk is a store too: its failures are the service's fault, not the request's. */
 export const filesUnavailable =
   (operation: string) =>
   (cause: MediaFilesError): StoreUnavailable =>
     new StoreUnavailable({ operation, cause })
 
-/** The type of a content that could not be told. */
+/** The type of unrecognized content. */
 export const unknownMimeType = "application/octet-stream"
 
-/** A file whose content can be read more than once. */
+/** A file whose content can be read repeatedly. */
 export interface StoredContent {
-  /** Bytes. */
   readonly size: number
   /** SHA-256 of the content, hexadecimal. */
   readonly sha256: string
-  /** Found from the content's first bytes; `unknownMimeType` when they tell nothing. */
+  /** Detected from the first bytes; `unknownMimeType` if they tell nothing. */
   readonly mimeType: string
   readonly content: Stream.Stream<Uint8Array, MediaFilesError>
-  /** The bytes from the one at `start` up to, not including, the one at `end`. */
+  /** The bytes from `start` to before `end`. */
   part(start: number, end: number): Stream.Stream<Uint8Array, MediaFilesError>
 }
 
-/** Content that is removed when its scope closes, unless it is kept. */
+/** Content that disappears when its scope closes, unless kept. */
 export interface SpooledContent extends StoredContent {
-  /** The key under which it can be kept. */
+  /** The key for `keep`. */
   readonly storageKey: string
   /**
-   * Stores it under its key, whole or not at all. Once, while its scope is open; from then on it is
-   * read by opening it.
+   * Stores it under its key, whole or not at all. Once, while its scope is open; `open` reads it
+   * from then on.
    */
   readonly keep: Effect.Effect<void, MediaFilesError>
 }
@@ -67,37 +66,37 @@ export class MediaFiles
   extends /*#__PURE__*/ Context.Service<
     MediaFiles,
     {
-      /** Whether contents can be kept: not in a process without a disk, which lets links pass alone. */
+      /** Whether it can store content: a process without a disk only passes links on. */
       readonly keeps: boolean
-      /** Opens a stored file; fails with `not_found` only where it is known that there is none. */
+      /** Opens a stored file. Fails with `not_found` only when it surely does not exist. */
       open(storageKey: string): Effect.Effect<StoredContent, MediaFilesError>
       /**
-       * Spools a stream into a temporary file that goes with the scope, never holding it in memory
-       * whole; fails with `too_large` past `maximumBytes`, and with `full`.
+       * Spools a stream into a temporary file of the scope, never whole in memory. Fails with
+       * `too_large` past `maximumBytes`, and with `full`.
        */
       spool<E>(
         content: Stream.Stream<Uint8Array, E>,
         maximumBytes: number,
       ): Effect.Effect<SpooledContent, MediaFilesError | E, Scope.Scope>
-      /** Fails with `full` while the disk has less free than its reserve, so that nothing is spooled. */
+      /** Fails with `full` while the disk has less free than its reserve. */
       readonly room: Effect.Effect<void, MediaFilesError>
-      /** Succeeds too when there is nothing under that key. */
+      /** Also succeeds when the key has no file. */
       remove(storageKey: string): Effect.Effect<void, MediaFilesError>
-      /** Fails when nothing more can be written, whatever it is. */
+      /** Fails when nothing can be written. */
       readonly ready: Effect.Effect<void, MediaFilesError>
-      /** Removes what killed processes have spooled and left behind. */
+      /** Deletes spooled files that killed processes left behind. */
       readonly removeAbandoned: Effect.Effect<void, MediaFilesError>
     }
   >()("core/MediaFiles") {}
 
-/** The refusal of a file for which the disk has no room, whatever the plan's storage has left. */
+/** Refuses a file when the disk is full, whatever storage the plan has left. */
 export const noRoomForFile = /*#__PURE__*/ refuse("service_unavailable", {
   message:
     "The service has no room for files at present. Retry after the seconds of `Retry-After`.",
   retryAfter: 60,
 })
 
-/** The refusal of a file, on `field`, by a process that cannot keep it; undefined where it can. */
+/** Refuses a file, on `field`, if this process cannot store it. */
 export const refuseUnkept = (
   { keeps }: Pick<typeof MediaFiles.Service, "keeps">,
   field: string,
@@ -110,22 +109,20 @@ export const refuseUnkept = (
           "A file needs a disk (dataDirectory), which this process does not have: use one that has it, or send a link by version 2.",
       })
 
-// What a content is, and which endings fit it. The first bytes decide; where a format has none that
-// tell it apart, the ending of the file's name does, and only then: a text named `.png` is still not a
-// picture (contract: Media).
-// An SVG is such text, and scripts may stand in it. Its MIME type is told, but to every transport and
-// in the media directory it is a file, and it is served as no picture. The transports show four kinds
-// of picture; every other one (SVG, TIFF, HEIC …) arrives as a file, so that nothing fails for its
-// format.
+// What content is, and which file extensions fit it. The first bytes decide. Only formats without a
+// signature go by the name's extension: a text named `.png` is still no image (contract: Media).
+// An SVG is such text and may contain scripts. It keeps its MIME type, but counts and is served as
+// a file. Transports show four image types; others (SVG, TIFF, HEIC …) arrive as files, so that no
+// format fails.
 
 export const mediaTypes = ["image", "file"] as const
 
 export type MediaType = (typeof mediaTypes)[number]
 
-/** What a content is by its first bytes, when all that they tell is that it is marked up. */
+/** For content whose first bytes only show that it is markup. */
 const anyXml = "application/xml"
 
-/** Formats without first bytes of their own, with their endings. The first ending is the usual one. */
+/** Formats without a signature, with their extensions, the usual one first. */
 const toldByEnding: Readonly<Record<string, string>> = {
   "text/plain": "txt text log",
   "text/csv": "csv",
@@ -150,7 +147,7 @@ const toldByEnding: Readonly<Record<string, string>> = {
   "application/vnd.google-earth.kml+xml": "kml",
 }
 
-/** Formats that their first bytes tell, as the sniffer calls them. */
+/** Formats with a signature, as the sniffer names them. */
 const toldByBytes: Readonly<Record<string, string>> = {
   "image/jpeg": "jpg jpeg jpe jfif",
   "image/png": "png",
@@ -195,7 +192,7 @@ const toldByBytes: Readonly<Record<string, string>> = {
   "video/3gpp": "3gp",
 }
 
-/** Formats that many others are made of: any ending may be right for them. */
+/** Container formats of many others: any extension may fit. */
 const containers: Readonly<Record<string, string>> = {
   "application/zip": "zip",
   "application/gzip": "gz",
@@ -211,11 +208,11 @@ const typeByEnding: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/** The ending of a name in lower case, without its dot; empty when it has none. */
+/** The name's extension, lower case, without dot; empty for none. */
 const endingOf = (fileName: string): string =>
   /.\.([a-z0-9]{1,10})$/i.exec(fileName)?.[1]?.toLowerCase() ?? ""
 
-/** The MIME type of a content of that name; `sniffed` is what its first bytes tell. */
+/** The MIME type of content with that name; `sniffed` comes from its first bytes. */
 export const mimeTypeOf = (sniffed: string, fileName: string): string => {
   const byEnding = typeByEnding.get(endingOf(fileName))
   if (byEnding === undefined) return sniffed
@@ -223,7 +220,7 @@ export const mimeTypeOf = (sniffed: string, fileName: string): string => {
   return sniffed === unknownMimeType ? byEnding : sniffed
 }
 
-/** The name with an ending that fits the type, added where it has none or another's. */
+/** The name, with a fitting extension added unless it has one. */
 export const withFittingEnding = (fileName: string, mimeType: string): string => {
   const ending = endingOf(fileName)
   const container = containers[mimeType]
@@ -232,7 +229,7 @@ export const withFittingEnding = (fileName: string, mimeType: string): string =>
   return fitting[0] === "" || fitting.includes(ending) ? fileName : `${fileName}.${fitting[0]}`
 }
 
-/** Why a content cannot be sent as that kind; undefined when it can. */
+/** Why content cannot be sent as that kind; undefined when it can. */
 export const whyUnsendable = (
   type: MediaType | null,
   { mimeType, size }: { readonly mimeType: string; readonly size: number },
@@ -243,13 +240,13 @@ export const whyUnsendable = (
     : undefined
 }
 
-/** The kind of a content, by its MIME type without parameters. */
+/** The kind of content, by its MIME type without parameters. */
 export const mediaTypeOf = (mimeType: string): MediaType =>
   shownMimeTypes.has(mimeType.toLowerCase()) ? "image" : "file"
 
 /**
- * The kind that a link's path tells by its ending, in any case; `undefined` when it tells nothing, as
- * for an ending of programs (`.php`) or none: that is settled at send time, from the content.
+ * The kind that a URL's extension implies, in any case. Undefined for none or one of programs
+ * (`.php`): the content decides at send time.
  */
 export const mediaTypeOfLink = (url: string): MediaType | undefined => {
   const ending = endingForm.exec(URL.parse(url)?.pathname ?? "")?.[1]?.toLowerCase()
@@ -265,12 +262,12 @@ const shownMimeTypes: ReadonlySet<string> = new Set([
   "image/gif",
 ])
 
-// A name in front is asked for: "/.png" is a hidden file without an ending.
+// Requires a name before the dot: "/.png" is a hidden file without an extension.
 const endingForm = /[^/.][^/]*\.([a-z0-9]{1,5})$/i
 
 const shownEndings: ReadonlySet<string> = new Set(["jpg", "jpeg", "png", "webp", "gif"])
 
-// Endings that servers give to static files of that very kind.
+// Extensions that servers use for static files of that kind.
 const fileEndings: ReadonlySet<string> = new Set(
   `pdf epub txt csv rtf md json xml ics vcf
   doc docx xls xlsx ppt pptx odt ods odp
@@ -280,20 +277,20 @@ const fileEndings: ReadonlySet<string> = new Set(
   svg bmp tif tiff heic heif avif psd`.split(/\s+/),
 )
 
-/** What a message carries; exactly one of `mediaId`, `attachmentId` and `url` is set. */
+/** A message's media; exactly one of `mediaId`, `attachmentId` and `url` is set. */
 export interface MediaReference {
   readonly mediaId: MediaId | null
-  /** A file that came with the send and belongs to it alone (contract: Version 1: sends). */
+  /** A file that belongs to this send alone (contract: Version 1: sends). */
   readonly attachmentId: MediaId | null
   readonly url: string | null
-  /** Null when neither the request nor the link's ending tells: settled at send time. */
+  /** Null when neither request nor URL extension tells: decided at send time. */
   readonly type: MediaType | null
   readonly fileName: string | null
-  /** Whether its stored file is gone: looked up for what is shown, never kept. */
+  /** Whether its stored file is gone: looked up for answers, never stored. */
   readonly isMissing?: boolean
 }
 
-/** `media` of a message or a reminder, as answers show it: each field null when it is unknown. */
+/** `media` in answers; unknown fields are null. */
 export const MediaReferenceJson = Schema.Struct({
   media_id: Schema.NullOr(IdJson),
   url: described(
@@ -304,7 +301,7 @@ export const MediaReferenceJson = Schema.Struct({
   file_name: Schema.NullOr(Schema.String),
 }).annotate({ identifier: "Media" })
 
-/** Longer links are no use to any receiver and are refused as `invalid_media_url`. */
+/** Receivers cannot use longer links; they are refused as `invalid_media_url`. */
 const maximumUrlLength = 2048
 
 /** `media` in a request: exactly one of `url` and `media_id` (contract: Media reference). */
@@ -334,7 +331,7 @@ export const MediaInput = Schema.Struct({
     description: "An image or a file: exactly one of `url` and `media_id`.",
   })
 
-/** The problem of a media link by its text alone, if any; what it resolves to is checked later. */
+/** Problems of a media link's text; what it resolves to is checked later. */
 export const mediaUrlProblems = (media: unknown, rule: OutboundRule): ReadonlyArray<Problem> => {
   if (typeof media !== "object" || media === null || !Object.hasOwn(media, "url")) return []
   const url = (media as { readonly url: unknown }).url
@@ -346,7 +343,6 @@ export const mediaUrlProblems = (media: unknown, rule: OutboundRule): ReadonlyAr
     : [problem("invalid_media_url", "media.url", outboundUrlMessage(url, parsed.failure))]
 }
 
-/** A file of the media directory. */
 export interface MediaFile {
   readonly id: MediaId
   readonly workspaceId: WorkspaceId
@@ -354,67 +350,65 @@ export interface MediaFile {
   readonly fileName: string
   readonly type: MediaType
   readonly mimeType: string
-  /** Bytes. */
   readonly size: number
-  /** Where `MediaFiles` keeps the content. */
+  /** The key in `MediaFiles`. */
   readonly storageKey: string
   readonly createdAt: number
 }
 
 export type Reservation =
   | { readonly _tag: "Reserved"; readonly id: MediaId }
-  /** There is no room for it beside the bytes that are used. */
+  /** There is no room for it on top of `used`. */
   | { readonly _tag: "Full"; readonly used: number }
 
-/** Which precondition of a file's commit no longer held; nothing was written. */
+/** The precondition that failed; nothing was written. */
 export type BrokenMediaGuard = "idempotency" | "reservation"
 
 interface AttachmentSweep {
   readonly now: number
-  /** Attachments that have been unused since this moment or longer are deleted. */
+  /** Deletes attachments unused since this time or longer. */
   readonly unusedSince: number
 }
 
-/** A file whose bytes have no use any more and may still be there. */
+/** A file to delete, whose bytes may still exist. */
 export type Leftover = Pick<MediaFile, "id" | "storageKey">
 
 interface LeftoverQuery {
-  /** A reservation that was made before this was given up, or its process died. */
+  /** Older reservations are given up: their process died. */
   readonly reservedBefore: number
   readonly limit: number
 }
 
 /**
- * A file of the directory is there from its commit to its deletion. Before, its room is reserved while its
- * bytes are put in their place; afterwards it is remembered until they are gone. So bytes without a
- * record never stay unnoticed, and a file that is in the directory always has its bytes.
+ * Stores file records. A file's room is reserved while its bytes are written; it exists from commit
+ * to deletion, and its record lasts until the bytes are gone. So no bytes go unrecorded, and every
+ * listed file has its bytes.
  *
- * An attachment belongs to one send: it is in no directory and takes none of its room, but has a
- * bound of its own. Its record comes before
- * its bytes and is known to its send alone.
+ * An attachment belongs to one send: it is in no directory, and its storage has a separate limit.
+ * Its record precedes its bytes, and only its send knows it.
  */
 export class MediaStore extends Context.Service<
   MediaStore,
   {
     /**
-     * Takes room for a file. Guard: what the workspace uses in both modes, reservations included,
-     * and the file's size are together not more than `limitBytes`.
+     * Reserves room. Guard: the workspace's use in both modes, reservations included, plus this
+     * file is at most `limitBytes`.
      */
     reserve(
       file: Omit<MediaFile, "id">,
       limitBytes: number,
     ): Effect.Effect<Reservation, StoreUnavailable>
     /**
-     * Puts a reserved file into the directory and finishes the idempotency record. Guards, in this
-     * order: the claim is still held (`idempotency`), the reservation is still there
-     * (`reservation`). Null when both held, else the one that did not.
+     * Adds a reserved file to the directory and finishes the idempotency record. Guards, in order:
+     * the claim is held (`idempotency`), the reservation exists (`reservation`). Null on success,
+     * else the failed guard.
      */
     commit(
       id: MediaId,
       idempotency: IdempotencyClaim | null,
       now: number,
     ): Effect.Effect<BrokenMediaGuard | null, StoreUnavailable>
-    /** Gives a reservation up: its room is free again, and what there is of its bytes is left over. */
+    /** Cancels a reservation: its room is free, and its bytes become leftovers. */
     discard(id: MediaId): Effect.Effect<void, StoreUnavailable>
     /** Null when it is not in the directory, or is of another workspace or mode. */
     get(
@@ -430,8 +424,8 @@ export class MediaStore extends Context.Service<
       page: PageQuery,
     ): Effect.Effect<PageOf<MediaFile>, StoreUnavailable>
     /**
-     * Whatever its workspace and mode, attachments too. A deleted file is found as long as it is
-     * remembered; one that was never committed is not.
+     * In any workspace and mode, attachments included. Finds deleted files while their record
+     * lasts, but not uncommitted ones.
      */
     find(
       id: MediaId,
@@ -439,47 +433,47 @@ export class MediaStore extends Context.Service<
       { readonly file: MediaFile; readonly deleted: boolean } | null,
       StoreUnavailable
     >
-    /** Those of the files that are not there (any more): in no directory, and attached to no message. */
+    /**
+     * Which of the files do not exist (any more): neither in a directory nor attached to a message.
+     */
     missing(ids: ReadonlyArray<MediaId>): Effect.Effect<ReadonlySet<MediaId>, StoreUnavailable>
-    /** Takes a file out of the directory: its room is free again, its bytes are left over. */
+    /** Deletes a file: its room is free, and its bytes become leftovers. */
     delete(
       workspaceId: WorkspaceId,
       mode: Mode,
       id: MediaId,
     ): Effect.Effect<MediaFile | null, StoreUnavailable>
     /**
-     * Records a file that belongs to a send. Guard: what the workspace's attachments take in both
-     * modes, given up and deleted ones aside, and the file's size are together not more than
-     * `limitBytes`.
+     * Records a send's file. Guard: the workspace's existing attachments in both modes plus this
+     * one are at most `limitBytes`.
      */
     attach(
       file: Omit<MediaFile, "id">,
       limitBytes: number,
     ): Effect.Effect<Reservation, StoreUnavailable>
     /**
-     * Gives an attachment up that no message has, whatever its state. Returns whether it did: then
-     * what there is of its bytes is left over.
+     * Discards an attachment that no message has; false if one does. Its bytes become leftovers.
      */
     detach(id: MediaId): Effect.Effect<boolean, StoreUnavailable>
     /**
-     * Looks at all attachments. One that no waiting message has is unused, since `now` if it was not
-     * before; those that have been for long enough are deleted, and so are those of deleted
-     * workspaces. Their bytes are left over.
+     * Checks all attachments. One that no waiting message uses is unused, from `now` unless
+     * earlier. Those unused for long enough, and those of deleted workspaces, are deleted; their
+     * bytes become leftovers.
      */
     sweepAttachments(sweep: AttachmentSweep): Effect.Effect<void, StoreUnavailable>
     /**
-     * Files whose bytes are left over, after it has given up old reservations and deleted the files
-     * of deleted workspaces.
+     * Files whose bytes must be deleted, after discarding old reservations and deleting files of
+     * deleted workspaces.
      */
     leftovers(query: LeftoverQuery): Effect.Effect<ReadonlyArray<Leftover>, StoreUnavailable>
-    /** Their bytes are gone. */
+    /** Records that their bytes are gone. */
     removed(ids: ReadonlyArray<MediaId>): Effect.Effect<void, StoreUnavailable>
-    /** Drops what is remembered of files that were made before, are deleted and have no bytes. */
+    /** Deletes records of older, deleted files without bytes. */
     forget(createdBefore: number): Effect.Effect<void, StoreUnavailable>
   }
 >()("core/MediaStore") {}
 
-/** The record of a file that is about to be kept: whose it is, and what its content and name tell. */
+/** The record of a file to store: its owner, and what content and name tell. */
 export const newMediaFile = (
   { mode, workspaceId }: Pick<Sender, "workspaceId" | "mode">,
   { mimeType: sniffed, size, storageKey }: Pick<SpooledContent, "mimeType" | "size" | "storageKey">,
@@ -491,10 +485,7 @@ export const newMediaFile = (
   return { workspaceId, mode, fileName, type, mimeType, size, storageKey, createdAt }
 }
 
-/**
- * Removes the bytes of a file at once when its record ends; what cannot be removed now is found again
- * by the sweep.
- */
+/** Deletes a file's bytes once its record ends; the sweep retries failures. */
 export const removeBytes =
   (store: typeof MediaStore.Service, files: typeof MediaFiles.Service) =>
   ({ id, storageKey }: Leftover): Effect.Effect<void> =>
@@ -502,46 +493,42 @@ export const removeBytes =
       Effect.catch((error) => Effect.logWarning("a media file is removed later", error)),
     )
 
-// What becomes of a media file: the states of its record, the room that it takes of its workspace's, and
-// when the sweep ends it.
+// File life cycle: the states of a record, the room it takes, and when the sweep ends it.
 
 /**
- * A file of the directory is `reserved` until its bytes are in their place, then `kept`; one that belongs
- * to a message is `attached`. Both are `deleted` in the end, or `discarded` when they were given up
- * before they were in the directory, or before a message had them.
+ * A directory file is `reserved` while its bytes are written, then `kept`; a message's file is
+ * `attached`. Both end as `deleted`. `discarded` ones were given up before they entered the
+ * directory or a message had them.
  */
 export const fileStates = ["reserved", "kept", "attached", "deleted", "discarded"] as const
 
 export type FileState = (typeof fileStates)[number]
 
-/** Whether its time is over: there may be bytes of it, which are left over. */
+/** Whether the file ended: it may have leftover bytes. */
 export const isFileEnded = (state: FileState): boolean =>
   state === "deleted" || state === "discarded"
 
-/** In which room a file in that state counts; each room has its own bound. Null: in neither. */
+/** Which limit a file counts against; null for none. */
 export const roomOf = (state: FileState): "directory" | "attachments" | null => {
   if (isFileEnded(state)) return null
   return state === "attached" ? "attachments" : "directory"
 }
 
-/** Whether a file has room beside the bytes that are used. */
 export const fitsRoom = (used: number, size: number, limitBytes: number): boolean =>
   used + size <= limitBytes
 
-/** The id of the stored file that a message refers to; null where it refers to none. */
+/** The id of the stored file in a reference; null for none. */
 export const storedFileOf = (media: MediaReference | null): MediaId | null =>
   media === null ? null : (media.mediaId ?? media.attachmentId)
 
-/** Whether the files in that state can be read by those who refer to them. */
+/** Whether files in that state are readable. */
 export const isFileThere = (state: FileState): boolean => state === "kept" || state === "attached"
 
-/** What an attachment's sweep goes by. */
+/** What the attachment sweep decides by. */
 export interface AttachmentStanding {
   /** Since when no message waits for it, as far as sweeps have seen. */
   readonly unusedSince: number | null
-  /** Whether a message waits for it. */
   readonly isUsed: boolean
-  /** Whether its workspace was deleted. */
   readonly isOfDeleted: boolean
 }
 
@@ -558,8 +545,8 @@ export const isUnneeded = (
 ): boolean => isOfDeleted || (!isUsed && unusedSince !== null && unusedSince <= unusedBy)
 
 /**
- * How the sweep ends a file of the directory, if it does: reservations that were made before
- * `reservedBefore` are given up, and the files of deleted workspaces go with them.
+ * How the sweep ends a directory file, if it does: reservations older than `reservedBefore` are
+ * discarded, as are files of deleted workspaces.
  */
 export const sweptTo = (
   {
@@ -576,19 +563,19 @@ export const sweptTo = (
   return state === "kept" && isOfDeleted ? "deleted" : null
 }
 
-// The names of files: what clients write into a form, or servers into an answer, is not yet a name.
+// File names, cleaned from what clients put into forms or servers into answers.
 
-/** Code points. */
+/** In code points. */
 const maximumFileNameLength = 255
 
-/** The last step of a path, without control characters and white space around it; may be empty. */
+/** The last path segment, without control characters and outer white space; may be empty. */
 const fileNameIn = (given: string): string => {
   const path = given.toWellFormed()
   const last = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1)
   return last.replaceAll(/\p{Cc}/gu, "").trim()
 }
 
-/** A name that is too long loses what stands before its ending. */
+/** Shortens a long name before its extension. */
 export const shortenedFileName = (name: string): string => {
   if (codePointLength(name) <= maximumFileNameLength) return name
   const characters = Array.from(name)
@@ -598,8 +585,8 @@ export const shortenedFileName = (name: string): string => {
 }
 
 /**
- * The name in what a client gave as one. Some clients put a backslash before a quotation mark, old
- * ones send whole Windows paths. Undefined when nothing is left or too much.
+ * Cleans an uploaded name. Some clients escape quotation marks with a backslash, old ones send
+ * Windows paths. Undefined when nothing is left or it is too long.
  */
 export const uploadedFileName = (given: string): string | undefined => {
   const name = fileNameIn(given.replaceAll('\\"', '"'))
@@ -607,10 +594,9 @@ export const uploadedFileName = (given: string): string | undefined => {
 }
 
 /**
- * The name of a fetched file, when the send gives none: what the answer's `Content-Disposition`
- * says, else the end of the path that answered, else the end of the link's own (contract: Media
- * links). Servers write both in many ways, and none of them is trusted to be a name. Empty when
- * nothing names it.
+ * The name of a fetched file if the send gives none, from `Content-Disposition`, the answering URL
+ * or the link (contract: Media links). Servers write these in many ways; none is trusted. Empty
+ * when nothing names it.
  */
 export const fetchedFileName = (
   { headers, url }: Pick<EgressAnswer, "headers" | "url">,
@@ -624,13 +610,13 @@ export const fetchedFileName = (
   )
 }
 
-/** The last segment of a URL's path, as a file name; empty when it has none. */
+/** The last segment of a URL's path, as a file name; empty for none. */
 const fileNameOfUrl = (text: string): string => {
   const path = URL.parse(text)?.pathname ?? ""
   return named(percentDecoded(path.slice(path.lastIndexOf("/") + 1)))
 }
 
-/** A text as the name of a file: one step of a path, as long as a name may be. */
+/** Makes any text a file name: one path segment of limited length. */
 const named = (text: string): string => {
   const name = fileNameIn(text)
   return /^\.{0,2}$/.test(name) ? "" : shortenedFileName(name)
@@ -639,7 +625,7 @@ const named = (text: string): string => {
 /** Parameters, the value quoted or up to the next semicolon. */
 const parameterForm = /(?:^|;)\s*([\w!#$&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)/gs
 
-/** `filename*` (RFC 8187) wins over `filename`; the first of each counts. Empty when there is none. */
+/** `filename*` (RFC 8187) wins over `filename`; the first of each counts. Empty for none. */
 const fileNameOfDisposition = (header: string): string => {
   const values = new Map<string, string>()
   for (const [, name = "", value = ""] of header.matchAll(parameterForm)) {
@@ -657,7 +643,7 @@ const unquoted = (value: string): string =>
     .replace(/"$/, "")
     .replaceAll(/\\(["\\])/g, "$1")
 
-/** `UTF-8'en'a%20name`; empty when it cannot be read. */
+/** `UTF-8'en'a%20name`; empty if unreadable. */
 const extendedValue = (value: string): string => {
   const [, charset = "", encoded = ""] = /^([\w-]+)'[\w-]*'(.*)$/s.exec(value) ?? []
   switch (charset.toLowerCase()) {
@@ -675,7 +661,7 @@ const extendedValue = (value: string): string => {
   }
 }
 
-/** What is percent-encoded as a whole is decoded; a lone `%` leaves a text as it is. */
+/** Decodes a fully percent-encoded text; a lone `%` leaves it unchanged. */
 const percentDecoded = (text: string): string =>
   Result.getOrElse(
     Result.try(() => decodeURIComponent(text)),
@@ -694,9 +680,7 @@ const asUtf8 = (text: string): string => {
   )
 }
 
-// Stored files that are gone, so that no message shows a link to one.
-
-/** Marks the messages whose stored file is gone, so that nothing shows a link to it. */
+/** Marks messages whose stored file is gone, so that none shows a link to it. */
 export const markMissingFiles =
   (store: typeof MediaStore.Service) =>
   <M extends { readonly media: MediaReference | null }>(
@@ -716,24 +700,22 @@ export const markMissingFiles =
     )
   }
 
-// Signed links to stored files: every holder of one can read the file for 26 hours, without a key
-// (contract: Stored files). A link says by itself which file it means, under which name and until
-// when; nothing is kept for it.
+// Signed links to stored files: each works without a key for 26 hours (contract: Stored files). It
+// carries file, name and expiry itself; nothing is stored.
 
-/** How long a link works, from the answer or the event that shows it. */
+/** How long a link works, from the answer or event that shows it. */
 export const linkKeptMillis = 26 * 60 * 60 * 1000
 
-/** Makes a link to a stored file that works for 26 hours from `now`. Without a name it is `file`. */
+/** Makes a link to a stored file that works for 26 hours from `now`. The default name is `file`. */
 export type MediaLink = (id: MediaId, fileName: string | null, now: number) => string
 
-/** What a link leads to. */
 interface LinkedFile {
   readonly id: MediaId
   /** As the link's last segment shows it. */
   readonly fileName: string
 }
 
-/** A name that is one segment of a path, which no client splits or takes for a step. */
+/** A name as one path segment that no client splits or resolves. */
 const linkName = (fileName: string): string => {
   const name = fileName.toWellFormed().replaceAll(/[/\\\p{Cc}]/gu, "_")
   return /^\.{0,2}$/.test(name) ? "file" : name
@@ -756,10 +738,7 @@ export const makeLinkPath = (
 const decodeSegment = (segment: string): string | undefined =>
   Result.getOrUndefined(Result.try(() => decodeURIComponent(segment)))
 
-/**
- * What the two segments of a link's path behind `/media` lead to at `now`; undefined when they were
- * not given out, or when their time is over.
- */
+/** The file for the two path segments after `/media` at `now`; undefined when forged or expired. */
 export const readLinkPath = (
   secret: string,
   token: string,
@@ -778,7 +757,7 @@ export class MediaLinks extends Context.Service<
   MediaLinks,
   {
     readonly link: MediaLink
-    /** As `readLinkPath`. */
+    /** See `readLinkPath`. */
     read(token: string, segment: string, now: number): LinkedFile | undefined
   }
 >()("core/MediaLinks") {
@@ -797,7 +776,7 @@ export class MediaLinks extends Context.Service<
   )
 }
 
-/** A batch shows one file a thousand times: its link is made once. */
+/** A batch shows one file a thousand times: make its link once. */
 const lastRemembered = (
   make: (id: MediaId, fileName: string | null, expires: number) => string,
 ): MediaLink => {

@@ -1,7 +1,7 @@
 /**
- * The media directory: files that customers upload once and send by their id (contract: Media). The
- * plan's storage is shared by both modes of a workspace, because the bytes of test files take room
- * like any others. And the sweep of all media files.
+ * The media directory: files that customers upload once and send by id (contract: Media); plus link
+ * downloads, attachments and the sweep. Both modes of a workspace share its storage, since test
+ * files use the same disk.
  */
 import { Clock, Context, Data, Effect, Exit, Layer, Schema } from "effect"
 import type { Scope } from "effect"
@@ -47,17 +47,17 @@ import type {
   StoredContent,
 } from "./Media.ts"
 
-/** Bytes of an uploaded file (contract: Media). */
+/** Limit of an uploaded file, in bytes (contract: Media). */
 export const maximumFileBytes = 64 * 1024 * 1024
 
-/** An uploaded file, read to its end. */
+/** A completely read upload. */
 export interface Upload {
-  /** As `uploadedFileName` makes it. */
+  /** From `uploadedFileName`. */
   readonly fileName: string
   readonly content: SpooledContent
 }
 
-/** The file that a link leads to. */
+/** The file behind a link. */
 export interface OpenedFile {
   /** The name in the link. */
   readonly fileName: string
@@ -71,7 +71,6 @@ export const MediaQuery = Schema.Struct({
   ...pageFields,
 })
 
-/** Which files. */
 export interface ListMedia extends ListPage {
   readonly type?: MediaType
 }
@@ -82,8 +81,8 @@ export class MediaDirectory extends Context.Service<
   MediaDirectory,
   {
     /**
-     * POST /media: keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes), the
-     * codes of idempotency, and `validation_failed` where there is no disk.
+     * POST /media: stores an uploaded file. Fails with `storage_full` (`used` and `limit` in
+     * bytes), the codes of idempotency, and `validation_failed` without a disk.
      */
     upload(
       caller: Caller,
@@ -95,13 +94,12 @@ export class MediaDirectory extends Context.Service<
     /** GET /media/{id}. Fails with `media_not_found`. */
     get(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaFile, Failure>
     /**
-     * DELETE /media/{id}. A waiting message with this file fails with `media_unavailable`. Fails
+     * DELETE /media/{id}: waiting messages with this file will fail with `media_unavailable`. Fails
      * with `media_not_found`.
      */
     delete(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaId, Failure>
     /**
-     * The file behind a link, given by the two segments of its path. Fails with `not_found`: forged,
-     * expired, or its file deleted.
+     * The file for a link's two path segments. Fails with `not_found`: forged, expired or deleted.
      */
     open(token: string, segment: string): Effect.Effect<OpenedFile, Failure>
   }
@@ -144,7 +142,7 @@ export class MediaDirectory extends Context.Service<
           Effect.mapError(filesUnavailable("media.keep")),
           Effect.tapError(() => Effect.ignore(giveUp({ id, storageKey }))),
         )
-        // When it cannot be known whether this was done, the sweep goes by what the store says.
+        // If this is uncertain, the sweep decides by the store.
         const broken = yield* store.commit(id, claim, yield* Clock.currentTimeMillis)
         if (broken !== null) {
           yield* giveUp({ id, storageKey })
@@ -167,7 +165,7 @@ export class MediaDirectory extends Context.Service<
             work: (claim) => keepNew(caller, upload, claim),
             again,
           })
-          // All of it was read: a client that hangs up now leaves nothing half done.
+          // The upload is complete: a client that hangs up now must leave nothing unfinished.
         }, Effect.uninterruptible),
         list: Effect.fn("MediaDirectory.list")(function* list(given, asked) {
           const { mode, workspaceId } = yield* authorize(given, "listMedia")
@@ -196,13 +194,13 @@ export class MediaDirectory extends Context.Service<
           if (linked === undefined || found === null || found.deleted) {
             return yield* refuse("not_found")
           }
-          // The sweep takes away the bytes of a deleted workspace; its links end at once.
+          // The sweep deletes a deleted workspace's bytes later; its links end now.
           if ((yield* workspaces.get(found.file.workspaceId)) === null) {
             return yield* refuse("not_found")
           }
           const content = yield* files.open(found.file.storageKey).pipe(
             Effect.mapError((error) =>
-              // Deleted between the two looks.
+              // Deleted between the two reads.
               error.reason === "not_found"
                 ? refuse("not_found")
                 : filesUnavailable("media.open")(error),
@@ -215,23 +213,21 @@ export class MediaDirectory extends Context.Service<
   )
 }
 
-/** From a file's reservation to its commit it takes no longer than this, or its process died. */
+/** Longest time from reservation to commit, unless the process died. */
 const reservationMillis = 60 * 60 * 1000
 
 /**
- * An attachment is kept that long past the final state of its last message (contract: Version 1:
- * sends), so that the link in the event of that moment works for as long as it says. A call whose
- * message is not committed yet has that long too.
+ * How long an attachment outlives its last message's end (contract: Version 1: sends), so that
+ * links in that event keep working. An uncommitted call has that long too.
  */
 const attachmentMillis = linkKeptMillis
 
-/** Files of one round of the sweep. */
+/** Files per round of the sweep. */
 const batch = 100
 
 /**
- * The sweep of media files: finishes what uploads and deletions that were cut off have left half done,
- * and removes the files of deleted workspaces and attachments that are no longer needed. Harms nothing
- * when several workers do it.
+ * The media sweep: completes interrupted uploads and deletions, and deletes files of deleted
+ * workspaces and unneeded attachments. Several workers may run it at once.
  */
 export const makeMediaSweep = Effect.gen(function* makeMediaSweep() {
   const store = yield* MediaStore
@@ -245,7 +241,7 @@ export const makeMediaSweep = Effect.gen(function* makeMediaSweep() {
       ),
     )
 
-  /** Removes one batch of left-over files; returns how many. */
+  /** Deletes one batch of leftover files; returns how many. */
   const removeSome = Effect.gen(function* removeSome() {
     const now = yield* Clock.currentTimeMillis
     const leftovers = yield* store.leftovers({
@@ -261,7 +257,7 @@ export const makeMediaSweep = Effect.gen(function* makeMediaSweep() {
     const now = yield* Clock.currentTimeMillis
     yield* store.sweepAttachments({ now, unusedSince: now - attachmentMillis })
     yield* Effect.repeat(removeSome, { while: (removed) => removed === batch })
-    // A repeat of the upload shows the file's record for a day.
+    // A repeated upload shows the file's record for a day.
     yield* store.forget(now - answerKeptMillis)
     yield* files.removeAbandoned.pipe(
       Effect.catch((error) => Effect.logWarning("abandoned uploads could not be removed", error)),
@@ -269,32 +265,31 @@ export const makeMediaSweep = Effect.gen(function* makeMediaSweep() {
   })
 })
 
-// A customer's link fetched through the guarded egress into a spooled file: at the moment of sending,
-// and during the call of a version 1 send. How much it may be and how long it may wait for a place
-// differ, everything else is the same. A file has its place as long as it is there, so that the disk
-// never holds more of them than there are places.
+// Downloads customers' links through the guarded egress into a spooled file, for sending and during
+// version 1 sends. Only size limit and waiting time differ. A file keeps its slot while it exists,
+// which bounds the disk space in use.
 
-/** All tries together, in real time (contract: Media links, Version 1: sends). */
+/** For all tries together, in real time (contract: Media links, Version 1: sends). */
 const timeoutMillis = 30_000
 
 const redirects = 3
 
-/** Tries when the far side fails or the connection breaks. */
+/** Tries when the remote fails or the connection breaks. */
 const tries = 3
 
-/** How large a file may be, how to say it, and how long it may wait for its place in real time. */
+/** The size limit, its wording, and how long to wait for a slot in real time. */
 export interface LinkTerms {
   readonly maximumBytes: number
   readonly inWords: string
   readonly placeWaitMillis: number
 }
 
-/** There is no file, or none that may be sent; the message says why. */
+/** No file, or none that may be sent; the message says why. */
 export class MediaUnavailable extends Data.TaggedError("MediaUnavailable")<{
   readonly message: string
 }> {}
 
-/** As many links as may be are being fetched, for this workspace or for all. */
+/** All download slots are taken, of this workspace or in total. */
 export class LinksBusy extends Data.TaggedError("LinksBusy") {
   override get message() {
     return "too many links are being fetched"
@@ -305,7 +300,7 @@ export const unavailable = (message: string) => new MediaUnavailable({ message }
 
 const noAnswer = unavailable("The media link did not answer with the file.")
 
-/** A link, and what the send says of what it leads to. */
+/** A link, and what the send says about its file. */
 interface MediaLinkRequest {
   readonly url: string
   readonly type: MediaType | null
@@ -314,12 +309,12 @@ interface MediaLinkRequest {
 
 interface DownloadedFile {
   readonly content: SpooledContent
-  /** The given one, else one with an ending that fits the type. */
+  /** The given name, else one with a fitting extension. */
   readonly fileName: string
   readonly mimeType: string
 }
 
-/** The name of a file for which there is no other. */
+/** The default file name. */
 const unnamed = "file"
 
 const answered = (
@@ -335,11 +330,10 @@ export class LinkDownloads extends Context.Service<
   LinkDownloads,
   {
     /**
-     * Downloads what a link leads to; it goes with the scope, and so does its place. Fails with
-     * `LinksBusy` when there was no place for it in time, and with `MediaFilesError` only when the
-     * file could not be kept, which is not the link's fault: with `full` before anything is fetched
-     * while the disk has no room. An empty file cannot be sent, nor one
-     * that is not an image where one is asked for.
+     * Downloads a link into the scope, which also holds its slot. Fails with `LinksBusy` when no
+     * slot became free in time, and with `MediaFilesError` only when storing fails, which is not
+     * the link's fault. A full disk fails with `full` before the download. Empty files are refused,
+     * and other files where an image is required.
      */
     fetch(
       workspaceId: WorkspaceId,
@@ -398,7 +392,7 @@ const download = (
     }),
     Effect.retry({ times: tries - 1, while: (error) => error === "again" }),
     Effect.mapError((error) => (error === "again" ? noAnswer : error)),
-    // All tries together: after this time the message or the call goes on without the file.
+    // The limit covers all tries: afterwards message or call go on without the file.
     (fetched) =>
       Effect.raceFirst(fetched, Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))),
     Effect.tap(({ content: { size }, mimeType }) => {
@@ -418,24 +412,22 @@ const downloaded = (
   return { content, fileName: link.fileName ?? shortenedFileName(fitting), mimeType }
 }
 
-// Files that come with a send and belong to it alone (contract: Version 1: sends): uploaded with
-// it, or downloaded during the call. They are not in the media directory and take none of its
-// storage. A call that is refused or cut off leaves nothing of them behind: they go with its scope,
-// unless a message has them by then.
+// Attachments: files that come with one send and belong to it alone (contract: Version 1: sends).
+// They are uploaded or downloaded during the call, outside the media directory and its storage. A
+// refused or interrupted call deletes them with its scope, unless a message has them.
 
-/** How a link is downloaded during the call (contract: Version 1: sends). */
+/** Downloads during the call (contract: Version 1: sends). */
 const linkTerms: LinkTerms = {
   maximumBytes: 100 * 1024 * 1024,
   inWords: "100 MiB",
   placeWaitMillis: 5000,
 }
 
-/** A file that is kept for the messages of one send. */
+/** A file stored for the messages of one send. */
 export type Attachment = Pick<MediaFile, "id" | "type" | "mimeType" | "fileName" | "size">
 
 /**
- * Bytes that the attachments of one workspace may take together (`ATTACHMENT_BYTES`; contract:
- * Configuration).
+ * Limit for all attachments of a workspace, in bytes (`ATTACHMENT_BYTES`; contract: Configuration).
  */
 export const AttachmentBytes = Context.Reference<number>("core/AttachmentBytes", {
   defaultValue: () => sharedLimits.attachmentBytes.share.most,
@@ -445,15 +437,15 @@ export class Attachments extends Context.Service<
   Attachments,
   {
     /**
-     * Keeps an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes, of attachments)
-     * when the workspace has no room for it. The scope is that of the send.
+     * Stores an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes, of
+     * attachments) when the workspace has no room for it. The scope is that of the send.
      */
     fromUpload(caller: Caller, upload: Upload): Effect.Effect<Attachment, Failure, Scope.Scope>
     /**
-     * Downloads a link and keeps what it led to: at most 100 MiB, 30 s, 3 redirects. Fails with
-     * `invalid_media_url`: the link may not be called, the file could not be had, is empty, or is no
-     * image where one is asked for; and with `service_unavailable` when too many links are being
-     * fetched or the disk has no room; with `storage_full` as `fromUpload`. The scope is that of the send.
+     * Downloads and stores a link: at most 100 MiB, 30 s, 3 redirects. Fails with
+     * `invalid_media_url` when the link is not allowed, the file is unavailable or empty, or an
+     * image is required. Fails with `service_unavailable` when all slots are taken or the disk is
+     * full, and with `storage_full` as `fromUpload`. The scope is that of the send.
      */
     fromLink(
       caller: Caller,
@@ -535,8 +527,8 @@ const code = "invalid_media_url"
 const field = "media.url"
 
 /**
- * Whether it is known what became of the send. Where the store did not answer, a message may be
- * written yet that cannot be seen now, and the file is left to the sweep.
+ * Whether the send's outcome is known. If the store did not answer, a message may still appear, so
+ * the file is left to the sweep.
  */
 const isKnown = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) ||

@@ -1,5 +1,5 @@
 /**
- * The numbers of a workspace as its keys see and connect them (contract: Numbers, Connecting a
+ * A workspace's numbers, as its keys list and connect them (contract: Numbers, Connecting a
  * number).
  */
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
@@ -42,7 +42,7 @@ export const ConnectBody = Schema.Struct({
   login_method: described(Schema.optionalKey(Schema.Literals(loginMethods)), "How to link it.", {
     default: "qr",
   }),
-  // Unused with `qr`; with `phone_code` it is held to its rules below.
+  // Unused with `qr`; validated below with `phone_code`.
   phone: described(
     Schema.optionalKey(Schema.String.annotate({ examples: phoneDescribed.examples })),
     "Required with `phone_code`: E.164 with a leading +. Unused with `qr`.",
@@ -53,12 +53,12 @@ export const ConnectBody = Schema.Struct({
   ),
 }).annotate({ identifier: "ConnectNumber" })
 
-/** A number to connect, or one to connect again: in the words of its body. */
+/** A number to connect or reconnect, named as in the body. */
 export type ConnectNumber = typeof ConnectBody.Encoded
 
 interface ConnectRequest {
   readonly method: LoginMethod
-  /** Digits with country code; null with a QR code, which reveals the phone itself. */
+  /** Digits with country code; null with a QR code, which reveals the phone. */
   readonly phone: string | null
   /** The number to reconnect; null for a new one. */
   readonly numberId: NumberId | null
@@ -88,7 +88,9 @@ const decodeLimited = inputDecoder(ConnectBody, {
   ],
 })
 
-/** Fails with `validation_failed` and `invalid_phone`. A limited key must name one of its numbers. */
+/**
+ * Fails with `validation_failed` and `invalid_phone`. A limited key must name one of its numbers.
+ */
 const parseConnectRequest = (
   command: unknown,
   key: Pick<ApiKey, "numberIds">,
@@ -104,8 +106,8 @@ const parseConnectRequest = (
   })
 
 /**
- * The number that is to be reconnected. A test key is held to every rule, but reconnects only what
- * test keys added: behind a live number stands a real phone.
+ * The number to reconnect. Test keys obey every rule, but reconnect only numbers that test keys
+ * added: a live number has a real phone.
  */
 const judgeReconnect = (
   key: Pick<ApiKey, "numberIds" | "mode">,
@@ -128,7 +130,7 @@ const judgeReconnect = (
     : refused("number_not_found", { message })
 }
 
-/** A number, and what there is to scan or to type while it is being connected. */
+/** A number, with the codes to scan or type while it connects. */
 export interface NumberView extends SendingNumber {
   readonly connect: ConnectView | null
 }
@@ -139,19 +141,19 @@ const isSeen = (caller: Authorized, number: SendingNumber): boolean =>
 export class Connections extends Context.Service<
   Connections,
   {
-    /** GET /numbers: every number that the key may use, oldest first. */
+    /** GET /numbers: every number the key may use, oldest first. */
     list(caller: Caller): Effect.Effect<ReadonlyArray<SendingNumber>, Failure>
     /**
-     * GET /numbers/{id}: `connect` is filled while it is connecting, with a fresh QR link. Fails
-     * with `number_not_found`.
+     * GET /numbers/{id}: `connect` is set while it is connecting, with a fresh QR link. Fails with
+     * `number_not_found`.
      */
     get(caller: Caller, id: NumberId | undefined): Effect.Effect<NumberView, Failure>
     /**
      * POST /numbers: adds a number or reconnects one. Fails with `validation_failed`,
      * `invalid_phone`, `plan_required`, `number_limit_reached`, `number_not_found`,
      * `number_not_allowed`, `already_connected`, `connect_in_progress`, and the codes of
-     * idempotency. `callbackUrl`, which has no field in a body of version 2, is where the attempt and
-     * a later log-out are reported (contract: Version 1: callbacks); fails then also with
+     * idempotency. `callbackUrl` receives the attempt's outcome and a later log-out (contract:
+     * Version 1: callbacks); version 2 bodies have no such field. It adds the code
      * `invalid_callback_url`.
      */
     connect(
@@ -177,7 +179,7 @@ export class Connections extends Context.Service<
 
       const notFound = refuse("number_not_found", { inPath: true })
 
-      /** What a test number shows: it has no connection that would bring a code. */
+      /** What a test number shows, since it has no connection to bring a code. */
       const testView = ({ method }: ConnectRequest, now: number): LinkingView =>
         method === "qr"
           ? { ...nothingShown, qrText: `test:${ids.alphanumeric(40)}` }
@@ -211,7 +213,7 @@ export class Connections extends Context.Service<
         }
       }
 
-      /** Judges what the store holds now, and begins the attempt if nothing changed meanwhile. */
+      /** Decides on the stored state, and starts the attempt unless that changed meanwhile. */
       const begin = Effect.fnUntraced(function* begin(
         caller: Authorized,
         request: ConnectRequest,
@@ -269,19 +271,19 @@ export class Connections extends Context.Service<
                 message: `The plan has room for ${most} ${most === 1 ? "number" : "numbers"}.`,
               })
             case "number":
-              // A workspace that is gone has no number to be judged again.
+              // A deleted workspace has no number to decide on again.
               if (request.numberId === null) return yield* refuse("api_key_revoked")
           }
         }
       })
 
-      /** The first answer, as it was: a new number begins without a label. */
+      /** The first answer: a new number starts without a label. */
       const again = Effect.fnUntraced(function* again(
         { method, numberId, phone }: ConnectRequest,
         [id = 0]: ReadonlyArray<number>,
         first: FirstShown | undefined,
       ): Effect.fn.Return<ShownNumber, Failure> {
-        // Of a number that was erased, or reconnected by a version that kept nothing, what is there now.
+        // For an erased number, or a reconnect by a version that stored nothing: the current state.
         const now = numberId === null || first !== undefined ? null : yield* numbers.find(numberId)
         const shown = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
         return {
@@ -304,7 +306,7 @@ export class Connections extends Context.Service<
           const caller = yield* authorize(given, "getNumber")
           const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
           if (number === null || !isSeen(caller, number)) return yield* notFound
-          // Behind a live number stands a real phone, which a test key must not be able to link.
+          // A live number has a real phone, which a test key must not link.
           const shows = number.status === "connecting" && number.mode === caller.mode
           if (!shows) return { ...number, connect: null }
           const sealed = yield* attempts.get(number.id)

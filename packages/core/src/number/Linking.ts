@@ -1,7 +1,7 @@
 /**
- * Linking a number to a phone, the way a web client is linked: an attempt shows a QR code or a
- * pairing code, each replaced by a fresh one in time, until the phone has taken it or ten minutes are
- * over (contract: Number status). One attempt at most for each number.
+ * Links a number to a phone as a web client would. An attempt shows a QR code or pairing code and
+ * replaces it in time, until the phone takes it or ten minutes pass (contract: Number status). Each
+ * number has at most one attempt. Sections: rules, store, callbacks, progress, secrets, QR links.
  */
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
@@ -24,23 +24,20 @@ import type { Pacing } from "./Pacing.ts"
 import { connectionReasons } from "./SendingNumber.ts"
 import type { ConnectionReason, LoginMethod, NumberStatus, SendingNumber } from "./SendingNumber.ts"
 
-/** How long an attempt lasts; then the number is disconnected again (contract: Limits). */
+/** How long an attempt lasts; then the number is disconnected (contract: Limits). */
 export const linkingMillis = 10 * 60 * 1000
 
-/** How long an attempt stays held after its holder died, in service time. */
+/** How long an attempt stays leased after its worker died, in service time. */
 export const linkingLeaseMillis = 30_000
 
 /** When a test number links itself (contract: Test mode). */
 export const testLinkingMillis = 5000
 
-/**
- * A phone for a number behind which there is none, such as a test number: digits with country code,
- * in a range that is kept free for fiction.
- */
+/** A fictional phone for numbers without one, such as test numbers: digits with country code. */
 export const madeUpPhone = (ids: typeof Ids.Service): string =>
   `1555${String(Number.parseInt(ids.hex(8), 16) % 10_000_000).padStart(7, "0")}`
 
-/** How long a pairing code can be typed (contract: Limits). */
+/** How long a pairing code is valid (contract: Limits). */
 export const pairingCodeMillis = 3 * 60 * 1000
 
 export interface PairingCode {
@@ -50,14 +47,13 @@ export interface PairingCode {
 }
 
 /**
- * What there is to be seen of an attempt, replaced as a whole. The store keeps both codes sealed (see
- * `linkingSecrets.ts`).
+ * What an attempt shows, replaced as a whole. The store holds both codes sealed (see `sealedView`).
  */
 export interface LinkingView {
-  /** What the QR code says at present; null until there is one. */
+  /** Text of the current QR code; null before the first. */
   readonly qrText: string | null
   readonly pairingCode: PairingCode | null
-  /** The phone has taken the code, and linking finishes. */
+  /** The phone took the code, and linking finishes. */
   readonly linking: boolean
 }
 
@@ -67,36 +63,36 @@ export interface LinkingAttempt extends LinkingView {
   /** The number's. */
   readonly mode: Mode
   readonly method: LoginMethod
-  /** The phone on which the pairing code is typed, digits with country code; null with a QR code. */
+  /** Where to type the pairing code, digits with country code; null with a QR code. */
   readonly phone: string | null
   /**
-   * The phone that the number had before it took over that of the pairing code, and has again when
-   * this comes to nothing; null when the number's phone stayed as it was.
+   * The number's phone before the attempt, restored if it fails. Null when the attempt changed no
+   * phone.
    */
   readonly replaced: { readonly phone: string | null } | null
   readonly requestedAt: number
   readonly endsAt: number
-  /** When it links by itself; null unless it is a test number's. */
+  /** When a test number links itself; null for live ones. */
   readonly linksAt: number | null
 }
 
-/** Whether a workspace with these numbers holds as many as it may: removed ones do not count. */
+/** Whether a workspace is at its limit of numbers; removed ones do not count. */
 export const holdsAllNumbers = (
   numbers: ReadonlyArray<{ readonly removed: boolean }>,
   limit: number | null,
 ): boolean => limit !== null && numbers.filter(({ removed }) => !removed).length >= limit
 
-/** Whether an attempt has ended: its time is up, whatever became of it. */
+/** Whether an attempt's time is up. */
 export const hasEnded = ({ endsAt }: Pick<LinkingAttempt, "endsAt">, now: number): boolean =>
   endsAt <= now
 
-/** Whether a test number's attempt is to link itself now. */
+/** Whether a test number's attempt is due to link itself. */
 export const linksItself = (
   attempt: Pick<LinkingAttempt, "linksAt" | "endsAt">,
   now: number,
 ): boolean => attempt.linksAt !== null && attempt.linksAt <= now && !hasEnded(attempt, now)
 
-/** Whether a worker may take an attempt up, which another one holds until `leaseUntil`. */
+/** Whether a worker may claim an attempt, leased to another until `leaseUntil`. */
 export const canBeLinked = (
   attempt: Pick<LinkingAttempt, "mode" | "endsAt" | "numberId">,
   leaseUntil: number | null,
@@ -108,7 +104,7 @@ export const canBeLinked = (
   !isLeased(leaseUntil, now) &&
   isOwned(attempt.numberId, owned)
 
-/** The phone that a number has when its attempt, if there is one, comes to nothing. */
+/** The number's phone if its attempt, if any, fails. */
 export const phoneWithoutLink = (
   { phone }: Pick<SendingNumber, "phone">,
   attempt: Pick<LinkingAttempt, "replaced"> | null,
@@ -118,8 +114,8 @@ export const phoneWithoutLink = (
 }
 
 /**
- * The phone of a number that gets this status, and that phone unless it is null. A number that drops out
- * has the phone again that its attempt has replaced.
+ * The number's phone after a status change; null `phone` keeps it. A disconnected number gets back
+ * the phone that its attempt replaced.
  */
 export const phoneWithStatus = (
   number: Pick<SendingNumber, "phone">,
@@ -130,8 +126,8 @@ export const phoneWithStatus = (
   phone ?? (status === "disconnected" ? phoneWithoutLink(number, attempt) : number.phone)
 
 /**
- * Whether another number, with its attempt, has the phone that one was linked to. A phone that an
- * attempt asks for is not had yet, and the one that it replaces is had still.
+ * Whether another number has this linked phone. A phone that an attempt requests does not count;
+ * one that it replaces does.
  */
 export const hasPhone = (
   other: Pick<SendingNumber, "id" | "phone" | "platform" | "mode">,
@@ -146,20 +142,20 @@ export const hasPhone = (
 
 export const nothingShown: LinkingView = { qrText: null, pairingCode: null, linking: false }
 
-/** Makes a link to the QR image of an attempt, a fresh one with each call. */
+/** Makes a fresh link to an attempt's QR image. */
 type QrLink = (attempt: LinkingAttempt, now: number) => string
 
-/** What a caller is shown of an attempt (contract: Numbers). */
+/** What callers see of an attempt (contract: Numbers). */
 export interface ConnectView {
   readonly qrCodeUrl: string | null
-  /** One that can be typed yet. */
+  /** A code that is still valid. */
   readonly pairingCode: PairingCode | null
   readonly linking: boolean
   /** Null when the attempt has just ended. */
   readonly requestedAt: number | null
 }
 
-/** What there is to be seen at `now` of the attempt of a connecting number. */
+/** What a connecting number's attempt shows at `now`. */
 export const connectView = (
   attempt: LinkingAttempt | null,
   now: number,
@@ -169,7 +165,7 @@ export const connectView = (
     return { qrCodeUrl: null, pairingCode: null, linking: false, requestedAt: null }
   }
   const { endsAt, linking, pairingCode, qrText, requestedAt } = attempt
-  // At the end of its attempt a code ends too.
+  // A code expires with its attempt at the latest.
   const expiresAt = Math.min(pairingCode?.expiresAt ?? 0, endsAt)
   return {
     qrCodeUrl: qrText === null ? null : qrLink(attempt, now),
@@ -180,31 +176,31 @@ export const connectView = (
 }
 
 export interface NewAttempt extends Omit<LinkingAttempt, "numberId" | "replaced"> {
-  /** Where the attempt, and the number's log-out after it, are reported; replaces what was before. */
+  /** Receives the attempt's outcome and a later log-out; replaces the previous address. */
   readonly callbackUrl: string | null
-  /** What the number's pacing is from now on, if it was never told another one; null for none. */
+  /** The number's pacing, if none was ever set; null for none. */
   readonly pacing: Pacing | null
 }
 
-/** When an attempt came to nothing, and why. */
+/** When and why an attempt failed. */
 export interface GivenUp {
   readonly at: number
   readonly reason: ConnectionReason
 }
 
-/** The callbacks for both ends that an attempt can have; that of the end it comes to is written. */
+/** Callbacks for both outcomes; the commit writes the one that applies. */
 export interface EndReports {
   readonly connected: Callback
   readonly disconnected: Callback
 }
 
-/** The first guard that did not hold, in this order: nothing was written. */
+/** The first guard that failed, in this order; nothing was written. */
 export type BrokenLinkingGuard =
-  /** The claim is no longer this request's. */
+  /** Another request holds the claim. */
   | "idempotency"
-  /** The workspace was deleted, or the number is gone or no longer disconnected. */
+  /** The workspace was deleted, or the number is gone or not disconnected. */
   | "number"
-  /** The workspace holds as many numbers as it may. */
+  /** The workspace is at its limit of numbers. */
   | "limit"
 
 export type LinkingOutcome =
@@ -218,29 +214,28 @@ export interface HeldAttempt {
 }
 
 interface LinkingClaimQuery extends LeaseClaim, Shares {
-  /** Which numbers this worker may link. */
+  /** The numbers that this worker may link. */
   readonly owned: Owned
 }
 
 /**
- * The port that keeps attempts at linking. An attempt begins together with the change of its
- * number's status and ends with it, in one commit each; a removed number has none.
+ * The port that stores linking attempts. An attempt starts and ends in the commit that changes its
+ * number's status; a removed number has none.
  *
- * A live attempt is held by the worker that runs its connection, under a lease: a number that grows
- * with every claim. Only the holder of the present lease may say what is shown; that the number was
- * linked may be said without holding it, as by the emulator's scan.
+ * The worker of a live attempt's connection holds it by a lease that grows with every claim. Only
+ * the latest lease may change what is shown. A link may be reported without it, as by the
+ * emulator's scan.
  *
- * Callbacks are written in the commit of the change that they report, if it is made and if the number
- * is still one that reports there.
+ * The commit of a change also writes its callback, if one is given and the number still reports
+ * there.
  */
 export class LinkingStore
   extends /*#__PURE__*/ Context.Service<
     LinkingStore,
     {
       /**
-       * Makes a connecting number with its lane and its attempt, if the workspace holds fewer than
-       * `limit` numbers (null: any number) that are not removed. Finishes the claim with the number's
-       * id.
+       * Creates a connecting number with lane and attempt, if the workspace has fewer than `limit`
+       * (null: any) numbers. Removed ones do not count. Finishes the claim with the number's id.
        */
       add(
         number: Omit<SendingNumber, "id" | "status">,
@@ -249,9 +244,9 @@ export class LinkingStore
         idempotency: IdempotencyClaim | null,
       ): Effect.Effect<LinkingOutcome, StoreUnavailable>
       /**
-       * Begins an attempt for a disconnected number of the workspace, which takes over its login
-       * method, and its phone unless that is null; the phone that it replaces is kept with the attempt.
-       * Finishes the claim with the number's id, and keeps phone and label as the commit leaves them.
+       * Starts an attempt for a disconnected number, which takes its login method and, unless null,
+       * its phone. The attempt stores the replaced phone. Finishes the claim with the number's id,
+       * phone and label as of the commit.
        */
       reconnect(
         workspaceId: WorkspaceId,
@@ -259,32 +254,35 @@ export class LinkingStore
         attempt: NewAttempt,
         idempotency: IdempotencyClaim | null,
       ): Effect.Effect<LinkingOutcome, StoreUnavailable>
-      /** The number's attempt; null when it is not being connected. */
+      /** Null when the number is not connecting. */
       get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
       /**
-       * Claims live attempts of owned numbers that no worker holds and that have not ended at `now`,
-       * the oldest first, of each workspace its share of the worker at most.
+       * Claims unleased, unfinished live attempts of owned numbers, oldest first, within each
+       * workspace's share.
        */
       claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
-      /** Prolongs leases; returns the attempts that are still held by them. */
+      /** Renews leases; returns the attempts that they still hold. */
       renew(
         held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
         leaseUntil: number,
       ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
-      /** Replaces what the attempt shows; false when it is over or held by another. */
+      /** Replaces what the attempt shows; false when it ended or another worker holds it. */
       show(
         id: LinkingId,
         lease: number,
         view: LinkingView,
         callback?: Callback | null,
       ): Effect.Effect<boolean, StoreUnavailable>
-      /** The phone has taken the code, which needs no lease; false when it is over at `now`. */
+      /**
+       * Records that the phone took the code, without a lease; false when the attempt ended by
+       * `now`.
+       */
       taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
       /**
-       * Ends the attempt by connecting its number with that phone. If another number of the workspace
-       * has the phone (same platform and mode, not removed), the number is disconnected instead, has
-       * its replaced phone again and does not keep that of the other. Returns the number; null when the
-       * attempt is over at `now`.
+       * Ends the attempt and connects its number with that phone. If another number of the
+       * workspace (same platform and mode, not removed) has the phone, it disconnects the number
+       * instead and restores its replaced phone. Returns the number; null when the attempt ended by
+       * `now`.
        */
       linked(
         id: LinkingId,
@@ -293,20 +291,20 @@ export class LinkingStore
         reports?: EndReports | null,
       ): Effect.Effect<SendingNumber | null, StoreUnavailable>
       /**
-       * Ends the attempt by disconnecting its number, which has its replaced phone again; false when it
-       * is over already.
+       * Ends the attempt, disconnects its number and restores the replaced phone; false when it
+       * already ended.
        */
       giveUp(
         id: LinkingId,
         why: GivenUp,
         callback?: Callback | null,
       ): Effect.Effect<boolean, StoreUnavailable>
-      /** Attempts whose end has come at `now`, the longest ago first. */
+      /** Attempts past their end at `now`, the oldest end first. */
       lapsed(
         now: number,
         limit: number,
       ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
-      /** Test attempts that link themselves by `now` and have not ended before. */
+      /** Test attempts due to link themselves by `now`, whose time is not up. */
       dueTest(
         now: number,
         limit: number,
@@ -314,16 +312,16 @@ export class LinkingStore
     }
   >()("core/LinkingStore") {}
 
-// The callbacks of a number's connection, made from what the store knows of the number when something
-// happens to it. Whether it does happen, and is reported, is up to the commit.
+// Callbacks of a number's connection, made from its stored state. The commit decides whether the
+// event happens and is reported.
 
-/** Makes the callbacks of numbers: null where a number reports nowhere. */
+/** Makes a number's callbacks; null when it has no callback address. */
 export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallbacks() {
   const numbers = yield* NumberStore
   const attempts = yield* LinkingStore
   const ids = yield* Ids
 
-  /** The number and its reports now; most report nowhere, so that is asked first. */
+  /** The number and its address; most have none, so that is checked first. */
   const reporting = Effect.fnUntraced(function* reporting(id: NumberId) {
     const url = yield* numbers.callbackUrl(id)
     const number = url === null ? null : yield* numbers.find(id)
@@ -338,7 +336,7 @@ export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallba
     Effect.map(attempts.get(number.id), (attempt) => phoneWithoutLink(number, attempt))
 
   return {
-    /** Of an event; `phone` is one that the event reveals. */
+    /** The callback of an event; `phone` is one that the event reveals. */
     of: Effect.fnUntraced(function* (
       id: NumberId,
       event: ConnectionEvent,
@@ -350,12 +348,12 @@ export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallba
       const known = event === "disconnected" ? yield* keptBy(number) : number.phone
       return report(event, phone ?? known)
     }),
-    /** Of a link that is made with that phone, whichever way it ends. */
+    /** Callbacks for a link with that phone, for either outcome. */
     ofEnd: Effect.fnUntraced(function* ofEnd(id: NumberId, phone: string) {
       const found = yield* reporting(id)
       if (found === null) return null
       const { number, report } = found
-      // A number that could not be linked does not keep the phone of another one.
+      // A number that could not be linked does not keep another's phone.
       const before = yield* keptBy(number)
       return {
         connected: report("connected", phone),
@@ -365,35 +363,33 @@ export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallba
   }
 })
 
-// What becomes of an attempt at linking, as it is reported by the transport through the worker, the
-// emulator's scan, or a test number by itself. A number that reports its connection somewhere does
-// so in the same commit.
+// Applies the progress of an attempt, as reported by the worker's transport, the emulator's scan or
+// a test number. The same commit writes the callback, if any.
 
 const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: LinkingAttempt) =>
   Effect.annotateLogs(effect, { number: numberId })
 
-/** Makes what takes such reports. */
 export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
   const store = yield* LinkingStore
   const callbacks = yield* makeConnectionCallbacks
   const wakeUp = yield* WakeUp
 
   return {
-    /** There is something new to be seen, sealed by now. False when the attempt is over or held by another. */
+    /** Stores a new, sealed view. False when the attempt ended or another worker holds it. */
     shown: Effect.fn("LinkProgress.shown")(function* shown(held: HeldAttempt, view: LinkingView) {
       const { attempt, lease } = held
       const callback =
         view.qrText === null ? null : yield* callbacks.of(attempt.numberId, "qr-generated")
       return yield* store.show(attempt.id, lease, view, callback)
     }),
-    /** The phone has taken the code. False when the attempt is over. */
+    /** The phone took the code. False when the attempt ended. */
     taken: Effect.fn("LinkProgress.taken")(function* taken({ id }: LinkingAttempt) {
       return yield* store.taken(id, yield* Clock.currentTimeMillis)
     }),
     /**
-     * The link is made: the number is connected and what waits for it may leave, unless another
-     * number of the workspace has that phone already; then it is disconnected again. `phone` is
-     * digits with country code. Null when the attempt is over.
+     * Connects the number, and its waiting messages may leave. If another number of the workspace
+     * has that phone, it disconnects instead. `phone` is digits with country code. Null when the
+     * attempt ended.
      */
     linked: Effect.fn("LinkProgress.linked")(function* linked(
       attempt: LinkingAttempt,
@@ -411,11 +407,11 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
       }
       return number
     }, annotated),
-    /** The attempt ends without a link. False when it is over already. */
+    /** Ends the attempt without a link. False when it already ended. */
     ended: Effect.fn("LinkProgress.ended")(function* (attempt: LinkingAttempt, reason: string) {
       const callback = yield* callbacks.of(attempt.numberId, "disconnected")
       const at = yield* Clock.currentTimeMillis
-      // A transport may give other reasons, for people: they are logged, and not kept with the number.
+      // Transports may give other reasons, for people: they are logged, not stored.
       const shown = connectionReasons.find((one) => one === reason) ?? "not_linked"
       const ended = yield* store.giveUp(attempt.id, { at, reason: shown }, callback)
       if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
@@ -424,9 +420,8 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
   }
 })
 
-// What is shown of an attempt at linking is a secret: who reads the text of its QR code or its pairing code can
-// link the account to a device of their own, and the QR code of WhatsApp says the key by which the new
-// device proves itself from then on. The store sees it sealed, as it does credentials.
+// Codes are secrets: a reader can link the account to another device, and WhatsApp's QR code holds
+// the new device's key. The store gets them sealed, like credentials.
 
 type Sealing = Pick<typeof Secrets.Service, "seal" | "open">
 
@@ -434,8 +429,8 @@ const qrPlace = (id: LinkingId) => `QR code of linking attempt ${id}`
 const codePlace = (id: LinkingId) => `pairing code of linking attempt ${id}`
 
 /**
- * The view as the store keeps it. Sealed once for each thing that is shown, since the store tells by the
- * sealed text whether a QR code is a new one.
+ * The view for the store. Each code is sealed once, since the store recognizes a new QR code by its
+ * sealed text.
  */
 export const sealedView = ({ seal }: Sealing, id: LinkingId, view: LinkingView): LinkingView => ({
   ...view,
@@ -447,8 +442,8 @@ export const sealedView = ({ seal }: Sealing, id: LinkingId, view: LinkingView):
 })
 
 /**
- * The attempt as it is shown. What cannot be opened, as after the exchange of the key, counts as nothing:
- * the next code comes soon.
+ * The attempt with its codes opened. An unreadable code, as after a change of the secrets key,
+ * counts as none: the next one comes soon.
  */
 export const openedAttempt = ({ open }: Sealing, attempt: LinkingAttempt): LinkingAttempt => {
   const { id, pairingCode, qrText } = attempt
@@ -462,10 +457,9 @@ export const openedAttempt = ({ open }: Sealing, attempt: LinkingAttempt): Linki
   }
 }
 
-// Links to the QR image of a number that is being connected. A link works for ten minutes, without
-// a key, for as long as that attempt goes on, and always shows the newest code; every call makes
-// another one (contract: Number status). Nothing is kept for a link: it says by itself which
-// attempt it means and until when, and is signed. And the port that draws QR codes.
+// Signed links to a connecting number's QR image, and the port that draws QR codes. A link works
+// without a key for ten minutes, while its attempt lasts, and shows the newest code (contract:
+// Number status). It carries attempt and expiry itself; nothing is stored.
 
 /** How long a link works (contract: Number status). */
 const qrLinkMillis = 10 * 60 * 1000
@@ -476,7 +470,7 @@ interface Meaning {
   readonly numberId: NumberId
   /** Epoch milliseconds. */
   readonly expires: number
-  /** Tells links of the same moment apart. */
+  /** Distinguishes links made at the same time. */
   readonly nonce: string
 }
 
@@ -486,7 +480,7 @@ const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string
   return `${numberId.toString(36)}-${expires.toString(36)}-${nonce}-${signature}`
 }
 
-/** What a token says; whether its signature is right is for the caller to check. */
+/** Parses a token; the caller checks its signature. */
 const readToken = (token: string): Meaning | undefined => {
   const match = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{16})-[0-9a-f]{32}$/.exec(token)
   const [, number = "", moment = "", nonce = ""] = match ?? []
@@ -502,8 +496,8 @@ export class QrLinks extends Context.Service<
   {
     readonly link: QrLink
     /**
-     * What the code behind a link says now; the link is given by the last segment of its path. Fails
-     * with `not_found`: never given out, expired, or its attempt over.
+     * The current QR text for the last path segment of a link. Fails with `not_found`: forged,
+     * expired, or the attempt ended.
      */
     read(segment: string): Effect.Effect<string, Failure>
   }
@@ -543,7 +537,7 @@ export class QrLinks extends Context.Service<
 export class QrImages extends Context.Service<
   QrImages,
   {
-    /** A PNG whose QR code says exactly that text. */
+    /** A PNG of a QR code with exactly that text. */
     png(text: string): Effect.Effect<Uint8Array>
   }
 >()("core/QrImages") {}

@@ -1,4 +1,4 @@
-/** What operators set for a number, and the port that keeps numbers. */
+/** The port that stores numbers, with their settings and the state of their connections. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
@@ -10,76 +10,77 @@ import type { Pacing } from "./Pacing.ts"
 import { pausedUntil } from "./SendingNumber.ts"
 import type { ConnectionReason, NumberStatus, Pause, SendingNumber } from "./SendingNumber.ts"
 
-// How a number's connection to the far side stands, and why (contract: Connection of a number).
+// The state of a number's connection to the remote, and its reason (contract: Connection of a
+// number).
 
 /** `waiting`: between two tries to connect. */
 export const connectionStates = ["connected", "connecting", "waiting", "disconnected"] as const
 
 export type ConnectionState = (typeof connectionStates)[number]
 
-/** What a process knows of a connection that it keeps. */
+/** A process's report on a connection that it keeps. */
 export interface ConnectionReport {
   readonly numberId: NumberId
   readonly state: ConnectionState
   readonly reason: ConnectionReason | null
-  /** Since when it is in that state. */
+  /** Start of that state. */
   readonly since: number
-  /** The last word of the far side; null when there was none. */
+  /** When the remote last said anything; null for never. */
   readonly lastSeenAt: number | null
-  /** How often it was opened again. */
+  /** How often it reconnected. */
   readonly reconnects: number
 }
 
-/** A report as it is kept. */
+/** A stored report. */
 export interface KeptReport extends ConnectionReport {
   readonly reportedAt: number
 }
 
-/** What the store knows of a number's connection and of its lane. */
+/** What the store knows of a number's connection and lane. */
 export interface ConnectionFacts {
   readonly number: SendingNumber
-  /** Since when it has its status, and why; null when it never had another one. */
+  /** When and why its status last changed; null for never. */
   readonly changed: { readonly at: number; readonly reason: ConnectionReason | null } | null
-  /** The last one; null where connections are no process's own, or none has told yet. */
+  /** The latest report; null where no process keeps connections or none reported yet. */
   readonly report: KeptReport | null
-  /** Live messages that wait, the one that is handed out at the moment aside. */
+  /** Waiting live messages, except the one in flight. */
   readonly waiting: number
-  /** Sent in the window of the send cap. */
+  /** Messages sent in the send cap's window. */
   readonly sent: number
   readonly lastSentAt: number | null
   readonly pause: Pause | null
-  /** Its workspace is disabled. */
+  /** Whether its workspace is disabled. */
   readonly isDisabled: boolean
-  /** A message is in the hands of a transport. */
+  /** Whether a transport has one of its messages. */
   readonly isSending: boolean
-  /** When the first message of the lane falls due; null when none waits. */
+  /** When the first message of the lane is due; null when none waits. */
   readonly firstDueAt: number | null
   /** See `LaneDue`. */
   readonly restsUntil: number | null
-  /** Until when its limits hold its first message back, as they stand now. */
+  /** Rate-limited until this time, by the current limits. */
   readonly limitedUntil: number | null
-  /** Until when a disk without room for its file holds its first message back. */
+  /** The disk has no room for its first message's file until this time. */
   readonly noRoomUntil: number | null
 }
 
-/** A number's connection as an operator sees it. */
+/** A number's connection, as operators see it. */
 export interface Connection {
   readonly state: ConnectionState
   readonly reason: ConnectionReason | null
   readonly since: number
   readonly lastSeenAt: number | null
-  /** Null also while it is paused until it is resumed. */
+  /** Null also for a pause without end. */
   readonly pausedUntil: number | null
   readonly reconnects: number
   readonly waiting: number
-  /** When the next of them may leave; null when that is not known. */
+  /** When the next of them may leave; null when unknown. */
   readonly nextSendAt: number | null
   readonly sent24h: number
 }
 
 /**
- * Since when a number has its status, and why, once it has got `status`: the status that it has already
- * says at most why.
+ * The change record of a number that gets `status`. If the status is the same, at most the reason
+ * changes.
  */
 export const changedTo = (
   before: Pick<ConnectionFacts, "changed"> & { readonly number: Pick<SendingNumber, "status"> },
@@ -93,11 +94,11 @@ export const changedTo = (
   return { at: changed?.at ?? now, reason }
 }
 
-/** How often a process says again how its connections stand, and after how long it is taken for dead. */
+/** How often a process repeats its reports, and after how long it counts as dead. */
 const reportMillis = 10_000
 const reportLastsMillis = 45_000
 
-/** Whether a report is to be kept in place of the one that was kept before, at that moment. */
+/** Whether a report replaces the stored one at that time. */
 export const shouldReplace = (
   report: ConnectionReport,
   before: { readonly report: ConnectionReport; readonly at: number } | undefined,
@@ -112,9 +113,8 @@ export const shouldReplace = (
   before.report.reconnects !== report.reconnects
 
 /**
- * Whether a disconnected number is tried again: it was lost for so long that it counts as disconnected, or
- * its process began with it after it dropped out. One that was logged out is tried no more; a process may
- * take a moment to notice.
+ * Whether a disconnected number is being retried: it was lost for long, or its process started with
+ * it disconnected. Logged-out numbers are not retried; their process may need a moment to notice.
  */
 const comesBack = (
   { reason, since, state }: ConnectionReport,
@@ -125,7 +125,7 @@ const comesBack = (
   return reason === changed.reason || (since >= changed.at && changed.reason !== "logged_out")
 }
 
-/** What is known of the connection itself. */
+/** The state of the connection alone. */
 const standing = (
   { changed, number, report }: ConnectionFacts,
   now: number,
@@ -137,7 +137,7 @@ const standing = (
       ? report
       : null
   if (number.status === "disconnected" && !(said !== null && comesBack(said, changed))) {
-    // Its status never changed, so it was never linked.
+    // Its status never changed: it was never linked.
     return {
       state: "disconnected",
       reason: changed === null ? "not_linked" : changed.reason,
@@ -147,7 +147,7 @@ const standing = (
   if (number.status === "connecting") return { state: "connecting", reason: null, since }
   if (!keepsConnections) return { state: "connected", reason: null, since }
   if (said === null) {
-    // Its process is gone, and no other has taken it over yet.
+    // Its process is gone, and no other has taken over yet.
     return {
       state: "waiting",
       reason: "connection_lost",
@@ -158,24 +158,21 @@ const standing = (
 }
 
 /**
- * Reasons in place of which a pause or a disabled workspace is shown: there is no reason, it ends by
- * itself, or the state says it already. Any other has to be mended before they matter.
+ * Reasons that a pause or disabled workspace replaces: they end by themselves or the state implies
+ * them. Other reasons must be fixed first, so they stay visible.
  */
 const hiddenByStop: ReadonlyArray<ConnectionReason | null> = [null, "connection_lost", "not_linked"]
 
-/**
- * Ends after which a Telegram account keeps what it has, for an operator who resumes it. Of others nothing
- * is kept.
- */
+/** Reasons that keep a Telegram session, for an operator to resume. Others discard it. */
 const keptEnds: ReadonlyArray<ConnectionReason | null> = ["banned", "restricted", "client_outdated"]
 
-/** Whether the remote server has shut an account out, and nothing connects it: a login may take its place. */
+/** Whether the remote has shut the account out and nothing connects it: a login may replace it. */
 export const isShutOut = (facts: ConnectionFacts, now: number): boolean => {
   const { reason, state } = standing(facts, now, true)
   return state === "disconnected" && keptEnds.includes(reason)
 }
 
-/** When the first message that waits may leave. */
+/** When the first waiting message may leave. */
 const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number): number | null => {
   const { firstDueAt, isDisabled, isSending, pause } = facts
   if (state !== "connected" || isSending || firstDueAt === null) return null
@@ -186,11 +183,9 @@ const nextSendAt = (facts: ConnectionFacts, state: ConnectionState, now: number)
 }
 
 /**
- * How a number's connection stands. A number that sends nothing because its workspace is disabled or
- * because it is paused shows that reason, unless its connection has ended for one that has to be mended
- * first. `keepsConnections`: its
- * transport has connections that processes keep and report; a simulated phone is connected when its
- * status says so.
+ * The state of a number's connection. A pause or disabled workspace is its reason, unless the
+ * connection itself has one to fix first. `keepsConnections`: processes keep and report its
+ * connections; a simulated phone is connected when its status says so.
  */
 export const connectionOf = (
   facts: ConnectionFacts,
@@ -214,34 +209,34 @@ export const connectionOf = (
   }
 }
 
-/** A proxy that a number's connection goes through, as it is kept: its URL is sealed. */
+/** A stored proxy; its URL is sealed. */
 export interface SealedProxy {
   readonly host: string
   readonly port: number
-  /** See `proxyPlace`. */
+  /** Sealed for `proxyPlace`. */
   readonly url: string
 }
 
-/** What operators set for a number beside its label. */
+/** Operators' settings of a number, except its label. */
 export interface NumberSettings {
   /** Null: it is not paced. */
   readonly pacing: Pacing | null
   readonly proxy: SealedProxy | null
 }
 
-/** What is left out stays as it is. */
+/** Absent fields stay unchanged. */
 export interface NumberChange extends Partial<Pick<NumberSettings, "proxy">> {
   readonly label?: string
   readonly pacing?: Partial<Pacing>
 }
 
-/** What became of a number that was to be made unless it is there. */
+/** The result of an insert unless present. */
 export type NumberInsertion =
   | { readonly _tag: "Inserted"; readonly number: SendingNumber }
   /** The oldest that is the same. */
   | { readonly _tag: "Exists"; readonly id: NumberId }
 
-/** Each number has one lane, made and removed with it. */
+/** Each number has one lane, created and removed with it. */
 export class NumberStore extends Context.Service<
   NumberStore,
   {
@@ -250,8 +245,8 @@ export class NumberStore extends Context.Service<
       pacing?: Pacing | null,
     ): Effect.Effect<SendingNumber, StoreUnavailable>
     /**
-     * As `insert`, unless another number of the workspace that was not removed is the same one
-     * (`isSameNumber`). Of several at once that are the same, one is made.
+     * As `insert`, unless the workspace has the same number (`isSameNumber`), not removed.
+     * Concurrent calls create one.
      */
     insertNew(
       number: Omit<SendingNumber, "id">,
@@ -262,23 +257,20 @@ export class NumberStore extends Context.Service<
       workspaceId: WorkspaceId,
       id: NumberId,
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /** Whatever its workspace; for the transports and the emulator. Null when unknown or removed. */
+    /** In any workspace; for the transports and the emulator. Null when unknown or removed. */
     find(id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /**
-     * Where the number's connection is reported; null when nowhere, and when the number is unknown or
-     * removed.
-     */
+    /** The number's callback address; null for none, or when unknown or removed. */
     callbackUrl(id: NumberId): Effect.Effect<string | null, StoreUnavailable>
     /** Oldest first. */
     list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<SendingNumber>, StoreUnavailable>
-    /** Those of the numbers that are known and not removed. */
+    /** Omits unknown and removed numbers. */
     settings(
       ids: ReadonlyArray<NumberId>,
     ): Effect.Effect<ReadonlyMap<NumberId, NumberSettings>, StoreUnavailable>
     /**
-     * Changes label, pacing and proxy; of changes at once none is lost. With another pacing the limits
-     * of the lane are looked at anew; a rest that has begun goes on. Null when unknown, removed, or of
-     * another workspace.
+     * Changes label, pacing and proxy; concurrent changes are all kept. New pacing applies to the
+     * lane's limits at once, except to a running rest. Null when unknown, removed, or of another
+     * workspace.
      */
     change(
       workspaceId: WorkspaceId,
@@ -287,10 +279,10 @@ export class NumberStore extends Context.Service<
       now: number,
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /**
-     * The number connects, is being connected or drops out: its lane becomes claimable or rests, in
-     * the same commit. `phone` undefined keeps the stored one. Any status but `connecting` ends the
-     * attempt at linking it. The callback is written if the status really changes and the number is
-     * still one that reports there. `reason` tells why it dropped out. Null when unknown or removed.
+     * Sets the status and makes the lane claimable or not, in one commit. An undefined `phone`
+     * keeps the stored one. Any status but `connecting` ends a linking attempt. The callback is
+     * written if the status changes and the number still reports there. `reason` says why it
+     * disconnected. Null when unknown or removed.
      */
     setStatus(
       id: NumberId,
@@ -301,22 +293,22 @@ export class NumberStore extends Context.Service<
       reason?: ConnectionReason | null,
     ): Effect.Effect<SendingNumber | null, StoreUnavailable>
     /**
-     * Removes the number and closes its lane: nothing new is accepted or claimed; its waiting
-     * messages become orphaned, an attempt at linking it ends. False when unknown or already removed.
+     * Removes the number and closes its lane. Its waiting messages become orphaned, and a linking
+     * attempt ends. False when unknown or already removed.
      */
     remove(
       workspaceId: WorkspaceId,
       id: NumberId,
       now: number,
     ): Effect.Effect<boolean, StoreUnavailable>
-    /** All that tells of a number's connection. Null when unknown, removed, or of another workspace. */
+    /** All facts of a number's connection. Null when unknown, removed, or of another workspace. */
     connection(
       workspaceId: WorkspaceId,
       id: NumberId,
       now: number,
       sendCap: QuotaLimit,
     ): Effect.Effect<ConnectionFacts | null, StoreUnavailable>
-    /** Keeps how connections stand, as the worker knows it that has them. */
+    /** Stores the states of a worker's connections. */
     reportConnections(
       reports: ReadonlyArray<ConnectionReport>,
       now: number,

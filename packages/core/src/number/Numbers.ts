@@ -1,4 +1,4 @@
-/** The numbers of a workspace as the operator keeps them (contract: Workspace numbers). */
+/** A workspace's numbers, as operators manage them (contract: Workspace numbers). */
 import { Clock, Context, Effect, Layer, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { problem, refuse } from "../error/Refusal.ts"
 import type { Failure, Problem, Refusal, StoreUnavailable } from "../error/Refusal.ts"
@@ -44,15 +44,15 @@ import type { Pacing } from "./Pacing.ts"
 import { pauseFor, platforms } from "./SendingNumber.ts"
 import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
 
-// A proxy that one number's connection goes through, so that numbers of one machine need not share its
-// address. The URL holds a password: it is kept sealed, and only the number's transport reads it.
+// Proxies for single numbers, so that a machine's numbers need not share its address. The URL holds
+// a password: it is stored sealed, and only the number's transport reads it.
 
-/** The protocols, each with the port that it has by itself. */
+/** Protocols with their default ports. */
 const protocols: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
 
 const mostCharacters = 2000
 
-/** SOCKS 5 gives the length of a user's name, and of a password, in one byte. */
+/** SOCKS 5 encodes the length of user name and password in one byte each. */
 const mostSocksBytes = 255
 
 interface ProxyUrl {
@@ -61,13 +61,13 @@ interface ProxyUrl {
   readonly port: number
 }
 
-/** What a proxy's URL must be: the words after "must be" in a refusal. */
+/** The rule for a proxy's URL: a refusal says "must be" and this. */
 const proxyUrlRule =
   "http://, https:// or socks5:// with a host and, where the proxy asks for them, credentials"
 
 const encoder = new TextEncoder()
 
-/** Whether the proxy can be given that part of the credentials. */
+/** Whether the protocol can carry that part of the credentials. */
 const canBeGiven = (escaped: string, protocol: string): boolean => {
   const text = Result.try(() => decodeURIComponent(escaped))
   return (
@@ -76,15 +76,17 @@ const canBeGiven = (escaped: string, protocol: string): boolean => {
   )
 }
 
-/** Reads a proxy's URL; undefined for any other text. Its host may be private: an operator names it. */
+/**
+ * Parses a proxy's URL; undefined if invalid. Private hosts are allowed: an operator names them.
+ */
 export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
-  // The URL standard drops or rewrites these without a word.
+  // The URL standard silently drops or rewrites these.
   if (text.length > mostCharacters || /[\p{Cc}\p{White_Space}\\]/u.test(text)) return undefined
   const url = URL.parse(text)
   const ownPort = url === null ? undefined : protocols[url.protocol]
   if (url === null || ownPort === undefined || url.hostname === "") return undefined
   if (!["", "/"].includes(url.pathname) || url.search !== "" || url.hash !== "") return undefined
-  // Of hosts of SOCKS the URL standard leaves escapes as they are; no name has any.
+  // The URL standard leaves escapes in SOCKS hosts; no name has any.
   if (url.port === "0" || url.hostname.includes("%")) return undefined
   if (![url.username, url.password].every((part) => canBeGiven(part, url.protocol)))
     return undefined
@@ -95,10 +97,10 @@ export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
   }
 }
 
-/** What the sealed URL of a number's proxy is sealed for. */
+/** The place that the URL of a number's proxy is sealed for. */
 export const proxyPlace = (numberId: NumberId): string => `proxy of number ${numberId}`
 
-/** The proxies of numbers in the clear, for their transports alone. */
+/** Proxies of numbers in the clear, for their transports alone. */
 export class NumberProxies extends Context.Service<
   NumberProxies,
   {
@@ -106,7 +108,6 @@ export class NumberProxies extends Context.Service<
     of(numberId: NumberId): Effect.Effect<Redacted.Redacted | null, StoreUnavailable | CannotOpen>
   }
 >()("core/NumberProxies") {
-  /** No number has a proxy. */
   static readonly layerNone = Layer.succeed(NumberProxies, { of: () => Effect.succeed(null) })
 
   static readonly layer = Layer.effect(
@@ -173,14 +174,14 @@ export const NumberPatch = Schema.Struct({
   ),
 }).annotate({ identifier: "ChangeNumber" })
 
-/** A number to add, and what to change of one: in the words of their bodies. */
+/** A number to add or change, named as in the bodies. */
 export type CreateNumber = typeof NumberBody.Encoded
 export type ChangeNumber = typeof NumberPatch.Encoded
 
 const decodeBody = inputDecoder(NumberBody)
 const decodePatch = inputDecoder(NumberPatch)
 
-/** What an operator named of the pacing. */
+/** The pacing fields that an operator gave. */
 const namedPacing = (patch: typeof PacingPatch.Type): Partial<Pacing> => {
   const { jitter_ms, min_interval_ms, new_recipients_per_day, per_hour, per_minute } = patch
   return {
@@ -194,10 +195,10 @@ const namedPacing = (patch: typeof PacingPatch.Type): Partial<Pacing> => {
   }
 }
 
-/** A number with what operators set for it. */
+/** A number with its settings. */
 export interface OperatedNumber extends SendingNumber {
   readonly pacing: Pacing
-  /** Where its proxy is; its credentials are not shown. */
+  /** Its proxy, without credentials. */
   readonly proxy: { readonly host: string; readonly port: number } | null
 }
 
@@ -214,21 +215,19 @@ const withSettings = (
 }
 
 /**
- * Whether a number may be made as connected already: true for simulated phones, which need no
- * linking; with live transports only linking connects one.
+ * Whether a new number may start connected: true for simulated phones; live numbers must be linked.
  */
 export const ConnectedFromTheStart = Context.Reference<boolean>("core/ConnectedFromTheStart", {
   defaultValue: () => true,
 })
 
-/** What a new number gets beside its body. */
 interface NumberDefaults {
   readonly connectedFromTheStart: boolean
   readonly createdAt: number
 }
 
 /**
- * The number that a body asks for; `connected` where its body does not say, if it can be. Fails with
+ * The number that a body describes; by default `connected`, if allowed. Fails with
  * `validation_failed` for a number that only linking connects; `field` is the path of its status.
  */
 export const newNumber = (
@@ -253,7 +252,7 @@ export const newNumber = (
         createdAt,
       })
 
-/** Makes `Numbers.connectionChanged`, for what connects numbers and stands below the service. */
+/** Makes `Numbers.connectionChanged`, for lower layers that connect numbers. */
 export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged() {
   const store = yield* NumberStore
   const lanes = yield* LaneQueue
@@ -272,7 +271,7 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
     const callback = yield* callbacks.of(id, status, phone)
     const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason)
     if (status === "disconnected") return yield* noted
-    // Also when the store did not say whether it noted it: the loops look.
+    // Also when the store's answer was lost: the loops look.
     return yield* Effect.ensuring(
       noted,
       Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("number_checks")),
@@ -284,8 +283,8 @@ export class Numbers extends Context.Service<
   Numbers,
   {
     /**
-     * POST /workspaces/{id}/numbers. Fails with `number_exists` where a number of the workspace, connected
-     * or not, has that phone on that platform.
+     * POST /workspaces/{id}/numbers. Fails with `number_exists` when a number of the workspace,
+     * connected or not, has that phone on that platform.
      */
     create(
       role: Role,
@@ -304,16 +303,16 @@ export class Numbers extends Context.Service<
       id: NumberId | undefined,
       command: ChangeNumber,
     ): Effect.Effect<OperatedNumber, Failure>
-    /** DELETE: its waiting messages are cancelled, each with its event, before the answer. */
+    /** DELETE: cancels its waiting messages, each with its event, before the answer. */
     remove(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
     ): Effect.Effect<NumberId, Failure>
     /**
-     * A connection came up or dropped, as the transport reports it. Waiting messages of a logged-out
-     * number wait until it reconnects, and when it was banned or the client is outdated until it is
-     * resumed as well. Null when the number is gone.
+     * Applies a connection change that the transport reports. Messages of a logged-out number wait
+     * until it reconnects; a banned or outdated one also needs a resume. Null when the number is
+     * gone.
      */
     connectionChanged(
       id: NumberId,
@@ -393,8 +392,8 @@ export class Numbers extends Context.Service<
   )
 }
 
-// What an operator does with a number beside keeping it: looking at its connection, pausing and
-// resuming it, and logging it out (contract: Connection of a number, Pauses).
+// Operators' actions on a number: view its connection, pause, resume, log out (contract: Connection
+// of a number, Pauses).
 
 export const PauseBody = Schema.Struct({
   until: described(
@@ -404,22 +403,22 @@ export const PauseBody = Schema.Struct({
   ),
 }).annotate({ identifier: "PauseNumber" })
 
-/** Until when: in the words of its body. */
+/** Until when, named as in the body. */
 export type PauseNumber = typeof PauseBody.Encoded
 
 const decodePause = inputDecoder(PauseBody)
 
-/** How long a log-out waits for the worker that keeps the connection, and how often it looks; in real time. */
+/** How long a log-out waits for the worker, and how often it looks; in real time. */
 const logOutMillis = 10_000
 const lookMillis = 100
 
 export interface NumberConnection extends Connection {
   readonly id: NumberId
-  /** The name of the process that has it; null when none does. */
+  /** The name of the process that owns it; null for none. */
   readonly worker: string | null
 }
 
-/** A number as the operator names it, before it is known that there is one. */
+/** A number as an operator names it, not yet looked up. */
 type AddressedNumber = readonly [
   role: Role,
   workspaceId: WorkspaceId | undefined,
@@ -432,17 +431,17 @@ export class NumberOperations extends Context.Service<
     /** GET …/connection. Each fails with `number_not_found`. */
     connection(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
     /**
-     * POST …/pause: nothing more is handed to the transport; what it has already may still leave. Fails
-     * with `invalid_datetime` and `time_in_past`.
+     * POST …/pause: no further message reaches the transport; one already there may still leave.
+     * Fails with `invalid_datetime` and `time_in_past`.
      */
     pause(
       ...command: readonly [...AddressedNumber, PauseNumber]
     ): Effect.Effect<NumberConnection, Failure>
-    /** POST …/resume: ends every pause, whatever it was for. */
+    /** POST …/resume: ends every pause, whatever its reason. */
     resume(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
     /**
-     * POST …/logout: the number is disconnected, and its device logged out at the far side; what the
-     * far side does not hear of within 10 s it is told later. Waiting messages wait.
+     * POST …/logout: disconnects the number and logs its device out at the remote. If that takes
+     * over 10 s, the log-out follows later. Waiting messages stay.
      */
     logOut(...number: AddressedNumber): Effect.Effect<SendingNumber, Failure>
   }
@@ -476,14 +475,14 @@ export class NumberOperations extends Context.Service<
       ): Effect.fn.Return<NumberConnection, Failure> {
         const facts = yield* factsOf(...number)
         const { id, mode } = facts.number
-        // No far side is behind a test number.
+        // A test number has no remote.
         const keepsConnections = !simulated && mode === "live"
         const worker = yield* ownership.holderOf(id)
         const now = yield* Clock.currentTimeMillis
         return { ...connectionOf(facts, now, keepsConnections), id, worker }
       })
 
-      /** Until its worker has logged the device out and forgotten it. */
+      /** Waits until its worker has logged the device out and deleted its session. */
       const forgotten = (id: NumberId): Effect.Effect<void, StoreUnavailable> =>
         Effect.flatMap(sessions.credentials(id), (credentials) =>
           credentials === null
@@ -509,7 +508,7 @@ export class NumberOperations extends Context.Service<
             reason: "paused",
             until: until === null ? null : formatInstant(until.millis),
           })
-          // The new pause may end earlier than the one that it replaces.
+          // The new pause may end before the one that it replaces.
           yield* wakeUp.wake("lanes")
           return yield* connection(role, workspaceId, found)
         }),
@@ -522,7 +521,7 @@ export class NumberOperations extends Context.Service<
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* logOut(role, workspaceId, id) {
           const { changed, number: known } = yield* factsOf(role, workspaceId, id)
-          // It was never linked: there is no device to log out, and why it is disconnected stays true.
+          // Never linked: there is no device to log out, and its reason stays true.
           if (known.status === "disconnected" && changed === null) return known
           const found = known.id
           yield* sessions.leave(found, yield* Clock.currentTimeMillis, null)
@@ -535,15 +534,15 @@ export class NumberOperations extends Context.Service<
   )
 }
 
-// Logging Telegram accounts in, as an operator does it (contract: Telegram login). What is judged here is
-// whether the number may be logged in at all; how a login goes is the far side's doing.
+// Telegram logins by operators (contract: Telegram login). This decides whether a login may start;
+// the remote decides how it proceeds.
 
 export const TelegramLoginBody = Schema.Struct({
   method: described(
     Schema.Literals(["qr", "code"]),
     "`qr`: the account's own app scans a code. `code`: Telegram sends one to the phone.",
   ),
-  // Unused with `qr`; with `code` it is held to its rules below.
+  // Unused with `qr`; validated below with `code`.
   phone: described(
     Schema.optionalKey(Schema.String.annotate({ examples: phoneDescribed.examples })),
     "Required with `code`: E.164 with a leading +. Unused with `qr`.",
@@ -558,7 +557,7 @@ export const TelegramPasswordBody = Schema.Struct({ password: textBetween(1, 100
   identifier: "TelegramPassword",
 })
 
-/** What an operator gives, in the words of its bodies. */
+/** An operator's input, named as in the bodies. */
 export type BeginTelegramLogin = typeof TelegramLoginBody.Encoded
 export type GiveTelegramCode = typeof TelegramCodeBody.Encoded
 export type GiveTelegramPassword = typeof TelegramPasswordBody.Encoded
@@ -588,7 +587,7 @@ export class TelegramLogins extends Context.Service<
   {
     /**
      * POST …/telegram-login. Fails with `connect_in_progress`, `already_connected` and
-     * `telegram_not_configured`. Each fails with `number_not_found`, and all but this with
+     * `telegram_not_configured`. All of these fail with `number_not_found`, and all but this with
      * `login_not_found`.
      */
     begin(
@@ -596,7 +595,7 @@ export class TelegramLogins extends Context.Service<
     ): Effect.Effect<TelegramLoginView, Failure>
     /** GET …/telegram-login. */
     get(...number: AddressedNumber): Effect.Effect<TelegramLoginView, Failure>
-    /** DELETE …/telegram-login: gives it up. */
+    /** DELETE …/telegram-login: cancels it. */
     cancel(...number: AddressedNumber): Effect.Effect<void, Failure>
     /** POST …/telegram-login/code. Fails with `invalid_code`. */
     giveCode(
@@ -639,7 +638,7 @@ export class TelegramLogins extends Context.Service<
             })
           }
           if (number.status === "connected") return yield* refuse("already_connected")
-          // Behind a test number there is no account.
+          // A test number has no account.
           if (!login.isConfigured || number.mode !== "live") {
             return yield* refuse("telegram_not_configured")
           }

@@ -1,11 +1,10 @@
 /**
- * How fast a number may send (contract: Pacing). A live account that sends like a machine is closed, so
- * its messages leave with a rest between them, and only so many in a minute and in an hour. What is held
- * back waits, in its order, and may expire.
+ * How fast a number may send (contract: Pacing). Platforms close accounts that send like machines.
+ * So messages leave with rests between them and within limits per minute and hour. Others wait in
+ * order, and may expire.
  *
- * The rest after a message begins when the far side has answered, so that the far side sees no shorter
- * one. The windows are counted from what was really sent (see `cappedUntil`), so nothing has to be
- * kept of them that a crash could lose.
+ * A rest starts when the remote has answered, so that the remote sees no shorter one. Windows count
+ * what was really sent (see `cappedUntil`), so no extra state can be lost in a crash.
  */
 import { Context } from "effect"
 import type { Ids } from "../Ids.ts"
@@ -14,14 +13,13 @@ import type { Platform } from "./SendingNumber.ts"
 
 /** Null: no limit of that kind. */
 export interface Pacing {
-  /** The rest after a message, at least. */
+  /** The shortest rest after a message. */
   readonly minIntervalMillis: number | null
   /** Maximum random extra rest after each message. */
   readonly jitterMillis: number | null
-  /** Messages that leave in a minute, at most. */
   readonly perMinute: number | null
   readonly perHour: number | null
-  /** Recipients that were never written to before, in 24 hours, at most. */
+  /** Most recipients in 24 hours that the number never wrote to before. */
   readonly newRecipientsPerDay: number | null
 }
 
@@ -33,13 +31,13 @@ export const unpaced: Pacing = {
   newRecipientsPerDay: null,
 }
 
-/** The pacing once an operator has changed what is named of it. */
+/** The pacing after an operator's change. */
 export const changedPacing = (before: Pacing | null, change: Partial<Pacing>): Pacing => ({
   ...(before ?? unpaced),
   ...change,
 })
 
-/** What live WhatsApp numbers begin with. */
+/** The initial pacing of live WhatsApp numbers. */
 export const liveWhatsAppPacing: Pacing = {
   minIntervalMillis: 1000,
   jitterMillis: 2000,
@@ -48,7 +46,7 @@ export const liveWhatsAppPacing: Pacing = {
   newRecipientsPerDay: null,
 }
 
-/** What numbers of each platform begin with; null for those that are not paced unless told so. */
+/** Initial pacing by platform; null for none. */
 export const StartingPacing = /*#__PURE__*/ Context.Reference<
   Readonly<Record<Platform, Pacing | null>>
 >("core/StartingPacing", { defaultValue: () => ({ whatsapp: null, telegram: null }) })
@@ -60,17 +58,17 @@ const day = 24 * hour
 const within = (messages: number | null, windowMillis: number): ReadonlyArray<QuotaLimit> =>
   messages === null ? [] : [{ messages, windowMillis }]
 
-/** What may leave in which windows. */
+/** Limits on messages, by window. */
 export const sendLimits = ({ perHour, perMinute }: Pacing): ReadonlyArray<QuotaLimit> => [
   ...within(perMinute, minute),
   ...within(perHour, hour),
 ]
 
-/** How many new recipients may be written to. */
+/** Limits on new recipients, by window. */
 export const recipientLimits = ({ newRecipientsPerDay }: Pacing): ReadonlyArray<QuotaLimit> =>
   within(newRecipientsPerDay, day)
 
-/** The rest after a message, drawn: every millisecond from the shortest to the longest alike. */
+/** Draws the rest after a message, uniformly by millisecond. */
 export const drawRestMillis = (
   { jitterMillis, minIntervalMillis }: Pacing,
   ids: typeof Ids.Service,

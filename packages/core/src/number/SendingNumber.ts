@@ -1,4 +1,7 @@
-/** A number that a workspace sends from: a linked WhatsApp phone or a Telegram account. */
+/**
+ * A number that a workspace sends from: a linked WhatsApp phone or a Telegram account; and its
+ * pauses.
+ */
 import type { NumberId, WorkspaceId } from "../Ids.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 
@@ -34,7 +37,7 @@ export type LoginMethod = (typeof loginMethods)[number]
 export interface SendingNumber {
   readonly id: NumberId
   readonly workspaceId: WorkspaceId
-  /** A test number was added by a test key: no phone is behind it, and only test keys see it. */
+  /** A test number was added by a test key: it has no phone, and only test keys see it. */
   readonly mode: Mode
   /** Digits with country code, no `+`; null until a QR code was scanned. */
   readonly phone: string | null
@@ -45,36 +48,33 @@ export interface SendingNumber {
   readonly createdAt: number
 }
 
-/** What a caller is shown of it. */
+/** What callers see of it. */
 export type ShownNumber = Omit<SendingNumber, "workspaceId" | "mode" | "createdAt">
 
-/**
- * The modes of the numbers that keys of a mode see: both share what is live (contract: Test mode).
- */
+/** The modes of numbers that keys of a mode see: both see live ones (contract: Test mode). */
 export const modesSeenBy = (mode: Mode): ReadonlyArray<Mode> =>
   mode === "test" ? ["live", "test"] : ["live"]
 
-/** Whether keys of that mode see the number. */
 export const isSeenBy = (mode: Mode, number: Pick<SendingNumber, "mode">): boolean =>
   modesSeenBy(mode).includes(number.mode)
 
-/** What tells numbers apart. */
+/** What identifies a number. */
 type Identity = Pick<SendingNumber, "mode" | "phone" | "platform">
 
 /** Whether both are the same phone or account, in the same mode. */
 export const isSameNumber = (one: Identity, other: Identity): boolean =>
   one.phone === other.phone && one.platform === other.platform && one.mode === other.mode
 
-// Pauses of a number: until a moment, or until an operator resumes it. While it is paused nothing is
-// sent; messages wait and may expire (contract: Pauses).
-// The breaker pauses by itself: refusals in a row that the far side makes because of the number, not of
-// a recipient, are what comes before an account is closed, and to go on makes it worse.
+// Pauses of a number, until a time or an operator's resume. Meanwhile messages wait and may expire
+// (contract: Pauses).
+// The circuit breaker pauses a number after consecutive refusals that blame the number, not a
+// recipient. Such refusals precede the closing of an account, and further sends make it worse.
 
-/** Refusals in a row that pause a number, and for how long the first time. */
+/** Consecutive refusals that pause a number, and the length of its first pause. */
 const mostRefusals = 5
 export const firstPauseMillis = 60 * 60_000
 
-/** Each pause is twice as long as the one before, so many times; that is years. */
+/** Limit on the doublings of pauses; that is years. */
 const mostDoublings = 14
 
 /** `paused`: by an operator. */
@@ -89,7 +89,7 @@ export interface Pause {
   readonly reason: PauseReason
 }
 
-/** How the far side has taken what a number sent lately. */
+/** How the remote has lately answered what a number sent. */
 export interface ConsecutiveFailures {
   /** Refusals since the last accepted message and the last pause. */
   readonly refusals: number
@@ -99,21 +99,21 @@ export interface ConsecutiveFailures {
 
 export const noFailures: ConsecutiveFailures = { refusals: 0, pauses: 0 }
 
-/** The end of a pause as a moment; infinite where only an operator ends it. */
+/** The end of a pause; infinite when only an operator ends it. */
 export const endOf = ({ until }: Pause): number => until ?? Infinity
 
-/** Until when a number is paused at `now`; null when it is not. */
+/** The end of a pause in force at `now`; null when there is none. */
 export const pausedUntil = (pause: Pause | null, now: number): number | null =>
   pause === null || endOf(pause) <= now ? null : endOf(pause)
 
 /**
- * The pauses of a number: an operator and the service itself (its breaker, or what the far side says)
- * have one at most, and neither ends the other's.
+ * A number's pauses: at most one from an operator and one from the service (circuit breaker or
+ * remote). Neither ends the other.
  */
 export interface Pauses {
-  /** The pause that ends later, which counts; null: there is none. */
+  /** The pause in force, which ends later; null for none. */
   readonly first: Pause | null
-  /** The pause of the other one; null: there is none. */
+  /** The other pause; null for none. */
   readonly behind: Pause | null
 }
 
@@ -122,9 +122,9 @@ export const noPauses: Pauses = { first: null, behind: null }
 const isOperators = ({ reason }: Pause): boolean => reason === "paused"
 
 /**
- * The pauses of a number once `next` is added. An operator's new pause replaces the operator's old one, so
- * that a pause can be shortened. A new pause of the service replaces its old one only if it ends later.
- * Which of the two counts is the one that ends later; when both end together it is the service's.
+ * Adds a pause. An operator's replaces the operator's old one, so that it can be shortened. The
+ * service's replaces its old one only if it ends later. The one that ends later is in force; on a
+ * tie, the service's.
  */
 export const pausesAfter = ({ behind, first }: Pauses, next: Pause): Pauses => {
   if (first === null) return { first: next, behind: null }
@@ -141,15 +141,14 @@ export const pausesAfter = ({ behind, first }: Pauses, next: Pause): Pauses => {
 }
 
 /**
- * The pauses that are left once a number has a new session: a link or a login ends what the number's own
- * standing caused, and an operator's pause stays.
+ * The pauses that survive a new session: a link or login ends the service's, an operator's stays.
  */
 export const pausesOnceLinked = ({ behind, first }: Pauses): Pauses => ({
   first: [first, behind].find((pause) => pause !== null && isOperators(pause)) ?? null,
   behind: null,
 })
 
-/** What an attempt's outcome adds to the strikes, and the pause that it brings; null for no change. */
+/** The failures after an attempt's outcome, and the pause they cause; null for no change. */
 export const failuresAfter = (
   strikes: ConsecutiveFailures,
   outcome: { readonly _tag: string; readonly againstNumber?: boolean },
@@ -170,13 +169,15 @@ export const failuresAfter = (
   }
 }
 
-/** Whether a number may not even connect: the far side has shut it out, and an operator has not resumed it. */
+/**
+ * Whether a number may not even connect: the remote shut it out, and no operator has resumed it.
+ */
 export const keepsAway = (reason: PauseReason | null): boolean =>
   reason === "banned" || reason === "client_outdated"
 
 /**
- * Why a number was given up whose device is still linked: it is connected again once an operator resumes
- * it, and until then by nothing but a process that starts.
+ * Reasons for giving up a number whose device is still linked. Only an operator's resume or a
+ * process start reconnects it.
  */
 export const givenUpReasons: ReadonlyArray<ConnectionReason> = [
   "replaced",
@@ -186,11 +187,11 @@ export const givenUpReasons: ReadonlyArray<ConnectionReason> = [
 ]
 
 /**
- * Why such a number is not connected once an operator has resumed it, or an account has logged in: its
- * transport connects it.
+ * The reason after an operator's resume or an account's login: the transport then connects the
+ * number.
  */
 export const reasonOnceResumed = "connection_lost" satisfies ConnectionReason
 
-/** What the far side says of the number itself, after which only an operator lets it send again. */
+/** The pause for the remote's verdict on the number itself, which only an operator ends. */
 export const pauseFor = (reason: ConnectionReason | null): Pause | null =>
   reason === "banned" || reason === "client_outdated" ? { until: null, reason } : null
