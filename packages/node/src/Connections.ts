@@ -1,7 +1,6 @@
 /**
- * Connections that may leave, from the name to the socket: names resolved over sockets of our own,
- * addresses checked, connections opened to those very addresses, and the connections that posts keep
- * between them.
+ * Outbound connections, from name to socket: our own name resolution, address checks, connections to
+ * exactly the checked addresses, and keep-alive connections for posts.
  */
 import { Resolver as NodeResolver } from "node:dns/promises"
 import { readFileSync, statSync } from "node:fs"
@@ -28,16 +27,16 @@ import { Effect, Exit, RcMap, Scope } from "effect"
 import { Client } from "undici"
 import type { Dispatcher } from "undici"
 
-/** All addresses of a host name. Fails with `dns` when there is none. */
+/** All addresses of a host name. Fails with `dns` without one. */
 export type Resolver = (hostname: string) => Effect.Effect<ReadonlyArray<string>, EgressError>
 
-/** A look-up for a workspace, of whose share it takes. */
+/** A lookup for a workspace, which uses that workspace's share. */
 type LookUp = (hostname: string, workspaceId: WorkspaceId) => ReturnType<Resolver>
 
 /**
- * Look-ups that share a resolver. Callers that ask for one name at the same time share one look-up,
- * which ends when the last of them has gone, and with the scope. A workspace has a bounded number of
- * them: names whose servers are silent delay their own workspace alone.
+ * Lookups that share a resolver. Callers that ask for one name at the same time share one lookup. It
+ * ends with its last caller, and with the scope. A bound per workspace makes names with silent servers
+ * delay only their own workspace.
  */
 export const sharedLookUps = (resolve: Resolver): Effect.Effect<LookUp, never, Scope.Scope> =>
   Effect.map(RcMap.make({ lookup: resolve }), (underWay) => {
@@ -50,14 +49,14 @@ export const sharedLookUps = (resolve: Resolver): Effect.Effect<LookUp, never, S
 export const withoutBrackets = (hostname: string): string =>
   hostname.startsWith("[") ? hostname.slice(1, -1) : hostname
 
-/** Whether the rule lets this address be called. */
+/** Whether the rule allows this address. */
 const isAllowed = (rule: OutboundRule, address: string): boolean =>
   rule.allowPrivate || isPublicAddress(address)
 
 /**
- * The addresses of a host, resolved once and all of them allowed; a literal is its own address. Fails
- * with `dns`, or with `blocked_address` when a single one may not be called: a name that leads to both
- * sides of the wall is no honest one.
+ * Addresses of a host, resolved once and all allowed; a literal is its own address. Fails with `dns`,
+ * or with `blocked_address` when the rule blocks a single one: no honest name leads to both sides of
+ * the wall.
  */
 export const allowedAddresses = (
   lookUp: LookUp,
@@ -79,23 +78,23 @@ export const allowedAddresses = (
 export interface ConnectionSettings {
   readonly rule: OutboundRule
   readonly lookUp: LookUp
-  /** Opens a TCP connection; `node:net`'s `connect` but for tests. */
+  /** Opens a TCP connection. Default: `node:net`'s `connect`; tests replace it. */
   readonly dial: (options: TcpNetConnectOpts) => Socket
-  /** Certificate authorities to trust besides the system's, as PEM. */
+  /** Certificate authorities to trust in addition to the system's, as PEM. */
   readonly certificateAuthorities: ReadonlyArray<string>
 }
 
 export const dialTcp: ConnectionSettings["dial"] = (options) => connect(options)
 
-/** Scheme, host and, unless it is the scheme's own, port. */
+/** Scheme, host and, unless it is the scheme's default, port. */
 export const originOf = ({ protocol, hostname, port }: OutboundUrl): string =>
   `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
 
 /**
- * Opens a connection to the link's host for that workspace, with TLS verified for `https`; the scope
- * destroys it. The rule of what may be reached applies to the addresses of a name, not to the name: it
- * is resolved once, every address is checked, and the socket goes to one of those very addresses. The
- * address of the open socket is checked once more before the first byte leaves, of TLS too.
+ * Opens a connection to the link's host for that workspace, with verified TLS for `https`; the scope
+ * destroys it. The outbound rule applies to a name's addresses, not to the name. The name resolves
+ * once, every address must pass, and the socket connects to one of exactly those addresses. Another
+ * check of the open socket's address follows before the first byte leaves, TLS included.
  *
  * Fails with `dns`, `blocked_address`, `connection` or `tls`. The caller bounds its time.
  */
@@ -112,7 +111,7 @@ export const openConnection = (
     return url.protocol === "https:" ? yield* startTls(settings, host, tcp) : tcp
   })
 
-/** A socket that reports to be ready, and goes when the scope does, whatever happens before. */
+/** A socket that reports when it is ready, and closes with the scope, whatever happens before. */
 const scopedSocket = <A extends Socket>(
   make: () => A,
   ready: string,
@@ -123,7 +122,7 @@ const scopedSocket = <A extends Socket>(
       const socket = make()
       const becomesReady = new Promise<void>((resolve, reject) => {
         socket.once(ready, resolve)
-        // Stays for the socket's whole life: an error without a listener would end the process.
+        // Keep this listener for the socket's whole life: an unhandled error would end the process.
         socket.on("error", reject)
         socket.once("close", () => reject(new Error("closed before it was ready")))
       })
@@ -152,7 +151,7 @@ const openTcp = (
         host,
         port: Number(url.port) || (url.protocol === "https:" ? 443 : 80),
         lookup: pinned(addresses),
-        // Tries the addresses in turn, a quarter of a second for each, so that a dead one costs little.
+        // Tries the addresses in turn, a quarter of a second each, so a dead one costs little.
         autoSelectFamily: true,
         noDelay: true,
       }),
@@ -161,7 +160,7 @@ const openTcp = (
   ).pipe(
     Effect.tap((socket) => {
       const address = socket.remoteAddress
-      // Without one it is closed again already.
+      // A socket without one is closed already.
       if (address === undefined) return new EgressError({ reason: "connection" })
       return isAllowed(settings.rule, address)
         ? Effect.void
@@ -169,10 +168,7 @@ const openTcp = (
     }),
   )
 
-/**
- * Answers Node's question for a name with the addresses that were checked, without asking a
- * resolver.
- */
+/** Answers Node's lookup with the checked addresses, without asking a resolver. */
 const pinned =
   (addresses: ReadonlyArray<string>): LookupFunction =>
   (_hostname, options, answer) => {
@@ -184,14 +180,14 @@ const pinned =
 const startTls = (settings: ConnectionSettings, host: string, tcp: Socket) =>
   scopedSocket(
     () => {
-      // A literal address has no server name, and a name's closing dot is not part of it.
+      // A literal address has no server name; a name's closing dot is not part of it.
       const serverName = isIP(host) === 0 ? host.replace(/\.$/, "") : ""
       return tls.connect({
         socket: tcp,
         host: serverName === "" ? host : serverName,
         servername: serverName,
         ALPNProtocols: ["http/1.1"],
-        // Said aloud, because an environment variable can turn the default off.
+        // Explicit, because an environment variable can turn the default off.
         rejectUnauthorized: true,
         ...(settings.certificateAuthorities.length === 0
           ? {}
@@ -208,34 +204,33 @@ const isBrokenConnection = (error: unknown): boolean =>
   error instanceof Error && "code" in error && brokenConnection.includes(String(error.code))
 
 interface NameServerOptions {
-  /** `address` or `address:port` of each name server; the system's by default. */
+  /** `address` or `address:port` of each name server. Default: the system's. */
   readonly servers?: ReadonlyArray<string>
-  /** `/etc/hosts` by default. */
+  /** Default: `/etc/hosts`. */
   readonly hostsFile?: string
-  /** For all of a look-up; 4,000 by default, less than a call has to connect. */
+  /** Timeout of a whole lookup. Default: 4,000, less than the time that a call has to connect. */
   readonly timeoutMillis?: number
 }
 
-/** Until a name server is asked again; it doubles with each try. */
+/** Delay before asking a name server again; it doubles with each try. */
 const tryMillis = 1000
 
 const tries = 3
 
 /**
- * What one family of addresses may take longer than the other: some servers answer for version 4 and
- * never for version 6.
+ * Extra time for the slower address family: some servers answer for version 4 and never for version 6.
  */
 const laggardMillis = 500
 
 /**
- * Resolves names over sockets of our own. The system's way (`getaddrinfo`) holds one of a handful of
- * threads while a name's server is silent, so that a few such names stop every other look-up and all
- * file work, and it cannot be cancelled (docs/decisions/dns-lookups.md). Here each look-up has its own
- * sockets and goes with its caller.
+ * Resolves names over our own sockets. The system's `getaddrinfo` holds one of a few threads while a
+ * name's server is silent, and cannot be cancelled. A few such names stop every other lookup and all
+ * file work (docs/decisions/dns-lookups.md). Here each lookup has its own sockets and ends with its
+ * caller.
  *
- * As the system does, it reads the hosts file first, and again when that changes; it asks the name
- * servers of `/etc/resolv.conf`, and takes addresses of both families, version 4 first. `localhost` and
- * what ends in `.localhost` are this machine (RFC 6761).
+ * Like the system, it reads the hosts file first, and again after a change. It asks the name servers
+ * of `/etc/resolv.conf`, and accepts addresses of both families, version 4 first. `localhost` and
+ * names that end in `.localhost` are this machine (RFC 6761).
  *
  * It has no search domains and `ndots` (a link names its host in full), no other sources of
  * `nsswitch.conf`, and no `.local` names over multicast.
@@ -256,7 +251,7 @@ export const nameServerResolver = ({
     })
 }
 
-/** One look-up with sockets of its own, which interruption closes. */
+/** One lookup with its own sockets, which interruption closes. */
 const ask = (
   name: string,
   servers: ReadonlyArray<string> | undefined,
@@ -290,12 +285,12 @@ const ask = (
 
 type Hosts = ReadonlyMap<string, ReadonlyArray<string>>
 
-/** The names of a hosts file, read when they are asked for and it is another file than before. */
+/** Names of a hosts file, read on demand when the file has changed. */
 const hostsOf = (path: string): Effect.Effect<Hosts, EgressError> => {
   let known: Hosts = new Map()
   let version = ""
   const read = () => {
-    // At once: file work that is waited for is done by the very threads that this file is to spare.
+    // Synchronous: asynchronous file work would need the very threads that this code spares.
     const stat = statSync(path, { throwIfNoEntry: false })
     const present = stat === undefined ? "" : `${stat.ino} ${stat.mtimeMs} ${stat.size}`
     if (present !== version) {
@@ -324,21 +319,21 @@ const readHosts = (text: string): Hosts => {
 }
 
 /**
- * An idle connection is closed after this time, or when the other side announced to close it. Short:
- * a call that starts when the other side is just closing is lost.
+ * Closes an idle connection after this time, or when the other side has announced to close it. It is
+ * short, because a call that starts while the other side closes gets lost.
  */
 const defaultIdleMillis = 4000
 
 interface Connection {
   readonly client: Client
-  /** Whose call it did last: idle, it takes of that workspace's share. */
+  /** Workspace of its last call: an idle connection counts against that workspace's share. */
   lastFor: WorkspaceId
   readonly socket: Socket
   /** Closes the socket. */
   readonly scope: Scope.Closeable
 }
 
-/** Where a post goes: its connections are kept by origin. */
+/** Target of a post; connections are kept by origin. */
 interface PostTarget {
   readonly origin: string
   /** With the query. */
@@ -349,11 +344,11 @@ interface Post {
   readonly target: PostTarget
   readonly request: PostRequest
   readonly limits: PostLimits
-  /** When the whole call has had its time, by `performance.now`. */
+  /** When the whole call times out, by `performance.now`. */
   readonly deadline: number
 }
 
-/** Makes the post; `connecting` opens a connection to the origin where none is kept. */
+/** Makes the post; `connecting` opens a connection to the origin when no idle one exists. */
 export type PostOverKept = (
   target: PostTarget,
   request: PostRequest,
@@ -362,10 +357,10 @@ export type PostOverKept = (
 ) => Effect.Effect<PostAnswer, EgressError>
 
 /**
- * Posts over connections that are kept between them. A connection is opened and checked as for any
- * other call, and does one call at a time; between two it waits in an idle list of its origin, from
- * which the receiver may drop it at any moment. Our bounds say how many wait and how long: an answer's
- * `Keep-Alive` can shorten the time, not prolong it. All close with the scope.
+ * Posts over keep-alive connections. A connection opens and passes the checks of any call, and serves
+ * one call at a time. Between calls it waits in its origin's idle list, where the receiver may drop it
+ * at any moment. Our bounds limit how many wait and how long; an answer's `Keep-Alive` can shorten the
+ * time, not prolong it. All close with the scope.
  *
  * Undici's own `Agent` would open connections beyond these bounds: docs/decisions/kept-connections.md.
  */
@@ -408,7 +403,7 @@ class IdleConnections {
     this.idleMillis = idleMillis
   }
 
-  /** The one that was used last. */
+  /** The most recently used one. */
   take(origin: string): Connection | undefined {
     const connections = this.#byOrigin.get(origin)
     const latest = connections?.pop()
@@ -417,7 +412,7 @@ class IdleConnections {
     return latest
   }
 
-  /** False when there is no room for it, or it is closed already. */
+  /** False when there is no room for it, or it is already closed. */
   keep(origin: string, connection: Connection): boolean {
     if (connection.socket.destroyed || !this.#places.tryAcquire()) return false
     if (!this.#places.tryAcquireShare(connection.lastFor)) {
@@ -474,7 +469,7 @@ const close = ({ client, scope }: Connection): Effect.Effect<void> =>
     Scope.close(scope, Exit.void),
   )
 
-/** A client over that one socket. When it is gone the client is of no more use. */
+/** A client over that one socket. It is useless once the socket closes. */
 export const clientOver = (
   origin: string,
   socket: Socket,
@@ -482,7 +477,7 @@ export const clientOver = (
 ): Client => {
   let handedOut = false
   return new Client(origin, {
-    // The deadline of the whole call governs.
+    // The deadline of the whole call applies.
     headersTimeout: 0,
     bodyTimeout: 0,
     pipelining: 1,
@@ -491,10 +486,10 @@ export const clientOver = (
     connect: (_target, answer) => {
       const first = !handedOut
       handedOut = true
-      // Later, because undici expects no answer before this returns.
+      // Later, because undici expects no response before this returns.
       queueMicrotask(() => {
         if (first) answer(null, socket)
-        // A second connection would be an unchecked one.
+        // A second connection would skip the checks.
         else answer(gone, null)
       })
     },
@@ -504,10 +499,10 @@ export const clientOver = (
 type Answering = (answer: Effect.Effect<PostAnswer, EgressError>) => void
 
 /**
- * One call on a connection, which is kept afterwards if it can be. It is one object, because there are
- * thousands in a second. The status is what was asked for:
- * an answer whose content breaks off, is too long or does not end in time is an answer. What happens
- * `ifGone` is for the caller to say: the connection was lost before the call, and nothing was sent.
+ * One call on a connection, which stays open afterwards if possible. It is one object, because
+ * thousands run per second. The result is the status, even when the body breaks off, is too long or
+ * does not end in time. The caller decides about `ifGone`: the connection broke before the call, and
+ * nothing was sent.
  */
 class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   readonly #idle: IdleConnections
@@ -533,7 +528,7 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
     this.#resume = resume
   }
 
-  /** What stops it. */
+  /** Stops it. */
   start(): Effect.Effect<void> {
     const { deadline, request, target } = this.#post
     this.#timer = setTimeout(() => this.#timeOut(), deadline - performance.now())
@@ -555,7 +550,7 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(): void {
-    // Nothing is known yet.
+    // The outcome is unknown yet.
   }
 
   onResponseStart(
@@ -563,7 +558,7 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // "103 Early Hints" and its like are not the answer.
+    // "103 Early Hints" and its like are not the final response.
     if (status < 200) return
     this.#answer = { status, headers: plainHeaders(headers) }
     if (Number(headers["content-length"] ?? 0) > this.#post.limits.maximumBytes) this.#giveUp()
@@ -612,7 +607,7 @@ const enough = new Error("no more is read")
 
 const brokenOff = new EgressError({ reason: "connection" })
 
-/** Header names of undici's are in lower case. */
+/** Undici's header names are in lower case. */
 export const plainHeaders = (
   headers: Dispatcher.ResponseData["headers"],
 ): Readonly<Record<string, string>> =>
@@ -625,7 +620,7 @@ export const plainHeaders = (
         ]),
       )
 
-/** Hardly any answer names a header twice. */
+/** Few responses repeat a header. */
 const arePlain = (
   headers: Dispatcher.ResponseData["headers"],
 ): headers is Readonly<Record<string, string>> =>

@@ -1,10 +1,10 @@
 /**
- * `MediaFiles` in a directory. A content is written to a temporary file first, hashed and counted on
- * the way, and gets its name only when all of it is safely on the disk; so a name is that of a whole
- * content or does not exist. The storage key is that name: 32 random digits, and the hash, so that a
- * file needs no second one that describes it.
+ * `MediaFiles` in a directory. It writes a content to a temporary file, hashes and counts it on the
+ * way, and names it only when all of it is durable. So a name belongs to a complete content or does
+ * not exist. The storage key is that name: 32 random digits, and the hash, so a file needs no second
+ * one that describes it.
  *
- * Media leave a reserve of the disk to everything else (`DISK_RESERVE`), and below a small floor the
+ * Media leave a reserve of the disk to everything else (`DISK_RESERVE`). Below a small floor the
  * service is not ready (`/health/ready`; contract: Configuration).
  */
 import { createHash } from "node:crypto"
@@ -38,22 +38,22 @@ const lookAtDisk: LookAtDisk = async (directory) => {
   return { free: bavail * bsize, whole: blocks * bsize }
 }
 
-/** A disk with less than that is full: the database writes its log in pieces of 16 MiB. */
+/** A disk with less than this is full: the database writes its log in pieces of 16 MiB. */
 const floorBytes = 32 * 1024 * 1024
 
-/** Part of a small disk that is left free unless the reserve is given. */
+/** Share of a small disk that stays free by default. */
 const reserveShare = 0.05
 
 const full = (cause: string) => new MediaFilesError({ reason: "full", cause })
 
-/** What is kept free of a disk: what is given, else 1 GiB or 5 % of the disk, whichever is smaller. */
+/** Reserved bytes of a disk: the given number, else the smaller of 1 GiB and 5 % of the disk. */
 const reserveOf = (given: number | null, { whole }: DiskSpace): number =>
   given ?? Math.min(sharedLimits.diskReserve.whole, whole * reserveShare)
 
-/** Some file systems do not tell what they hold; they say so by their own errors. */
+/** Some file systems do not report their size; their own errors say when they are full. */
 const hasLess = ({ free, whole }: DiskSpace, bytes: number): boolean => whole > 0 && free < bytes
 
-/** Fails with `full` when the disk has less free than the reserve. */
+/** Fails with `full` when the disk has less free space than the reserve. */
 const requireReserve = (look: LookAtDisk, directory: string, given: number | null) =>
   Effect.tryPromise({
     try: () => look(directory),
@@ -67,8 +67,8 @@ const requireReserve = (look: LookAtDisk, directory: string, given: number | nul
   )
 
 /**
- * Writes a small file into each directory and takes it away again; fails when one does not take it,
- * or when its disk is full.
+ * Writes a small file into each directory and removes it. Fails when a directory refuses it, or when
+ * its disk is full.
  */
 const tryWriting = (look: LookAtDisk, directories: ReadonlyArray<string>, name: string) =>
   Effect.tryPromise({
@@ -84,38 +84,38 @@ const tryWriting = (look: LookAtDisk, directories: ReadonlyArray<string>, name: 
       cause instanceof MediaFilesError ? cause : new MediaFilesError({ reason: "io", cause }),
   })
 
-/** Files are made for the service's own user alone. */
+/** Only the service's own user may access the files. */
 const filePermissions = 0o600
 const directoryPermissions = 0o700
 
-/** A temporary file of this age belongs to a process that was killed: nothing uploads for a day. */
+/** A temporary file of this age belongs to a killed process: no upload takes a day. */
 const abandonedMillis = 24 * 60 * 60 * 1000
 
-/** How many bytes of a file are written before the disk is looked at again. */
+/** Number of bytes of a file between two checks of the disk. */
 const bytesBetweenLooks = 1024 * 1024
 
-/** How long an answer about readiness is good for, in real time. */
+/** How long a readiness result stays valid, in real time. */
 const readySeconds = 5
 
-/** How many first bytes a type is found from, never from a name: enough for every such format. */
+/** Number of first bytes for type detection, enough for every such format. Names play no part. */
 const sniffedBytes = 4100
 
-/** Nothing else names a file, so no key leads out of the directory. */
+/** Only this names a file, so no key leads out of the directory. */
 const storageKeyForm = /^[0-9a-f]{32}-([0-9a-f]{64})$/
 
 interface DiskMediaFilesOptions {
   readonly directory: string
-  /** Whether no other process uses the directory: then nothing unfinished outlives a start. */
+  /** Whether this process alone uses the directory; a start then removes all unfinished files. */
   readonly alone?: boolean
-  /** Bytes that are left free; null or left out for 1 GiB or 5 % of the disk, the smaller of both. */
+  /** Bytes to leave free. Null or omitted: the smaller of 1 GiB and 5 % of the disk. */
   readonly reserveBytes?: number | null
   /** Another directory that must be writable for the process to be ready. */
   readonly alsoWritable?: string
-  /** In place of the disk itself, for tests. */
+  /** Replaces the disk, for tests. */
   readonly lookAtDisk?: LookAtDisk
 }
 
-/** Fails when the directory cannot be made. */
+/** Fails when it cannot create the directory. */
 export const layerDiskMediaFiles = (
   options: DiskMediaFilesOptions,
 ): Layer.Layer<MediaFiles, MediaFilesError, Ids> =>
@@ -149,7 +149,7 @@ export const layerDiskMediaFiles = (
           if (sha256 === undefined) return yield* new MediaFilesError({ reason: "not_found" })
           const path = join(kept, storageKey)
           const { size, firstBytes } = yield* inspect(path).pipe(
-            // Of a directory that is away, a lost mount, it is not known what it holds.
+            // The content of a missing directory, such as a lost mount, is unknown.
             Effect.tapError(({ reason }) =>
               reason === "not_found" ? onDisk(() => stat(kept)) : Effect.void,
             ),
@@ -186,7 +186,7 @@ export const layerDiskMediaFiles = (
     }),
   )
 
-/** Asks at most once in so many seconds of real time, whatever the answer; all share it. */
+/** Runs at most once in that many seconds of real time; all callers share the result. */
 const rememberedFor = <A, E>(seconds: number, ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   let answer: Deferred.Deferred<A, E> | undefined
   let goodUntil = 0
@@ -196,7 +196,7 @@ const rememberedFor = <A, E>(seconds: number, ask: Effect.Effect<A, E>): Effect.
     const asked = Deferred.makeUnsafe<A, E>()
     answer = asked
     goodUntil = now + seconds * 1000
-    // A caller may give up before a slow disk answers; the other callers still wait for it.
+    // One caller may give up before a slow disk answers; the others still wait for it.
     return Effect.andThen(Effect.forkDetach(Deferred.into(ask, asked)), Deferred.await(asked))
   })
 }
@@ -210,7 +210,7 @@ const ioError = (cause: unknown) =>
     cause,
   })
 
-/** For reading, where a file that is not there has an answer of its own. */
+/** Opens for reading; a missing file has its own result. */
 const readError = (cause: unknown) =>
   codeOf(cause) === "ENOENT" ? new MediaFilesError({ reason: "not_found", cause }) : ioError(cause)
 
@@ -219,7 +219,7 @@ const onDisk = <A>(
   error: (cause: unknown) => MediaFilesError = ioError,
 ): Effect.Effect<A, MediaFilesError> => Effect.tryPromise({ try: operation, catch: error })
 
-/** Makes what was renamed into a directory survive a power cut. */
+/** Makes a rename into a directory survive a power cut. */
 const synchronize = async (directory: string): Promise<void> => {
   const handle = await open(directory, "r")
   await handle.sync().finally(() => handle.close())
@@ -230,13 +230,13 @@ const removeAll = (directory: string) =>
     for (const name of await readdir(directory)) await rm(join(directory, name), { force: true })
   })
 
-/** Other processes may be writing here at this moment, so only what is old goes. */
+/** Other processes may be writing here now, so remove only old files. */
 const removeAbandoned = (directory: string) =>
   Effect.gen(function* () {
     const latest = systemClock.currentTimeMillisUnsafe() - abandonedMillis
     for (const name of yield* onDisk(() => readdir(directory))) {
       const path = join(directory, name)
-      // One that another process removes meanwhile is gone as well.
+      // Another process may remove it meanwhile.
       yield* Effect.ignore(
         onDisk(async () => {
           if ((await stat(path)).mtimeMs < latest) await rm(path, { force: true })
@@ -252,7 +252,7 @@ interface Written {
   readonly mimeType: string
 }
 
-/** Writes a content into a file that goes with the scope, unless it is renamed before. */
+/** Writes a content into a file that the scope removes, unless it is renamed before. */
 const write = <E>(
   path: string,
   content: Stream.Stream<Uint8Array, E>,
@@ -288,7 +288,7 @@ const writeInto = <E>(
       const due = Math.floor((size + chunk.length) / bytesBetweenLooks) > Math.floor(size / bytesBetweenLooks) // prettier-ignore
       size += chunk.length
       hash.update(chunk)
-      // From where the last one ended, and whole, unlike `write`.
+      // From where the last one ended, and completely, unlike `write`.
       const written = onDisk(() => file.writeFile(chunk))
       return due ? Effect.andThen(room, written) : written
     })
@@ -323,16 +323,16 @@ const storedContent = (
   part: (start, end) => (end > start ? read(path, { start, end: end - 1 }) : Stream.empty),
 })
 
-/** `end` is the last byte that is read. */
+/** `end` is the last byte to read. */
 const read = (path: string, range: { readonly start?: number; readonly end?: number } = {}) =>
   Stream.suspend(() => Stream.fromAsyncIterable(createReadStream(path, range), readError))
 
 /**
- * The MIME type that these bytes begin, without parameters. Text of every kind, HTML, SVG and scripts
- * among it, has no first bytes that tell it apart: of that nothing is known here.
+ * MIME type of content that begins with these bytes, without parameters. Text of every kind, including
+ * HTML, SVG and scripts, has no distinctive first bytes: the result is then unknown.
  */
 const sniffMimeType = (firstBytes: Uint8Array): Effect.Effect<string> =>
-  // A sample that breaks off in the middle of a header may make a parser give up.
+  // A sample that ends in the middle of a header may make a parser fail.
   Effect.tryPromise(() => fileTypeFromBuffer(firstBytes)).pipe(
     Effect.map((found) => found?.mime.split(";", 1)[0] ?? unknownMimeType),
     Effect.orElseSucceed(() => unknownMimeType),

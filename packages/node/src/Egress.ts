@@ -1,7 +1,7 @@
 /**
- * The two ways out: `layerEgress` over connections of our own, and `layerFetchEgress` by the host's
- * `fetch`, for hosts that open connections themselves. Both follow redirects hop by hop, hold every hop
- * to the rule of what may be called, and bound how much of an answer they read.
+ * The two ways out: `layerEgress` over our own connections, and `layerFetchEgress` through the host's
+ * `fetch`, for hosts that open connections themselves. Both follow redirects hop by hop, apply the
+ * outbound rule to every hop, and bound how much of a response they read.
  */
 import {
   Egress,
@@ -36,7 +36,7 @@ import {
 } from "./Connections.ts"
 import type { ConnectionSettings, PostOverKept, Resolver } from "./Connections.ts"
 
-/** With every GET. */
+/** Headers of every GET. */
 const requestHeaders = { accept: "*/*", "user-agent": "Service-Media/2" }
 
 const redirectStatuses = [301, 302, 303, 307, 308]
@@ -51,14 +51,14 @@ const timeoutAfter = (
 ): Effect.Effect<never, EgressError> =>
   Effect.andThen(sleep(millis), Effect.fail(new EgressError({ reason: "timeout" })))
 
-/** The effect, unless it takes longer. */
+/** The effect, with a timeout. */
 const within = <A, E, R>(
   sleep: (millis: number) => Effect.Effect<void>,
   millis: number,
   effect: Effect.Effect<A, E, R>,
 ) => Effect.raceFirst(effect, timeoutAfter(sleep, millis))
 
-/** The URL of a call, unless the rule forbids it by its text alone. */
+/** The URL of a call, unless its text alone violates the rule. */
 const readable = (
   text: string,
   { allowPrivate }: OutboundRule,
@@ -73,17 +73,17 @@ const readable = (
       }),
   )
 
-/** The answer to one GET, whose body is still to be read. */
+/** The response to one GET, with its body unread. */
 interface Hop<Response> {
   readonly response: Response
   readonly status: number
-  /** What its `Location` headers say: exactly one names where the answer is. */
+  /** Values of its `Location` headers: exactly one names the target. */
   readonly locations: ReadonlyArray<string>
   /** Ends its connection before the next hop. */
   readonly close: Effect.Effect<void>
 }
 
-/** The first answer that is no redirect, and where it came from. Every hop is held to the rule. */
+/** The first response that is no redirect, and its URL. Every hop must pass the rule. */
 const follow = <Response>(
   get: (url: OutboundUrl) => Effect.Effect<Hop<Response>, EgressError, Scope.Scope>,
   rule: OutboundRule,
@@ -107,10 +107,7 @@ const follow = <Response>(
     return yield* follow(get, rule, next, redirectsLeft - 1)
   })
 
-/**
- * The body as far as it is allowed to go; one whose `Content-Length` says that it is longer is not read
- * at all.
- */
+/** Reads the body up to the limit; refuses at once a body whose `Content-Length` exceeds it. */
 const limitedBody = (
   body: AsyncIterable<Uint8Array> | null,
   contentLength: number,
@@ -130,19 +127,19 @@ const limitedBody = (
   })
 
 export interface EgressOptions {
-  /** How names are resolved; by the hosts file and the system's name servers by default. */
+  /** Resolves names. Default: the hosts file and the system's name servers. */
   readonly resolve?: Resolver
-  /** How TCP connections are opened; directly by default. For tests. */
+  /** Opens TCP connections; tests replace it. Default: directly. */
   readonly dial?: ConnectionSettings["dial"]
-  /** Certificate authorities to trust besides the system's, as PEM. */
+  /** Certificate authorities to trust in addition to the system's, as PEM. */
   readonly certificateAuthorities?: ReadonlyArray<string>
-  /** Resolving, connecting and the TLS handshake of one hop; 5,000 by default. */
+  /** Timeout of resolving, connecting and the TLS handshake of one hop. Default: 5,000. */
   readonly connectTimeoutMillis?: number
-  /** How long a connection of posts is kept for the next one at most; 4,000 by default. */
+  /** Longest time that an idle connection waits for the next post. Default: 4,000. */
   readonly idleMillis?: number
 }
 
-/** What the calls of one `Egress` share. */
+/** State that an `Egress`'s calls share. */
 interface Outbound {
   readonly settings: ConnectionSettings
   readonly sleep: (millis: number) => Effect.Effect<void>
@@ -150,11 +147,11 @@ interface Outbound {
 }
 
 /**
- * `Egress` on undici, over guarded connections. Every hop of a redirect is a call of its own: its URL
- * is read, its host resolved and its address checked as the first. A fetch opens its own connections
- * and keeps none, so nothing outlives the scope that asked for it; posts, which are many and go to the
- * same places, share connections that are kept. Proxies that the environment names are never used,
- * because behind one no address can be checked. Reads `OutboundRule` when it is built.
+ * `Egress` on undici, over guarded connections. Every hop of a redirect is its own call: the URL, the
+ * host and the address pass the same checks as the first. A fetch opens its own connections and keeps
+ * none, so nothing outlives its scope. Posts are many and go to the same places, so they share
+ * keep-alive connections. It ignores proxies from the environment, because behind one it cannot check
+ * an address. Reads `OutboundRule` when it is built.
  */
 export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
   Layer.effect(
@@ -244,7 +241,7 @@ const postOver = ({ settings, sleep }: Outbound, post: PostOverKept): Egress["Se
 
 const defaultConnectTimeoutMillis = 5000
 
-/** Where a post goes. Its text never changes; each connection resolves its host again. */
+/** Target of a post. Its text never changes; each connection resolves its host again. */
 const postTarget = (text: string, rule: OutboundRule, allowHttp: boolean) =>
   Result.map(readable(text, rule, allowHttp), (url) => ({
     url,
@@ -254,7 +251,7 @@ const postTarget = (text: string, rule: OutboundRule, allowHttp: boolean) =>
 
 type Connect = (url: OutboundUrl) => ReturnType<typeof openConnection>
 
-/** One request over a connection of its own. */
+/** One request over its own connection. */
 const getOver =
   (connect: Connect) =>
   (url: OutboundUrl): Effect.Effect<Hop<Dispatcher.ResponseData>, EgressError, Scope.Scope> =>
@@ -269,7 +266,7 @@ const getOver =
           client.request({
             method: "GET",
             path: `${url.pathname}${url.search}`,
-            // The bytes are kept as they come: compressed ones would be kept compressed.
+            // Keep the bytes as they arrive: compressed ones would stay compressed.
             headers: { ...requestHeaders, "accept-encoding": "identity" },
           }),
         catch: connectionError,
@@ -285,7 +282,7 @@ const getOver =
       }
     })
 
-/** One request. What is left of its answer is given up with the scope. */
+/** One request. The scope discards the unread rest of its response. */
 const requested = (
   url: string,
   init: Omit<RequestInit, "redirect" | "signal">,
@@ -308,14 +305,14 @@ const get = ({ href }: OutboundUrl): Effect.Effect<Hop<Response>, EgressError, S
       response,
       status: response.status,
       locations: location === null ? [] : [location],
-      // The connections are the host's.
+      // The host owns the connections.
       close: Effect.void,
     }
   })
 
 /**
- * `Egress` by the `fetch` of a host that opens the connections itself, such as an edge host. An address
- * is checked as it is written, at every hop of a redirect; the host resolves names, and says which
+ * `Egress` through the `fetch` of a host that opens connections itself, such as an edge host. It
+ * checks an address as written, at every hop of a redirect. The host resolves names, and decides which
  * addresses they may lead to. Reads `OutboundRule` when it is built.
  */
 export const layerFetchEgress: Layer.Layer<Egress> = Layer.effect(

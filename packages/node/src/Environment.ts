@@ -1,6 +1,6 @@
 /**
- * Reading environment variables: each is a text that its parser understands or does not. Everything
- * is read before anything is started, and all that is wrong is said in one line.
+ * Reads environment variables: each is a text that its parser accepts or rejects. It reads all before
+ * anything starts, and reports all problems in one line.
  */
 import { decoded } from "@messaging-service/core"
 import { Effect, Schema, SchemaIssue } from "effect"
@@ -18,7 +18,7 @@ export const variable = <A>(rule: string, parse: (text: string) => A | undefined
     }),
   )
 
-/** A variable that takes one of these words. */
+/** A variable that accepts one of these words. */
 export const oneOf = <const Word extends string>(...words: ReadonlyArray<Word>) =>
   variable(`${words.slice(0, -1).join(", ")} or ${words.at(-1)}`, (text) =>
     words.find((word) => word === text),
@@ -29,7 +29,7 @@ export const trueOrFalse = variable("true or false", (text) =>
   text === "true" ? true : text === "false" ? false : undefined,
 )
 
-/** A variable that takes a whole number within bounds. */
+/** A variable that accepts a whole number within bounds. */
 export const wholeNumber = (least: number, most: number) =>
   variable(`a whole number from ${least} to ${most}`, (text) => {
     const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
@@ -50,18 +50,18 @@ const parseByteSize = (text: string): number | undefined => {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-/** A number of bytes, in units of 1,024 where one is named. */
+/** A number of bytes, with an optional unit of 1,024. */
 export const byteSize = variable(
   "a size such as 512MiB or 1GiB, or a number of bytes",
   parseByteSize,
 )
 
-/** What a set of variables reads to. */
+/** Parsed values of a set of variables. */
 export type VariablesOf<Fields extends Schema.Struct.Fields> = Schema.Struct<Fields>["Type"]
 
 /**
- * Reads variables; an empty one counts as unset, and those of other programs are passed over. Fails
- * with one line that names each variable with a wrong value.
+ * Reads variables. An empty one counts as unset; those of other programs do not matter. Fails with one
+ * line that names each variable with a wrong value.
  */
 export const readVariables = <const Fields extends Schema.Struct.Fields>(
   fields: Fields,

@@ -1,7 +1,7 @@
 /**
- * The socket of an app: bound before anything else is started, so that a port that is taken stops the
- * start before anything is made; and closed in good order. Requests that come while the service is
- * being built wait for it, all but those about its health.
+ * The socket of an app. It binds before anything else starts, so a taken port stops the start before
+ * it creates anything. It closes in good order. Requests wait while the service is being built, except
+ * those about its health.
  */
 import { randomInt } from "node:crypto"
 import { createServer } from "node:http"
@@ -16,27 +16,24 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import { briefly, CannotStart } from "./CannotStart.ts"
 
-/**
- * Bytes that are parsed at once: fewer than fifty requests, however short they are. What is known to
- * be a body goes faster.
- */
+/** Bytes to parse at once: fewer than fifty requests, however short. Known body bytes pass faster. */
 const sliceBytes = 1024
 
-/** The same behind the head of a body of unknown length, which must not take one turn for each KiB. */
+/** The same behind the head of a body of unknown length, which must not take one turn per KiB. */
 const chunkedSliceBytes = 4096
 
-/** Bytes that the socket takes at once; each such piece is progress. */
+/** Bytes to hand to the socket at once; each piece counts as progress. */
 const pieceBytes = 16 * 1024
 
 type Done = (error?: Error | null) => void
 
-/** A request with its answer, and what begins it. */
+/** A request with its response, and its start. */
 interface Asked {
   readonly response: ServerResponse
   readonly begin: () => void
 }
 
-/** As a stream is given them. */
+/** The arguments of a stream's write. */
 interface Chunk {
   readonly chunk: string | Buffer
   readonly encoding: BufferEncoding
@@ -53,21 +50,21 @@ const piecesOf = ({ chunk, encoding }: Chunk): ReadonlyArray<Chunk> => {
 
 /**
  * A client's connection, between the socket and Node's HTTP server. Node parses all that has arrived,
- * and begins pipelined requests all at once; this passes on small slices, and none while the
- * connection has as many requests under way as it may, so that neither handlers nor parsed requests
- * pile up. The rest stays with the system, and TCP holds the client back. Node's own back-pressure
- * was measured: docs/decisions/client-connections.md.
+ * and starts all pipelined requests at once. This class passes on small slices, and none while the
+ * connection runs its maximum of requests. So neither handlers nor parsed requests pile up: the rest
+ * stays with the system, and TCP holds the client back. For measurements of Node's own back-pressure
+ * see docs/decisions/client-connections.md.
  *
- * It also knows how far the client has read its answers, so that one that does not can be found.
+ * It also tracks how far the client has read its responses, to detect one that does not read.
  */
 export class ClientConnection extends Duplex {
   readonly #socket: Socket
-  /** In the order of asking, which is that of answering. */
+  /** In the order of the requests, which is that of the responses. */
   readonly #underWay = new Set<ServerResponse>()
   #waiting: Array<Asked> = []
-  /** What has arrived and is not parsed yet. */
+  /** Received and not yet parsed. */
   #held: Buffer | null = null
-  /** Bytes of the present body that no other request can begin in. */
+  /** Bytes of the current body, in which no other request can begin. */
   #bodyBytes = 0
   #sliceBytes = sliceBytes
   #isWanted = false
@@ -97,7 +94,7 @@ export class ClientConnection extends Duplex {
     this.once("close", () => this.#abandon())
   }
 
-  // What Node's HTTP server and its users ask of a socket.
+  // Methods of a socket that Node's HTTP server and its users need.
 
   get remoteAddress(): string | undefined {
     return this.#socket.remoteAddress
@@ -108,16 +105,16 @@ export class ClientConnection extends Duplex {
     return this
   }
 
-  /** Closes once everything is written, as that of a socket does. */
+  /** Closes once everything is written, as a socket does. */
   destroySoon(): void {
     if (this.writable) this.end()
     if (this.writableFinished) this.destroy()
     else this.once("finish", () => this.destroy())
   }
 
-  /** Begins the request, or has it wait until one before it is answered. */
+  /** Starts the request, or makes it wait for an earlier one's response. */
   schedule(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
-    // The slice that holds the request's head holds some of its body too, a slice at most.
+    // The slice with the request's head also holds some of its body, a slice at most.
     this.#bodyBytes = Math.max(0, Number(request.headers["content-length"] ?? 0) - sliceBytes)
     this.#sliceBytes =
       request.headers["transfer-encoding"] === undefined ? sliceBytes : chunkedSliceBytes
@@ -126,7 +123,7 @@ export class ClientConnection extends Duplex {
     else this.#begin(asked)
   }
 
-  /** Takes no more requests: the connection closes with the last answer under way. */
+  /** Accepts no more requests: the connection closes with the last running response. */
   closeWhenAnswered(): void {
     this.#isLast = true
     this.#waiting = []
@@ -134,16 +131,16 @@ export class ClientConnection extends Duplex {
     if (last !== undefined) last.shouldKeepAlive = false
   }
 
-  /** Whether it has no request under way: it may be closed, and nothing is lost. */
+  /** Whether no request runs: closing then loses nothing. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#waiting.length === 0
   }
 
-  /** Whether the client has read nothing of what waits for it since the last call. */
+  /** Whether the client has read none of the waiting bytes since the last call. */
   isStalled(): boolean {
-    const stands = this.#isWriting && this.#pieces === this.#piecesSeen
+    const stalled = this.#isWriting && this.#pieces === this.#piecesSeen
     this.#piecesSeen = this.#pieces
-    return stands
+    return stalled
   }
 
   #isFull(): boolean {
@@ -168,7 +165,7 @@ export class ClientConnection extends Duplex {
     }
   }
 
-  /** Ends all answers under way: the client has gone, and Node ends only the one that writes. */
+  /** Ends all running responses: the client has gone, and Node ends only the one that writes. */
   #abandon(): void {
     this.#waiting = []
     this.#held = null
@@ -199,7 +196,7 @@ export class ClientConnection extends Duplex {
     }
     this.#isPassingOn = false
     if (this.#held !== null || this.destroyed) return
-    // With nothing held back it goes on reading, however many are under way: so it learns of the end.
+    // With nothing held back it keeps reading, even with many running requests: so it detects the end.
     if (this.#hasEnded) {
       this.#hasEnded = false
       this.push(null)
@@ -208,15 +205,15 @@ export class ClientConnection extends Duplex {
 
   override _read(): void {
     this.#isWanted = true
-    // A stream asks for more before it has handed on what it has, and keeps what it is given at once;
-    // a slice must be parsed before the next one, for only then is it known what it held.
+    // A stream asks for more before it has passed on its data, and keeps what it gets at once. Parse a
+    // slice before sending the next one: only then its content is known.
     if (this.#held === null) this.#passOn()
     else this.#passOnLater()
   }
 
   /**
-   * The next slice has its turn after those of all other connections: what one client sent ahead holds
-   * up no other one.
+   * The next slice waits for a turn of all other connections, so one client's pipelined requests delay
+   * no other client.
    */
   #passOnLater(): void {
     if (this.#willPassOn) return
@@ -243,7 +240,7 @@ export class ClientConnection extends Duplex {
     })
   }
 
-  /** As much as one piece may hold, so that head and body of a short answer leave in one go. */
+  /** As much as fits in one piece, so a short response's head and body leave in one write. */
   #writeNext(pieces: ReadonlyArray<Chunk>, done: Done): void {
     let bytes = 0
     const over = pieces.findIndex(({ chunk }, index) => {
@@ -274,31 +271,31 @@ export class ClientConnection extends Duplex {
   }
 }
 
-/** Bounds on clients that are slow on purpose, in milliseconds. */
+/** Bounds on slow clients, in milliseconds. */
 const limits = {
   headersTimeout: 15_000,
   requestTimeout: 60_000,
-  /** Node looks for connections over these limits only as often. */
+  /** How often Node checks connections against these limits. */
   connectionsCheckingInterval: 5_000,
-  /** Longer than proxies keep theirs (usually 60 s), so that they never use one that just closed. */
+  /** Longer than proxies keep theirs (usually 60 s), so they never use one that just closed. */
   keepAliveTimeout: 65_000,
 }
 
-/** How often the listener looks for clients that read nothing of their answers, in real time. */
+/** How often the listener checks for clients that do not read their responses, in real time. */
 const stallCheckMillis = 5_000
 
-/** A connection ends after so many looks in a row at which its client had read nothing: 30 s. */
+/** A connection ends after this many checks in a row without progress: 30 s. */
 const stalledLooksMax = 6
 
-/** How long a stop waits for answers under way, in real time: as long as the worker's attempts get. */
+/** How long a stop waits for running responses, in real time: as long as for the worker's attempts. */
 const drainMillis = 8500
 
 export interface HttpListener {
-  /** `http://HOST:PORT`, with the port really bound. */
+  /** `http://HOST:PORT`, with the bound port. */
   readonly url: string
   /**
-   * Answers requests until interrupted; then takes no more, lets the answers under way end, and
-   * closes every connection. An app that is to be cut off in time must be interruptible.
+   * Answers requests until interrupted. It then accepts no more, lets the running responses end, and
+   * closes every connection. An app with a time limit must be interruptible.
    */
   serve<Services = never>(
     app: Effect.Effect<HttpServerResponse, never, Services>,
@@ -306,13 +303,13 @@ export interface HttpListener {
 }
 
 export interface ListenOptions {
-  /** The variable that a line about the port names; `PORT` when left out. */
+  /** The variable that a line about the port names. Default: `PORT`. */
   readonly portVariable?: string
-  /** Whether all clients come through a proxy, whose address says nothing of theirs. */
+  /** Whether all clients come through a proxy, whose address does not identify them. */
   readonly behindProxy?: boolean
 }
 
-/** The address of a server that listens there. */
+/** URL of a server that listens there. */
 export const addressOf = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
@@ -370,7 +367,7 @@ const bind = (server: Server, host: string, port: number, portVariable: string) 
     server.once("error", refused)
     server.listen({ host, port }, () => {
       server.off("error", refused)
-      // An accept that fails, as when file descriptors run out, must not end the process.
+      // A failing accept, as without file descriptors, must not end the process.
       server.on("error", () => undefined)
       const address = server.address()
       resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
@@ -388,14 +385,14 @@ const bindFailure = (error: NodeJS.ErrnoException, host: string, port: string): 
   }
 }
 
-/** A connection that is open, and whose it is. */
+/** An open connection, and its address. */
 interface Open {
   readonly address: string
-  /** How many looks in a row found that the client had read nothing of its answer. */
+  /** Number of checks in a row that found no progress of the client. */
   stalledLooks: number
 }
 
-/** The clients' connections, so many in all and so many from one address. */
+/** Client connections, with a maximum in all and one per address. */
 const makeConnections = (behindProxy: boolean) => {
   const { share, whole } = sharedLimits.connections
   /** Oldest first. */
@@ -413,8 +410,8 @@ const makeConnections = (behindProxy: boolean) => {
   }
 
   /**
-   * Whether there is room for one more. When all places are taken, the oldest idle connection of the
-   * address that has most ends: a few addresses must not close the port to all others.
+   * Whether there is room for one more. At the maximum, the oldest idle connection of the address with
+   * the most connections closes: a few addresses must not block the port for all others.
    */
   const makeRoom = (): boolean => {
     if (open.size < whole) return true
@@ -445,7 +442,7 @@ const makeConnections = (behindProxy: boolean) => {
   }
 
   return {
-    /** Lets a server see its clients through connections of ours. */
+    /** Shows a server its clients through our own connections. */
     serveThrough: (server: Server): Server => {
       const served = server.listeners("connection")
       server.removeAllListeners("connection")
@@ -456,14 +453,14 @@ const makeConnections = (behindProxy: boolean) => {
       )
       return server
     },
-    /** Ends those whose clients have read nothing for too long. */
+    /** Ends connections whose clients have read nothing for too long. */
     endStalled: () => {
       for (const [connection, known] of open) {
         known.stalledLooks = connection.isStalled() ? known.stalledLooks + 1 : 0
         if (known.stalledLooks >= stalledLooksMax) connection.destroy()
       }
     },
-    /** Each connection closes with the last of its present answers. */
+    /** Each connection closes with the last of its current responses. */
     closeWhenAnswered: () => {
       isClosing = true
       for (const connection of open.keys()) connection.closeWhenAnswered()
@@ -471,7 +468,7 @@ const makeConnections = (behindProxy: boolean) => {
   }
 }
 
-/** The answers under way, and the requests that wait until the service is built. */
+/** Running responses, and requests that wait for the service. */
 const makeRequests = () => {
   const underWay = new Set<ServerResponse>()
   const allAnswered = Latch.makeUnsafe(true)
@@ -494,7 +491,7 @@ const makeRequests = () => {
 
   const schedule: RequestListener = (request, response) => {
     const { socket } = request
-    // What came through a `ClientConnection` has that for its socket.
+    // Requests over a `ClientConnection` have it as their socket.
     const connection: unknown = socket
     if (connection instanceof ClientConnection) {
       connection.schedule(request, response, () => begin(request, response))
@@ -503,7 +500,7 @@ const makeRequests = () => {
 
   return {
     schedule,
-    /** From now on this listener answers, first the requests that have waited. */
+    /** From now on this listener answers, beginning with the waiting requests. */
     serveWith: (by: RequestListener) => {
       listener = by
       for (const [request, response] of waiting) if (!response.destroyed) by(request, response)
@@ -514,13 +511,13 @@ const makeRequests = () => {
 }
 
 /**
- * Whether a request has more than one `Host`, of which Node shows the first: a proxy may have gone by
- * another one. RFC 9112 wants it refused.
+ * Whether a request has several `Host` headers. Node shows only the first, and a proxy may have used
+ * another one. RFC 9112 demands a refusal.
  */
 const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1
 
-/** As Node refuses what it cannot read. */
+/** Like Node's refusal of an unreadable request. */
 const refuseRequest: RequestListener = (_, response) => {
   response
     .writeHead(400, {
@@ -534,13 +531,13 @@ const refuseRequest: RequestListener = (_, response) => {
 
 const idCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/** An id in the form of the service's own, for answers that are given without the service. */
+/** An id in the service's own format, for responses without the service. */
 const newRequestId = (): string =>
   `req_${Array.from({ length: 24 }, () => idCharacters[randomInt(idCharacters.length)]).join("")}`
 
 /**
- * Health while the service is being built, which takes long when tables must be brought up to date:
- * the process runs, and is not ready (contract: Open paths). Every other request waits.
+ * Health while the service is being built, which takes long when tables need a migration: the process
+ * runs, and is not ready (contract: Open paths). Every other request waits.
  */
 const answersWhileStarting: Readonly<Record<string, readonly [status: number, word: string]>> = {
   "/health/live": [200, "ok"],

@@ -1,7 +1,7 @@
 /**
- * The log: lines of words and plain values, whatever a program logs, and announcements, which no log
+ * The log: lines of words and plain values, whatever a program logs. Also announcements, which no log
  * level hides (`LOG_LEVEL`, `LOG_FORMAT`; contract: Configuration). For machines each is one JSON
- * object on a line of its own.
+ * object per line.
  */
 import { Cause, Clock, Console, Effect, Layer, Logger, References } from "effect"
 import type { LogLevel } from "effect"
@@ -12,7 +12,7 @@ export interface LogSettings {
   readonly format: "pretty" | "json"
 }
 
-/** The levels of a log, and what Effect calls them. */
+/** Log levels, and Effect's names for them. */
 export const logLevels = {
   debug: "Debug",
   info: "Info",
@@ -22,15 +22,15 @@ export const logLevels = {
 
 export interface LogEntry {
   readonly at: Date
-  /** In lower case, as Effect calls it. */
+  /** Effect's name, in lower case. */
   readonly level: string
   readonly message: string
   readonly fields: Readonly<Record<string, string | number | boolean>>
-  /** What went wrong, with where; null when nothing did. */
+  /** The failure and its location; null without one. */
   readonly cause: string | null
 }
 
-/** Of errors their words alone: what else they carry may be secret, or without end. */
+/** Only the messages of errors: their other fields may be secret or endless. */
 const wordsOf = (value: unknown): string =>
   value instanceof Error ? `${value.name}: ${value.message}` : String(value)
 
@@ -42,7 +42,7 @@ const valueOf = (annotation: unknown): string | number | boolean =>
     ? annotation
     : wordsOf(annotation)
 
-/** What a logger of Effect is given, as an entry. */
+/** The arguments of an Effect logger, as an entry. */
 export const logEntry = ({
   cause,
   date,
@@ -90,28 +90,28 @@ const layerLogging = ({ format, level }: LogSettings): Layer.Layer<never> =>
     Layer.succeed(References.MinimumLogLevel, logLevels[level]),
   )
 
-/** Runs an app with the configured log, which gets a fault that ends the app in full. */
+/** Runs an app with the configured log, which records a fatal fault in full. */
 export const withLogging = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, R>) =>
   app.pipe(
     Effect.tapDefect((defect) => Effect.logError("an unexpected fault", Cause.die(defect))),
     Effect.provide(layerLogging(settings)),
   )
 
-/** Runs the work of an app that is ready; says so when it is to stop, and when all in flight has ended. */
+/** Runs the work of a ready app; logs when it begins to stop, and when all running work has ended. */
 export const logStop = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.raceFirst(
     work,
     Effect.onInterrupt(Effect.never, () => Effect.logInfo("stops; finishes what is in flight")),
   ).pipe(Effect.onInterrupt(() => Effect.logInfo("stopped")))
 
-/** Whether a person reads standard output as it comes; else secrets do not belong there. */
+/** Whether a person reads standard output directly; else it must contain no secrets. */
 export const isTerminal = (): boolean => process.stdout.isTTY === true
 
 /** Writes to a person's terminal; null where a log would keep the text. */
 export const terminalWriter = (): ((text: string) => void) | null =>
   isTerminal() ? (text) => void process.stdout.write(text) : null
 
-/** Says something that must be seen at every log level, such as that the process is ready. */
+/** Prints a line at every log level, such as that the process is ready. */
 export const announce = (
   { format }: Pick<LogSettings, "format">,
   text: string,

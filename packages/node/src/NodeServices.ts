@@ -1,27 +1,27 @@
 /**
- * Small services of the core on Node and on packages for it: ids that cannot be guessed, HMAC
- * by the system's own library, the system's own time whatever clock the service runs on, and QR codes.
+ * Small services of the core on Node and its packages: unguessable ids, HMAC by the system's library,
+ * the system's time whatever clock the service runs on, and QR codes.
  */
 import { HmacSha256, Ids, QrImages, RealTime, fromIndexes } from "@messaging-service/core"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { createHmac, randomFillSync } from "node:crypto"
 import { toBuffer, toString } from "qrcode"
 
-/** Drawn by the pool, because a call for each symbol would cost more than all else an id needs. */
+/** Draws from a pool, because a call per symbol would cost more than the rest of an id. */
 const poolBytes = 4096
 
 /** The values of a byte. */
 const byteValues = 256
 
 /**
- * A source of uniform integers in `[0, bound)` for bounds of 1 to 256, from bytes that `fill` makes
- * random. What does not divide evenly is thrown away, so that every one is as likely as any other.
+ * A source of uniform integers in `[0, bound)` for bounds of 1 to 256, from random bytes by `fill`. It
+ * discards the uneven rest, so every value is equally likely.
  */
 export const uniformIndexes = (fill: (pool: Uint8Array) => void): ((bound: number) => number) => {
   const pool = new Uint8Array(poolBytes)
   let used = poolBytes
   const uniformIndex = (bound: number): number => {
-    // The largest multiple of `bound` that bytes reach: beyond it some remainders would come up more often.
+    // The largest multiple of `bound` within bytes: beyond it some remainders would be more frequent.
     const usable = byteValues - (byteValues % bound)
     for (;;) {
       if (used === poolBytes) {
@@ -35,7 +35,7 @@ export const uniformIndexes = (fill: (pool: Uint8Array) => void): ((bound: numbe
   return uniformIndex
 }
 
-/** Ids that cannot be guessed. */
+/** Unguessable ids. */
 export const layerCryptoIds: Layer.Layer<Ids> = Layer.sync(Ids, () =>
   Ids.of(fromIndexes(uniformIndexes(randomFillSync))),
 )
@@ -46,10 +46,10 @@ const nativeHmac = (key: string, text: string): string =>
 /** Several times as fast as the portable one. */
 export const layerNativeHmac: Layer.Layer<never> = Layer.succeed(HmacSha256, nativeHmac)
 
-/** The clock that Effect runs on when none is provided. */
+/** Effect's default clock. */
 export const systemClock: Clock.Clock = Clock.Clock.defaultValue()
 
-/** How often it is looked whether the clock leapt, and from how many milliseconds on it did. */
+/** Interval of the checks for a clock jump, and the milliseconds that count as one. */
 const leapLookMillis = 5000
 const leapMillis = 1000
 
@@ -65,7 +65,7 @@ export const untilLeaptOver = (
     let least = leadOf()
     const look = Effect.map(sleep(leapLookMillis), () => {
       const found = leadOf()
-      // A clock that was set back makes no sleep too long, and may be set right again.
+      // A clock set back makes no sleep too long, and may be corrected again.
       least = Math.min(least, found)
       return found - least >= leapMillis
     })
@@ -75,7 +75,7 @@ export const untilLeaptOver = (
 const sleepOnSystemClock = (duration: Duration.Input): Effect.Effect<void> =>
   systemClock.sleep(Duration.fromInputUnsafe(duration))
 
-/** Real time is the system's, also where `Clock` was replaced by an adjustable one. */
+/** Real time is the system's, even where an adjustable clock replaces `Clock`. */
 export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
   sleep: sleepOnSystemClock,
   // The steady clock stops while a machine is suspended; the other one may be set back.
@@ -98,7 +98,7 @@ export const layerQrCodeImages: Layer.Layer<QrImages> = Layer.succeed(QrImages, 
     ).pipe(Effect.withSpan("QrImages.png")),
 })
 
-/** Dark on light, whatever the terminal's own colours are: not every phone reads the reverse. */
+/** Dark on light, whatever the terminal's colours: not every phone reads the reverse. */
 const [darkOnLight, ownColours] = ["\u001b[30;107m", "\u001b[0m"]
 
 /** A QR code for a terminal, in lines of half blocks. */

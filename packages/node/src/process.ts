@@ -1,4 +1,4 @@
-/** For the apps of this repository, which listen, log, and stop in good order. Not published. */
+/** For the apps of this repository, which listen, log, and stop in good order. Private. */
 export { addressOf, listen } from "./HttpListener.ts"
 export type { HttpListener, ListenOptions } from "./HttpListener.ts"
 export { announce, isTerminal, withLogging, logStop, terminalWriter } from "./Logging.ts"

@@ -1,22 +1,22 @@
 /**
  * An app from its command line to its end (contract: Configuration). Without an argument it runs;
- * `--version`, `--help` and the commands for its database are answered, and the process ends. SIGTERM
- * and SIGINT interrupt the app, which finishes what is in flight; the process leaves work behind that
- * still hangs then. One line on standard error says what went wrong.
+ * `--version`, `--help` and the database commands print their result and end. SIGTERM and SIGINT
+ * interrupt the app, which finishes its running work; the process then abandons work that still hangs.
+ * One line on standard error reports a failure.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { version } from "@messaging-service/core"
 import { Cause, Console, Effect, Exit } from "effect"
 import { briefly, CannotStart } from "./CannotStart.ts"
 
-/** An app as its command line needs it. */
+/** An app's command line. */
 export interface Program {
   /** Such as `messaging-server`. */
   readonly name: string
   readonly summary: string
-  /** What it reads of the environment. */
+  /** Variables that it reads. */
   readonly variables: ReadonlyArray<string>
-  /** What its commands do, by their names; none when left out. */
+  /** Its commands by name. Default: none. */
   readonly commands?: Readonly<Record<string, string>>
   readonly runCommand?: (
     name: string,
@@ -31,7 +31,7 @@ const inColumns = (rows: ReadonlyArray<readonly [string, string]>): string => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join("")
 }
 
-/** Words, as many to a line as fit in 78 columns. */
+/** Words in lines of at most 78 columns. */
 const wrapped = (words: ReadonlyArray<string>): string => {
   const lines: Array<string> = []
   for (const word of words) {
@@ -60,7 +60,7 @@ ${wrapped(variables)}`
 
 const isHelp = (argument: string): boolean => argument === "--help" || argument === "-h"
 
-/** Does what the arguments say, and runs the app where there are none. */
+/** Executes the arguments; without any it runs the app. */
 export const runProgram = (
   program: Program,
   [first, ...options]: ReadonlyArray<string>,
@@ -84,15 +84,15 @@ export const runProgram = (
   return Effect.fail(new CannotStart({ message }))
 }
 
-/** A stop takes 10 s at most; this leaves the process time to go. */
+/** A stop takes at most 10 s; this leaves the process time to exit. */
 const longestStopMillis = 9500
 
 /** Runs the app as the process's main program. The exit code is 0 after a stop or its end, else 1. */
 export const runProcess = (app: Effect.Effect<void, CannotStart>): void => {
-  // Every file that the process makes is for its own user alone.
+  // Only the process's own user may access the files that it creates.
   process.umask(0o077)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)
-  // The reader of a pipe may go away; the service does not stop for it.
+  // The reader of a pipe may go away; the service keeps running.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
   runMain(app, {
     disableErrorReporting: true,

@@ -1,4 +1,4 @@
-/** A client's connection: how much of what arrives is passed on, and how far answers are read. */
+/** A client's connection: how much data it passes on, and how far the client reads responses. */
 import { assert, describe, it } from "@effect/vitest"
 import { sharedLimits } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -10,10 +10,10 @@ import { ClientConnection } from "../src/HttpListener.ts"
 
 const most = sharedLimits.pipelinedRequests.whole
 
-/** A socket whose far side the test plays. */
+/** A socket whose remote end the test plays. */
 class FakeSocket extends Duplex {
   readonly remoteAddress = "127.0.0.1"
-  /** Bytes of each write that the far side has not read yet, and what tells that it has. */
+  /** Unread bytes of each write, and the callback for reading them. */
   readonly unread: Array<{ readonly bytes: number; readonly read: () => void }> = []
 
   override _read() {}
@@ -31,13 +31,13 @@ class FakeSocket extends Duplex {
   }
 }
 
-/** So many turns of the event loop that all which can be passed on is. */
+/** Enough turns of the event loop to pass on everything possible. */
 const turns = Effect.repeat(
   Effect.promise(() => new Promise((resolve) => setImmediate(resolve))),
   { times: 40 },
 )
 
-/** A connection whose slices each hold a request, as the test says. */
+/** A connection whose slices each hold a request, as the test decides. */
 const aConnection = (headersOf: () => Record<string, string> = () => ({})) => {
   const socket = new FakeSocket()
   const connection = new ClientConnection(socket as unknown as Socket)
@@ -86,7 +86,7 @@ describe("a client's connection", () => {
           order.push(name)
           const response = new EventEmitter()
           const request = { headers: {} } as IncomingMessage
-          // Answered at once, so that nothing but the turns holds it back.
+          // Responds at once, so only the turns hold it back.
           connection.schedule(request, response as unknown as ServerResponse, () =>
             response.emit("close"),
           )
@@ -133,7 +133,7 @@ describe("a client's connection", () => {
       const { slices, socket } = aConnection(() => ({ "content-length": bodies.shift() ?? "0" }))
       socket.arrive(Buffer.alloc(50_000))
       yield* turns
-      // What came with the head may have been body, so that much of the 40,000 may be past it.
+      // Data after the head may have been body, so that much of the 40,000 may be past it.
       assert.deepStrictEqual(slices.slice(0, 3), [1024, 40_000 - 1024, 1024])
     }),
   )
@@ -148,29 +148,31 @@ describe("a client's connection", () => {
     }),
   )
 
-  it.effect("stands still when nothing of an answer was read between two looks", () =>
-    Effect.gen(function* () {
-      const { connection, socket } = aConnection()
-      connection.isStalled()
-      assert.isFalse(connection.isStalled(), "nothing to read")
-      connection.write("a".repeat(50_000), "latin1")
-      yield* turns
-      connection.isStalled()
-      assert.isTrue(connection.isStalled(), "nothing read")
-      socket.unread[0]!.read()
-      yield* turns
-      assert.isFalse(connection.isStalled(), "a piece was read")
-      assert.isTrue(connection.isStalled(), "and no other")
-      for (let piece = 1; piece < 4; piece++) {
-        socket.unread[piece]!.read()
+  it.effect(
+    "reports no progress when the client read nothing of a response between two checks",
+    () =>
+      Effect.gen(function* () {
+        const { connection, socket } = aConnection()
+        connection.isStalled()
+        assert.isFalse(connection.isStalled(), "nothing to read")
+        connection.write("a".repeat(50_000), "latin1")
         yield* turns
-      }
-      assert.deepStrictEqual(
-        socket.unread.map(({ bytes }) => bytes),
-        [16_384, 16_384, 16_384, 50_000 - 3 * 16_384],
-      )
-      connection.isStalled()
-      assert.isFalse(connection.isStalled(), "all read")
-    }),
+        connection.isStalled()
+        assert.isTrue(connection.isStalled(), "nothing read")
+        socket.unread[0]!.read()
+        yield* turns
+        assert.isFalse(connection.isStalled(), "a piece was read")
+        assert.isTrue(connection.isStalled(), "and no other")
+        for (let piece = 1; piece < 4; piece++) {
+          socket.unread[piece]!.read()
+          yield* turns
+        }
+        assert.deepStrictEqual(
+          socket.unread.map(({ bytes }) => bytes),
+          [16_384, 16_384, 16_384, 50_000 - 3 * 16_384],
+        )
+        connection.isStalled()
+        assert.isFalse(connection.isStalled(), "all read")
+      }),
   )
 })

@@ -22,7 +22,7 @@ describe("layerCryptoIds", () => {
 })
 
 describe("uniformIndexes", () => {
-  // Every byte value equally often: what comes out must then be exactly even.
+  // Every byte value equally often: the output must then be exactly even.
   const evenBytes = () => {
     let next = 0
     return uniformIndexes((pool) => {

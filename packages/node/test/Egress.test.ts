@@ -1,4 +1,4 @@
-/** Fetching: what is answered, what is followed, how much and how long, and over TLS. */
+/** Fetching: responses, redirects, size and time limits, and TLS. */
 import { assert, describe, it } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"
 import { Effect, Fiber } from "effect"
@@ -169,7 +169,7 @@ describe("fetch", () => {
         socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf of it"),
       )
       assert.strictEqual(yield* reason(get(torn.origin)), "connection")
-      // No second connection was tried behind the caller's back.
+      // It tried no second connection behind the caller's back.
       assert.deepStrictEqual(
         [nonsense.connections(), silent.connections(), torn.connections()],
         [1, 1, 1],
@@ -233,17 +233,19 @@ describe("TLS", () => {
   const toLoopback = { resolve: answering(["127.0.0.1"]).resolve }
   const trusting = { ...toLoopback, certificateAuthorities: [certificate] }
 
-  it.effect("a trusted certificate for the asked name is accepted, and the name is told", () =>
-    Effect.gen(function* () {
-      const names: Array<string> = []
-      const server = yield* aTlsServer(
-        (request, response) => response.end(request.headers.host),
-        (name) => names.push(name),
-      )
-      const answer = yield* get(`https://media.example:${server.port}/`)
-      assert.strictEqual(answer.text, `media.example:${server.port}`)
-      assert.deepStrictEqual(names, ["media.example"])
-    }).pipe(unguarded(trusting)),
+  it.effect(
+    "a trusted certificate for the asked name is accepted, and the handshake sends the name",
+    () =>
+      Effect.gen(function* () {
+        const names: Array<string> = []
+        const server = yield* aTlsServer(
+          (request, response) => response.end(request.headers.host),
+          (name) => names.push(name),
+        )
+        const answer = yield* get(`https://media.example:${server.port}/`)
+        assert.strictEqual(answer.text, `media.example:${server.port}`)
+        assert.deepStrictEqual(names, ["media.example"])
+      }).pipe(unguarded(trusting)),
   )
 
   it.effect("a certificate without a trusted issuer is tls", () =>

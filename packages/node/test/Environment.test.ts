@@ -1,4 +1,4 @@
-/** Sizes as variables give them (contract: Configuration). */
+/** Sizes in variables (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { byteSize, readVariables } from "../src/Environment.ts"

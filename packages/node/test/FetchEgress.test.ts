@@ -1,4 +1,4 @@
-/** The way out by a host's own `fetch`. */
+/** The way out through a host's own `fetch`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Egress, OutboundRule } from "@messaging-service/core"
 import type { PostLimits, PostRequest } from "@messaging-service/core"

@@ -1,4 +1,4 @@
-/** The way out as tests make it: guarded or not, with resolvers and connections of their own. */
+/** The way out for tests: guarded or not, with their own resolvers and connections. */
 import { Egress, EgressError, OutboundRule } from "@messaging-service/core"
 import type { FetchLimits, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"
@@ -39,11 +39,11 @@ export const get = (url: string, changed: Partial<FetchLimits> = {}) =>
     }
   }).pipe(Effect.scoped)
 
-/** Why a call got no answer. */
+/** Reason for a call without a response. */
 export const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
   Effect.map(Effect.flip(effect), (error) => error.reason)
 
-/** A resolver with a list of answers: the last one is given for ever. */
+/** A resolver with a list of answers; it repeats the last one. */
 export const answering = (...answers: ReadonlyArray<ReadonlyArray<string>>) => {
   const asked: Array<string> = []
   const resolve: Resolver = (hostname) =>
@@ -55,14 +55,14 @@ export const answering = (...answers: ReadonlyArray<ReadonlyArray<string>>) => {
 }
 
 /**
- * Public by the guard's rule, which cannot know the owner of an address, and not assigned: no registry was
- * given any of 3000::/4. So no test names an address at which anything could be.
+ * Public by the guard's rule, which cannot know the owner of an address, but unassigned: no registry
+ * has any of 3000::/4. So no test names an address that could exist.
  */
 export const publicAddress = "3000::34"
 
 /**
- * Dials `port` on loopback whatever was asked for, and notes which addresses were asked for. With
- * `disguised` the socket claims to be connected to the first of them.
+ * Dials `port` on loopback for every address, and records the addresses. With `disguised` the socket
+ * claims to be connected to the first of them.
  */
 export const dialing = (port: number, disguised: boolean) => {
   const dialed: Array<ReadonlyArray<string>> = []

@@ -1,4 +1,4 @@
-/** The socket of an app: bound before anything else, and closed in good order. */
+/** The socket of an app: it binds before anything else, and closes in good order. */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber } from "effect"
@@ -40,7 +40,7 @@ const aClient = Effect.map(
     }),
 )
 
-/** A connection that nothing is sent on. */
+/** A silent connection. */
 const aSilentConnection = (url: string) =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {
@@ -53,7 +53,7 @@ const aSilentConnection = (url: string) =>
 
 const greeting = Effect.succeed(text("hello"))
 
-/** An app whose answer the test gives, and a way to know that it was asked. */
+/** An app whose response the test decides, and a signal for its first request. */
 const anAppUnderWay = Effect.gen(function* () {
   const asked = yield* Deferred.make<void>()
   const answer = yield* Deferred.make<string>()
@@ -140,7 +140,7 @@ describe("the listener", () => {
       const { headers } = yield* ask(listener.url)
       assert.strictEqual(headers.connection, "keep-alive")
       yield* aSilentConnection(listener.url)
-      // The clock stands still: whatever waited for a time-out would never end.
+      // The clock does not move: anything that waits for a timeout would never end.
       yield* Fiber.interrupt(serving)
     }),
   )

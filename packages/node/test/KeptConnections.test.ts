@@ -1,4 +1,4 @@
-/** Posts: their outcome, their limits, and the connections that are kept between them. */
+/** Posts: their outcome, their limits, and their keep-alive connections. */
 import { assert, describe, it } from "@effect/vitest"
 import { Egress, EgressError, OutboundRule, sharedLimits } from "@messaging-service/core"
 import type { PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
@@ -234,7 +234,7 @@ describe("kept connections", () => {
       for (let call = 0; call < 4; call++) {
         assert.strictEqual(yield* statusOf(server.origin), 200)
         yield* Effect.promise(() => dropped)
-        // The news has to travel to this side of the connection.
+        // The close must travel to this side of the connection.
         for (let turn = 0; turn < 20; turn++) yield* turnOfTheLoop
       }
       assert.strictEqual(server.connections(), 4)
@@ -251,7 +251,7 @@ describe("kept connections", () => {
       assert.strictEqual(yield* statusOf(server.origin), 200)
       assert.strictEqual(yield* reason(post(server.origin)), "connection")
       assert.strictEqual(yield* statusOf(server.origin), 200)
-      // One call was one request: what breaks while it runs is never repeated behind the caller's back.
+      // One call was one request: a failing call is never repeated behind the caller's back.
       assert.deepStrictEqual([calls, server.connections()], [3, 2])
     }).pipe(unguarded()),
   )
@@ -279,7 +279,7 @@ describe("kept connections", () => {
     }).pipe(unguarded({ idleMillis: 30 })),
   )
 
-  it.effect("a workspace keeps its share of them, and another one its own beside it", () =>
+  it.effect("each workspace keeps its own share of them", () =>
     Effect.gen(function* () {
       const { most } = sharedLimits.keptConnections.share
       const waiting: Array<() => void> = []

@@ -13,7 +13,7 @@ export interface Question {
   readonly over: "udp" | "tcp"
 }
 
-/** Addresses, of which those of the asked type are answered; or what goes wrong. */
+/** Addresses, filtered by the asked type; or an error. */
 export type Answer =
   | { readonly addresses: ReadonlyArray<string>; readonly alias?: string }
   | "silence"
@@ -26,7 +26,7 @@ export interface NameServer {
   readonly address: string
   /** In the order in which they came. */
   readonly questions: ReadonlyArray<Question>
-  /** Ends when so many questions have come. */
+  /** Completes after that many questions. */
   readonly asked: (count: number) => Effect.Effect<void>
 }
 
@@ -56,7 +56,7 @@ const resourceRecord = (name: string, type: number, data: Buffer) => {
   return Buffer.concat([nameBytes(name), fixed, data])
 }
 
-/** Without what follows the question: additional records are none of a test's business. */
+/** Only the question: additional records do not matter to a test. */
 const readQuestion = (query: Buffer) => {
   const labels: Array<string> = []
   let at = 12
@@ -83,7 +83,7 @@ const reply = (query: Buffer, answer: Exclude<Answer, "silence">): Buffer => {
   const head = Buffer.alloc(12)
   query.copy(head, 0, 0, 2)
   const code = answer === "SERVFAIL" || answer === "NXDOMAIN" ? codes[answer] : 0
-  // An answer, of a server that recurses; 0x0200 says that it was cut short.
+  // A response of a recursive server; 0x0200 marks it as truncated.
   head.writeUInt16BE(0x8180 | code | (answer === "truncated" ? 0x0200 : 0), 2)
   head.writeUInt16BE(1, 4)
   head.writeUInt16BE(records.length, 6)

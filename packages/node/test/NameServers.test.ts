@@ -1,4 +1,4 @@
-/** Names resolved over sockets of our own, and how look-ups share them. */
+/** Name resolution over our own sockets, and how lookups share them. */
 import { assert, describe, it } from "@effect/vitest"
 import { EgressError, sharedLimits } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
@@ -27,7 +27,7 @@ const aHostsFile = (text: string) =>
     },
   )
 
-/** Without a hosts file but the given one. */
+/** Without a hosts file except the given one. */
 const asking = (
   answer: (question: Question) => Answer,
   given: { readonly timeoutMillis?: number; readonly hosts?: string } = {},
@@ -113,7 +113,7 @@ describe("names are resolved over sockets of our own", () => {
     }),
   )
 
-  it.effect("a name is asked for as it stands, with no domain added", () =>
+  it.effect("a query names the host unchanged, with no search domain", () =>
     Effect.gen(function* () {
       const { resolve, server } = yield* asking(() => "NXDOMAIN")
       yield* reason(resolve("receiver"))
@@ -176,7 +176,7 @@ describe("look-ups share a resolver", () => {
   const one = 1 as WorkspaceId
   const two = 2 as WorkspaceId
 
-  /** A resolver whose answers the test gives. */
+  /** A resolver whose answers the test decides. */
   const held = Effect.gen(function* () {
     const asked: Array<string> = []
     const givenUp: Array<string> = []
@@ -196,7 +196,7 @@ describe("look-ups share a resolver", () => {
     return { answer, ask, asked, givenUp, lookUp }
   })
 
-  it.effect("one name is asked for once by all that wait for it, and anew afterwards", () =>
+  it.effect("concurrent lookups of one name share a query, and later ones ask again", () =>
     Effect.gen(function* () {
       const { answer, ask, asked } = yield* held
       const waiting = [yield* ask("a.example", one), yield* ask("a.example", two)]

@@ -18,7 +18,7 @@ describe("realTimeLayer", () => {
 })
 
 describe("a leap of the clock", () => {
-  /** How often it was looked until a leap was found, where each look finds the next lead. */
+  /** Number of checks until one finds a jump, where each check sees the next lead. */
   const looksUntilLeap = (leads: ReadonlyArray<number>) =>
     Effect.gen(function* () {
       let looks = 0

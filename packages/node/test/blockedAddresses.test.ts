@@ -1,4 +1,4 @@
-/** Addresses to which nothing is sent, however they are written, resolved or redirected to. */
+/** Addresses that receive nothing, however written, resolved or redirected to. */
 import { assert, describe, it } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -77,14 +77,14 @@ describe("the guard", () => {
       const { asked, resolve } = answering([publicAddress], ["127.0.0.1"])
       const { dialed, dial } = dialing(server.port, true)
       const answer = yield* get("http://media.example/").pipe(guarded({ resolve, dial }))
-      // Asked once; dialed is the very address that was checked, under the name that was asked for.
+      // Resolved once; the dialed address is exactly the checked one, under the asked name.
       assert.deepStrictEqual(asked, ["media.example"])
       assert.deepStrictEqual(dialed, [[publicAddress]])
       assert.strictEqual(answer.text, "media.example")
     }),
   )
 
-  it.effect("each call resolves and checks anew", () =>
+  it.effect("each call resolves and checks again", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => response.end())
       const { dial } = dialing(server.port, true)

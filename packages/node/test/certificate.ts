@@ -1,6 +1,6 @@
 /**
- * A certificate that signs itself for `media.example`, valid from 2020 to 2120, and its key. It is known
- * to every reader and good for nothing but these tests.
+ * A self-signed certificate for `media.example`, valid from 2020 to 2120, and its key. Every reader
+ * knows it, so it serves only these tests.
  */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBbDCCAROgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1tZWRpYS5l

@@ -1,4 +1,4 @@
-/** What clients can make the listener hold: requests, connections, answers that are not read. */
+/** Resources that clients can make the listener hold: requests, connections, unread responses. */
 import { assert, describe, it } from "@effect/vitest"
 import { sharedLimits } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"
@@ -28,7 +28,7 @@ const aConnection = ({ url }: HttpListener, localAddress = "127.0.0.1") =>
     (socket) => Effect.sync(() => socket.destroy()),
   )
 
-/** Waits until what the connection has received holds that many answers. */
+/** Waits until the connection has received that many responses. */
 const received = (socket: Socket) => {
   let all = ""
   socket.setEncoding("latin1").on("data", (chunk: string) => {
@@ -43,7 +43,9 @@ const received = (socket: Socket) => {
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-/** An app whose answers wait for the test; how many handlers were begun, ended, and are under way. */
+/**
+ * An app whose responses wait for the test, with its numbers of started, ended and running handlers.
+ */
 const aSlowApp = Effect.gen(function* () {
   const latch = yield* Latch.make(false)
   const counts = { begun: 0, underWay: 0, most: 0 }
@@ -79,7 +81,7 @@ describe("the listener", () => {
       const paths = Array.from({ length: 5000 }, (_, index) => `/${index}`)
       socket.write(paths.map(get).join(""))
       yield* until("all that may be are under way", () => counts.begun === pipelinedRequests.whole)
-      // Another connection is served meanwhile, so that no more are begun of the first.
+      // Another connection gets its turn meanwhile, so no more requests of the first start.
       const other = yield* aConnection(listener)
       other.write(get("/other"))
       yield* until("the other's is under way", () => counts.begun === pipelinedRequests.whole + 1)
@@ -146,7 +148,7 @@ describe("the listener", () => {
     ),
   }
   for (const [how, answer] of Object.entries(answersInFull)) {
-    it.effect(`ends an answer ${how} of which the client reads nothing for 30 s`, () =>
+    it.effect(`ends a response ${how} when the client reads nothing of it for 30 s`, () =>
       Effect.gen(function* () {
         const listener = yield* listen("127.0.0.1", 0)
         yield* Effect.forkChild(listener.serve(Effect.succeed(answer)))
@@ -155,14 +157,14 @@ describe("the listener", () => {
         socket.once("close", () => ends.push("closed"))
         socket.pause()
         socket.write(get("/"))
-        // A connection that waits for nothing is left alone.
+        // An idle connection stays open.
         const idle = yield* aConnection(listener)
         idle.resume()
         let looks = 0
         while (ends.length === 0) {
           yield* TestClock.adjust("5 seconds")
           looks++
-          // A client that does not read learns of the end when it writes; this is no request.
+          // A client that does not read detects the end when it writes; this is no request.
           socket.write("\r\n")
           yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
         }

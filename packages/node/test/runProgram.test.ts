@@ -9,7 +9,7 @@ const summaries = {
   restored: "Says that a backup was restored; takes --above ID and --again.",
 }
 
-/** What the program does with these arguments, as lines; in brackets what it was asked to run. */
+/** The program's output for these arguments, as lines; in brackets its calls. */
 const said = (line: ReadonlyArray<string>, hasCommands = true) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
