@@ -229,7 +229,6 @@ export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.inDoubt = lane.inFlight?.row ?? lane.inDoubt
   lane.inFlight = null
   tables.inFlight.delete(lane.number.id)
-  lane.restsUntil = null
   lane.limitedUntil = null
   if (lane.inDoubt !== null) lane.inDoubt.interruptions = maximumInterruptions
   for (const row of [...lane.waiting, ...lane.waitingTest]) {

@@ -78,7 +78,6 @@ begin
     head_id = case when may_have_left(l) then l.head_id end,
     -- As many as end a message.
     interruptions = case when may_have_left(l) then 3 else 0 end,
-    hold_until = null,
     limited_until = null,
     next_due = null
   where l.removed_at is null;

@@ -199,6 +199,20 @@ export const restores: Topic = (it) => {
       }),
   )
 
+  it.effect("a number that rests goes on resting", () =>
+    Effect.gen(function* () {
+      const store = yield* RestoreStore
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number)
+      yield* settle([again(yield* claimOne(number), { notBefore: noon + minute })])
+      yield* begin()
+      assert.strictEqual((yield* connectionFacts(number)).restsUntil, noon + minute)
+      assert.deepStrictEqual([...(yield* store.release([message], noon))], [message.id])
+      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
+      assert.strictEqual((yield* sendNext(number, noon + minute)).id, message.id)
+    }),
+  )
+
   it.effect("what is held may expire and be cancelled", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
