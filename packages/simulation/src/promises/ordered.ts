@@ -1,7 +1,18 @@
 /** What one number sends leaves in the order in which it falls due, then by id. */
-import { messagesByName, sendsOf } from "./Promise.ts"
+import { controlsOf, messagesByName, sendsOf } from "./Promise.ts"
 import { nameOf } from "../History.ts"
+import type { History } from "../History.ts"
 import type { JudgedPromise } from "./Promise.ts"
+
+/** What newer messages pass: messages that waited when a new epoch began, by name, and since which entry. */
+const heldOnceOf = (history: History) => {
+  const epochs = controlsOf(history).filter(({ ask }) => ask.value._tag === "Held" && !ask.isProbe)
+  const end = Math.max(...epochs.map(({ answered }) => answered))
+  const names = sendsOf(history).flatMap(({ ask, asked }) =>
+    asked < end ? ask.phones.map((phone) => nameOf(ask.text, phone)) : [],
+  )
+  return { names: new Set(names), since: Math.min(...epochs.map(({ asked }) => asked)) }
+}
 
 export const ordered: JudgedPromise = {
   name: "order",
@@ -12,18 +23,20 @@ export const ordered: JudgedPromise = {
     const sent = new Set(
       sendsOf(history).flatMap(({ ask }) => ask.phones.map((phone) => nameOf(ask.text, phone))),
     )
+    const heldOnce = heldOnceOf(history)
     const begun = new Set<string>()
     const last = new Map<
       number,
       { readonly name: string; readonly dueAt: number; readonly id: number }
     >()
     const violations: Array<string> = []
-    for (const entry of history.entries) {
+    for (const [index, entry] of history.entries.entries()) {
       // Repeats of an attempt say nothing of the order.
       if (entry._tag !== "HandedOver" || begun.has(entry.name)) continue
       begun.add(entry.name)
       const [message] = stored.get(entry.name) ?? []
       if (message === undefined || !sent.has(entry.name)) continue
+      if (index > heldOnce.since && heldOnce.names.has(entry.name)) continue
       const before = last.get(message.number)
       if (before !== undefined && (before.dueAt - message.dueAt || before.id - message.id) > 0) {
         violations.push(`${entry.name} was handed over behind ${before.name}, which is due later`)
