@@ -198,6 +198,7 @@ export class Cluster {
   replaceAll(): void {
     for (const { process } of this.running) process.kill()
     this.#keepsLines = false
+    this.#options.remote.leaveLines()
     this.running.splice(0, this.running.length, this.open(true))
   }
 

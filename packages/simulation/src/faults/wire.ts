@@ -54,11 +54,14 @@ export class Remote {
   /** Transport ids, each with the number that sent it. */
   readonly #shown = new Map<TransportId, NumberId>()
   readonly #listeners = new Map<Process, TakeEvent>()
+  /** Whether it speaks over the connections of numbers, and not to whoever listens. */
+  #usesLines: boolean
 
   constructor({ board, dropsCopies, faults, record, seed, world }: RemoteOptions) {
     this.process = world.process("remote")
     this.dropsCopies = dropsCopies
     this.board = board
+    this.#usesLines = board !== null
     this.#faults = faults
     this.#world = world
     this.#record = record
@@ -114,6 +117,11 @@ export class Remote {
     for (const [transportId, numberId] of this.#shown) this.#tick(numberId, transportId, "read")
   }
 
+  /** No process keeps connections any more. */
+  leaveLines(): void {
+    this.#usesLines = false
+  }
+
   #tick(numberId: NumberId, transportId: TransportId, status: "delivered" | "read"): void {
     this.#record.add(
       { _tag: "Ticked", number: numberId, transportId, status },
@@ -130,13 +138,19 @@ export class Remote {
   }
 
   #say(tick: TransportEvent): void {
-    if (this.board !== null && tick._tag === "Tick") {
-      this.board.tick(tick)
+    if (this.#usesLines && tick._tag === "Tick") {
+      this.board?.tick(tick)
       return
     }
     const alive = Array.from(this.#listeners).filter(([process]) => process.state === "alive")
     const heard = alive[this.#ticks.below(Math.max(1, alive.length))]
-    if (heard === undefined) return
+    if (heard === undefined) {
+      // The process that takes the place of all has not started yet.
+      if (this.board !== null) {
+        this.#world.at(this.process, this.#world.now + second, () => this.#say(tick))
+      }
+      return
+    }
     const [process, take] = heard
     spawn(process, take(tick))
   }
