@@ -463,6 +463,13 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
         }
         return blockedByLock
       }),
+    reclaim: (claimed, leaseUntil) =>
+      lanes
+        .renew(
+          claimed.map(({ lease, number }) => ({ lease, numberId: number.id })),
+          leaseUntil,
+        )
+        .pipe(Effect.map((kept) => claimed.filter(({ number }) => kept.has(number.id)))),
     // An attempt without its lease continues: the transport may have the message by now.
     renew: (held, leaseUntil) =>
       Effect.as(

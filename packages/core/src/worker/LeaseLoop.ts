@@ -216,6 +216,14 @@ export interface LeasedWork<Claimed, Result> {
     held: ReadonlyArray<Claimed>,
     leaseUntil: number,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
+  /**
+   * Renews leases that ended before the answer to their claim; returns what this worker still holds. For work
+   * that must not begin while another worker may hold it.
+   */
+  reclaim?(
+    claimed: ReadonlyArray<Claimed>,
+    leaseUntil: number,
+  ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   /** The numbers whose work claims take. Default: all. */
   readonly owned?: Effect.Effect<Owned>
   /** Other work of each round; true if there was any. */
@@ -236,6 +244,23 @@ export interface LeasedLoop {
    */
   readonly run: Effect.Effect<never>
 }
+
+/** What of a claim may begin: if its answer took longer than the lease, another worker may hold it. */
+const stillLeased = <Claimed, Result>(
+  { leaseMillis, reclaim }: LeasedWork<Claimed, Result>,
+  claimed: ReadonlyArray<Claimed>,
+  leaseUntil: number,
+): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable> =>
+  Effect.gen(function* reclaimed() {
+    let left = claimed
+    let end = leaseUntil
+    for (;;) {
+      const now = yield* Clock.currentTimeMillis
+      if (reclaim === undefined || left.length === 0 || now < end) return left
+      end = now + leaseMillis
+      left = yield* reclaim(left, end)
+    }
+  })
 
 export const makeLeasedLoop = <Claimed, Result>(
   leased: LeasedWork<Claimed, Result>,
@@ -266,7 +291,8 @@ export const makeLeasedLoop = <Claimed, Result>(
       })
 
     const runOnce = Effect.gen(function* runOnce() {
-      const claimed = yield* leased.claim(yield* queryFor(batch, capacity.whole, new Map()), [])
+      const query = yield* queryFor(batch, capacity.whole, new Map())
+      const claimed = yield* stillLeased(leased, yield* leased.claim(query, []), query.leaseUntil)
       if (claimed.length === 0) return 0
       let results: ReadonlyArray<Result> = yield* Effect.forEach(claimed, leased.perform, {
         concurrency: "unbounded",
@@ -338,7 +364,11 @@ export const makeLeasedLoop = <Claimed, Result>(
             let room = alone ? capacity.whole : 0
             for (const count of shared.shares.values()) room -= count
             return queryFor(limit, Math.max(0, room), shared.shares).pipe(
-              Effect.flatMap(claim),
+              Effect.flatMap((query) =>
+                Effect.flatMap(claim(query), (claimed) =>
+                  stillLeased(leased, claimed, query.leaseUntil),
+                ),
+              ),
               Effect.map(hold),
               Effect.ensuring(
                 Effect.sync(() => {

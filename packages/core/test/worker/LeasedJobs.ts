@@ -23,7 +23,14 @@ export const jobs = (ids: ReadonlyArray<number>, workspace = 1): ReadonlyArray<J
 
 export const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1)
 
-type Operation = "claim" | "settle" | "settleAndClaim" | "renew" | "giveBack" | "nextDue"
+type Operation =
+  | "claim"
+  | "settle"
+  | "settleAndClaim"
+  | "renew"
+  | "reclaim"
+  | "giveBack"
+  | "nextDue"
 
 interface Given {
   readonly due?: ReadonlyArray<Job>
@@ -37,6 +44,8 @@ interface Given {
   readonly refills?: { readonly putOff: ReadonlyArray<number> }
   /** Leases are renewed. */
   readonly renews?: boolean
+  /** What is claimed begins only under a lease that has not run out. */
+  readonly reclaims?: boolean
   /** What is held when the loop stops is given back. */
   readonly givesBack?: boolean
 }
@@ -134,6 +143,16 @@ export const aLoop = (given: Given = {}) => {
             const lease = leases.get(id)
             if (lease !== undefined) lease.until = until
             return lease === undefined
+          }),
+        ),
+    }),
+    ...(given.reclaims === true && {
+      reclaim: (claimed, until) =>
+        operation("reclaim", () =>
+          claimed.filter(({ id }) => {
+            const lease = leases.get(id)
+            if (lease !== undefined) lease.until = until
+            return lease !== undefined
           }),
         ),
     }),

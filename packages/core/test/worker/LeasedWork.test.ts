@@ -138,6 +138,31 @@ describe("a loop of leased work", () => {
     )
   })
 
+  it.effect("begins of a claim that was answered late only what no other worker has taken", () => {
+    const { asked, begun, leases, within } = aLoop({
+      due: jobs([1, 2]),
+      reclaims: true,
+      around: (operation, effect) => {
+        if (operation === "claim") return Effect.tap(effect, () => Effect.sleep(leaseMillis))
+        // Its first answer takes long too.
+        const isFirst = operation === "reclaim" && !asked.includes("reclaim")
+        return isFirst ? Effect.tap(effect, () => Effect.sleep(leaseMillis)) : effect
+      },
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        leases.delete(2)
+        yield* TestClock.adjust(leaseMillis)
+        yield* calm
+        assert.deepStrictEqual(begun, [])
+        yield* TestClock.adjust(leaseMillis)
+        yield* calm
+        assert.deepStrictEqual(begun, [1])
+        assert.strictEqual(asked.filter((operation) => operation === "reclaim").length, 2)
+      }),
+    )
+  })
+
   it.effect("can be driven by hand", () => {
     const { runOnce, settled } = aLoop({
       due: jobs(upTo(4)),
