@@ -188,6 +188,38 @@ const sentJson = (copy: SentCopy): SentJson => ({
   at: formatInstant(copy.at),
 })
 
+/** Scans the shown code with a phone: the given one, else the known one, else one that is free. */
+const makeScan = Effect.gen(function* makeScan() {
+  const store = yield* NumberStore
+  const attempts = yield* LinkingStore
+  const progress = yield* makeLinkProgress
+  const ids = yield* Ids
+  const apps = yield* SimulatedApps
+  const notConnecting = refuse("not_connecting")
+
+  const scanningPhone = (number: SendingNumber, attempt: LinkingAttempt) =>
+    Effect.gen(function* choosePhone() {
+      const known = attempt.phone ?? number.phone
+      if (known !== null) return known
+      const held = (yield* store.list(number.workspaceId)).map(({ phone }) => phone)
+      for (;;) {
+        const phone = madeUpPhone(ids)
+        if (!held.includes(phone)) return phone
+      }
+    })
+
+  return Effect.fnUntraced(function* scan(number: SendingNumber, body: unknown) {
+    const input = yield* Effect.fromResult(decodeScan(body))
+    const attempt = yield* attempts.get(number.id)
+    const named = input.phone === undefined ? null : phoneDigits(input.phone)
+    if (attempt === null) return (yield* apps.scan(number, named)) ?? (yield* notConnecting)
+    const phone = named ?? (yield* scanningPhone(number, attempt))
+    if (!(yield* progress.taken(attempt))) return yield* notConnecting
+    const linked = yield* progress.linked(attempt, phone)
+    return linked ?? (yield* notConnecting)
+  })
+})
+
 export class Emulator extends Context.Service<
   Emulator,
   {
@@ -211,22 +243,18 @@ export class Emulator extends Context.Service<
 >()("emulator/Emulator") {
   static readonly layer = Layer.effect(
     Emulator,
-    Effect.gen(function* () {
+    Effect.gen(function* makeEmulator() {
       const phones = yield* SimulatedPhones
       const store = yield* NumberStore
       const messages = yield* MessageStore
       const numbers = yield* Numbers
-      const attempts = yield* LinkingStore
-      const progress = yield* makeLinkProgress
-      const ids = yield* Ids
-      const apps = yield* SimulatedApps
+      const scanCode = yield* makeScan
       const { link } = yield* MediaLinks
       const cursors = yield* makeCursors
       const idle = yield* Idle
       const moveOn = yield* timeTravel
 
       const numberNotFound = refuse("number_not_found", { inPath: true })
-      const notConnecting = refuse("not_connecting")
       const requireNumber = (id: NumberId | undefined) =>
         Effect.gen(function* () {
           const found = id === undefined ? null : yield* store.find(id)
@@ -234,32 +262,10 @@ export class Emulator extends Context.Service<
         })
       const clock = Effect.map(Clock.currentTimeMillis, (now) => ({ now: formatInstant(now) }))
 
-      /**
-       * The phone that scans when none is given: the known one, else one that no number of the
-       * workspace has.
-       */
-      const scanningPhone = (number: SendingNumber, attempt: LinkingAttempt) =>
-        Effect.gen(function* () {
-          const known = attempt.phone ?? number.phone
-          if (known !== null) return known
-          const held = (yield* store.list(number.workspaceId)).map(({ phone }) => phone)
-          for (;;) {
-            const phone = madeUpPhone(ids)
-            if (!held.includes(phone)) return phone
-          }
-        })
-
       return Emulator.of({
         scan: Effect.fn("Emulator.scan")(function* scan(id, body) {
           const number = yield* requireNumber(id)
-          const input = yield* Effect.fromResult(decodeScan(body))
-          const attempt = yield* attempts.get(number.id)
-          const named = input.phone === undefined ? null : phoneDigits(input.phone)
-          if (attempt === null) return (yield* apps.scan(number, named)) ?? (yield* notConnecting)
-          const phone = named ?? (yield* scanningPhone(number, attempt))
-          if (!(yield* progress.taken(attempt))) return yield* notConnecting
-          const linked = yield* progress.linked(attempt, phone)
-          return linked ?? (yield* notConnecting)
+          return yield* scanCode(number, body)
         }),
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* setBehaviour(id, body) {
           const number = yield* requireNumber(id)
@@ -310,7 +316,7 @@ export class Emulator extends Context.Service<
   )
 }
 
-/** Every port behind which simulated phones stand: sending on both platforms, and linking. */
+/** Every port of the simulated phones: sending on both platforms, and linking. */
 export const layer = Layer.merge(layerTransport, layerLinking)
 
 /** The emulator controls, over the core's services and the simulated phones. */

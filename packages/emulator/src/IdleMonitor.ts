@@ -83,7 +83,7 @@ export const makeClockWaits = () => {
     })
 
   return {
-    /** Lets the number's attempt wait; `Infinity` for ever. */
+    /** Lets the number's attempt wait; `Infinity` for no end. */
     wait: (numberId: NumberId, millis: number): Effect.Effect<void> =>
       millis <= 0
         ? Effect.void
@@ -156,7 +156,7 @@ export class Idle extends Context.Service<
               yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))
             }
             const allWait = !mayChange || inFlight.every(({ numberId }) => waiting.has(numberId))
-            // Time stands still until a call or a round of housekeeping has ended.
+            // Time does not move until a call or a round of housekeeping has ended.
             if (!isDue && allWait && !isCalling && !housekeeping.isUnderWay) return nextDue
             if (isDue) yield* wakeAll
           }

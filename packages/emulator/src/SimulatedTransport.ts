@@ -53,9 +53,8 @@ import type {
 import { Clock, Context, Effect, Layer, Semaphore, Stream } from "effect"
 import { makeClockWaits, ParkedSends } from "./IdleMonitor.ts"
 
-// The port that keeps the other side of the simulated wire: how each phone behaves, which phones
-// exist, and what left. It lives in the store beside everything else, so that it outlives a killed
-// process and is shared by all workers (contract: Emulator controls).
+// The port of the far side: how each phone behaves, which phones exist, and what left. It lives in the
+// store, so that it outlives a killed process and all workers share it (contract: Emulator controls).
 
 export interface Behaviour {
   readonly send: "succeed" | "fail" | "hang" | "drop"
@@ -125,12 +124,76 @@ export const isRegistered = (set: ReadonlyArray<Phone> | null, phone: Phone): bo
 /** The reason of a phone that fails without having been given one. */
 export const defaultErrorMessage = "The phone could not send the message."
 
+/** Why the phone cannot reach the recipient, if so. */
+const unreachable = (
+  phones: typeof SimulatedPhones.Service,
+  to: Target,
+  behaviour: Behaviour,
+): Effect.Effect<SendOutcome | undefined, StoreUnavailable> => {
+  switch (to.kind) {
+    case "phone":
+      return Effect.map(phones.registered, (registered) =>
+        isRegistered(registered, to.phone)
+          ? undefined
+          : refused("recipient_not_found", `${to.phone} is not registered.`),
+      )
+    case "group":
+      return Effect.succeed(groupProblem(to.group, behaviour.groups))
+    case "username":
+    case "user_id":
+      return Effect.undefined
+  }
+}
+
+/** Delivers a copy to the recipient. */
+const arrive = (
+  phones: typeof SimulatedPhones.Service,
+  message: OutgoingMessage,
+  behaviour: Behaviour,
+): Effect.Effect<SendOutcome, StoreUnavailable> =>
+  Effect.gen(function* () {
+    const breaks = behaviour.send === "drop"
+    yield* phones.receive(
+      {
+        transportId: message.transportId,
+        numberId: message.numberId,
+        to: shownRecipient(message.to),
+        text: message.text,
+        media: message.media === null ? null : shownMedia(message.media),
+        at: yield* Clock.currentTimeMillis,
+      },
+      breaks ? { ...behaviour, send: "succeed" } : null,
+    )
+    return breaks ? unknown : accepted
+  }).pipe(
+    // The store may have the copy, although its answer failed.
+    Effect.catchTag("StoreUnavailable", () => Effect.succeed(unknown)),
+  )
+
+const handOver = (
+  phones: typeof SimulatedPhones.Service,
+  message: OutgoingMessage,
+  behaviour: Behaviour,
+): Effect.Effect<SendOutcome, StoreUnavailable> =>
+  Effect.gen(function* () {
+    const problem = yield* unreachable(phones, message.to, behaviour)
+    if (problem !== undefined) return problem
+    if (behaviour.send === "fail") {
+      // To every recipient, as from an account that is restricted.
+      return refused("send_failed", behaviour.errorMessage ?? defaultErrorMessage, true)
+    }
+    if (message.media !== null && !(yield* canBeRead(message.media))) {
+      return postponed
+    }
+    return yield* arrive(phones, message, behaviour)
+  })
+
 export const layerTransport: Layer.Layer<
   WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends,
   never,
   NumberStore | SimulatedPhones
 > = Layer.effectContext(
-  Effect.gen(function* () {
+  Effect.gen(function* makeTransport() {
     const numbers = yield* NumberStore
     const phones = yield* SimulatedPhones
     const clockWaits = makeClockWaits()
@@ -140,7 +203,7 @@ export const layerTransport: Layer.Layer<
         number?.status === "connected" ? then : Effect.succeed(notConnected),
       )
 
-    /** Takes the time that the phone takes; one that hangs takes for ever. */
+    /** Waits for the phone's latency; a hanging phone never answers. */
     const whenAnswering = <A, E>(
       numberId: NumberId,
       then: (behaviour: Behaviour) => Effect.Effect<A, E>,
@@ -156,73 +219,16 @@ export const layerTransport: Layer.Layer<
           return yield* whenConnected(numberId, then(behaviour))
         }),
       ).pipe(
-        // What was asked up to here tells that nothing was handed over.
+        // Only reads fail here, so nothing was handed over.
         Effect.catchTag("StoreUnavailable", () => Effect.succeed(postponed)),
       )
-
-    const unreachable = (
-      to: Target,
-      behaviour: Behaviour,
-    ): Effect.Effect<SendOutcome | undefined, StoreUnavailable> => {
-      switch (to.kind) {
-        case "phone":
-          return Effect.map(phones.registered, (registered) =>
-            isRegistered(registered, to.phone)
-              ? undefined
-              : refused("recipient_not_found", `${to.phone} is not registered.`),
-          )
-        case "group":
-          return Effect.succeed(groupProblem(to.group, behaviour.groups))
-        case "username":
-        case "user_id":
-          return Effect.undefined
-      }
-    }
-
-    const arrive = (
-      message: OutgoingMessage,
-      behaviour: Behaviour,
-    ): Effect.Effect<SendOutcome, StoreUnavailable> =>
-      Effect.gen(function* () {
-        const breaks = behaviour.send === "drop"
-        yield* phones.receive(
-          {
-            transportId: message.transportId,
-            numberId: message.numberId,
-            to: shownRecipient(message.to),
-            text: message.text,
-            media: message.media === null ? null : shownMedia(message.media),
-            at: yield* Clock.currentTimeMillis,
-          },
-          breaks ? { ...behaviour, send: "succeed" } : null,
-        )
-        return breaks ? unknown : accepted
-      }).pipe(
-        // The store may have kept the copy and not been able to say so.
-        Effect.catchTag("StoreUnavailable", () => Effect.succeed(unknown)),
-      )
-
-    const handOver = (
-      message: OutgoingMessage,
-      behaviour: Behaviour,
-    ): Effect.Effect<SendOutcome, StoreUnavailable> =>
-      Effect.gen(function* () {
-        const problem = yield* unreachable(message.to, behaviour)
-        if (problem !== undefined) return problem
-        if (behaviour.send === "fail") {
-          // To every recipient, as from an account that is restricted.
-          return refused("send_failed", behaviour.errorMessage ?? defaultErrorMessage, true)
-        }
-        if (message.media !== null && !(yield* canBeRead(message.media))) {
-          return postponed
-        }
-        return yield* arrive(message, behaviour)
-      })
 
     const send = Effect.fn("SimulatedTransport.send")(function* send(message: OutgoingMessage) {
       const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
       if (late !== null) return late
-      return yield* whenAnswering(message.numberId, (behaviour) => handOver(message, behaviour))
+      return yield* whenAnswering(message.numberId, (behaviour) =>
+        handOver(phones, message, behaviour),
+      )
     })
 
     const checkPhones = Effect.fn("SimulatedTransport.checkPhones")(
@@ -297,15 +303,13 @@ const shownRecipient = (to: Target): string => {
   }
 }
 
-// How a simulated phone is linked. The codes come as the real ones do: the first QR code stands for
-// 60 s, five more for 20 s each, and then the connection has no further ones to give; a pairing code
-// stands for as long as it can be typed. That the phone takes a code is the work of the emulator's
-// scan, which reports it to the core: this file links nothing.
+// Linking: codes expire as real ones do. The first QR code is valid for 60 s, five more for 20 s each,
+// and then the connection has no more. The emulator's scan reports to the core that a phone took a code.
 
 const firstQrMillis = 60_000
 const nextQrMillis = 20_000
 
-/** How long each QR code of one connection stands. */
+/** The validity of each QR code of one connection. */
 const qrMillis: ReadonlyArray<number> = [
   firstQrMillis,
   ...Array.from({ length: 5 }, () => nextQrMillis),
@@ -342,16 +346,14 @@ export const layerLinking: Layer.Layer<NumberLinking, never, Ids> = Layer.effect
   }),
 )
 
-// How a simulated Telegram account is logged in (contract: Telegram login), by the service's clock. What is
-// typed says how it goes on, so that a test can walk each way: one code lets the account in, another one
-// asks for the password first, and any other is wrong. A QR code is scanned by the emulator's scan. A phone
-// that is not registered has no account.
-// A login is its process's own, and is gone with it; the number that it has connected is not.
+// Telegram login, by the service's clock (contract: Telegram login). The typed text decides what happens:
+// one code lets the account in, another asks for the password, any other is wrong. The emulator's scan
+// scans QR codes. An unregistered phone has no account. A login ends with its process.
 
 /** The code of an account without a password, that of one with a password, and the password. */
 const [plainCode, guardedCode, rightPassword] = ["12345", "22222", "password"]
 
-/** How long each QR code stands. */
+/** The validity of each QR code. */
 const loginQrMillis = 30_000
 
 interface Login {
@@ -382,12 +384,8 @@ const failed = (login: Login, error: string): Login => ({
   view: { ...login.view, state: "failed", qr: null, error },
 })
 
-const make = Effect.gen(function* make() {
-  const numbers = yield* NumberStore
-  const phones = yield* SimulatedPhones
-  const connectionChanged = yield* makeConnectionChanged
-  const ids = yield* Ids
-  const oneAtATime = Semaphore.makeUnsafe(1).withPermits(1)
+/** The logins of this process. */
+const makeLogins = (ids: typeof Ids.Service) => {
   const logins = new Map<NumberId, Login>()
 
   const keep = (numberId: NumberId, login: Login): Login => {
@@ -400,7 +398,7 @@ const make = Effect.gen(function* make() {
     expiresAt: now + loginQrMillis,
   })
 
-  /** How the login stands by now; null without one. */
+  /** The login's current state; null without one. */
   const loginOf = (numberId: NumberId): Effect.Effect<Login | null> =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const login = logins.get(numberId)
@@ -417,24 +415,45 @@ const make = Effect.gen(function* make() {
       return needsQr ? keep(numberId, { ...login, view: { ...view, qr: freshQr(now) } }) : login
     })
 
-  const phoneFor = (number: SendingNumber, all: ReadonlyArray<SendingNumber>): string => {
-    if (number.phone !== null) return number.phone
-    for (;;) {
-      const phone = madeUpPhone(ids)
-      if (!all.some((other) => other.phone === phone)) return phone
-    }
+  return {
+    find: (numberId: NumberId) => logins.get(numberId),
+    remove: (numberId: NumberId) => logins.delete(numberId),
+    keep,
+    freshQr,
+    loginOf,
   }
+}
+
+type Logins = ReturnType<typeof makeLogins>
+
+const phoneFor = (
+  ids: typeof Ids.Service,
+  number: SendingNumber,
+  all: ReadonlyArray<SendingNumber>,
+): string => {
+  if (number.phone !== null) return number.phone
+  for (;;) {
+    const phone = madeUpPhone(ids)
+    if (!all.some((other) => other.phone === phone)) return phone
+  }
+}
+
+const makeLetIn = Effect.fnUntraced(function* makeLetIn({ find, keep }: Logins) {
+  const numbers = yield* NumberStore
+  const connectionChanged = yield* makeConnectionChanged
+  const ids = yield* Ids
+  const oneAtATime = Semaphore.makeUnsafe(1).withPermits(1)
 
   /**
-   * The account is in: its number is connected, unless another one of the workspace has it. The next one
-   * looks for its own once this one's is stored.
+   * Connects the account's number, unless another number of the workspace has the phone. One at a time:
+   * the next one reads what this one stored.
    */
   const letIn = Effect.fnUntraced(function* letIn(number: SendingNumber, login: Login) {
-    const present = logins.get(number.id)
-    // It was given up, or is through, meanwhile.
+    const present = find(number.id)
+    // It was given up or finished meanwhile.
     if (present === undefined || isOver(present)) return yield* numbers.find(number.id)
     const all = yield* numbers.list(number.workspaceId)
-    const phone = login.phone ?? phoneFor(number, all)
+    const phone = login.phone ?? phoneFor(ids, number, all)
     if (all.some((other) => hasPhone(other, null, number, phone))) {
       keep(number.id, failed(login, "phone_of_another_number"))
       return number
@@ -445,16 +464,31 @@ const make = Effect.gen(function* make() {
     return connected
   }, oneAtATime)
 
-  /** The same for what never fails. */
+  /** The same, with a failed login for a failed store. */
   const letInOrFail = (numberId: NumberId, login: Login): Effect.Effect<TelegramLoginView> =>
     numbers.find(numberId).pipe(
       Effect.flatMap((number) => (number === null ? Effect.succeed(null) : letIn(number, login))),
-      Effect.map(() => logins.get(numberId) ?? failed(login, "connection_lost")),
+      Effect.map(() => find(numberId) ?? failed(login, "connection_lost")),
       Effect.orElseSucceed(() => keep(numberId, failed(login, "connection_lost"))),
       Effect.map(({ view }) => view),
     )
 
-  /** A step that takes what was typed. */
+  return { letIn, letInOrFail }
+})
+
+const hasAccount = (phones: typeof SimulatedPhones.Service, phone: Phone) =>
+  phones.registered.pipe(
+    Effect.map((registered) => (isRegistered(registered, phone) ? null : "phone_not_registered")),
+    Effect.orElseSucceed(() => "connection_lost"),
+  )
+
+const make = Effect.gen(function* make() {
+  const phones = yield* SimulatedPhones
+  const logins = makeLogins(yield* Ids)
+  const { freshQr, keep, loginOf } = logins
+  const { letIn, letInOrFail } = yield* makeLetIn(logins)
+
+  /** Runs a step with typed text. */
   const typed = Effect.fnUntraced(function* typed(
     numberId: NumberId,
     state: TelegramLoginView["state"],
@@ -464,12 +498,6 @@ const make = Effect.gen(function* make() {
     if (login === null) return null
     return login.view.state === state ? yield* take(login) : login.view
   })
-
-  const hasAccount = (phone: Phone) =>
-    phones.registered.pipe(
-      Effect.map((registered) => (isRegistered(registered, phone) ? null : "phone_not_registered")),
-      Effect.orElseSucceed(() => "connection_lost"),
-    )
 
   const port = TelegramLogin.of({
     isConfigured: true,
@@ -485,7 +513,7 @@ const make = Effect.gen(function* make() {
       }
       const view = { ...begun, state: "code_sent", codeSentTo: "app" } as const
       const login: Login = { view, phone: request.phone.slice(1) }
-      const refusal = yield* hasAccount(request.phone)
+      const refusal = yield* hasAccount(phones, request.phone)
       return keep(numberId, refusal === null ? login : failed(login, refusal)).view
     }),
     look: Effect.fn("SimulatedLogin.look")((numberId) =>
@@ -507,7 +535,7 @@ const make = Effect.gen(function* make() {
     cancel: Effect.fn("SimulatedLogin.cancel")(function* cancel(numberId) {
       const login = yield* loginOf(numberId)
       if (login === null || login.view.state === "connected") return false
-      return logins.delete(numberId)
+      return logins.remove(numberId)
     }),
   })
 

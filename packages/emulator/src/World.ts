@@ -1,5 +1,5 @@
 /**
- * A world that stands still until it is driven: one pool of runnable tasks and one virtual clock for all
+ * A world that does nothing until it is driven: one pool of runnable tasks and one virtual clock for all
  * logical processes in it, decided by one seed. Nothing runs but what the world picks, so an empty pool is
  * the exact statement that nothing happens before time moves. No caller has to poll for it.
  *

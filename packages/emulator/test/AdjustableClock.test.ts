@@ -7,7 +7,7 @@ import type { AdjustableClock } from "../src/AdjustableClock.ts"
 
 const hour = 3_600_000
 
-/** Under a clock over the test clock, which stands for system time here and moves only when told to. */
+/** Under a clock over the test clock, which is system time here and moves only on command. */
 const underAdjustableClock = <A, E, R>(run: (handle: AdjustableClock) => Effect.Effect<A, E, R>) =>
   Effect.clockWith((system) => {
     const handle = makeAdjustableClock(system, 2 * hour)

@@ -41,7 +41,7 @@ const anIdle = (attemptNow: () => string | null, deliveringUntil: number | null 
 
 const stalled = Effect.forkChild(Effect.flatMap(Idle, (idle) => idle.stalled))
 
-it.effect("what another process has in its hands holds time up for two seconds, not for ever", () =>
+it.effect("what another process has in its hands holds time up for two seconds at most", () =>
   Effect.gen(function* () {
     const waiting = yield* stalled
     yield* TestClock.adjust("1900 millis")

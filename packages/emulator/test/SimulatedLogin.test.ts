@@ -62,7 +62,7 @@ const scene = () => {
 
 describe("an account that is let in", () => {
   it.effect(
-    "is told of as every connected number is: to its callback, and to all that waits",
+    "is reported as every connected number is: to its callback, and to all that waits",
     () => {
       const { layer, told, woken } = scene()
       return Effect.gen(function* () {

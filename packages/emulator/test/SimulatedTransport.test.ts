@@ -59,7 +59,7 @@ const refusal = (code: MessageErrorCode) =>
   })
 
 describe("a simulated phone", () => {
-  it.effect("succeeds until it is told otherwise, on both platforms, and drops copies", () =>
+  it.effect("succeeds by default, on both platforms, and drops copies", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* send(), { _tag: "Accepted" })
       const telegram = yield* TelegramTransport

@@ -1,4 +1,4 @@
-/** A world that stands still: exact rest, one clock, one seed, and processes that can be stopped dead. */
+/** A world at rest: exact rest, one clock, one seed, and processes that can be stopped dead. */
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { assert, describe, it } from "vitest"
 import { World } from "../src/World.ts"
