@@ -5,7 +5,7 @@ import { Effect } from "effect"
 
 const longestChunk = 512
 
-/** Negative when `a` stands before `b`; zero only for the same item. */
+/** Negative when `a` sorts before `b`; zero only for the same item. */
 export type Order<A> = (a: A, b: A) => number
 
 /**

@@ -1,4 +1,4 @@
-/** The store in memory with simulated phones beside it, for `@messaging-service/emulator`. */
+/** The store in memory with simulated phones, for `@messaging-service/emulator`. */
 import type { NumberId, Phone } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
@@ -12,7 +12,7 @@ import type { Steps } from "./collections.ts"
 export { layerMediaFiles } from "./media.ts"
 export type { MemoryStore } from "./MemoryStore.ts"
 
-/** The far side, which names messages as the store beside it does. */
+/** The far side; it names messages as the store does. */
 const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {
   const behaviours = new Map<NumberId, Behaviour>()
   const copies: Array<SentCopy> = []

@@ -523,7 +523,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
   return id
 }
 
-/** Changes what decides about the lane, which is looked at anew; false when there is none. */
+/** Changes the lane's control and reschedules it; false when there is no such lane. */
 export const controlLane = (
   tables: Tables,
   numberId: NumberId,

@@ -104,7 +104,15 @@ const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedBy: n
   }
 }
 
-export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => ({
+type MediaStoreSteps = Steps<typeof MediaStore.Service>
+
+/** Uploaded files. */
+const fileSteps = (
+  tables: Tables,
+): Pick<
+  MediaStoreSteps,
+  "reserve" | "commit" | "discard" | "get" | "list" | "find" | "missing" | "delete"
+> => ({
   reserve: (file, limitBytes) => takeRoom(tables, file, limitBytes, "reserved"),
 
   commit: (id, idempotency) => {
@@ -153,7 +161,15 @@ export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => 
     end(tables, row, "deleted")
     return row.file
   },
+})
 
+/** Attachments, and removing what has ended. */
+const attachmentSteps = (
+  tables: Tables,
+): Pick<
+  MediaStoreSteps,
+  "attach" | "detach" | "sweepAttachments" | "leftovers" | "removed" | "forget"
+> => ({
   attach: (file, limitBytes) => takeRoom(tables, file, limitBytes, "attached"),
 
   detach: (id) => {
@@ -193,9 +209,14 @@ export const mediaStore = (tables: Tables): Steps<typeof MediaStore.Service> => 
     }),
 })
 
-// Media files in memory, for tests and for embedders without a disk.
+export const mediaStore = (tables: Tables): MediaStoreSteps => ({
+  ...fileSteps(tables),
+  ...attachmentSteps(tables),
+})
 
-/** First bytes in Latin-1, of what transports show as pictures, and PDF. */
+// Media files, for tests and for embedders without a disk
+
+/** First bytes in Latin-1. */
 const signatures: ReadonlyArray<readonly [mimeType: string, form: RegExp]> = [
   ["image/jpeg", /^\xff\xd8\xff/],
   ["image/png", /^\x89PNG\r\n\x1a\n/],
@@ -225,7 +246,7 @@ const collect = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number)
     Stream.mkUint8Array,
   )
 
-/** Keeps every file in memory whole, and tells few formats: the pictures that transports show, and PDF. */
+/** Keeps whole files in memory; recognises the pictures that transports show, and PDF. */
 export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect(
   MediaFiles,
   Effect.gen(function* () {

@@ -134,9 +134,9 @@ const enter = (tables: Tables, row: MessageRow): void => {
   lane.workspace.messages[message.mode].push(row)
   const attachmentId = message.media?.attachmentId ?? null
   if (attachmentId === null) return
-  const beside = tables.messagesByAttachment.get(attachmentId)
-  if (beside === undefined) tables.messagesByAttachment.set(attachmentId, [row])
-  else beside.push(row)
+  const others = tables.messagesByAttachment.get(attachmentId)
+  if (others === undefined) tables.messagesByAttachment.set(attachmentId, [row])
+  else others.push(row)
 }
 
 /** Writes the whole acceptance, or names the guard that forbids it. */

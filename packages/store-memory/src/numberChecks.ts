@@ -89,7 +89,12 @@ const answer = (
   if (row.check.status === "completed") tables.openChecks.delete(row)
 }
 
-export const numberCheckStore = (tables: Tables): Steps<typeof NumberCheckStore.Service> => ({
+type NumberCheckStoreSteps = Steps<typeof NumberCheckStore.Service>
+
+/** Starts and reads checks. */
+const checkSteps = (
+  tables: Tables,
+): Pick<NumberCheckStoreSteps, "insert" | "get" | "list" | "results"> => ({
   insert: ({ phones, ...check }, idempotency) => {
     if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
     const lane = laneIn(tables, check.workspaceId, check.numberId)
@@ -144,7 +149,12 @@ export const numberCheckStore = (tables: Tables): Steps<typeof NumberCheckStore.
       (result) => result,
       ({ status }) => statuses === null || statuses.includes(status),
     ),
+})
 
+/** What the worker does with checks. */
+const checkWorkSteps = (
+  tables: Tables,
+): Pick<NumberCheckStoreSteps, "claim" | "settle" | "forget"> => ({
   claim: (query) => claim(tables, query),
 
   settle: (settlement, now) => {
@@ -167,4 +177,9 @@ export const numberCheckStore = (tables: Tables): Steps<typeof NumberCheckStore.
       row.forgotten = true
       row.results = []
     }),
+})
+
+export const numberCheckStore = (tables: Tables): NumberCheckStoreSteps => ({
+  ...checkSteps(tables),
+  ...checkWorkSteps(tables),
 })

@@ -101,7 +101,7 @@ export const isAnothers = (tables: Tables, { number, workspace }: Lane, phone: s
     (other) => !other.removed && hasPhone(other.number, attemptOf(tables, other), number, phone),
   )
 
-/** What the number is left with when its attempt comes to nothing. */
+/** The phone that the number keeps after a failed attempt. */
 const keptPhone = (tables: Tables, lane: Lane): string | null =>
   phoneWithoutLink(lane.number, attemptOf(tables, lane))
 
@@ -147,7 +147,12 @@ export const nextLinkingDue = (
 ): number | null =>
   earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, owned, row)))
 
-export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service> => ({
+type LinkingStoreSteps = Steps<typeof LinkingStore.Service>
+
+/** Begins attempts and leases them to workers. */
+const attemptSteps = (
+  tables: Tables,
+): Pick<LinkingStoreSteps, "add" | "reconnect" | "get" | "claim" | "renew"> => ({
   add: (number, attempt, limit, claim) => {
     if (isLost(tables, claim)) return broken("idempotency")
     const owner = workspaceOf(tables, number.workspaceId)
@@ -200,7 +205,12 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     }
     return still
   },
+})
 
+/** What becomes of an attempt. */
+const progressSteps = (
+  tables: Tables,
+): Pick<LinkingStoreSteps, "show" | "taken" | "linked" | "giveUp" | "lapsed" | "dueTest"> => ({
   show: (id, lease, view, callback = null) => {
     const row = heldRow(tables, id, lease)
     if (row === undefined) return false
@@ -250,13 +260,26 @@ export const linkingStore = (tables: Tables): Steps<typeof LinkingStore.Service>
     rowsWhere(tables, limit, ({ attempt }) => linksItself(attempt, now)).map((row) => row.attempt),
 })
 
-/** How many of ascending times are in the window that ends at `now`; those before it are not walked over. */
+export const linkingStore = (tables: Tables): LinkingStoreSteps => ({
+  ...attemptSteps(tables),
+  ...progressSteps(tables),
+})
+
+/** How many of ascending times are in the window that ends at `now`; skips those before it. */
 const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: number): number => {
   const start = turningPoint(times, (time) => !isInWindow(time, Math.max(time, now), windowMillis))
   return times.slice(start).filter((time) => isInWindow(time, now, windowMillis)).length
 }
 
-export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> => ({
+type NumberStoreSteps = Steps<typeof NumberStore.Service>
+
+/** Numbers and their settings. */
+const numberSteps = (
+  tables: Tables,
+): Pick<
+  NumberStoreSteps,
+  "insert" | "insertNew" | "get" | "find" | "callbackUrl" | "list" | "settings" | "change"
+> => ({
   insert: (number, pacing = null) => {
     const owner = tables.workspaces.get(number.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a number needs a workspace"))
@@ -307,7 +330,12 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
     }
     return lane.number
   },
+})
 
+/** Connections, and removing a number. */
+const connectionSteps = (
+  tables: Tables,
+): Pick<NumberStoreSteps, "setStatus" | "connection" | "reportConnections" | "remove"> => ({
   setStatus: (id, status, phone, now, callback = null, reason = null) => {
     const lane = laneOf(tables, id)
     if (lane === undefined) return null
@@ -357,4 +385,9 @@ export const numberStore = (tables: Tables): Steps<typeof NumberStore.Service> =
     closeLane(tables, lane, now)
     return true
   },
+})
+
+export const numberStore = (tables: Tables): NumberStoreSteps => ({
+  ...numberSteps(tables),
+  ...connectionSteps(tables),
 })

@@ -33,7 +33,7 @@ const rowAt = (tables: Tables, id: ReminderId, revision: number): ReminderRow | 
   return row?.removedAt === null && row.reminder.revision === revision ? row : undefined
 }
 
-/** Replaces a reminder by its next revision, where it then stands among those that are due. */
+/** Replaces a reminder by its next revision and reschedules it. */
 const revise = (tables: Tables, row: ReminderRow, change: Partial<Reminder>): void => {
   tables.dueReminders.delete(row)
   row.reminder = { ...row.reminder, ...change, revision: row.reminder.revision + 1 }
@@ -51,7 +51,12 @@ const advance = (
   if (line !== null) row.runs.push({ id: ++tables.lastRunId, dueAt, ranAt, ...line })
 }
 
-export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Service> => ({
+type ReminderStoreSteps = Steps<typeof ReminderStore.Service>
+
+/** What callers do with reminders. */
+const reminderSteps = (
+  tables: Tables,
+): Pick<ReminderStoreSteps, "insert" | "get" | "made" | "list" | "update" | "remove"> => ({
   insert: (given, idempotency) => {
     if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
     const owner = tables.workspaces.get(given.workspaceId)
@@ -102,7 +107,12 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
     row.heldRunAt = null
     return true
   },
+})
 
+/** Runs, and what the worker does. */
+const runSteps = (
+  tables: Tables,
+): Pick<ReminderStoreSteps, "due" | "run" | "pass" | "runs" | "forget"> => ({
   due: (now, limit) => {
     const due = []
     for (const { previousNumberId, reminder } of tables.dueReminders) {
@@ -146,4 +156,9 @@ export const reminderStore = (tables: Tables): Steps<typeof ReminderStore.Servic
       )
       if (row.removedAt !== null && row.removedAt < before) row.forgotten = true
     }),
+})
+
+export const reminderStore = (tables: Tables): ReminderStoreSteps => ({
+  ...reminderSteps(tables),
+  ...runSteps(tables),
 })

@@ -1,4 +1,4 @@
-/** `SessionStore` in memory. */
+/** `SessionStore` and `ShardLeases` in memory: stored sessions, and which worker owns which shard. */
 import { reasonOnceResumed, shardOf } from "@messaging-service/core"
 import type {
   Fence,
@@ -15,126 +15,128 @@ import { isAnothers } from "./numbers.ts"
 import { laneOf } from "./tables.ts"
 import type { SessionRow, Tables } from "./tables.ts"
 
-export const sessionStore = (tables: Tables): Steps<typeof SessionStore.Service> => {
-  const { sessions } = tables
-
-  const writeKeys = ({ keys }: SessionRow, changes: ReadonlyArray<KeyChange>) => {
-    for (const { id, type, value } of changes) {
-      const ofType = keys.get(type) ?? new Map<string, string>()
-      keys.set(type, ofType)
-      ofType.delete(id)
-      if (value !== null) ofType.set(id, value)
-    }
-  }
-
-  /** Writes, unless the shard was taken anew since; whether it did. */
-  const unlessTaken = (fence: Fence, write: () => unknown): boolean => {
-    if (fence !== null && tables.shards[fence.shard]?.term !== fence.term) return false
-    write()
-    return true
-  }
-
-  return {
-    list: Effect.sync(() =>
-      [...sessions]
-        .toSorted(([a], [b]) => a - b)
-        .flatMap(([numberId, { leavingSince }]) => {
-          const lane = tables.lanes.get(numberId)
-          if (lane === undefined) return []
-          const { platform, status } = lane.number
-          return {
-            numberId,
-            platform,
-            status,
-            removed: lane.removed,
-            leavingSince,
-            pauseReason: lane.control.pauses.first?.reason ?? null,
-            reason: lane.changed?.reason ?? null,
-            proxy: lane.proxy?.url ?? null,
-          }
-        }),
-    ),
-
-    credentials: (numberId) => sessions.get(numberId)?.credentials ?? null,
-
-    keys: (numberId, type, ids) => {
-      const ofType = sessions.get(numberId)?.keys.get(type)
-      return new Map(
-        ids.flatMap((id) => {
-          const value = ofType?.get(id)
-          return value === undefined ? [] : [[id, value]]
-        }),
-      )
-    },
-
-    write: (numberId, credentials, keys, _now, fence) =>
-      unlessTaken(fence, () => {
-        if (laneOf(tables, numberId) === undefined) return
-        const known = sessions.get(numberId)
-        // Keys without credentials are nothing that a device could come back with.
-        if (known === undefined && credentials === null) return
-        const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
-        if (credentials !== null) session.credentials = credentials
-        writeKeys(session, keys)
-        sessions.set(numberId, session)
-      }),
-
-    replace: (numberId, credentials, keys, _now, fence) =>
-      unlessTaken(fence, () => {
-        if (laneOf(tables, numberId) === undefined) return
-        const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
-        writeKeys(session, keys)
-        sessions.set(numberId, session)
-      }),
-
-    exchange: (numberId, before, credentials, keys, now, account = null) => {
-      if ((sessions.get(numberId)?.credentials ?? null) !== before) return false
-      if (credentials === null) {
-        sessions.delete(numberId)
-        return true
-      }
-      const lane = laneOf(tables, numberId)
-      if (lane === undefined) return false
-      if (account !== null) {
-        const phone = account.phone ?? lane.number.phone
-        if (account.phone !== null && isAnothers(tables, lane, account.phone)) {
-          return "phone_of_another_number"
-        }
-        const { status } = lane.number
-        setStatus(
-          lane,
-          { status, phone },
-          now,
-          status === "disconnected" ? reasonOnceResumed : null,
-        )
-        endOwnPauses(tables, lane, now)
-      }
-      const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
-      writeKeys(session, keys)
-      sessions.set(numberId, session)
-      return true
-    },
-
-    trim: (numberId, type, most, fence) =>
-      unlessTaken(fence, () => {
-        const ofType = sessions.get(numberId)?.keys.get(type)
-        if (ofType === undefined) return
-        for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
-          ofType.delete(id)
-        }
-      }),
-
-    leave: (numberId, now, fence) =>
-      unlessTaken(fence, () => {
-        const session = sessions.get(numberId)
-        if (session !== undefined) session.leavingSince ??= now
-      }),
-
-    wipe: (numberId, fence) => unlessTaken(fence, () => sessions.delete(numberId)),
+const writeKeys = ({ keys }: SessionRow, changes: ReadonlyArray<KeyChange>): void => {
+  for (const { id, type, value } of changes) {
+    const ofType = keys.get(type) ?? new Map<string, string>()
+    keys.set(type, ofType)
+    ofType.delete(id)
+    if (value !== null) ofType.set(id, value)
   }
 }
 
-// `ShardLeases` in memory: for the tests of several workers in one process.
+/** Writes unless another worker has taken the shard since; returns whether it wrote. */
+const unlessTaken = (tables: Tables, fence: Fence, write: () => unknown): boolean => {
+  if (fence !== null && tables.shards[fence.shard]?.term !== fence.term) return false
+  write()
+  return true
+}
+
+type SessionSteps = Steps<typeof SessionStore.Service>
+
+const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | "keys"> => ({
+  list: Effect.sync(() =>
+    [...tables.sessions]
+      .toSorted(([a], [b]) => a - b)
+      .flatMap(([numberId, { leavingSince }]) => {
+        const lane = tables.lanes.get(numberId)
+        if (lane === undefined) return []
+        const { platform, status } = lane.number
+        return {
+          numberId,
+          platform,
+          status,
+          removed: lane.removed,
+          leavingSince,
+          pauseReason: lane.control.pauses.first?.reason ?? null,
+          reason: lane.changed?.reason ?? null,
+          proxy: lane.proxy?.url ?? null,
+        }
+      }),
+  ),
+
+  credentials: (numberId) => tables.sessions.get(numberId)?.credentials ?? null,
+
+  keys: (numberId, type, ids) => {
+    const ofType = tables.sessions.get(numberId)?.keys.get(type)
+    return new Map(
+      ids.flatMap((id) => {
+        const value = ofType?.get(id)
+        return value === undefined ? [] : [[id, value]]
+      }),
+    )
+  },
+})
+
+const writeSteps = (
+  tables: Tables,
+): Pick<SessionSteps, "write" | "replace" | "exchange" | "trim" | "leave" | "wipe"> => ({
+  write: (numberId, credentials, keys, _now, fence) =>
+    unlessTaken(tables, fence, () => {
+      if (laneOf(tables, numberId) === undefined) return
+      const known = tables.sessions.get(numberId)
+      // Keys without credentials are nothing that a device could come back with.
+      if (known === undefined && credentials === null) return
+      const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
+      if (credentials !== null) session.credentials = credentials
+      writeKeys(session, keys)
+      tables.sessions.set(numberId, session)
+    }),
+
+  replace: (numberId, credentials, keys, _now, fence) =>
+    unlessTaken(tables, fence, () => {
+      if (laneOf(tables, numberId) === undefined) return
+      const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
+      writeKeys(session, keys)
+      tables.sessions.set(numberId, session)
+    }),
+
+  exchange: (numberId, before, credentials, keys, now, account = null) => {
+    if ((tables.sessions.get(numberId)?.credentials ?? null) !== before) return false
+    if (credentials === null) {
+      tables.sessions.delete(numberId)
+      return true
+    }
+    const lane = laneOf(tables, numberId)
+    if (lane === undefined) return false
+    if (account !== null) {
+      const phone = account.phone ?? lane.number.phone
+      if (account.phone !== null && isAnothers(tables, lane, account.phone)) {
+        return "phone_of_another_number"
+      }
+      const { status } = lane.number
+      setStatus(lane, { status, phone }, now, status === "disconnected" ? reasonOnceResumed : null)
+      endOwnPauses(tables, lane, now)
+    }
+    const session: SessionRow = { credentials, leavingSince: null, keys: new Map() }
+    writeKeys(session, keys)
+    tables.sessions.set(numberId, session)
+    return true
+  },
+
+  trim: (numberId, type, most, fence) =>
+    unlessTaken(tables, fence, () => {
+      const ofType = tables.sessions.get(numberId)?.keys.get(type)
+      if (ofType === undefined) return
+      for (const id of [...ofType.keys()].slice(0, Math.max(0, ofType.size - most))) {
+        ofType.delete(id)
+      }
+    }),
+
+  leave: (numberId, now, fence) =>
+    unlessTaken(tables, fence, () => {
+      const session = tables.sessions.get(numberId)
+      if (session !== undefined) session.leavingSince ??= now
+    }),
+
+  wipe: (numberId, fence) => unlessTaken(tables, fence, () => tables.sessions.delete(numberId)),
+})
+
+export const sessionStore = (tables: Tables): SessionSteps => ({
+  ...readSteps(tables),
+  ...writeSteps(tables),
+})
+
+// Shard leases, for tests of several workers in one process
 
 export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> => {
   const workers = new Map<WorkerId, { worker: LiveWorker; readonly name: string }>()

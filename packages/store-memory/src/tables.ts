@@ -137,8 +137,8 @@ export interface Lane extends InAgenda {
   lease: number
   inFlight: InFlight | null
   /**
-   * Of which an attempt was begun and its outcome is not known. It goes before all others, also before
-   * those that are due earlier by a clock that was set back since.
+   * A message whose attempt has an unknown outcome. It goes before all others, also before those that
+   * are due earlier since the clock was set back.
    */
   inDoubt: MessageRow | null
   /** Live messages, what is in flight included, in the order in which they leave. */
@@ -219,7 +219,7 @@ interface Turn<OfLane> {
   readonly lane: OfLane
 }
 
-/** Where a lane stands in the agenda of its kind; null when no worker could claim it. */
+/** A lane's time in the agenda of its kind; null when no worker could claim it. */
 interface InAgenda {
   agendaAt: number | null
 }
@@ -376,7 +376,7 @@ export class Tables {
   /** Those that have a next run, by its due time. */
   readonly dueReminders = new Sorted(byNextRun)
   lastRunId = 0
-  /** Are told when deliveries were queued. */
+  /** Callbacks after deliveries were queued. */
   readonly queuedListeners = new Set<() => void>()
   readonly secrets = new Map<string, string>()
   clockOffset = 0

@@ -381,7 +381,15 @@ const redeliverable = (
 
 const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))
 
-export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service> => ({
+type WebhookStoreSteps = Steps<typeof WebhookStore.Service>
+
+/** Endpoints. */
+const endpointSteps = (
+  tables: Tables,
+): Pick<
+  WebhookStoreSteps,
+  "insert" | "get" | "made" | "list" | "rotate" | "remove" | "resume"
+> => ({
   insert: (given, limit, idempotency) => {
     if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
     if (given.keyId !== null && tables.keys.get(given.keyId)?.key.revokedAt !== null) {
@@ -434,7 +442,15 @@ export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service>
     row.deliveredSince = now
     return shown(row)
   },
+})
 
+/** Deliveries that callers ask for, and attempts. */
+const deliverySteps = (
+  tables: Tables,
+): Pick<
+  WebhookStoreSteps,
+  "ping" | "redeliver" | "attempts" | "callbackAttempts" | "forgetAttempts"
+> => ({
   ping: (scope, id, { id: eventId, body, createdAt }) =>
     queueing(tables, scope, id, (row) => {
       queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)
@@ -478,6 +494,11 @@ export const webhookStore = (tables: Tables): Steps<typeof WebhookStore.Service>
     for (const row of tables.endpoints.rows) row.log = row.log.filter(isKept)
     for (const row of tables.workspaces.rows) row.callbackLog = row.callbackLog.filter(isKept)
   },
+})
+
+export const webhookStore = (tables: Tables): WebhookStoreSteps => ({
+  ...endpointSteps(tables),
+  ...deliverySteps(tables),
 })
 
 /** Queues something for a running endpoint: the type of the event, null when there is none. */
