@@ -1,6 +1,6 @@
 /**
- * What this process has done since it started, as Effect metrics in the registry of its context.
- * Each counter of each label is made once, here, so that counting looks nothing up and makes nothing.
+ * Metrics: counters of this process, and the port that reads the whole service's figures. Each
+ * labelled counter is created once, so that counting neither looks up nor allocates.
  */
 import { Context, Effect, Metric } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
@@ -18,7 +18,7 @@ import type { Mode } from "../workspace/Workspace.ts"
 const counter = (name: string, description: string, attributes: Record<string, string>) =>
   Metric.counter(name, { description, attributes, incremental: true })
 
-/** Something for each of these names, made once. */
+/** A value for each of these names, created once. */
 const byName = <Name extends string, A>(names: ReadonlyArray<Name>, make: (name: Name) => A) =>
   Object.fromEntries(names.map((name) => [name, make(name)])) as Readonly<Record<Name, A>>
 
@@ -28,7 +28,7 @@ const accepted = byName(modes, (mode) =>
   counter("messaging_messages_accepted_total", "Messages that this process accepted.", { mode }),
 )
 
-/** The states in which waiting ends. */
+/** Final states of waiting messages. */
 const endings = ["sent", "failed", "cancelled", "expired"] as const
 
 const isEnding = (state: Message["state"]): state is (typeof endings)[number] =>
@@ -44,7 +44,7 @@ const ended = byName(modes, (mode) =>
   ),
 )
 
-/** Counters of calls to customers' addresses, by what came of them. */
+/** Counters of calls to customers' addresses, by outcome. */
 const callsBy = (name: string, description: string) =>
   byName(["delivered", ...deliveryErrors], (outcome) => counter(name, description, { outcome }))
 
@@ -59,7 +59,7 @@ const attempts: Readonly<Record<TargetKind, ReturnType<typeof callsBy>>> = {
   ),
 }
 
-/** How shards of numbers come to a worker and go from it. */
+/** Shards that this worker gained or gave up. */
 const moves = byName(["taken", "given", "lost"], (direction) =>
   counter(
     "messaging_shard_moves_total",
@@ -113,7 +113,7 @@ export const showStoreRisks = (risks: ReadonlyArray<StoreRisk>): Effect.Effect<v
 export const showClockSkew = (seconds: number): Effect.Effect<void> =>
   Metric.update(clockSkewSeconds, seconds)
 
-/** Shows every counter from the start: a rate needs a zero to begin with. */
+/** Exposes every counter from the start: rates need an initial zero. */
 export const startCounting: Effect.Effect<void> = Effect.forEach(
   [
     ...Object.values(accepted),
@@ -131,15 +131,15 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
 export const countAccepted = ({ messages, mode }: Acceptance): Effect.Effect<void> =>
   Metric.update(accepted[mode], messages.length)
 
-/** What this process has done since it started, in both modes together. */
+/** This process's counts since its start, both modes together. */
 interface Counted {
   readonly sent: number
   readonly failed: number
   readonly cancelled: number
   readonly expired: number
-  /** Calls of webhook endpoints and callbacks that were answered with success. */
+  /** Successful calls to webhook endpoints and callbacks. */
   readonly delivered: number
-  /** Calls that failed; each try is one. */
+  /** Failed calls; each try counts. */
   readonly notDelivered: number
 }
 
@@ -148,7 +148,7 @@ const sum = (counters: ReadonlyArray<Metric.Counter<number>>): Effect.Effect<num
     values.reduce((total, { count }) => total + count, 0),
   )
 
-/** As it stands now. */
+/** The current counts. */
 export const counted: Effect.Effect<Counted> = Effect.all({
   sent: sum([ended.live.sent, ended.test.sent]),
   failed: sum([ended.live.failed, ended.test.failed]),
@@ -160,7 +160,7 @@ export const counted: Effect.Effect<Counted> = Effect.all({
   ),
 })
 
-/** Once for all that are counted alike: most of a batch are. */
+/** One update per counter: most of a batch share it. */
 const countEach = (counters: ReadonlyArray<Metric.Counter<number>>): Effect.Effect<void> => {
   const counts = new Map<Metric.Counter<number>, number>()
   for (const each of counters) counts.set(each, (counts.get(each) ?? 0) + 1)
@@ -177,12 +177,12 @@ export const countEnded = (changes: ReadonlyArray<MessageChange>): Effect.Effect
 export const countAttempts = (results: ReadonlyArray<DeliveryResult>): Effect.Effect<void> =>
   countEach(results.map(({ error, kind }) => attempts[kind][error ?? "delivered"]))
 
-// The port that tells how the whole service stands, for its metrics: what waits and for how long,
-// what is in flight, which numbers are connected. Every process reads the same figures.
+// The port that reads the service's state for metrics: what waits and how long, what is in flight,
+// which numbers are connected. Every process reads the same figures.
 
 /**
- * How many waiting messages are counted, and how many pending deliveries: enough to see trouble, and
- * few enough that a look at a store with a backlog of millions costs no more than one without.
+ * Limit on counted waiting messages and pending deliveries: enough to show trouble, and a backlog
+ * of millions costs no more than none.
  */
 export const mostCounted = 50_000
 
@@ -192,7 +192,7 @@ export interface NumberCount {
   readonly count: number
 }
 
-/** What a table of the store holds. */
+/** The size of a table. */
 interface TableSize {
   readonly name: string
   /** An estimate, as of the latest vacuum; 0 before the first. */
@@ -203,29 +203,28 @@ interface TableSize {
 
 /** Live messages and live numbers; moments in epoch milliseconds. */
 export interface Figures {
-  /** Messages whose status is `queued` (`statusAt`), those being sent included. */
+  /** Messages with status `queued` (`statusAt`), in-flight ones included. */
   readonly queued: number
-  /** Messages whose status is `scheduled`. The sum of both is `countAtMost` when there are more. */
+  /** Messages with status `scheduled`. Both sum to at most `countAtMost`. */
   readonly scheduled: number
   /**
-   * When the first message fell or falls due that waits, has not expired, and whose number is not
-   * removed: of connected numbers and of the others. Null when nothing waits there.
+   * The earliest due time of unexpired waiting messages of present numbers: of connected numbers
+   * and of others. Null when nothing waits there.
    */
   readonly firstDueAt: {
     readonly connected: number | null
     readonly notConnected: number | null
   }
-  /** When the next lane can or could be claimed, as `WorkStatus.nextDue` says of lanes. */
+  /** When the next lane can be claimed, as `DueWork.nextDue` says. */
   readonly laneDueAt: number | null
-  /** Lanes with a message in the hands of a transport. */
   readonly lanesInFlight: number
-  /** Those of them whose lease has run out: their worker died, or cannot renew. */
+  /** Lanes in flight whose lease ended: their worker died or cannot renew. */
   readonly leasesRunOut: number
-  /** Numbers that are not removed; what there is none of may be left out. */
+  /** Present numbers; zero counts may be absent. */
   readonly numbers: ReadonlyArray<NumberCount>
-  /** Webhook deliveries to be made, in flight or not, of both modes; `countAtMost` when there are more. */
+  /** Pending webhook deliveries of both modes, in flight or not; at most `countAtMost`. */
   readonly deliveries: number
-  /** Those of them that failed before. */
+  /** Pending deliveries that failed before. */
   readonly retries: number
   readonly tables: ReadonlyArray<TableSize>
 }
@@ -233,7 +232,7 @@ export interface Figures {
 export class ServiceFigures extends Context.Service<
   ServiceFigures,
   {
-    /** One look at the store. Nothing is counted further than `countAtMost`, but lanes and numbers. */
+    /** One read. It counts up to `countAtMost`, except lanes and numbers. */
     read(now: number, countAtMost: number): Effect.Effect<Figures, StoreUnavailable>
   }
 >()("core/ServiceFigures") {}

@@ -1,14 +1,14 @@
 /**
- * Why a process is not ready: the one service that collects the reasons, for `/health/ready`, for
- * `messaging_not_ready{reason}` and for the log. The store and the disk are asked each time. Any other
- * reason is raised by the part of the service that knows it, and holds until that part clears it.
+ * Collects why a process is not ready, for `/health/ready`, `messaging_not_ready{reason}` and the
+ * log. It checks store and disk on each query. Other components raise and clear the remaining
+ * reasons.
  */
 import { Cause, Context, Effect, Layer } from "effect"
 import { MediaFiles } from "../media/Media.ts"
 import { ClockStore, sleep } from "../time/Time.ts"
 import { throttled, rootOf } from "./logThrottled.ts"
 
-/** Every reason that there is, as metrics label it. */
+/** Every reason, as metrics label it. */
 export const notReadyReasons = [
   "store",
   "disk",
@@ -20,16 +20,16 @@ export const notReadyReasons = [
 
 export type NotReadyReason = (typeof notReadyReasons)[number]
 
-/** Those that are asked for; the others are raised. */
+/** Reasons that are checked; the others are raised. */
 type AskedReason = "store" | "disk"
 
-/** The reasons that hold, each with why it holds, in the words of the log. Empty: ready. */
+/** Current reasons, each with its log text. Empty: ready. */
 export type NotReady = ReadonlyMap<NotReadyReason, string>
 
-/** How long the store and the disk each may take to answer, in real time. */
+/** Time limit of each check, in real time. */
 const longestWait = "2 seconds"
 
-/** Why this cannot be done; null when it can. */
+/** Why the work fails; null when it succeeds. */
 const troubleOf = (work: Effect.Effect<void, unknown>): Effect.Effect<string | null> =>
   Effect.raceFirst(
     work.pipe(
@@ -45,10 +45,7 @@ const wordsOf = (reasons: NotReady): string =>
 export class Readiness extends Context.Service<
   Readiness,
   {
-    /**
-     * The reasons at this moment. What the process was not ready for when it was last asked, and is
-     * now, makes one log line; so does the end of it.
-     */
+    /** The current reasons. A change since the last query logs one line. */
     readonly notReady: Effect.Effect<NotReady>
     /** Raises a reason, or clears it with null. */
     raise(reason: Exclude<NotReadyReason, AskedReason>, because: string | null): Effect.Effect<void>
@@ -60,9 +57,9 @@ export class Readiness extends Context.Service<
       const store = yield* ClockStore
       const files = yield* MediaFiles
       const raised = new Map<NotReadyReason, string>()
-      /** The names of the reasons that held when they were last asked. */
+      /** The names of the reasons at the last query. */
       let before = ""
-      /** Whether the log holds that the process is not ready, and not yet that this has ended. */
+      /** Whether the log says that the process is not ready. */
       let isSaid = false
 
       const log = Effect.fnUntraced(function* log(reasons: NotReady) {
@@ -97,7 +94,7 @@ export class Readiness extends Context.Service<
         raise: Effect.fnUntraced(function* raise(reason, because) {
           if (because === null) raised.delete(reason)
           else raised.set(reason, because)
-          // Said at once, although it may be long until the process is asked.
+          // Logged now, since the next query may come late.
           yield* notReady
         }),
       })

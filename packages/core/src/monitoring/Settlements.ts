@@ -1,6 +1,6 @@
 /**
- * What an operator reads of messages and numbers, said behind the commit: what a store did not write is
- * not said. Nothing is made for what went well, which is nearly all.
+ * Logs and counts what happens to messages and numbers, after the commit: what a store did not
+ * write is not reported. Success, the usual case, allocates nothing.
  */
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
@@ -21,13 +21,13 @@ import { countAccepted, countAttempts, countEnded } from "./Metrics.ts"
 
 const logFailed = ({ message: { error, from, id } }: MessageChange): Effect.Effect<void> =>
   logThrottled("message failed", {
-    // Not `message`: a line of JSON has its words there.
+    // Not `message`: JSON log lines keep their text there.
     message_id: id,
     number: from.id,
     code: error?.code ?? null,
   })
 
-/** Names each message that failed. */
+/** Logs each failed message. */
 const logFailures = (changes: ReadonlyArray<MessageChange>): Effect.Effect<void> => {
   let logs: Effect.Effect<void> = Effect.void
   for (const change of changes) {
@@ -39,7 +39,7 @@ const logFailures = (changes: ReadonlyArray<MessageChange>): Effect.Effect<void>
 const messageOf = (settlement: Settlement): MessageId =>
   settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
 
-/** Names each number that its breaker has paused. */
+/** Logs each number that its circuit breaker paused. */
 const logPauses = (
   settlements: ReadonlyArray<Settlement>,
   settled: ReadonlySet<MessageId>,
@@ -58,12 +58,10 @@ const logPauses = (
   return logs
 }
 
-// The ports through which messages and deliveries change, with a count after each commit: each
-// change is counted here and nowhere else, whichever service makes it. What a store did not write
-// is not counted. Listeners of this process are woken here too, for the events of ended messages.
-// Nothing is accepted while the gate is closed.
+// Store ports that count after each commit: every change is counted here and nowhere else. They
+// also wake this process's event listeners, and accept nothing while the gate is closed.
 
-/** The port with some of its methods replaced; they may tell that messages have ended. */
+/** The port with some methods replaced; they may report ended messages. */
 const over = <Port, Shape extends object>(
   port: Context.Service<Port, Shape>,
   replaced: (
@@ -85,7 +83,7 @@ const over = <Port, Shape extends object>(
     }),
   )
 
-/** Accepts while the gate is open, and counts what was accepted. */
+/** Accepts while the gate is open, and counts. */
 const accepting =
   ({ pass }: typeof WorkGate.Service) =>
   <A extends { readonly _tag: string }>(
@@ -105,7 +103,7 @@ const accepting =
       Effect.tap(({ _tag }) => (_tag === "Accepted" ? countAccepted(acceptance) : Effect.void)),
     )
 
-/** Stands between the core and its store. */
+/** Wraps the stores for the core. */
 export const layerCountedStores = Layer.mergeAll(
   over(MessageStore, (store, ended, accept) => ({
     accept: (acceptance) => accept(acceptance, store.accept(acceptance)),

@@ -1,13 +1,12 @@
 /**
- * Log lines about what goes wrong again and again while something is away, such as the database: the
- * first is said at once, then one a minute with the number of those that were held back. Every loop,
- * request and number would say the same.
+ * Throttled logging for failures that repeat while something is away, such as the database. The
+ * first line appears at once, then one per minute with the number of suppressed lines.
  */
 import { Cause, Clock, Effect, LogLevel } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
 import { RealTime } from "../time/Time.ts"
 
-/** Between two lines of one wording. */
+/** Pause between two lines of one wording. */
 const quietMillis = 60_000
 
 interface Wording {
@@ -15,12 +14,12 @@ interface Wording {
   heldBack: number
 }
 
-/** Of each service of the process, by its clock; wordings are few and fixed. */
+/** Per service of the process, by its clock; wordings are few and fixed. */
 const said = new WeakMap<Clock.Clock, Map<string, Wording>>()
 
 /**
- * Says a line of that wording, told how many were held back before it; or holds it back, and does
- * `instead`, which may say it to those who debug.
+ * Logs a line with the number of suppressed ones before it; or suppresses it and runs `instead`,
+ * which may log at debug level.
  */
 export const throttled = (
   wording: string,
@@ -55,9 +54,9 @@ const budgets = new WeakMap<Clock.Clock, Map<string, Budget>>()
 const isInfoLogged = LogLevel.isEnabled("Info")
 
 /**
- * Says at `info` what an operator looks for, such as a message that failed: 20 lines of one wording in a
- * minute, then none, and the next one counts those that were held back (`held_back`). Where `info` is off
- * it does nothing. Fields are ids, codes and counts, never a text or a phone.
+ * Logs at `info` what operators look for, such as failed messages: 20 lines of one wording per
+ * minute; the next line counts suppressed ones (`held_back`). Without `info` it does nothing.
+ * Fields are ids, codes and counts, never a text or a phone.
  */
 export const logThrottled = (
   wording: string,
@@ -85,7 +84,7 @@ export const logThrottled = (
     yield* Effect.annotateLogs(Effect.logInfo(wording), { ...fields, ...held })
   })
 
-/** The words of what stands at the bottom of an error. */
+/** The text of an error's root cause. */
 export const rootOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   const reason = "reason" in error && error.reason instanceof Error ? error.reason : error.cause
@@ -100,10 +99,7 @@ const storeFailureIn = (trouble: unknown): StoreUnavailable | null => {
   return error instanceof StoreUnavailable ? error : null
 }
 
-/**
- * Logs what failed. A store that does not answer takes one line, and is said rarely; to those who debug
- * each time.
- */
+/** Logs a failure. An unavailable store takes one line, throttled; debug level logs each. */
 export const logFailure = (
   wording: string,
   trouble: unknown,

@@ -1,9 +1,8 @@
 /**
- * When a reminder runs, as its five fields write it: minute, hour, day of month, month, day of week
- * (contract: Schedules). The fields are read here, because `cron-parser` takes some that the contract refuses
- * (six fields, `@daily`, `L`, `?`, `5/15`) and refuses some that it takes (a list that names a value twice).
- * Which days match is the work of that library, asked in UTC, where every day has 24 hours. What becomes of
- * the times of those days where a zone's clocks change is decided in `Schedule.ts`.
+ * When a reminder runs: its five cron fields, time zones and clock changes (contract: Schedules).
+ * This module reads the fields, because `cron-parser` accepts what the contract refuses (six
+ * fields, `@daily`, `L`, `?`, `5/15`) and refuses lists with a repeated value. The library finds
+ * matching days in UTC, where every day has 24 hours. The last section handles clock changes.
  */
 import { CronDate, CronExpressionParser } from "cron-parser"
 import { Result } from "effect"
@@ -11,7 +10,7 @@ import type { Brand } from "effect"
 import { formatInstant } from "../time/Time.ts"
 
 /**
- * The names of the tz database, zones and links alike, in its own spelling. Made by
+ * Names of the tz database, zones and links, in its own spelling. Made by
  * `test/reminder/makeZoneNames.ts`; the database is in the public domain.
  */
 export const zoneNames: ReadonlyArray<string> = `
@@ -117,19 +116,17 @@ US/Michigan US/Mountain US/Pacific US/Samoa UTC Universal W-SU WET Zulu
   .trim()
   .split(/\s/)
 
-// The time zones that a reminder may name, and what their clocks show. `Intl` alone does not settle the
-// names: it takes abbreviations (`PST`) and bare offsets too, and it answers with the name that it prefers
-// itself. So the names are the tz database's own.
-// How far the clocks of a zone are from UTC `Intl` knows for one moment at a time and takes a microsecond to
-// say, so what it said is kept: for each zone asked about, the periods between clock changes, a quarter of a
-// year at a time. They are facts of the tz database, the same whenever they are asked.
+// Time zones of reminders, and their clocks. `Intl` also accepts abbreviations (`PST`) and bare
+// offsets, and answers with its preferred names; so the tz database's names decide.
+// `Intl` takes a microsecond to tell one offset, so the periods between clock changes are cached,
+// by zone and quarter of a year. They are facts of the tz database and never change.
 
 /** A zone or a link of the tz database, in the database's spelling. */
 export type TimeZone = string & Brand.Brand<"TimeZone">
 
 /**
- * The zone of that name, compared without case; a link stays the link. `undefined` for what is refused as
- * `invalid_timezone`; a name that is younger than the time zones of the runtime is refused too.
+ * The zone of that name, in any case; a link stays the link. Undefined for what is refused as
+ * `invalid_timezone`, including names unknown to the runtime.
  */
 export const parseTimeZone = (text: string): TimeZone | undefined => {
   // In lower case, some letters beyond ASCII become ASCII letters.
@@ -138,12 +135,11 @@ export const parseTimeZone = (text: string): TimeZone | undefined => {
 }
 
 /**
- * A moment (epoch milliseconds) as the clocks of a zone show it, with their offset:
- * `YYYY-MM-DDTHH:MM:SS±HH:MM`, whole seconds, truncated. For moments between the years 0 and 9999 of that
- * zone.
+ * A time (epoch milliseconds) in a zone, with its offset: `YYYY-MM-DDTHH:MM:SS±HH:MM`, truncated to
+ * seconds. For years 0 to 9999 of that zone.
  */
 export const formatInZone = (millis: number, timezone: TimeZone): string => {
-  // Before 1972 some offsets had seconds, which the format has no room for.
+  // Before 1972 some offsets had seconds, which the format cannot show.
   const offset = Math.trunc(periodAt(timezone, millis).offset / 60_000)
   const size = Math.abs(offset)
   const sign = offset < 0 ? "-" : "+"
@@ -152,11 +148,11 @@ export const formatInZone = (millis: number, timezone: TimeZone): string => {
 }
 
 /**
- * The first moment (epoch milliseconds) at which the clocks of a zone show a time, which is given as the
- * moment at which UTC shows it. A time that a clock change skips means the first moment after it.
+ * The first moment (epoch milliseconds) at which a zone's clocks show a time, given as UTC's moment
+ * of showing it. A time that a clock change skips becomes the first moment after it.
  */
 export const momentInZone = (shown: number, timezone: TimeZone): number => {
-  // No clock is a day ahead of UTC, so that the time is still to come in this period.
+  // No clock is a day ahead of UTC, so the time is still to come in this period.
   let period = periodAt(timezone, shown - dayMillis)
   while (shown - period.offset >= period.end) period = periodAt(timezone, period.end)
   return Math.max(shown - period.offset, period.start)
@@ -170,23 +166,22 @@ const byLowerCase: ReadonlyMap<string, string> = new Map(
   zoneNames.map((name) => [name.toLowerCase(), name]),
 )
 
-/** Whether `Intl` knows a zone of that name. */
 const isTimeZone = (name: string): name is TimeZone =>
   Result.isSuccess(Result.try(() => clockOf(name)))
 
 const twoDigits = (value: number): string => `${value}`.padStart(2, "0")
 
-/** A stretch of time without a clock change; the one before or after it may have the same offset. */
+/** A period without a clock change; its neighbours may have the same offset. */
 interface Period {
   /** Epoch milliseconds. */
   readonly start: number
-  /** Epoch milliseconds; the first moment that no longer belongs to it. */
+  /** Epoch milliseconds, exclusive. */
   readonly end: number
   /** How far the clocks are ahead of UTC, in milliseconds. */
   readonly offset: number
 }
 
-/** The period that a moment lies in. The zone must be one that `Intl` knows. */
+/** The period that contains a moment. `Intl` must know the zone. */
 const periodAt = (zone: string, millis: number): Period => {
   const clock = clockOf(zone)
   const index = Math.floor(millis / quarterMillis)
@@ -221,8 +216,8 @@ const clockOf = (zone: string): ZoneClock => {
   return clock
 }
 
-// Two changes of a zone's offset were never less than 3.9 days apart (Freetown, 1939), and since 1970 none less than 6.9
-// (Recife, 2000; Gaza in years to come), so that no two fall between two samples.
+// A zone's clock changes were never closer than 3.9 days (Freetown, 1939); since 1970, 6.9 days
+// (Recife, 2000). So no two fall between two samples.
 const sampleMillis = 3 * 86_400_000
 const quarterMillis = 30 * sampleMillis
 
@@ -232,7 +227,7 @@ const periodsOf = (formatter: Intl.DateTimeFormat, quarterStart: number): Period
   let start = quarterStart
   let offset = offsetAt(formatter, quarterStart)
   for (let sample = quarterStart; sample < quarterEnd; sample += sampleMillis) {
-    // The next quarter's first moment is its own.
+    // The next quarter owns its first moment.
     const last = Math.min(sample + sampleMillis, quarterEnd - 1)
     const next = offsetAt(formatter, last)
     if (next === offset) continue
@@ -246,7 +241,7 @@ const periodsOf = (formatter: Intl.DateTimeFormat, quarterStart: number): Period
   return first === undefined ? [rest] : [first, ...others]
 }
 
-/** The first moment, after `before` and up to `after`, at which the offset is no longer `offset`. */
+/** The first moment, after `before` and up to `after`, with another offset. */
 const changeBetween = (
   formatter: Intl.DateTimeFormat,
   before: number,
@@ -263,7 +258,7 @@ const changeBetween = (
   return high
 }
 
-// `1/1/1970, GMT-00:44:30`; offset zero may stand as `GMT` alone.
+// `1/1/1970, GMT-00:44:30`; offset zero may be just `GMT`.
 const offsetForm = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 
 const offsetAt = (formatter: Intl.DateTimeFormat, millis: number): number => {
@@ -274,30 +269,29 @@ const offsetAt = (formatter: Intl.DateTimeFormat, millis: number): number => {
 }
 
 /**
- * A pattern that runs at some time. Wall times are what a clock on the wall shows, in milliseconds counted as
- * if that clock were in UTC.
+ * A pattern that runs at some time. Wall times are what a wall clock shows, in milliseconds as if
+ * in UTC.
  */
 export interface Cron {
-  /** As it was given. */
+  /** As given. */
   readonly text: string
   /**
-   * Whether the pattern is hourly or more frequent: its hour field names all 24 hours, as `*` and `0-23` do.
-   * A pattern that leaves out an hour (`2`, `9-17`, a star with a step of 2) names fixed times, however many
-   * in an hour.
+   * Whether it runs hourly or more often: its hour field names all 24 hours, as `*` and `0-23` do.
+   * Others (`2`, `9-17`) name fixed times.
    */
   readonly everyHour: boolean
   /** The first wall time of the pattern later than `wall`; `undefined` past the year 9999. */
   readonly wallTimeAfter: (wall: number) => number | undefined
 }
 
-/** What is wrong with a pattern; a field's name when that field cannot be read or leaves its range. */
+/** What is wrong with a pattern; a field's name when it is unreadable or out of range. */
 export type CronProblem = "too_long" | "not_five_fields" | FieldName | "never_runs"
 
 /**
- * Reads a pattern: five fields with one space between them, each a list of `*`, `3` and `1-5`, the star and
- * the range also with a step (`1-30/5`), months and days of the week also by name in any case, Sunday as 0 or
- * 7, and `sun` also at the end of a range (`fri-sun`). With day of month and day of week both given (anything but a bare `*`) either one fires. What it fails
- * with is refused as `invalid_cron`.
+ * Parses five fields with single spaces, each a list of `*`, `3` and `1-5`. Star and range may have
+ * a step (`1-30/5`). Months and weekdays may be names in any case; Sunday is 0, 7 or `sun`, also as
+ * the end of a range (`fri-sun`). If day of month and weekday are both given, either fires.
+ * Failures are refused as `invalid_cron`.
  */
 export const parseCron = (text: string): Result.Result<Cron, CronProblem> => {
   if (text.length > longestText) return Result.fail("too_long")
@@ -342,11 +336,11 @@ type FieldName = "minute" | "hour" | "day_of_month" | "month" | "day_of_week"
 interface Field {
   readonly name: FieldName
   readonly first: number
-  /** The last value that `*` stands for. */
+  /** The last value of `*`. */
   readonly last: number
   /** Names of the values from `first` on. */
   readonly names?: ReadonlyArray<string>
-  /** A second way to write `first`, behind `last`. */
+  /** A second notation of `first`, after `last`. */
   readonly alias?: number
 }
 
@@ -406,7 +400,7 @@ const parseItem = (item: string, field: Field): Range | undefined => {
   const step = stepText === undefined ? 1 : Number(stepText)
   if (step === 0) return undefined
   if (fromText === undefined) return { from: field.first, to: field.last, step }
-  // `5/15` is read in two ways by other programs: as 5 alone and as 5-59/15.
+  // Programs disagree on `5/15`: 5 alone, or 5-59/15.
   if (toText === undefined && stepText !== undefined) return undefined
   const from = parseValue(fromText, field)
   const to = toText === undefined ? from : parseRangeEnd(toText, field, from)
@@ -414,7 +408,9 @@ const parseItem = (item: string, field: Field): Range | undefined => {
   return { from, to, step }
 }
 
-/** A name also ends a range by its alias, as `mon-sun` does, where the range begins behind its first value. */
+/**
+ * A name can end a range by its alias, as in `mon-sun`, if the range starts after the first value.
+ */
 const parseRangeEnd = (
   text: string,
   field: Field,
@@ -440,10 +436,10 @@ const daysIn = (month: number): number => {
 /** Days are counted since 1970. */
 type FirstDayFrom = (day: number) => number
 
-/** Answers for the day of month, month and day of week fields. */
+/** Matches days by the day of month, month and weekday fields. */
 const matchingDays = (dayPattern: string): FirstDayFrom => {
   const expression = CronExpressionParser.parse(`0 0 ${dayPattern}`, { tz: "UTC" })
-  // A caller goes on from the last answer, or asks again about the days that lead to it.
+  // A caller continues from the last answer, or repeats the days before it.
   let asked = 0
   let answer = -1
   return (day) => {
@@ -456,7 +452,7 @@ const matchingDays = (dayPattern: string): FirstDayFrom => {
   }
 }
 
-/** Puts times of the day, in ascending order, and days together. */
+/** Combines ascending times of day with days. */
 const wallTimes =
   (times: ReadonlyArray<number>, firstDayFrom: FirstDayFrom) =>
   (wall: number): number | undefined => {
@@ -468,29 +464,27 @@ const wallTimes =
     return day * dayMillis + ((day === today ? time : times[0]) ?? 0)
   }
 
-// The runs of a reminder: its pattern held against the clocks of its zone. `cron-parser` is not asked where clocks
-// change: behind a gap it runs once for each minute that was skipped, it loses runs where the gap is half an hour (Lord
-// Howe), and of a time that occurs twice there it takes the second.
-// The rules come down to two readings. An hourly or more frequent pattern runs at every moment at which the clocks show
-// one of its wall times. Any other pattern runs for each of its wall times at the moment when the clocks first show it or
-// have gone past it: that is once where it occurs twice, and at the end of the gap where it was skipped, at the same
-// moment for all that were.
+// Runs of a reminder: its pattern on its zone's clocks. `cron-parser` mishandles clock changes:
+// after a gap it runs once per skipped minute, it loses runs in half-hour gaps (Lord Howe), and of
+// a repeated time it takes the second.
+// Two rules instead. Hourly and more frequent patterns run whenever the clocks show one of their
+// wall times. Any other pattern runs once for each wall time, when the clocks first show or pass
+// it. Skipped times thus run together at the end of the gap.
 
-/** When a reminder runs. */
 export interface ReminderSchedule {
   readonly cron: Cron
   readonly timezone: TimeZone
 }
 
-/** The first run later than `after` (epoch milliseconds); `null` when it would be past the zone's year 9999. */
+/** The first run later than `after` (epoch milliseconds); `null` past the zone's year 9999. */
 export const nextRunAfter = (schedule: ReminderSchedule, after: number): number | null => {
   if (after >= lastMillis) return null
   return schedule.cron.everyHour ? nextShown(schedule, after) : nextReached(schedule, after)
 }
 
 /**
- * The last run later than `from` and no later than `to` (epoch milliseconds); `null` when there is none. It is the one of
- * the missed runs that is made up.
+ * The last run after `from` and up to `to` (epoch milliseconds), the missed run to make up; `null`
+ * for none.
  */
 export const latestRunIn = (
   schedule: ReminderSchedule,
@@ -500,7 +494,7 @@ export const latestRunIn = (
   const first = nextRunAfter(schedule, from)
   if (first === null || first > to) return null
   let latest = first
-  // No run up to `to` is later than `end`. Halving spares the walk over each minute of a long time.
+  // No run up to `to` is later than `end`. Bisection avoids walking every minute of a long time.
   let end = to
   while (latest < end) {
     const middle = Math.floor((latest + end) / 2)
@@ -524,11 +518,13 @@ const nextShown = ({ cron, timezone }: ReminderSchedule, after: number): number 
   }
 }
 
-/** The first moment later than `after` at which the clocks reach a wall time of the pattern, or leap over one. */
+/**
+ * The first moment later than `after` at which the clocks reach or skip a wall time of the pattern.
+ */
 const nextReached = ({ cron, timezone }: ReminderSchedule, after: number): number | null => {
   const wall = cron.wallTimeAfter(reachedBy(timezone, after))
   if (wall === undefined) return null
-  // No clock is a day from UTC: up to a day before, none can have shown it.
+  // No clock is a day from UTC: none can have shown it more than a day before.
   let moment = Math.max(after + 1, wall - dayMillis)
   while (true) {
     const period = periodAt(timezone, moment)
@@ -538,7 +534,7 @@ const nextReached = ({ cron, timezone }: ReminderSchedule, after: number): numbe
   }
 }
 
-/** The latest wall time that the clocks have shown or leapt over until then; clocks that were put back show less. */
+/** The latest wall time shown or skipped until then; clocks put back show less. */
 const reachedBy = (timezone: TimeZone, millis: number): number => {
   let period = periodAt(timezone, millis)
   let reached = millis + period.offset

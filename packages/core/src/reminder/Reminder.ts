@@ -1,8 +1,8 @@
 /**
- * A reminder: a message that is sent again and again, at the times of its pattern in its zone
- * (contract: Reminders); and the port that keeps reminders and the log of their runs. A run and the
- * advance of its reminder to the next due time are one commit, guarded by the reminder's revision: so
- * a due time makes one message at most, however many workers there are and wherever one of them dies.
+ * Reminders: messages sent repeatedly, by a pattern in a time zone (contract: Reminders); their
+ * store, runs and requests. One commit, guarded by the reminder's revision, writes a run and the
+ * advance to the next due time. So each due time makes at most one message, with any number of
+ * workers and crashes.
  */
 import { Context, Result, Schema } from "effect"
 import type { Effect } from "effect"
@@ -41,29 +41,29 @@ import type { Mode, Plan, Workspace } from "../workspace/Workspace.ts"
 import { latestRunIn, nextRunAfter, parseCron, parseTimeZone } from "./Cron.ts"
 import type { ReminderSchedule, TimeZone } from "./Cron.ts"
 
-/** Code points (contract: Reminders). */
+/** In code points (contract: Reminders). */
 export const maximumReminderNameLength = 100
 
-/** How long the log of a reminder's runs can be looked at, and a deleted reminder is remembered. */
+/** How long the run log and deleted reminders are kept. */
 export const runsKeptMillis = 30 * 24 * 60 * 60 * 1000
 
-/** What a request says of a reminder, and a change may change. */
+/** The fields that requests set and changes may change. */
 export interface ReminderContent {
   readonly name: string
-  /** False while it is paused. */
+  /** False while paused. */
   readonly active: boolean
-  /** As it was named; contacts are resolved at each run. */
+  /** As named; each run resolves contacts. */
   readonly to: RequestedRecipient
   /** Null: any connected number, at each run. */
   readonly from: NumberId | null
   readonly text: string
   readonly media: MediaReference | null
-  /** As it was given: it is read again for each run. */
+  /** As given; each run parses it again. */
   readonly cron: string
   readonly timezone: TimeZone
 }
 
-/** These fields alone, of a record that has more. */
+/** Only these fields of a larger record. */
 export const contentOf = (content: ReminderContent): ReminderContent => ({
   name: content.name,
   active: content.active,
@@ -75,10 +75,7 @@ export const contentOf = (content: ReminderContent): ReminderContent => ({
   timezone: content.timezone,
 })
 
-/**
- * Whether a line of the log from before `before` is dropped: a reminder that was not deleted goes on
- * showing its latest run.
- */
+/** Whether to delete a log line older than `before`: an existing reminder keeps its latest run. */
 export const isRunForgotten = (
   run: { readonly ranAt: number; readonly isLatest: boolean },
   reminder: { readonly removed: boolean },
@@ -89,37 +86,37 @@ export interface Reminder extends ReminderContent {
   readonly id: ReminderId
   readonly workspaceId: WorkspaceId
   readonly mode: Mode
-  /** The due time of the next run (epoch milliseconds); null when paused, or when none ever comes. */
+  /** The next due time (epoch milliseconds); null when paused or never. */
   readonly nextRunAt: number | null
   readonly createdAt: number
-  /** Grows with each change and each run: a caller that decided on an older one decides again. */
+  /** Grows with each change and run; a decision on an older one must be repeated. */
   readonly revision: number
-  /** What became of the latest due time that is over; null before the first. */
+  /** The outcome of the latest past due time; null before the first. */
   readonly lastRun: LastRun | null
 }
 
 export interface LastRun {
   readonly dueAt: number
   readonly outcome: "accepted" | "refused" | "missed"
-  /** Of the message that was accepted, else null. */
+  /** Of the accepted message, else null. */
   readonly messageId: MessageId | null
   /** Why it was refused, else null. */
   readonly code: Code | null
 }
 
-/** A run to be committed, with the reminder's advance. */
+/** A run to commit, with the reminder's advance. */
 export interface ReminderRun {
   readonly id: ReminderId
-  /** Of the reminder that was decided on. If the stored one has changed, another worker was first. */
+  /** Of the reminder decided on; if the stored one differs, another worker was first. */
   readonly revision: number
-  /** The due time that the run is made for, or that is passed over. */
+  /** The due time that runs or is passed over. */
   readonly dueAt: number
   readonly ranAt: number
   /** Null when no further run comes. */
   readonly nextRunAt: number | null
 }
 
-/** What is written of a run that makes no message. */
+/** The outcome of a run without a message. */
 type RunOutcome =
   | { readonly outcome: "refused"; readonly code: Code }
   /** Nothing ran when it was due, and it is too late to make it up. */
@@ -131,10 +128,7 @@ export interface LoggedRun extends LastRun {
   readonly ranAt: number
 }
 
-/**
- * The schedule of a stored reminder; undefined when this process cannot read it, since its time zones
- * are older than those of the process that took it.
- */
+/** A stored reminder's schedule; undefined when this process's older time zones lack its zone. */
 const scheduleOf = ({
   cron,
   timezone,
@@ -144,7 +138,7 @@ const scheduleOf = ({
   return pattern === undefined || zone === undefined ? undefined : { cron: pattern, timezone: zone }
 }
 
-/** The first run later than `after` of a reminder with that content; null when it is paused. */
+/** The first run later than `after`; null when paused. */
 export const firstRun = (
   content: Pick<ReminderContent, "active" | "cron" | "timezone">,
   after: number,
@@ -155,7 +149,7 @@ export const firstRun = (
 
 export type NewReminder = Omit<Reminder, "id" | "revision" | "lastRun">
 
-/** Whose reminders: a limited key sees those that send from its numbers. */
+/** A limited key sees the reminders that send from its numbers. */
 export interface ReminderScope extends Omit<CallerScope, "mode"> {
   /** Null for the operator, who sees both. */
   readonly mode: Mode | null
@@ -163,22 +157,22 @@ export interface ReminderScope extends Omit<CallerScope, "mode"> {
 
 export type ReminderInsertion =
   | { readonly _tag: "Inserted"; readonly reminder: Reminder }
-  /** The claim was no longer held; nothing was written. */
+  /** The claim was lost; nothing was written. */
   | { readonly _tag: "Broken"; readonly guard: "idempotency" }
 
 export interface DueReminder {
   readonly reminder: Reminder
   /** Its `nextRunAt`. */
   readonly dueAt: number
-  /** The number that its latest message was planned for; null before the first. */
+  /** The number of its previous message; null before the first. */
   readonly previousNumberId: NumberId | null
-  /** As it stands, deleted or not. */
+  /** Current, even if deleted. */
   readonly workspace: Workspace
 }
 
 /**
- * `reminder`: it was changed, deleted or run meanwhile. `HeldUp`: another transaction, such as a caller's
- * own, held up for long what the run needs; nothing was written, and it stays due.
+ * `reminder`: it was changed, deleted or run meanwhile. When another transaction blocks the run,
+ * nothing is written, and it stays due.
  */
 export type RunCommit =
   | AcceptanceOutcome
@@ -196,8 +190,8 @@ export class ReminderStore
       ): Effect.Effect<ReminderInsertion, StoreUnavailable>
       get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
       /**
-       * With the content that it was made with, also when it was changed or deleted since; for the
-       * repeat of its creation. Its `nextRunAt` and `lastRun` say nothing.
+       * With its original content, even if changed or deleted since; answers a repeat of its
+       * creation. Ignore its `nextRunAt` and `lastRun`.
        */
       made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
       /** Newest first. */
@@ -207,8 +201,8 @@ export class ReminderStore
         page: PageQuery,
       ): Effect.Effect<PageOf<Reminder>, StoreUnavailable>
       /**
-       * Replaces content and next run. Guard: the reminder is there and has that revision still, which
-       * then grows by one; false when not.
+       * Replaces content and next run, and increments the revision. Guard: the reminder exists with
+       * that revision; false when not.
        */
       update(
         id: ReminderId,
@@ -222,46 +216,44 @@ export class ReminderStore
         id: ReminderId,
         now: number,
       ): Effect.Effect<boolean, StoreUnavailable>
-      /** Those whose next run has come; the longest due first. */
+      /** Due reminders, longest due first. */
       due(now: number, limit: number): Effect.Effect<ReadonlyArray<DueReminder>, StoreUnavailable>
       /**
-       * Writes an acceptance of one message as `MessageStore.accept` does, and with it the advance to
-       * the next run and the log's line; or nothing. Guards: the revision (`reminder`), then those of
-       * `accept`.
+       * Writes the acceptance of one message as `MessageStore.accept` does, the advance and the log
+       * line; or nothing. Guards: the revision (`reminder`), then those of `accept`.
        */
       run(acceptance: Acceptance, run: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable>
       /**
-       * Advances without a message, with a line in the log unless `outcome` is null. Guard: the
-       * revision; false when it is another.
+       * Advances without a message; logs `outcome` unless null. Guard: the revision; false when it
+       * differs.
        */
       pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
       /** The log, newest first. */
       runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
       /**
-       * Drops lines of the log from before `before`, but a reminder's latest, and reminders that were
-       * deleted before.
+       * Deletes log lines and deleted reminders older than `before`, but keeps each reminder's
+       * latest line.
        */
       forget(before: number): Effect.Effect<void, StoreUnavailable>
     }
   >()("core/ReminderStore") {}
 
-// One run of a reminder: which of the times that have come it is made for, from which number, and
-// what became of it (contract: Reminder runs). Pure.
+// One run of a reminder: for which due time, from which number, and its outcome (contract: Reminder
+// runs). Pure.
 
-/** How long ago a missed run may have been due to be made up; an hour in milliseconds. */
+/** How late a missed run may be made up: an hour, in milliseconds. */
 const madeUpMillis = 60 * 60 * 1000
 
-/** Whether to send at a due time, and which run the reminder advances by. */
+/** Whether to send at a due time, and how the reminder advances. */
 interface RunPlan {
   readonly run: ReminderRun
-  /** Null: to be sent, if POST /messages would. */
+  /** Null: send, if POST /messages would accept. */
   readonly instead: RunOutcome | null
 }
 
 /**
- * Plans what is to be done at `now` for a reminder whose next run is due. Of several times that have
- * come only the latest counts, and only if it came within the last hour. Null while the run is not due
- * yet: the clock was set back after the reminder was read.
+ * Plans a due reminder at `now`. Of several past due times only the latest counts, if within the
+ * last hour. Null when not yet due: the clock was set back after the read.
  */
 export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan | null => {
   if (now < dueAt) return null
@@ -278,7 +270,7 @@ export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan
     : { run: { ...run, dueAt: latest, nextRunAt }, instead: null }
 }
 
-/** Why a workspace's reminders do not run, whatever they say. */
+/** Why a workspace's reminders do not run. */
 export const workspaceRefusal = (
   workspace: Pick<Workspace, "accountDisabled" | "demo">,
 ): Code | undefined => {
@@ -293,8 +285,8 @@ export const withoutReminders = (plan: Plan | null) =>
     : refuse("plan_required", { message: "The plan does not include reminders." })
 
 /**
- * What the refusal of a run says. Without `from` a run takes any number that is connected, so that what
- * asks a caller to name one means here that none is.
+ * The message of a run's refusal. Without `from` any connected number would do, so `from_required`
+ * here means that none is connected.
  */
 export const runRefusalMessage = (code: Code, { from }: Pick<ReminderContent, "from">): string => {
   if (from === null && code === "from_required") {
@@ -306,7 +298,7 @@ export const runRefusalMessage = (code: Code, { from }: Pick<ReminderContent, "f
   return refuse(code).message
 }
 
-/** What a run asks to be sent, as the body of POST /messages would. */
+/** The request of a run, as a body of POST /messages. */
 export const runRequest = (reminder: ReminderContent): SendRequest => ({
   recipients: [reminder.to],
   batch: false,
@@ -319,16 +311,16 @@ export const runRequest = (reminder: ReminderContent): SendRequest => ({
 })
 
 /**
- * The number that a run without `from` is sent from: of the connected ones of the platform that the
- * recipient needs, the one with most room in its 24 hours. All that are connected are in the facts,
- * oldest first and counted; null when none will do.
+ * The number of a run without `from`: of the suitable connected ones, the one with most room in its
+ * 24 hours. The facts hold all connected numbers, oldest first and counted. Null when none is
+ * suitable.
  */
 export const roomiest = (to: RequestedRecipient, facts: AcceptanceFacts): NumberFacts | null => {
   const connected = (platform: "whatsapp" | "telegram") =>
     facts.connected.filter(({ number }) => number.platform === platform)
   const telegramOnly = isTelegramOnly(to, facts)
   const whatsapp = telegramOnly ? [] : connected("whatsapp")
-  // Where both could, WhatsApp goes first.
+  // If both suit, WhatsApp goes first.
   const suited = whatsapp.length > 0 || to.kind === "group" ? whatsapp : connected("telegram")
   let best: NumberFacts | null = null
   for (const each of suited) {
@@ -337,13 +329,12 @@ export const roomiest = (to: RequestedRecipient, facts: AcceptanceFacts): Number
   return best
 }
 
-/** The limit is the same for all, so that the least planned leaves the most room. */
+/** All have the same limit, so the least planned has most room. */
 const plannedOf = ({ quota }: NumberFacts): number => quota.exact?.planned ?? quota.bound
 
-// What is asked of reminders, as bodies, queries and commands say it: from unknown input to the
-// reminder or the change, or its problems with their fields (contract: Making a reminder, Changing a
-// reminder); then the decision on it, as far
-// as it depends on stored state: plan, number, contact, media, in this order. Pure.
+// Requests about reminders: from unknown input to a reminder or change, or its problems (contract:
+// Making a reminder, Changing a reminder). Then the decision by stored state, in order: plan,
+// number, contact, media. Pure.
 
 const ScheduleInput = Schema.Struct({
   cron: parsed("invalid_cron", (text) => Result.getOrUndefined(parseCron(text)), {
@@ -366,7 +357,7 @@ const fields = {
     Schema.optionalKey(Schema.NullOr(Schema.Int)),
     "Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers.",
   ),
-  // What is missing or blank is told by `textProblems`.
+  // `textProblems` reports missing and blank texts.
   text: described(Schema.optionalKey(TextInput), "Required when the reminder is made."),
   media: Schema.optionalKey(Schema.NullOr(MediaInput)),
   schedule: ScheduleInput,
@@ -376,7 +367,7 @@ const fields = {
 /** The body of POST /reminders. */
 export const ReminderBody = Schema.Struct(fields).annotate({ identifier: "CreateReminder" })
 
-/** A reminder to make: in the words of its body. */
+/** A reminder to create, named as in the body. */
 export type CreateReminder = typeof ReminderBody.Encoded
 
 /** The body of PATCH /reminders/{id}. */
@@ -399,7 +390,7 @@ const textProblems = ({ text }: Raw, required: boolean): ReadonlyArray<Problem> 
   return typeof text === "string" && isBlank(text) ? [textRequired] : []
 }
 
-/** A limited key's reminder must send from one of its numbers, and go on doing so. */
+/** A limited key's reminder must send from one of its numbers, even after changes. */
 const fromProblems = ({ from }: Raw, limited: boolean, required: boolean) => {
   const missing = from === null || (required && from === undefined)
   return limited && missing
@@ -407,7 +398,7 @@ const fromProblems = ({ from }: Raw, limited: boolean, required: boolean) => {
     : []
 }
 
-/** The fields that were given; `timezone` is left out when the current one is to be kept. */
+/** The given fields; without `timezone` the current one stays. */
 type ReminderChange = Partial<ReminderContent>
 
 const toChange = ({
@@ -436,8 +427,8 @@ const toContent = (body: typeof ReminderBody.Type): ReminderContent => ({
 })
 
 /**
- * The parsers under a rule for outgoing links, of callers that are limited to some numbers and of
- * others. What is given is looked at whatever its type says. Build once, use often.
+ * The parsers under a rule for outgoing links, for limited callers and others. Input is checked
+ * whatever its static type. Build once, reuse.
  */
 export const reminderRequestParser = (rule: OutboundRule) => {
   const parser = (limited: boolean) => {
@@ -469,30 +460,28 @@ export const ReminderQuery = Schema.Struct({
   ...pageFields,
 })
 
-/** Which reminders. */
 export interface ListReminders extends ListPage {
   /** Only running or only paused ones. */
   readonly active?: boolean
 }
 
-/** From a query string's parameters, or from the values themselves. */
+/** Accepts query parameters, or typed values. */
 export const parseListReminders = queryDecoder(ReminderQuery)
 
-/** What is to become of a reminder. */
+/** The desired state of a reminder. */
 export interface Wanted {
-  /** Null when it is to be made. */
+  /** Null for a new one. */
   readonly current: ReminderContent | null
-  /** The fields that were given; all of them when it is to be made. */
+  /** The given fields; all of them for a new one. */
   readonly given: ReminderChange
-  /** The reminder as it will be. */
+  /** The resulting reminder. */
   readonly content: ReminderContent
 }
 
-/** A change that is allowed in any plan: pausing, and nothing else. */
+/** Whether a change only pauses, which any plan allows. */
 export const isPausing = (given: ReminderChange): boolean =>
   given.active === false && Object.keys(given).length === 1
 
-/** The facts that the decision needs. */
 export const factsWanted = (
   { mode, workspaceId }: Sender,
   { content, given }: Wanted,
@@ -516,8 +505,8 @@ const numberRefusal = (
 ): Refusal | undefined => {
   const isNew = content.from !== null && content.from !== current?.from
   if (!isNew && given.to === undefined && content.from === current?.from) return undefined
-  // Each run chooses a connected number. But a recipient that only Telegram reaches needs a
-  // connected account now, since there is no number that its runs could wait for.
+  // Each run chooses a connected number. But a recipient on Telegram alone needs a connected
+  // account now, since its runs have no number to wait for.
   if (content.from === null) {
     return isTelegramOnly(content.to, facts) &&
       !facts.connected.some(({ number }) => number.platform === "telegram")
@@ -525,7 +514,7 @@ const numberRefusal = (
       : undefined
   }
   if (facts.named === null) {
-    // The present number was removed since, and the change names no other.
+    // The current number was removed, and the change names no other.
     return isNew ? refuse("number_not_connected", { field: "from" }) : undefined
   }
   const found = resolveNumber(runRequest(content), facts, sender)
@@ -536,8 +525,8 @@ const numberRefusal = (
 }
 
 /**
- * Why the reminder cannot be made or changed so; undefined when it can. Of a change only what it
- * touches is checked: what has gone bad since is told by the runs.
+ * Why a creation or change is refused; undefined when allowed. A change checks only its own fields;
+ * runs report what broke since.
  */
 export const reminderRefusal = (
   wanted: Wanted,
@@ -558,8 +547,8 @@ export const reminderRefusal = (
 }
 
 /**
- * When a changed reminder runs next: as before, unless it was resumed or has another schedule, which
- * count from now.
+ * A changed reminder's next run: as before, unless it was resumed or rescheduled, which count from
+ * now.
  */
 export const nextRunOfChanged = (
   current: Reminder,

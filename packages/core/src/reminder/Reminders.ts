@@ -1,7 +1,6 @@
 /**
- * The reminders of a workspace, as the customer's keys make, read and change them (contract:
- * Reminders), and what the operator sees of their runs (contract: Reminder log). The runs are the
- * worker's (`ReminderRunner`).
+ * A workspace's reminders: keys create, read and change them (contract: Reminders); operators read
+ * their runs (contract: Reminder log). The worker's `ReminderRunner` runs them.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
@@ -39,7 +38,7 @@ import type {
   Wanted,
 } from "./Reminder.ts"
 
-/** How often a change is decided anew when others changed the reminder, or it ran, meanwhile. */
+/** Decisions to try while others change the reminder or run it. */
 const attempts = 10
 
 const notFound = "reminder_not_found"
@@ -61,7 +60,7 @@ export class Reminders extends Context.Service<
     /** GET /reminders/{id}. Fails with `reminder_not_found`. */
     get(caller: Caller, id: ReminderId | undefined): Effect.Effect<Reminder, Failure>
     /**
-     * PATCH /reminders/{id}: changes the fields that are given. Fails as `create` does, and with
+     * PATCH /reminders/{id}: changes the given fields. Fails as `create` does, and with
      * `reminder_not_found`; pausing alone needs no plan.
      */
     update(
@@ -69,10 +68,10 @@ export class Reminders extends Context.Service<
       id: ReminderId | undefined,
       command: ChangeReminder,
     ): Effect.Effect<Reminder, Failure>
-    /** DELETE /reminders/{id}: it runs no more. Fails with `reminder_not_found`. */
+    /** DELETE /reminders/{id}: ends its runs. Fails with `reminder_not_found`. */
     remove(caller: Caller, id: ReminderId | undefined): Effect.Effect<ReminderId, Failure>
     /**
-     * GET /workspaces/{id}/reminders/{reminder_id}/runs, the operator's: the log, newest first, of a
+     * GET /workspaces/{id}/reminders/{reminder_id}/runs, for operators: the log, newest first, of a
      * reminder of either mode. Fails with `workspace_not_found`, `reminder_not_found`.
      */
     runs(
@@ -97,7 +96,7 @@ export class Reminders extends Context.Service<
       const parserFor = ({ numberIds }: Caller) =>
         parsers[numberIds === null ? "unlimited" : "limited"]
 
-      /** Loads what the decision needs, and fails with its refusal. */
+      /** Loads the facts, and fails with the refusal. */
       const check = (caller: Authorized, wanted: Wanted, now: number) =>
         Effect.gen(function* () {
           const facts = yield* messages.loadAcceptance(factsWanted(caller, wanted, now))

@@ -1,7 +1,7 @@
 /**
- * Idempotent retries (contract: Idempotency). A key is claimed before the work, finished in the
- * commit of its effect, and released when the request is refused; what is kept is what the answer
- * can be built from again, not the answer.
+ * Idempotent retries (contract: Idempotency). A request claims its key before the work; the commit
+ * of its effect finishes the claim, and a refusal releases it. The store keeps facts to rebuild the
+ * answer, not the answer.
  */
 import { Clock, Context, Effect, Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
@@ -14,10 +14,10 @@ import { hashSecret } from "../secret/Secrets.ts"
 /** How long a finished request is answered again: 24 hours from the first, in milliseconds. */
 export const answerKeptMillis = 24 * 60 * 60 * 1000
 
-/** After this a claim whose process died is free again. */
+/** After this, a crashed process's claim is free again. */
 export const claimKeptMillis = 30_000
 
-/** A request's `Idempotency-Key`, before it is claimed. */
+/** A request's `Idempotency-Key`, before the claim. */
 export interface IdempotencyKey {
   /** The header's value. */
   readonly key: string
@@ -25,15 +25,14 @@ export interface IdempotencyKey {
   readonly fingerprint: string
 }
 
-/** A request's claim on its key. */
 export interface IdempotencyClaim extends IdempotencyKey {
-  /** The key that asks; below zero for a caller without one (`claimantOf`). */
+  /** The claiming API key; negative without one (`claimantOf`). */
   readonly keyId: number
-  /** Tells this attempt's claim from any other's. */
+  /** Distinguishes this attempt's claim from others. */
   readonly token: string
 }
 
-/** What the first answer showed of a number, and its request did not say: both may change later. */
+/** What the first answer showed of a number beyond its request; both may change later. */
 export interface FirstShown {
   /** Digits with country code. */
   readonly phone: string | null
@@ -43,21 +42,21 @@ export interface FirstShown {
 /** The finished first request. */
 export interface IdempotencyRecord {
   readonly fingerprint: string
-  /** The ids of what the first request made, in the order of its answer. */
+  /** Ids that the first request created, in the order of its answer. */
   readonly madeIds: ReadonlyArray<number>
   /** When the first request was made; the record is void 24 hours later. */
   readonly createdAt: number
-  /** Of a reconnected number, until the number is erased; left out otherwise. */
+  /** Only for a reconnected number, until it is erased. */
   readonly shown?: FirstShown
 }
 
-/** What a store found when it tried to claim. */
+/** A store's answer to a claim. */
 export type ClaimOutcome =
   | { readonly _tag: "Claimed" }
   | { readonly _tag: "InProgress" }
   | { readonly _tag: "Finished"; readonly record: IdempotencyRecord }
 
-/** What is known under an idempotency key: an unfinished claim, a finished request, or nothing. */
+/** What an idempotency key has: an unfinished claim, a finished request, or nothing. */
 export interface KeyStanding {
   readonly claim: { readonly token: string; readonly claimedAt: number } | null
   readonly record: IdempotencyRecord | null
@@ -71,10 +70,7 @@ export const isClaimVoid = (claimedAt: number, now: number): boolean =>
 export const isRecordVoid = (createdAt: number, now: number): boolean =>
   createdAt + answerKeptMillis <= now
 
-/**
- * What a request finds that claims the key at `now`. A request that holds the claim already, and loads
- * again, holds it anew.
- */
+/** The result of claiming a key at `now`. The claim's holder, loading again, renews it. */
 export const claimOutcome = (
   { claim, record }: KeyStanding,
   token: string,
@@ -91,8 +87,8 @@ export const claimOutcome = (
 const printable = /^[\x20-\x7E]{1,255}$/
 
 /**
- * The key of a request from the values of its `Idempotency-Key` headers; null when there is none.
- * Fails with `invalid_idempotency_key`: empty, too long, not printable ASCII, or sent twice.
+ * The key in a request's `Idempotency-Key` headers; null without one. Fails with
+ * `invalid_idempotency_key`: empty, too long, not printable ASCII, or sent twice.
  */
 export const parseIdempotencyKey = (
   values: ReadonlyArray<string>,
@@ -104,13 +100,13 @@ export const parseIdempotencyKey = (
     : Result.fail(refuse("invalid_idempotency_key"))
 }
 
-/** What must be the same for a repeat: method, path without trailing slash, and the parsed body. */
+/** What a repeat must match: method, path without trailing slash, and parsed body. */
 export const fingerprint = (method: string, path: string, body: string): string =>
   hashSecret(`${method}\n${path}\n${body}`)
 
 /**
- * What a claim's outcome means for this request: go on, answer again from what was made, or a
- * refusal (`idempotency_key_reused`, `idempotency_in_progress`).
+ * What a claim's outcome means: continue, repeat the answer, or refuse (`idempotency_key_reused`,
+ * `idempotency_in_progress`).
  */
 export const judgeClaim = (
   outcome: ClaimOutcome | null,
@@ -128,23 +124,18 @@ export const judgeClaim = (
 }
 
 /**
- * The port that keeps claims for operations other than sending, which claims together with its other
- * reads. The finished record is written by the operation's own commit.
+ * The port that stores claims of operations other than sends, which claim with their own reads.
+ * Each operation's commit writes the finished record.
  */
 export class IdempotencyStore
   extends /*#__PURE__*/ Context.Service<
     IdempotencyStore,
     {
-      /**
-       * Claims the key unless it is claimed or finished; the same rule as in
-       * `MessageStore.loadAcceptance`.
-       */
+      /** Claims the key unless claimed or finished, as `MessageStore.loadAcceptance` does. */
       claim(claim: IdempotencyClaim, now: number): Effect.Effect<ClaimOutcome, StoreUnavailable>
-      /** Frees a claim of a refused request, if it is still this one's. */
+      /** Releases a refused request's claim, if it still holds it. */
       release(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
-      /**
-       * Drops finished records and claims that are void at `now`; they answer no request any more.
-       */
+      /** Deletes records and claims that are void at `now`. */
       forgetVoid(now: number): Effect.Effect<void, StoreUnavailable>
     }
   >()("core/IdempotencyStore") {}
@@ -152,17 +143,16 @@ export class IdempotencyStore
 /** The answer of an idempotent operation that is not a send. */
 export interface Repeatable<A> {
   readonly answer: A
-  /** The answer repeats that of the first request with the same `Idempotency-Key`. */
+  /** Whether it repeats the first answer of the same `Idempotency-Key`. */
   readonly replayed: boolean
 }
 
-/** Makes what runs idempotent operations. */
 export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
   const store = yield* IdempotencyStore
   const ids = yield* Ids
   return {
     /**
-     * Runs `work` with a claim that its commit must finish, or `again` with what is kept of the first
+     * Runs `work` with a claim that its commit must finish, or `again` with the record of the first
      * request. A refusal frees the key. Fails with `idempotency_key_reused` and
      * `idempotency_in_progress`.
      */
