@@ -67,7 +67,10 @@ const pacedViolations = (history: History, held: Held): ReadonlyArray<string> =>
         : [],
     ),
   ]
-  const paced = ofNumber.filter(({ at, index }) => index > from && index < to && at > answeredAt)
+  // What a transport had already leaves as it was, and so does the rest behind it.
+  const paced = ofNumber.filter(
+    ({ givenAt, index }) => index > from && index < to && givenAt > answeredAt,
+  )
   for (const { at, name } of paced) {
     const before = sent.filter((message) => message.name !== name && message.sentAt < at)
     const inMinute = before.filter(({ sentAt }) => sentAt > at - minuteMillis).length
