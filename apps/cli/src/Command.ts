@@ -1,24 +1,24 @@
 /**
- * A command as an entry of a table: its words, what it takes, and what it does. Parsing, help, shell
- * completion and the tests all read the same entry.
+ * A command as an entry of a table: its words, its arguments and options, and its action. Parsing,
+ * help, shell completion and the tests all read the same entry.
  */
 import type { MessagingClient, OperatorClient } from "@messaging-service/client"
 import type { Output } from "./Output.ts"
 import type { Machine } from "./Machine.ts"
 import { usageError } from "./ending.ts"
 
-/** Something that is given as text: an argument, or the value of an option. */
+/** A textual value: an argument, or the value of an option. */
 export interface Value<A> {
-  /** What stands for it in the help: `ID`, `PHONE`. */
+  /** Its placeholder in the help: `ID`, `PHONE`. */
   readonly shown: string
   readonly about: string
-  /** The only texts that it can be, for completion. */
+  /** The only allowed texts, for completion. */
   readonly choices?: ReadonlyArray<string>
   /** Fails with a usage error. */
   readonly read: (text: string, name: string) => A
 }
 
-/** How often it is given. */
+/** How often it may occur. */
 export type Times = "once" | "maybe" | "many" | "any"
 
 /** An argument or an option of a command; `flag` takes no value. */
@@ -42,35 +42,35 @@ type Kept<T> = T extends { readonly kind: "flag" }
 
 export type TakenRecord = Readonly<Record<string, Taken>>
 
-/** What was given, by the names of arguments and options. */
+/** Parsed values, by the names of arguments and options. */
 export type Given<T> = { readonly [Name in keyof T]: Kept<T[Name]> }
 
 /** What a command works with. */
 export interface Tools {
   readonly machine: Machine
-  /** All that there are. */
+  /** All commands. */
   readonly commands: ReadonlyArray<Command>
   readonly output: Output
-  /** A client with the key; fails with a usage error when there is none. */
+  /** A client with the key; fails with a usage error without one. */
   readonly client: () => MessagingClient
-  /** A client with the operator token; fails with a usage error when there is none. */
+  /** A client with the operator token; fails with a usage error without one. */
   readonly operator: () => OperatorClient
 }
 
 export interface Command {
   /** Such as `reminders create`. */
   readonly words: string
-  /** Whose credentials it needs. */
+  /** The credentials that it needs. */
   readonly as: "key" | "operator" | "key or operator" | "none"
   readonly summary: string
-  /** More, for its own help. */
+  /** More text for its own help. */
   readonly about?: string
   readonly arguments: TakenRecord
   readonly options: TakenRecord
   readonly run: (given: Readonly<Record<string, unknown>>, tools: Tools) => Promise<void> | void
 }
 
-/** Makes a command; what `run` is given is of the types of its arguments and options. */
+/** Creates a command; `run` gets values of its arguments' and options' types. */
 export const command = <
   const A extends TakenRecord = Record<never, never>,
   const O extends TakenRecord = Record<never, never>,
@@ -84,13 +84,13 @@ export const command = <
   ...entry,
   arguments: entry.arguments ?? {},
   options: entry.options ?? {},
-  // The parser fills in exactly these names.
+  // The parser sets exactly these names.
   run: (given, tools) => entry.run(given as Given<A & O>, tools),
 })
 
 export const once = <A>(value: Value<A>) => ({ kind: "value", times: "once", value }) as const
 export const maybe = <A>(value: Value<A>) => ({ kind: "value", times: "maybe", value }) as const
-/** Once at least. */
+/** At least once. */
 export const many = <A>(value: Value<A>) => ({ kind: "value", times: "many", value }) as const
 export const any = <A>(value: Value<A>) => ({ kind: "value", times: "any", value }) as const
 export const flag = (about: string) => ({ kind: "flag", about }) as const
@@ -131,14 +131,14 @@ const whole =
 
 export const count = whole(1, "positive")
 
-/** As `count`, or none. */
+/** Like `count`, or none. */
 export const number = whole(0, "non-negative")
 
 export const id = (of: string): Value<number> => count("ID", `The id of the ${of}.`)
 
-/** A time with an offset; a time of day alone would be in a zone that no script states. */
+/** A time with an offset; a time of day alone would need a zone that no script states. */
 export const time = (about: string): Value<string> =>
   text("TIME", `${about} ISO 8601 with an offset.`)
 
-/** The workspace that an operator acts in. */
+/** The operator's workspace. */
 export const workspace = once(count("ID", "The workspace."))

@@ -1,46 +1,43 @@
 /**
- * What commands print: tables and fields for people, with `--json` one JSON value to a line for
- * programs. Results go to standard output; progress goes to standard error, and only where a person
+ * Output of commands: tables and fields for people, with `--json` one JSON value per line for
+ * programs. Results go to standard output. Progress goes to standard error, and only where a person
  * sees it.
  */
 import type { Machine } from "./Machine.ts"
 
-/** A column of a table: its heading, and what a record has there. */
+/** A column of a table: its heading, and a record's value. */
 export type Column<Item> = readonly [heading: string, of: (item: Item) => unknown]
 
 export interface Output {
   readonly json: boolean
-  /**
-   * One record; for people only the columns that are named, if any are, and a blank line between it and
-   * the record before it.
-   */
+  /** One record. People see only the named columns, if any, and a blank line between records. */
   one<Item extends object>(item: Item, columns?: ReadonlyArray<Column<NoInfer<Item>>>): void
-  /** Records as they come, `most` of them at most, for as long as they can be written. */
+  /** Records as they arrive, at most `most`, while the output accepts them. */
   all<Item extends object>(
     items: AsyncIterable<Item> | Iterable<Item>,
     columns: ReadonlyArray<Column<NoInfer<Item>>>,
     most?: number,
   ): Promise<void>
-  /** For people only, where a record says nothing. */
+  /** For people only, where a record shows nothing. */
   say(line: string): void
-  /** Text that stands as it is, for people only. */
+  /** Unchanged text, for people only. */
   show(text: string): void
-  /** A line on standard error, for people and, with what it is about, for programs. */
+  /** A line on standard error, for people and, with its subject, for programs. */
   remark(line: string, about: Readonly<Record<string, unknown>>): void
-  /** How far long work is; it is replaced by the next, and gone when `undefined`. */
+  /** Progress of long work; the next one replaces it, and `undefined` removes it. */
   progress(line: string | undefined): void
 }
 
-/** Texts of others may hold what terminals take for commands. */
+/** Texts of others may contain terminal commands. */
 const printable = (text: string): string =>
   text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, (each) =>
     each === "\n" || each === "\t" ? " " : `\\u{${each.charCodeAt(0).toString(16)}}`,
   )
 
-/** The name of a field as people read it. */
+/** A field's name for people. */
 const labelOf = (name: string): string => name.replaceAll("_", " ")
 
-/** A value as people read it. */
+/** A value for people. */
 const shown = (value: unknown): string => {
   if (value === null || value === undefined || value === "") return "-"
   if (typeof value === "string") return printable(value)
@@ -53,7 +50,7 @@ const shown = (value: unknown): string => {
     .join(", ")
 }
 
-/** As many rows are measured and printed at once as a page has. */
+/** Measures and prints as many rows at once as a page has. */
 const blockRows = 100
 
 const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {

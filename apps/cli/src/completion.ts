@@ -1,12 +1,12 @@
 /**
- * Shell completion. The shell asks the program itself what may come next, so that the three shells
- * offer the same, and nothing has to be installed anew with a new version.
+ * Shell completion. The shell asks the program itself for candidates. So the three shells offer the
+ * same, and a new version needs no new installation.
  */
 import { readdirSync } from "node:fs"
 import type { Command, Taken, TakenRecord } from "./Command.ts"
 import { common, findCommand } from "./parse.ts"
 
-/** Files whose names begin so; directories end with a slash. */
+/** Files with that prefix; directories end with a slash. */
 const files = (begun: string): ReadonlyArray<string> => {
   const folder = begun.slice(0, begun.lastIndexOf("/") + 1)
   try {
@@ -25,7 +25,7 @@ const choicesOf = (taken: Taken | undefined, begun: string): ReadonlyArray<strin
 
 const optionsOf = ({ options }: Command): TakenRecord => ({ ...common, ...options })
 
-/** What may stand in place of the last word, which may be empty or half written. */
+/** Candidates for the last word, which may be empty or incomplete. */
 const candidates = (
   words: ReadonlyArray<string>,
   commands: ReadonlyArray<Command>,
@@ -55,7 +55,7 @@ const candidates = (
 const isValueOf = (options: TakenRecord, word: string | undefined): boolean =>
   word?.startsWith("--") === true && options[word.slice(2)]?.kind === "value"
 
-/** Those that go on as the last word begins, each once. */
+/** Those with the last word as their prefix, each once. */
 export const complete = (
   words: ReadonlyArray<string>,
   commands: ReadonlyArray<Command>,
@@ -66,7 +66,7 @@ export const complete = (
     .toSorted()
 }
 
-/** What each shell reads at its start. */
+/** The start script for each shell. */
 export const scripts = {
   bash: `_messaging() {
   local IFS=$'\\n'

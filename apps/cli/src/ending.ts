@@ -1,7 +1,7 @@
 /** How the program ends: its exit codes, and the error that carries one. */
 import { MessagingError } from "@messaging-service/client"
 
-/** The exit codes, with what each means. Scripts branch on them, so they never change. */
+/** The exit codes and their meanings. Scripts branch on them, so they never change. */
 export const endings = {
   done: [0, "It was done."],
   fault: [1, "A fault of the program itself."],
@@ -23,7 +23,7 @@ export type Ending = keyof typeof endings
 
 export const exitCode = (ending: Ending): number => endings[ending][0]
 
-/** Ends the program with that exit code and that line. */
+/** Ends the program with that exit code and line. */
 export class Ended extends Error {
   override readonly name = "Ended"
   readonly ending: Ending
@@ -37,11 +37,14 @@ export class Ended extends Error {
 /** The command, an option or the configuration is wrong. */
 export const usageError = (message: string): Ended => new Ended("usage", message)
 
-/** With what a signal ends it: 128 and the signal's number, as shells count. */
+/** Exit code after a signal: 128 and the signal's number, as in shells. */
 export const endedBySignal = (signal: "SIGINT" | "SIGTERM"): Ended =>
   new Ended(signal === "SIGINT" ? "interrupted" : "terminated", "interrupted")
 
-/** Does what a signal may end, and says then what goes on without the program, or may have been done. */
+/**
+ * Runs interruptible work. After a signal it reports what continues without the program, or may have
+ * taken effect.
+ */
 export const interruptible = async <A>(
   signal: AbortSignal,
   goesOn: () => string | undefined,
@@ -51,20 +54,20 @@ export const interruptible = async <A>(
     return await work()
   } catch (error) {
     const ended: unknown = signal.reason
-    // What ended for another reason, or has said so itself, stands.
+    // Another reason, or an own report, takes precedence.
     if (!(ended instanceof Ended) || (error instanceof Ended && error !== ended)) throw error
     const more = goesOn()
     throw more === undefined ? ended : new Ended(ended.ending, `${ended.message}; ${more}`)
   }
 }
 
-/** What the refusal of a request ends the program with. */
+/** The end of the program after a refused request. */
 export const endingOf = ({ code, status }: MessagingError): Ending => {
-  // What a wrong url or a proxy answers says nothing of what was named.
+  // The response of a wrong url or a proxy says nothing about the named thing.
   if (code === "no_answer" || code === "timeout" || code === "unexpected_answer") {
     return "unavailable"
   }
-  // The client refused it, and asked nothing.
+  // The client refused it, and sent no request.
   if (status === null) return "usage"
   if (status === 429 || status >= 500) return "unavailable"
   if (status === 401 || status === 403) return "notAllowed"

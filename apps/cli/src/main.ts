@@ -24,14 +24,14 @@ const print = (output: string) => {
     })
   })
 }
-// Without a listener these errors would end the process. Those of standard output are kept by `print`;
-// when standard error is gone there is nowhere left to tell.
+// Without a listener these errors would end the process. `print` reports those of standard output;
+// without standard error no report is possible.
 process.stdout.on("error", () => undefined)
 process.stderr.on("error", () => undefined)
 
 const pause = (millis: number) => sleep(millis, undefined, { signal: ending.signal })
 
-/** Between two looks at what reads the output. */
+/** Interval between checks of the output's reader. */
 const lookMillis = 250
 const isReaderGone = outputWatch()
 const pauseForReader = async (millis: number): Promise<boolean> => {

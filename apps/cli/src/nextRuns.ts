@@ -1,15 +1,18 @@
-/** The runs of reminders that are to come. The service tells the next one of each; core's rules tell the others. */
+/**
+ * Upcoming runs of reminders. The service reports the next run of each; core's rules compute the later
+ * ones.
+ */
 import type { Reminder } from "@messaging-service/client"
 import { formatInZone, nextRunAfter, parseCron, parseTimeZone } from "@messaging-service/core"
 import { Result } from "effect"
 
-/** One run, at the time that the clocks of its reminder's zone show then. */
+/** One run, in the local time of its reminder's zone. */
 export interface NextRun {
   readonly due_at: string
   readonly reminder: Reminder
 }
 
-/** All of them, soonest first, for as long as more are taken. Paused reminders have none. */
+/** All runs, soonest first, for as long as the caller takes more. Paused reminders have none. */
 export function* soonestRuns(reminders: ReadonlyArray<Reminder>): Generator<NextRun> {
   const ahead = reminders.flatMap((reminder) => {
     const runs = runsOf(reminder)
@@ -17,7 +20,7 @@ export function* soonestRuns(reminders: ReadonlyArray<Reminder>): Generator<Next
     return first === undefined ? [] : [{ runs, run: first }]
   })
   for (;;) {
-    // Each tells its time in its own zone, so the texts do not sort.
+    // Each time is in its own zone, so the texts do not sort.
     const [soonest] = ahead.toSorted((a, b) => Date.parse(a.run.due_at) - Date.parse(b.run.due_at))
     if (soonest === undefined) return
     yield soonest.run
@@ -33,7 +36,7 @@ function* runsOf(reminder: Reminder): Generator<NextRun, undefined> {
   yield { due_at: reminder.next_run_at, reminder }
   const cron = parseCron(pattern)
   const timezone = parseTimeZone(name)
-  // A zone that the service knows and this machine does not: its later runs cannot be told here.
+  // The service knows this zone and this machine does not: it cannot compute later runs.
   if (Result.isFailure(cron) || timezone === undefined) return
   let due: number | null = Date.parse(reminder.next_run_at)
   while ((due = nextRunAfter({ cron: cron.success, timezone }, due)) !== null) {

@@ -1,13 +1,13 @@
 /**
- * Whether what reads standard output has gone, for a command that may have nothing to write for hours:
- * until then no write tells it, and Node does not ask a pipe. Linux shows which processes hold its other
- * end; elsewhere only the next write tells.
+ * Checks whether the reader of standard output has gone, for a command that may write nothing for
+ * hours. Only a write would show it, because Node does not poll a pipe. Linux lists the processes that
+ * hold its other end; elsewhere only the next write tells.
  */
 import { lstatSync, readdirSync, readlinkSync } from "node:fs"
 
 const ownOutput = "/proc/self/fd/1"
 
-/** The owner's right to read: a link to an open file has it where the file is open for reading. */
+/** The owner's right to read: a link to an open file has it when the file is open for reading. */
 const readable = 0o400
 
 const tried = <A>(look: () => A, otherwise: (error: NodeJS.ErrnoException) => A): A => {
@@ -24,7 +24,7 @@ const linkOf = (path: string): string | undefined =>
     () => undefined,
   )
 
-/** Whether that process reads the pipe; undefined where it may not be asked. */
+/** Whether that process reads the pipe; undefined when the system denies the check. */
 const reads = (pid: string, pipe: string): boolean | undefined =>
   tried<boolean | undefined>(
     () =>
@@ -42,8 +42,8 @@ const reads = (pid: string, pipe: string): boolean | undefined =>
   )
 
 /**
- * A look at who reads standard output now: true once those that were seen at earlier looks do no more,
- * and none has taken their place. One that may not be asked, of another user by now, counts as there.
+ * Checks who reads standard output now. True once all readers of earlier checks have gone, without a
+ * successor. A reader that the system hides, such as another user's, counts as present.
  */
 export const outputWatch = (): (() => boolean) => {
   const pipe = linkOf(ownOutput)

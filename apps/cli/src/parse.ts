@@ -1,10 +1,10 @@
-/** From the words of a command line to a command and what it was given. */
+/** Parses a command line into a command and its values. */
 import { parseArgs } from "node:util"
 import type { Command, Taken, TakenRecord } from "./Command.ts"
 import { count, flag, maybe, number, text } from "./Command.ts"
 import { usageError } from "./ending.ts"
 
-/** Options that every command takes. */
+/** Options of every command. */
 export const common = {
   service: maybe(
     text("URL", "Where the service is; MESSAGING_SERVICE, else http://127.0.0.1:8080."),
@@ -29,7 +29,7 @@ export const common = {
   help: flag("Shows this help."),
 } satisfies TakenRecord
 
-/** What was given beside a command's own. */
+/** Values of the common options. */
 export interface CommonOptions {
   readonly service?: string
   readonly "key-file"?: string
@@ -41,31 +41,31 @@ export interface CommonOptions {
 }
 
 /**
- * Refuses the former name of `--service`: a command that takes an address of its own, such as that of a
- * webhook, would send a key there.
+ * Refuses the former name of `--service`: a command with an address of its own, such as a webhook's,
+ * would send a key there.
  */
 export const refuseFormerNames = (line: ReadonlyArray<string>): void => {
   const end = line.indexOf("--")
   const options = end === -1 ? line : line.slice(0, end)
   if (options.some((word) => word === "--url" || word.startsWith("--url="))) {
     throw usageError(
-      "--url is --service now, the address of the service; that of a webhook stands alone: webhooks create URL",
+      "--url is --service now, the address of the service; give a webhook's address without an option: webhooks create URL",
     )
   }
 }
 
-/** A command line, taken apart. */
+/** A parsed command line. */
 export interface Line {
   /** Undefined when no words name one. */
   readonly command: Command | undefined
-  /** The words in front, when no command begins with all of them. */
+  /** The first words, when no command begins with all of them. */
   readonly words: ReadonlyArray<string>
   readonly rest: ReadonlyArray<string>
 }
 
 const isOption = (word: string) => word.startsWith("-") && word !== "-"
 
-/** Options may stand in front of the words too. */
+/** Options may also precede the words. */
 export const findCommand = (
   line: ReadonlyArray<string>,
   commands: ReadonlyArray<Command>,
@@ -78,7 +78,7 @@ export const findCommand = (
     const taken = (common as TakenRecord)[word.replace(/^--/, "")]
     if (taken?.kind === "value") lead.push(line[++at] ?? "")
   }
-  // `help send` asks what `send --help` does.
+  // `help send` means `send --help`.
   if (line[at] === "help") {
     lead.push("--help")
     at++
@@ -111,7 +111,7 @@ const valueOf = (taken: Taken, name: string, given: ReadonlyArray<string>): unkn
   return times === "once" || times === "maybe" ? read[0] : read
 }
 
-/** What arguments come to, in their order; the last one may take several. */
+/** Values of the arguments, in their order; the last one may have several. */
 const readArguments = (
   takes: TakenRecord,
   positionals: ReadonlyArray<string>,
@@ -133,7 +133,7 @@ const optionTexts = (given: unknown): ReadonlyArray<string> => {
   return Array.isArray(given) ? given.map(String) : [String(given)]
 }
 
-/** Reads what a command was given; what does not fit is a usage error. */
+/** Reads a command's values; a wrong one is a usage error. */
 export const readLine = (
   { arguments: takes, options }: Pick<Command, "arguments" | "options">,
   rest: ReadonlyArray<string>,
@@ -148,7 +148,7 @@ export const readLine = (
   const valuesOf = (which: typeof read) =>
     Object.fromEntries(which.map(([name, value]) => [name, value()]))
   const shared = valuesOf(read.filter(([name]) => isCommon(name))) as unknown as CommonOptions
-  // A line that asks for help need not give everything else.
+  // A request for help may omit everything else.
   if (shared.help) return { given: {}, common: shared }
   return {
     given: {

@@ -1,4 +1,4 @@
-/** QR codes in a terminal's characters: two rows of modules to a line of text. */
+/** QR codes in a terminal's characters: two rows of modules per line of text. */
 import type { PNG } from "pngjs"
 
 /** Light modules around the code, without which few phones read it. */
@@ -7,8 +7,8 @@ const quiet = 2
 type Modules = ReadonlyArray<ReadonlyArray<boolean>>
 
 /**
- * The modules of a picture that holds nothing but the code: from its outermost dark pixels, with the size
- * of a module from the finder pattern in the corner, whose upper edge is seven modules long.
+ * Modules of a picture that contains only the code. The outermost dark pixels bound it. The corner's
+ * finder pattern gives the module size: its upper edge is seven modules long.
  */
 const modulesOf = ({ data, height, width }: Pick<PNG, "data" | "height" | "width">): Modules => {
   const isDark = (x: number, y: number) => (data[(y * width + x) * 4] ?? 255) < 128
@@ -29,7 +29,7 @@ const modulesOf = ({ data, height, width }: Pick<PNG, "data" | "height" | "width
   )
 }
 
-/** Dark modules are left out, so that they are dark on a dark ground; light ones are drawn. */
+/** Draws the light modules. It omits the dark ones, which are then dark on a dark background. */
 const blocks = {
   "light light": "█",
   "light dark": "▀",
@@ -53,7 +53,7 @@ const drawn = (modules: Modules): string => {
   return lines.join("")
 }
 
-// Only those who link a number wait for what reads and makes codes.
+// Only users who link a number load the code that reads and makes QR codes.
 
 /** The code in that picture, as text. */
 export const qrCodeText = async (png: Uint8Array): Promise<string> => {

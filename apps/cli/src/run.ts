@@ -13,7 +13,7 @@ import type { Machine } from "./Machine.ts"
 
 /** Runs one command line to its end. */
 export const run = async (line: ReadonlyArray<string>, machine: Machine): Promise<number> => {
-  // Also errors are JSON then, wrong options included.
+  // Errors are then JSON too, even for wrong options.
   const json = line.includes("--json")
   const tell = ({ ending, line: shown, ...told }: Told): number => {
     const { message } = told
@@ -27,7 +27,7 @@ export const run = async (line: ReadonlyArray<string>, machine: Machine): Promis
     (error: unknown) => tell(failureOf(error)),
   )
   const unwritten = await machine.written()
-  // What reads the output may have seen enough, as `head` does: no fault.
+  // The reader of the output may have seen enough, as `head` does: no failure.
   if (unwritten === null || unwritten.code === "EPIPE") return code
   const message = `cannot write to standard output: ${unwritten.message}`
   const told = tell({ ending: "unwritten", message })
@@ -92,7 +92,7 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
   }
 }
 
-/** A wrong url or key is told by the client, which asks nothing then. */
+/** The client reports a wrong url or key, and sends no request then. */
 const made = <A>(make: () => A): A => {
   try {
     return make()
@@ -115,8 +115,8 @@ const connection = (
 })
 
 /**
- * A path that the service does not have, with a hint where its address has one too: it often is that of
- * the interface, which the program adds itself.
+ * A path that the service lacks. Adds a hint when the address has a path too: often it is the
+ * interface's path, which the program adds itself.
  */
 const withPathNamed = (error: unknown, url: () => string): unknown => {
   if (!(error instanceof MessagingError) || error.code !== "not_found") return error
@@ -126,7 +126,10 @@ const withPathNamed = (error: unknown, url: () => string): unknown => {
   return new MessagingError({ ...error, text })
 }
 
-/** The address in the environment. Its former name is refused, so that no key goes where it is not meant to. */
+/**
+ * The address in the environment. The program refuses its former name, so no key goes to a wrong
+ * place.
+ */
 const serviceOf = (env: Machine["env"]): string | undefined => {
   const given = env["MESSAGING_SERVICE"] || undefined
   if (given === undefined && env["MESSAGING_URL"]) {
@@ -135,7 +138,7 @@ const serviceOf = (env: Machine["env"]): string | undefined => {
   return given
 }
 
-/** A secret from the environment, or from a file: a command line is seen by every process. */
+/** A secret from the environment, or from a file: every process can see a command line. */
 const secret = ({ env }: Machine, name: string, what: string, file: string | undefined): string => {
   const path = file ?? env[`${name}_FILE`]
   const given = path === undefined ? env[name] : readSecret(path)
@@ -164,7 +167,7 @@ const messageOf = (error: unknown): string =>
 interface Told {
   readonly ending: Ending
   readonly message: string
-  /** For people, where it says more than the message: what are fields for programs. */
+  /** For people, where it adds to the message; programs get these as fields. */
   readonly line?: string
   readonly code?: string
   readonly field?: string | null
@@ -192,6 +195,6 @@ const failureOf = (error: unknown): Told => {
   }
 }
 
-/** `fetch` says "fetch failed", and why at the bottom. */
+/** `fetch` says "fetch failed", and the reason is at the bottom. */
 const rootOf = (error: Error): string =>
   error.cause instanceof Error ? rootOf(error.cause) : error.message

@@ -1,4 +1,4 @@
-/** A file on its way to the service, with how far it is. */
+/** Uploads a file and shows its progress. */
 import { createReadStream } from "node:fs"
 import { stat } from "node:fs/promises"
 import { basename } from "node:path"

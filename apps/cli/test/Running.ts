@@ -1,4 +1,4 @@
-/** A service for commands to work on, as the server app makes it, and the program run against it. */
+/** A service for commands, as the server app builds it, and the program run against it. */
 import { Worker } from "@messaging-service/core"
 import { messagingClient, operatorClient } from "@messaging-service/client"
 import { HttpOptions, httpApp } from "@messaging-service/http"
@@ -17,7 +17,7 @@ import type { Machine } from "../src/Machine.ts"
 
 export const token = "an operator token for tests of the command line"
 
-/** A service in memory with simulated phones, whose webhooks may be received here. */
+/** A service in memory with simulated phones, and a receiver for its webhooks. */
 export class Running extends Context.Service<
   Running,
   {
@@ -54,7 +54,7 @@ export class Running extends Context.Service<
         }),
         Effect.provideContext(service),
       )
-      // Under the service's own clock, which can be moved.
+      // Runs on the service's own clock, which tests can move.
       yield* Effect.forkScoped(
         Effect.all([listener.serve(app), Context.get(service, Worker).run], {
           concurrency: "unbounded",
@@ -67,7 +67,7 @@ export class Running extends Context.Service<
 
 interface AnotherServer {
   readonly url: string
-  /** How many it has answered. */
+  /** Number of responses. */
   readonly requests: () => number
   readonly close: () => void
 }
@@ -96,12 +96,12 @@ const aReceiver = Effect.acquireRelease(
   ({ close }) => Effect.sync(close),
 ).pipe(Effect.map(({ url }) => url))
 
-/** What a run of the program came to. */
+/** Result of a run of the program. */
 export interface Ran {
   readonly code: number
   readonly output: string
   readonly remarks: string
-  /** When it asked the service, in milliseconds that it had rested by then. */
+  /** Times of its requests, in milliseconds of rest so far. */
   readonly asked: ReadonlyArray<number>
 }
 
@@ -109,19 +109,19 @@ export interface RunOptions {
   readonly input?: string
   readonly env?: Readonly<Record<string, string>>
   readonly isWatched?: boolean
-  /** Instead of each wait; false ends the program by a signal. */
+  /** Replaces each wait; false ends the program by a signal. */
   readonly meanwhile?: (wait: number) => Promise<boolean | void>
-  /** Before each request; false ends the program by a signal. */
+  /** Runs before each request; false ends the program by a signal. */
   readonly asking?: (method: string) => boolean | void
-  /** That signal; Ctrl-C when left out. */
+  /** That signal. Default: Ctrl-C. */
   readonly endedBy?: "SIGINT" | "SIGTERM"
-  /** At which wait what reads standard output has gone. */
+  /** Number of the wait at which the reader of standard output goes away. */
   readonly unreadAt?: number
-  /** Standard output takes so many texts, and fails with that code then. */
+  /** Standard output accepts that many texts, then fails with that code. */
   readonly outputTakes?: readonly [texts: number, code: "EPIPE" | "ENOSPC"]
 }
 
-/** A workspace with a connected number, and the program run with its key and the operator's token. */
+/** A workspace with a connected number; the program runs with its key and the operator's token. */
 export const aWorkspace = async (url: string) => {
   const operator = operatorClient({ url, token })
   const { id: workspace } = await operator.workspaces.create({ name: "Shop" })

@@ -1,4 +1,4 @@
-/** What the entries of commands have to work with. */
+/** Tools for the entries of commands. */
 import type { RunOptions, Shop } from "./Running.ts"
 
 export interface Scene extends Shop {
@@ -11,11 +11,11 @@ export interface Scene extends Shop {
     rest?: ReadonlyArray<string | number>,
     options?: RunOptions,
   ) => Promise<ReadonlyArray<Record<string, unknown>>>
-  /** Runs it for people, and must succeed; what it printed. */
+  /** Runs it for people; it must succeed. Returns its output. */
   readonly text: (words: string, rest?: ReadonlyArray<string | number>) => Promise<string>
 }
 
-/** What is done with a command, and held of it. */
+/** A check of a command. */
 export type Entries = Readonly<Record<string, (scene: Scene) => Promise<void>>>
 
 /** A phone that exists. */

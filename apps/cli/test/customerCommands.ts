@@ -111,7 +111,7 @@ export const customerCommands: Entries = {
       readonly error: Readonly<Record<"code" | "message" | "request_id" | "status", string>>
     }
     assert.deepInclude(error, { code: "not_cancellable", status: "cancelled" })
-    // What has a field of its own is not in the message too.
+    // The message omits what has its own field.
     assert.match(error.request_id, /^req_/)
     assert.notMatch(error.message, /not_cancellable|req_/)
     assert.match(

@@ -1,4 +1,4 @@
-/** How the program ends early: by a signal, and where its output is not taken; and until when it waits. */
+/** How the program ends early: by a signal, or when its output closes; and how long it waits. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
@@ -166,7 +166,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       for (const id of [one, other, third, last]) {
         assert.strictEqual((await client.messages.get(Number(id))).status, "cancelled")
       }
-      // What went wrong besides is told before.
+      // The run has already reported other problems.
       const again = await messaging(["cancel", String(one)], { outputTakes: [0, "ENOSPC"] })
       assert.strictEqual(again.code, 3)
     })

@@ -1,9 +1,9 @@
-/** Commands about what a workspace has: numbers, webhooks, keys and contacts; and the workspaces. */
+/** Commands about parts of a workspace: numbers, webhooks, keys and contacts; and about workspaces. */
 import { assert } from "@effect/vitest"
 import { to } from "./Scene.ts"
 import type { Entries, Scene } from "./Scene.ts"
 
-/** An endpoint, and the event that was delivered to it. */
+/** An endpoint, and a delivered event. */
 const aDelivery = async ({ client, operator, receiver, workspace }: Scene) => {
   const { id } = await client.webhooks.create({ url: receiver })
   await client.messages.send({ to: { phone: to }, text: "Hello" })
@@ -32,7 +32,7 @@ const telegramCommands: Entries = {
     const { operator } = scene
     const { place } = await anAccount(scene)
     const begin = ["telegram", "begin", ...place.map(String)]
-    // Its code is scanned once another one has taken its place.
+    // Scans its code after the next one has replaced it.
     const scan = async (wait: number) => {
       if (wait === 2) await operator.simulator.advance({ seconds: 31 })
       if (wait === 3) await operator.simulator.scan(place[0])
@@ -110,7 +110,7 @@ export const operatorCommands: Entries = {
   "numbers get": async ({ json, number }) =>
     assert.strictEqual((await json("numbers get", [number]))[0]?.["status"], "connected"),
   "numbers connect": async ({ client, json, messaging, operator }) => {
-    // The code is scanned once it is there.
+    // Scans the code as soon as it is there.
     const scan = async (wait: number) => {
       await operator.simulator.settle()
       const connecting = (await client.numbers.list()).find(({ status }) => status === "connecting")

@@ -1,4 +1,4 @@
-/** The program as a process: the bundle, which the runner makes before the first slow test. */
+/** The program as a process: the bundle, which the runner builds before the first slow test. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
@@ -25,7 +25,7 @@ const processOf = (
     ).stdin?.end(),
   )
 
-/** A shell in which the program is a command; with the key of a workspace that has a number. */
+/** A shell with the program as a command, and the key of a workspace that has a number. */
 const aShell = async ({ directory, url }: typeof Running.Service) => {
   const { key } = await aWorkspace(url)
   const bin = join(directory, "bin")
@@ -95,7 +95,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
       assert.deepStrictEqual(ran, { code: 0, stdout: "", stderr: "" })
   })
 
-  // Nothing happens any more that would have to be written, and it would rest for an hour.
+  // Nothing more happens that it would have to write, and it would rest for an hour.
   onLinux(
     "tail ends once what reads its output has gone, with nothing more to write",
     async (running) => {
@@ -114,7 +114,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     ["SIGTERM", 143],
   ] as const) {
     test(`is ended by ${signal} with ${code}, whatever is under way`, async () => {
-      // It takes requests and answers none.
+      // It accepts requests and answers none.
       const server = createServer(() => undefined)
       await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
       const { port } = server.address() as AddressInfo
@@ -136,7 +136,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
       env: { MESSAGING_KEY: "svc_live_a" },
     })
     const ended = new Promise<number | null>((done) => void child.once("exit", done))
-    // More than a pipe holds: once it is taken, the program reads.
+    // More than a pipe holds: once the pipe has taken it, the program reads.
     await new Promise((taken) => child.stdin?.write(Buffer.alloc(1_000_000, "a"), taken))
     child.kill("SIGINT")
     assert.strictEqual(await ended, 130)

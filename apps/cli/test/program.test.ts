@@ -1,4 +1,4 @@
-/** The program itself: how it fails and with what code, where secrets come from, help and completion. */
+/** The program itself: its failures and exit codes, sources of secrets, help and completion. */
 import { assert, describe, layer } from "@effect/vitest"
 import { version } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -97,7 +97,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       const former = await messaging(["me"], { env })
       assert.match(former.remarks, /^messaging: MESSAGING_URL is MESSAGING_SERVICE now/)
       assert.deepInclude(former, { code: 2, asked: [] })
-      // What has moved to the new name may keep the former one for programs of its own.
+      // A user of the new name may keep the former one for other programs.
       const both = await messaging(["me"], { env: { MESSAGING_URL: receiver } })
       assert.deepInclude(both, { code: 0, remarks: "" })
     })
@@ -210,9 +210,9 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         line.map((word) => (word === "20" ? file : word)),
         { meanwhile: (wait) => Promise.resolve(wait < (line[0] === "tail" ? 9 : 45)) },
       )
-      // The service's clock does not go on while the command rests, so it takes no more in all.
+      // The service's clock does not advance while the command rests, so it takes no more in all.
       assert.isBelow(asked.length, 60)
-      // The request that begins the work stands beside those that follow it.
+      // The request that begins the work comes in addition to those that follow it.
       const most = Math.max(
         ...asked.map((at) => asked.filter((other) => other >= at && other < at + 60_000).length),
       )
@@ -275,7 +275,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     await operator.simulator.settle()
     const link = (await client.numbers.get(id)).connect?.qr_code_url ?? ""
     const text = await qrCodeText(new Uint8Array(await (await fetch(link)).arrayBuffer()))
-    // Each character is two modules, one above the other, of four by four points; a light one is drawn.
+    // Each character is two modules, one above the other, of four by four points; it draws light ones.
     const rows = text
       .trimEnd()
       .split("\n")

@@ -1,4 +1,4 @@
-/** `tail`: messages and what becomes of them, as they happen. */
+/** `tail`: messages and their results, as they happen. */
 import type { Message } from "@messaging-service/client"
 import { any, choice, command, count, maybe, time } from "../Command.ts"
 import type { Tools } from "../Command.ts"
@@ -6,7 +6,7 @@ import { interruptible } from "../ending.ts"
 import { isOver, recipientText } from "./messages.ts"
 import { restAfter, whileRead } from "./polling.ts"
 
-/** Messages that are watched for their end at most; older ones are let go. */
+/** Maximum of messages to watch for their end; the oldest ones drop out. */
 const mostWatched = 500
 
 const columns = [
@@ -23,7 +23,7 @@ interface Seen {
   readonly message: Message
 }
 
-/** What became of messages since they were last seen, oldest first. */
+/** Changes of messages since the last look, oldest first. */
 const changes = async (
   { client, machine }: Tools,
   known: Map<number, Message>,
@@ -51,7 +51,7 @@ const changes = async (
   return { seen: told.toReversed(), requests }
 }
 
-/** When the first message was created that still waits. */
+/** Creation time of the oldest message that still waits. */
 const oldestOpen = (known: ReadonlyMap<number, Message>): string | undefined =>
   [...known.values()]
     .filter((message) => !isOver(message))
@@ -79,7 +79,7 @@ export const followCommands = [
     run: async ({ event, every = 3, since }, tools) => {
       const { output, machine } = tools
       const known = new Map<number, Message>()
-      // Whole seconds, as the service tells times: what was created in this one is seen too.
+      // Whole seconds, as the service reports times: this includes messages of the current one.
       const from = since ?? new Date(Math.floor(machine.now() / 1000) * 1000).toISOString()
       const stillWaiting = () => {
         const waiting = [...known.values()].filter((message) => !isOver(message)).length

@@ -1,9 +1,9 @@
-/** Lists that come in pages, as commands take and print them. */
+/** Lists in pages: their options and output. */
 import type { Listing } from "@messaging-service/client"
 import { count, flag, maybe } from "../Command.ts"
 import type { Column, Output } from "../Output.ts"
 
-/** How much of a list is wanted. */
+/** How much of a list to print. */
 export const limit = {
   limit: maybe(count("COUNT", "So many at most; 50.")),
   all: flag("All of them."),
@@ -24,7 +24,7 @@ export const listed = async <Item extends object>(
       const shown = data.slice(0, left)
       yield* shown
       left -= shown.length
-      // Not reached where the output cannot be written any more.
+      // Skipped when the output is closed.
       if (left === 0) {
         more = next_cursor !== null || shown.length < data.length
         return

@@ -1,4 +1,4 @@
-/** Sending, and what became of it. */
+/** Sending messages, and their results. */
 import { readFile } from "node:fs/promises"
 import { basename } from "node:path"
 import { MessagingError } from "@messaging-service/client"
@@ -40,7 +40,7 @@ const statuses = [
   "expired",
 ] as const
 
-/** A recipient in one word; a phone and a username tell by themselves what they are. */
+/** A recipient in one word; the format of a phone or a username identifies it. */
 export const recipient = (given: string): Recipient => {
   const [, kind, rest = ""] = /^(group|contact):(.*)$/s.exec(given) ?? []
   if (kind === "group") return { group: rest }
@@ -74,11 +74,11 @@ export const messageColumns = [
   ["error", ({ error }: Message) => error?.code],
 ] as const
 
-/** It changes no more, but for ticks. */
+/** Its status is final, except for ticks. */
 export const isOver = ({ status }: Message): boolean =>
   status !== "queued" && status !== "scheduled"
 
-/** The service takes so many recipients at once. */
+/** Maximum of recipients per request. */
 const batchSize = 1000
 
 const recipientsOf = async (named: ReadonlyArray<Recipient>, file: string | undefined) => {
@@ -109,7 +109,7 @@ export const content = {
   "media-type": maybe(choice(["image", "file"], "What a link leads to, where it does not tell.")),
 }
 
-/** What those options come to; a file is uploaded. */
+/** The content from those options; uploads a file. */
 export const contentOf = async (
   given: Content & { readonly "idempotency-key"?: string | undefined },
   tools: Tools,
@@ -145,7 +145,10 @@ const textOf = async (
   return inputOf(machine, "the text of --text -")
 }
 
-/** Sends to all of them, in parts. A signal ends it, and says then how much was accepted and what may have been. */
+/**
+ * Sends to all of them, in parts. After a signal it reports how many messages the service accepted,
+ * and how many are uncertain.
+ */
 const sendParts = async (
   to: ReadonlyArray<Recipient>,
   message: Omit<SendMessage, "to">,
@@ -182,8 +185,8 @@ const sendParts = async (
 }
 
 /**
- * Waits until none of them waits any more. The list of the seconds in which they were created tells of
- * all of them at once, mostly in one request.
+ * Waits until none of them waits any more. One list of their creation seconds covers all of them,
+ * mostly in one request.
  */
 const settle = async (
   sent: ReadonlyArray<Message>,
@@ -213,7 +216,10 @@ const settle = async (
   }
 }
 
-/** Waits for the ends of messages and shows them. A signal ends the waiting, and they are shown as they are then. */
+/**
+ * Waits for the ends of messages and shows them. A signal ends the waiting, and shows the current
+ * state.
+ */
 const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   const { output, machine } = tools
   const open = new Set(sent.map(({ id: number }) => number))
@@ -235,7 +241,7 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   if (failed > 0) throw new Ended("failed", `${failed} of ${sent.length} were not sent`)
 }
 
-/** A refusal to cancel names the message, and what it is by now. */
+/** A refusal to cancel names the message and its current status. */
 const toldOf = (message: number) => (error: unknown) => {
   if (!(error instanceof MessagingError) || error.code !== "not_cancellable") throw error
   const { sending, status } = error.details
@@ -279,7 +285,7 @@ export const messageCommands = [
         ...(given.at === undefined ? {} : { send_at: given.at }),
         ...(given.expires === undefined ? {} : { expires_at: given.expires }),
       }
-      // Those of a part are shown at once: a later part may be refused.
+      // Show each part at once: the service may refuse a later part.
       const shown = given.wait
         ? undefined
         : (part: ReadonlyArray<Message>) => output.all(part, messageColumns)

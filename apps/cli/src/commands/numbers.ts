@@ -1,4 +1,4 @@
-/** The numbers of a workspace, and linking them to phones. */
+/** Numbers of a workspace, and linking them to phones. */
 import type { SendingNumber } from "@messaging-service/client"
 import {
   choice,
@@ -27,7 +27,7 @@ const columns = [
 
 const inWorkspace = { arguments: { id: once(id("number")) }, options: { workspace } } as const
 
-/** What to show a person, which changes when there is another code to scan or to type. */
+/** Text for a person, which changes with each new code to scan or type. */
 const codeOf = async (
   connect: SendingNumber["connect"],
   signal: AbortSignal,
@@ -44,7 +44,7 @@ const codeOf = async (
     const code = await qrCodeText(new Uint8Array(await picture.arrayBuffer()))
     return `Scan this with the phone, under linked devices:\n${code}`
   } catch {
-    // Links begin with the service's public address, which may not be reached from here.
+    // Links begin with the service's public address, which this machine may not reach.
     return "The code cannot be shown here; run it with --json and open qr_code_url in a browser.\n"
   }
 }
@@ -91,7 +91,7 @@ export const numberCommands = [
         toShow: ({ connect }: SendingNumber) => codeOf(connect, machine.signal),
       }
       const ended = await interruptible(machine.signal, goesOn, () => follow(begun, linking, tools))
-      // What reads the codes has gone: the attempt goes on without it.
+      // The reader of the codes has gone: the attempt continues without it.
       if (ended.status === "connecting") return
       if (!output.json) output.one(ended, columns)
       if (ended.status !== "connected") {

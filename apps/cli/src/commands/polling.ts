@@ -1,22 +1,22 @@
-/** How commands follow what they wait for, and how often they ask. */
+/** How commands poll for what they wait for. */
 import type { Tools } from "../Command.ts"
 import type { Machine } from "../Machine.ts"
 
-/** So many milliseconds for each request: 20 of the 60 that a key has in a minute. */
+/** Milliseconds per request: 20 of the 60 that a key has in a minute. */
 const restOfARequest = 3000
 
-/** The rest after that many requests, so that however many a look took, the key's others have room. */
+/** The rest after that many requests, which leaves room for the key's other requests. */
 export const restAfter = (requests: number): number => requests * restOfARequest
 
 /**
- * Looks again and again, until a signal ends it or what reads the output has gone. `look` gives the
- * milliseconds of the rest after it.
+ * Polls until a signal, or until the reader of the output has gone. `look` returns the milliseconds of
+ * the rest after it.
  */
 export const whileRead = async (
   { pauseForReader, written }: Machine,
   look: () => Promise<number>,
 ): Promise<void> => {
-  // It is seen that it is there, before it can have had enough.
+  // Detect the reader before it can have left.
   await pauseForReader(0)
   for (;;) {
     const rest = await look()
@@ -24,17 +24,17 @@ export const whileRead = async (
   }
 }
 
-/** What is followed until it is over. */
+/** A process to follow to its end. */
 export interface Followed<A> {
   readonly isOver: (now: A) => boolean
   readonly look: () => Promise<A>
-  /** What a person sees of it now; undefined: nothing. */
+  /** Its text for a person; undefined for none. */
   readonly toShow: (now: A) => Promise<string | undefined>
 }
 
 /**
- * How it stands once it is over, or once what reads the output has gone. With `--json` each look is a
- * line; else what there is to show is shown whenever it changes.
+ * Its final state, or its state when the reader of the output has gone. With `--json` each look prints
+ * a line; else a changed text prints again.
  */
 export const follow = async <A extends object>(
   first: A,

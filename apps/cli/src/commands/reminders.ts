@@ -90,7 +90,7 @@ export const reminderCommands = [
     as: "key",
     summary: "Shows the next runs of all active reminders, or of those named, soonest first.",
     about:
-      "The first run of each is the service's own word; those behind it are what its schedule comes to as it is now.",
+      "The service reports the first run of each; the program computes later runs from the current schedule.",
     arguments: { id: any(id("reminder")) },
     options: { count: maybe(count("COUNT", "How many runs; 5.")) },
     run: async ({ count: most = 5, id: named }, { client, output }) => {
@@ -100,7 +100,7 @@ export const reminderCommands = [
       if (named.length === 0) {
         for await (const each of reminders.list({ active: true, limit: 100 })) found.push(each)
       }
-      // What reads schedules is larger than all the rest of the program.
+      // The schedule parser is larger than the rest of the program.
       const { soonestRuns } = await import("../nextRuns.ts")
       await output.all(soonestRuns(found), nextRunColumns, most)
     },

@@ -1,4 +1,4 @@
-/** What an operator does with a store that went back in time. */
+/** Operator commands for a store that went back in time. */
 import { MessagingError } from "@messaging-service/client"
 import type { OperatorClient } from "@messaging-service/client"
 import {
@@ -37,7 +37,7 @@ interface Selected {
 
 type Body = Parameters<OperatorClient["held"]["release"]>[1]
 
-/** Everything only by that word: nothing named must not mean all. */
+/** Only this word selects everything: an omitted name must not mean all. */
 const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
   const filter = {
     ...(from === undefined ? {} : { from }),
@@ -84,7 +84,7 @@ export const restoreCommands = [
   command({
     words: "held workspaces",
     as: "operator",
-    summary: "Lists the workspaces of which anything is held since a restore.",
+    summary: "Lists the workspaces that hold anything since a restore.",
     run: async (_, { operator, output }) =>
       output.all(await operator().store.held(), [
         ["workspace", ({ workspace_id }) => workspace_id],

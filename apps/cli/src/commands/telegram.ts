@@ -1,4 +1,7 @@
-/** Logging Telegram accounts in: by a code that Telegram sends, or by a QR code that the account's app scans. */
+/**
+ * Logins of Telegram accounts: with a code that Telegram sends, or a QR code that the account's app
+ * scans.
+ */
 import type { TelegramLogin } from "@messaging-service/client"
 import { command, id, maybe, once, text, workspace } from "../Command.ts"
 import { Ended, interruptible } from "../ending.ts"
@@ -17,13 +20,13 @@ const columns = [
 
 const account = { arguments: { id: once(id("number")) }, options: { workspace } } as const
 
-/** Ends the program in vain when the login has come to nothing. */
+/** Ends the program with a failure when the login has failed. */
 const mustGoOn = (login: TelegramLogin) => {
   if (login.state !== "failed" && login.state !== "expired") return
   throw new Ended("failed", `the account was not logged in: ${login.error ?? login.state}`)
 }
 
-/** Shows how a login stands after a step of it. */
+/** Shows the state of a login after a step. */
 const show = (login: TelegramLogin, output: Output) => {
   output.one(login, columns)
   mustGoOn(login)
@@ -35,7 +38,7 @@ export const telegramCommands = [
     as: "operator",
     summary: "Begins to log a Telegram account in: Telegram sends a code, or its app scans one.",
     about:
-      "With --phone Telegram sends a code: give it to telegram code, and a password to telegram password. Without, it shows the\ncode to scan whenever there is another one, and ends when the account is connected, needs its password, or after ten\nminutes. With --json each look at the login is a line, with the link that the code stands for.",
+      "With --phone Telegram sends a code: give it to telegram code, and a password to telegram password. Without, it shows the\ncode to scan whenever there is another one, and ends when the account is connected, needs its password, or after ten\nminutes. With --json each look at the login prints a line, with the code's link.",
     arguments: account.arguments,
     options: { workspace, phone: maybe(text("PHONE", "The account's phone, E.164 with +.")) },
     run: async ({ id: number, phone, workspace: inside }, tools) => {
@@ -58,7 +61,7 @@ export const telegramCommands = [
             : `Scan this with the account's Telegram, under its devices:\n${await qrCodeOf(qr_url)}`,
       }
       const ended = await interruptible(machine.signal, goesOn, () => follow(begun, login, tools))
-      // What reads the codes has gone: the login goes on without it.
+      // The reader of the codes has gone: the login continues without it.
       if (!login.isOver(ended)) return
       if (!output.json) output.one(ended, columns)
       if (ended.state === "password_needed") {
@@ -75,7 +78,7 @@ export const telegramCommands = [
   command({
     words: "telegram get",
     as: "operator",
-    summary: "Shows how a Telegram login stands.",
+    summary: "Shows the state of a Telegram login.",
     ...account,
     run: async (given, { operator, output }) =>
       output.one(await operator().telegramLogins.get(given.workspace, given.id), columns),

@@ -1,4 +1,4 @@
-/** Webhook endpoints, what was delivered to them, and the callbacks of version 1. */
+/** Webhook endpoints, their deliveries, and the callbacks of version 1. */
 import type { CallbackDelivery, Delivery, Listing, Webhook } from "@messaging-service/client"
 import { any, choice, command, flag, id, maybe, once, text, workspace } from "../Command.ts"
 import type { Tools } from "../Command.ts"
@@ -29,7 +29,7 @@ const deliveryColumns = [
 const one = { id: once(id("endpoint")) }
 const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
 
-/** Deliveries as they are made. */
+/** Deliveries as they happen. */
 const followDeliveries = (ask: () => Listing<Delivery>, { output, machine }: Tools) => {
   let last = 0
   return whileRead(machine, async () => {

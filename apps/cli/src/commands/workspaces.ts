@@ -1,4 +1,4 @@
-/** What operators make: workspaces, their keys and contacts. */
+/** Workspaces, with their keys and contacts, for operators. */
 import type { Contact, CreateKey, Key, PlanInput, Workspace } from "@messaging-service/client"
 import { any, choice, command, count, flag, id, maybe, once, text, workspace } from "../Command.ts"
 import { usageError } from "../ending.ts"
@@ -47,7 +47,7 @@ const one = { id: once(id("workspace")) }
 
 const onOff = (about: string) => maybe(choice(["on", "off"], about))
 
-/** A plan as the operator API takes it: JSON, or `none`. */
+/** A plan in the operator API's format: JSON, or `none`. */
 const planOf = (given: string): PlanInput | null => {
   if (given === "none") return null
   try {
