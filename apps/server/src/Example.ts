@@ -1,6 +1,6 @@
 /**
- * The demonstration workspace of a first start (contract: Configuration): made through the same
- * services as any other, and explained with lines that can be pasted into a shell.
+ * The demonstration workspace of a first start (contract: Configuration). It uses the same services as
+ * any other, and prints lines to paste into a shell.
  */
 import {
   Ids,
@@ -28,8 +28,8 @@ export interface Example {
 }
 
 /**
- * Makes the workspace when the store is empty; null when it is not. Of several servers that start at
- * once only one makes it: the one whose mark the store keeps.
+ * Creates the workspace when the store is empty; else returns null. Of several servers that start at
+ * once only one creates it: the one whose mark the store keeps.
  */
 export const seedExample: Effect.Effect<
   Example | null,
@@ -61,9 +61,9 @@ export const seedExample: Effect.Effect<
 })
 
 /**
- * The same workspace with the paths of files in place of its keys: a log, unlike a terminal, is kept
- * and read by others. Keys of a memory store end with its process, so they get files of their own: the
- * directory may belong to an embedded database, whose keys go on working.
+ * The same workspace with file paths in place of its keys: others can read a log, unlike a terminal.
+ * Keys of a memory store end with its process, so they get their own files. The directory may belong
+ * to an embedded database, whose keys still work.
  */
 export const keepKeys = Effect.fnUntraced(function* keepKeys(
   example: Example,
@@ -80,13 +80,13 @@ export const keepKeys = Effect.fnUntraced(function* keepKeys(
   }
 })
 
-/** A path as a shell reads it, whatever stands in it. */
+/** A path quoted for a shell, with any characters in it. */
 const quoted = (path: string): string =>
   /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 
 /**
- * What the person who started the server reads; `url` is where it listens. With `inFiles` the keys
- * are the paths of files that hold them.
+ * Lines for the person who started the server; `url` is where it listens. With `inFiles` the keys are
+ * the paths of files that contain them.
  */
 export const exampleText = (example: Example, url: string, inFiles: boolean): string => {
   const token = inFiles ? `$(cat ${quoted(example.liveKey)})` : example.liveKey
@@ -108,6 +108,6 @@ Read it back:
 `
 }
 
-/** Where a client on the same machine reaches a server that listens on every address. */
+/** URL for a client on the same machine when the server listens on every address. */
 export const localUrl = (url: string): string =>
   url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

@@ -1,6 +1,6 @@
 /**
- * The HTTP app: binds its address, builds the service, shows what a first start has to show, and then
- * answers requests, with the worker beside it unless that runs elsewhere.
+ * The HTTP app. It binds its address, builds the service, shows what a first start must show, and
+ * answers requests. The worker runs in the same process unless it runs elsewhere.
  */
 import { Worker, version } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
@@ -22,7 +22,7 @@ import type { Example } from "./Example.ts"
 import { operatorTokenKind } from "./ServerSettings.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
 
-/** Runs until interrupted; then finishes what is in flight, requests and attempts side by side. */
+/** Runs until interrupted; then finishes running requests and attempts in parallel. */
 export const runServer = (settings: ServerSettings): Effect.Effect<never, CannotStart> =>
   withLogging(
     settings.service.log,
@@ -37,13 +37,13 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
 
 /** The ports of the server. */
 interface Listeners {
-  /** Where customers come, and every part that has no port of its own. */
+  /** The customers' port, which also serves every part without its own port. */
   readonly open: HttpListener
   readonly admin: HttpListener | null
   readonly metrics: HttpListener | null
 }
 
-/** All ports are bound before anything is made, so that one that is taken stops the start. */
+/** Binds all ports before it creates anything, so a taken one stops the start. */
 const listenAll = Effect.fnUntraced(function* listenAll(
   settings: ServerSettings,
 ): Effect.fn.Return<Listeners, CannotStart, Scope.Scope> {
@@ -62,7 +62,7 @@ const listenAll = Effect.fnUntraced(function* listenAll(
   }
 })
 
-/** Loaded only where phones are simulated. */
+/** Loads only for simulated phones. */
 const emulatorControls = Effect.map(
   Effect.promise(() => import("@messaging-service/http/emulator")),
   (emulator) => emulator.emulatorControls,
@@ -141,7 +141,7 @@ const showExample = ({ service }: ServerSettings, { url }: HttpListener) =>
     }),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(service, error)),
-      // What it asks for is always granted in an empty store.
+      // An empty store always grants these requests.
       Refusal: Effect.die,
     }),
   )

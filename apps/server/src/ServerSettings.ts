@@ -1,4 +1,4 @@
-/** What the server reads from the environment (contract: Configuration). */
+/** Settings that the server reads from the environment (contract: Configuration). */
 import { CannotStart, oneOf, readVariables, trueOrFalse, variable } from "@messaging-service/node"
 import type { Environment } from "@messaging-service/node"
 import {
@@ -13,14 +13,14 @@ import type { SecretKind, ServiceSettings } from "@messaging-service/service/com
 import { Effect, Redacted } from "effect"
 
 export interface ServerSettings {
-  /** Null for the one that is kept in the data directory. */
+  /** Null for the token in the data directory. */
   readonly operatorToken: Redacted.Redacted | null
-  /** Where the operator API is served; null for beside everything else. */
+  /** Address of the operator API; null for the main port. */
   readonly adminPort: number | null
-  /** Where metrics are served; null for beside everything else. */
+  /** Address of the metrics; null for the main port. */
   readonly metricsPort: number | null
   readonly trustProxy: boolean
-  /** Whether this process runs the worker too. */
+  /** Whether this process also runs the worker. */
   readonly inlineWorker: boolean
   readonly seedExample: boolean
   readonly service: ServiceSettings
@@ -30,8 +30,8 @@ export interface ServerSettings {
 const tokenLength = 40
 
 /**
- * The operator's token when none is configured: generated on the first start and kept in the data
- * directory (`OPERATOR_TOKEN`; contract: Configuration).
+ * The operator's token when the configuration has none: the first start generates it and stores it in
+ * the data directory (`OPERATOR_TOKEN`; contract: Configuration).
  */
 export const operatorTokenKind: SecretKind = {
   name: "operator-token",
@@ -54,10 +54,10 @@ const serverVariables = {
 
 const variables = { ...serviceVariables, ...serverVariables }
 
-/** The names of all that it reads. */
+/** Names of all variables that it reads. */
 export const serverVariableNames: ReadonlyArray<string> = Object.keys(variables)
 
-/** Fails with one line that names what is wrong, before anything is started. */
+/** Fails with one line that names the problem, before anything starts. */
 export const readServerSettings = Effect.fnUntraced(function* readServerSettings(
   environment: Environment,
 ): Effect.fn.Return<ServerSettings, CannotStart> {
@@ -86,7 +86,7 @@ export const readServerSettings = Effect.fnUntraced(function* readServerSettings
   }
 })
 
-/** Fails with a line that names both variables where two of them name one port. */
+/** Fails with a line that names both variables when two of them name one port. */
 const differ = (ports: Readonly<Record<string, number | null>>): Effect.Effect<void, CannotStart> =>
   Effect.gen(function* () {
     const taken = new Map<number, string>()

@@ -32,7 +32,7 @@ describe("the lines about the demonstration workspace", () => {
     )
   }
 
-  it.effect("of a memory store stand beside the keys that a database keeps", () =>
+  it.effect("of a memory store are stored next to a database's keys", () =>
     Effect.gen(function* () {
       const dataDirectory = yield* processes.temporaryDirectory
       const kept = yield* keepKeys(example, { dataDirectory, store: { kind: "embedded" } })

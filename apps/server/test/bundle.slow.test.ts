@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { forgetful, program } from "./aServer.ts"
 
 describe("the bundled server", () => {
-  it.effect("keeps messages in its embedded database, with no packages beside it", () =>
+  it.effect("keeps messages in its embedded database, without any packages", () =>
     Effect.gen(function* () {
       const elsewhere = yield* processes.temporaryDirectory
       yield* Effect.promise(async () => {

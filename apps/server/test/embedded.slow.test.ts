@@ -1,4 +1,4 @@
-/** A server on the embedded database, which it keeps in its data directory. */
+/** A server on the embedded database, which it stores in its data directory. */
 import { assert, layer } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Context, Duration, Effect, Layer, Schedule } from "effect"
@@ -37,8 +37,8 @@ const aFirstServer = Effect.fnUntraced(function* (settings: Record<string, strin
 })
 
 /**
- * What a server left that sent one message and was stopped. A first start makes everything, so tests
- * that are not about it go on from a copy.
+ * State of a server that sent one message and stopped. A first start creates everything, so tests on
+ * other subjects continue from a copy.
  */
 class Left extends Context.Service<
   Left,
@@ -131,7 +131,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
   it.effect("starts after it was killed at every point that its first start had come to", () =>
     Effect.gen(function* () {
       const settings = yield* lasting
-      // None is there before: each start begins anew, or goes on, behind the one that was killed.
+      // None exists before: each start begins from scratch, or continues after the killed one.
       for (const made of ["lock", "db", "db/PG_VERSION", "db/global/pg_control"]) {
         const killed = yield* processes.start(program, settings)
         yield* processes.waitUntil(
@@ -171,7 +171,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
     }),
   )
 
-  /** A later server whose database lies on a disk that the test can break, and how its health stands. */
+  /** A later server whose database is on a disk that the test can break, and its health. */
   const aServerOnFaultyDisk = Effect.gen(function* () {
     const control = join(yield* processes.temporaryDirectory, "fault")
     const { directory, secrets } = yield* Left
@@ -192,7 +192,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
       Effect.gen(function* () {
         const { caller, disk, health, operator, server } = yield* aServerOnFaultyDisk
         yield* disk.fail({ kind: "unsyncable" })
-        // Of the first it is not known what became of it.
+        // The outcome of the first is unknown.
         assert.strictEqual((yield* caller.send("not acknowledged")).status, 500)
         assert.strictEqual((yield* caller.send("refused")).status, 503)
         assert.deepStrictEqual(yield* health, [200, 503])

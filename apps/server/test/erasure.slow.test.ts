@@ -1,6 +1,7 @@
 /**
- * What is erased is in no table and in no file: words are planted in every field that a customer or an
- * operator can fill, and looked for in a logical dump and in the media files once they have to be gone.
+ * Erased data is in no table and in no file. The test plants words in every field that a customer or
+ * an operator can fill. It searches for them in a logical dump and in the media files after the
+ * erasure.
  */
 import { assert, layer } from "@effect/vitest"
 import {
@@ -28,7 +29,7 @@ interface Made {
   readonly key: string
 }
 
-/** Words of one purpose, each of which is in one field only, and phones that begin with its digits. */
+/** Words of one purpose, each in one field only, and phones that begin with its digits. */
 const aVocabulary = (purpose: string, digits: string) => {
   const words = [`1555${digits}`]
   let phones = 0

@@ -284,7 +284,7 @@ describe.concurrent("live numbers", () => {
         })
         yield* caller.until(third, "sent")
 
-        // The connection is opened anew, through the proxy.
+        // The connection opens again, through the proxy.
         const { http } = (yield* someProxies).proxies
         const logins = () => far.sessions(ownPhone)[0]?.logins ?? 0
         const before = logins()
@@ -294,7 +294,7 @@ describe.concurrent("live numbers", () => {
           port: Number(new URL(http.address).port),
         })
         yield* processes.waitUntil(
-          "it has logged in anew",
+          "it has logged in again",
           Effect.sync(() => (logins() > before ? true : undefined)),
         )
         assert.deepStrictEqual(http.passed, [new URL(far.url).host])

@@ -16,7 +16,7 @@ const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     return Effect.map(effect, (value) => ({ value, millis: performance.now() - started }))
   })
 
-describe.concurrent("a server that is told to stop", () => {
+describe.concurrent("a server that receives a stop signal", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it.effect(`ends with 0 on ${signal}, at once when nothing is in flight`, () =>
       Effect.gen(function* () {

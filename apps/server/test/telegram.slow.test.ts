@@ -104,7 +104,7 @@ const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
     assert.deepStrictEqual(far.complaints(), [])
   }).pipe(Effect.provide(TelegramServer.layer()))
 
-/** What waits while Telegram makes the account wait is told as it is, and does not leave behind its back. */
+/** A message that waits during Telegram's pause reports that, and does not leave meanwhile. */
 const pause = Effect.gen(function* () {
   const far = yield* TelegramServer
   yield* far.person(ownPhone)
