@@ -1,4 +1,4 @@
-/** What the worker reads from the environment (contract: Configuration). */
+/** Settings that the worker reads from the environment (contract: Configuration). */
 import { CannotStart, readVariables } from "@messaging-service/node"
 import type { Environment } from "@messaging-service/node"
 import {
@@ -11,18 +11,18 @@ import type { ServiceSettings } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 
 export interface WorkerSettings {
-  /** Where health and metrics are served; null for nowhere. */
+  /** Address of health and metrics; null for none. */
   readonly metricsPort: number | null
   readonly service: ServiceSettings
 }
 
-/** `PORT` is the server's, for links: it cannot also say where this process listens. */
+/** `PORT` is the server's, for links: it cannot also name this process's port. */
 const variables = { ...serviceVariables, METRICS_PORT: portNumber }
 
-/** The names of all that it reads. */
+/** Names of all variables that it reads. */
 export const workerVariableNames: ReadonlyArray<string> = Object.keys(variables)
 
-/** Fails with one line that names what is wrong, before anything is started. */
+/** Fails with one line that names the problem, before anything starts. */
 export const readWorkerSettings = Effect.fnUntraced(function* readWorkerSettings(
   environment: Environment,
 ): Effect.fn.Return<WorkerSettings, CannotStart> {

@@ -1,4 +1,4 @@
-/** The worker's process: everything that happens by itself, for servers with `WORKER=separate`. */
+/** The worker's process: all background work, for servers with `WORKER=separate`. */
 import { Worker, version } from "@messaging-service/core"
 import { HttpOptions, monitoringApp } from "@messaging-service/http"
 import type { CannotStart } from "@messaging-service/node"
@@ -18,7 +18,7 @@ import { Effect } from "effect"
 import { readWorkerSettings, workerVariableNames } from "./WorkerSettings.ts"
 import type { WorkerSettings } from "./WorkerSettings.ts"
 
-/** Runs until interrupted; attempts under way then end first. */
+/** Runs until interrupted; running attempts then end first. */
 const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> => {
   const { metricsPort, service } = settings
   const { host, log, port } = service
