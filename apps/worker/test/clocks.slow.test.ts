@@ -1,4 +1,4 @@
-/** A process whose system clock is wrong, beside others whose clocks are right. */
+/** A process whose system clock is wrong, next to others whose clocks are right. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
@@ -6,7 +6,7 @@ import { programs } from "./programs.ts"
 
 const wrongByMillis = 120_000
 
-/** Makes Node's own clock wrong before anything of the program runs. */
+/** Makes Node's own clock wrong before any code of the program runs. */
 const wrongClock = {
   NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(
     `const now = Date.now; Date.now = () => now() + ${wrongByMillis}`,

@@ -1,8 +1,7 @@
 /**
- * The promise under SIGKILL: the HTTP process and two workers die at random moments while messages
- * are accepted, scheduled, batched, cancelled and repeated; afterwards every acknowledged message
- * has exactly one outcome, no copy reached a recipient twice, no cancelled one left, and the sums
- * are right.
+ * The promise under SIGKILL. The HTTP process and two workers die at random moments while clients
+ * send, schedule, batch, cancel and repeat. Afterwards every acknowledged message has exactly one
+ * outcome, no copy reached a recipient twice, no cancelled one left, and the sums are right.
  */
 import { assert } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
@@ -30,7 +29,7 @@ crashTest("messages are neither lost nor sent twice", 4, (cluster, kills) =>
     yield* storm(cluster, {
       kills,
       clients: Array.from({ length: clients }, () => oneRequest(cluster, senders, ledger)),
-      // However slow the machine is: each kill meets work.
+      // On the slowest machine each kill still meets work.
       untilKill: (killed) =>
         processes.waitUntil(
           "messages were accepted since the last kill",
@@ -39,7 +38,7 @@ crashTest("messages are neither lost nor sent twice", 4, (cluster, kills) =>
       beforeKill: (killed) => scheduleAndCancel(cluster, senders[killed % senders.length]!, ledger),
     })
     yield* Fiber.interrupt(breaking)
-    // Leases of the dead run out, and what was scheduled falls due.
+    // Leases of the dead expire, and scheduled messages fall due.
     yield* cluster.advance(300)
     yield* cluster.settle
 

@@ -91,7 +91,7 @@ const requestFor = (method: Method, phone: string) =>
   method === "qr" ? { login_method: method } : { login_method: method, phone }
 
 clusterTest(
-  "another worker goes on where one died; what no phone takes ends, and can begin anew",
+  "another worker continues after a death; an unused attempt ends, and can start again",
   (cluster) =>
     Effect.gen(function* () {
       const sender = yield* aSender(cluster)

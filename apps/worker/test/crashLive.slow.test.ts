@@ -120,7 +120,7 @@ const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) 
       assert.deepStrictEqual(yield* become(expiringBehind), ["expired", undefined])
       assert.deepStrictEqual(yield* become(waiting), ["sent", undefined])
       assert.deepStrictEqual(yield* become(cancelledBehind), ["cancelled", undefined])
-      // Under the same id, of which the phone shows one copy.
+      // Under the same id, so the phone shows one copy.
       assert.deepStrictEqual(yield* become(repeated), ["sent", undefined])
       assert.isAbove(arrivals(repeatedLater), before.repeated)
     })

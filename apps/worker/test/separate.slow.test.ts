@@ -111,7 +111,7 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       }),
     )
 
-    it.effect("a worker that is told to stop settles the attempt under way and ends with 0", () =>
+    it.effect("a stopping worker settles the running attempt and ends with 0", () =>
       Effect.gen(function* () {
         const settings = yield* shared
         const { caller, operator } = yield* startServer(settings)
@@ -125,7 +125,7 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       }),
     )
 
-    it.effect("a worker that is told to stop leaves a phone that hangs in time", () =>
+    it.effect("a stopping worker abandons a hanging phone in time", () =>
       Effect.gen(function* () {
         const settings = yield* shared
         const { caller, operator } = yield* startServer(settings)

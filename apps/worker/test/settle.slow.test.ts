@@ -1,6 +1,6 @@
 /**
  * The controls that wait for the service to be idle (`settle`, `clock/advance`; contract: Emulator
- * controls) on one PostgreSQL, with the worker inside the server and with workers beside it.
+ * controls) on one PostgreSQL, with the worker inside the server and with separate workers.
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -12,7 +12,7 @@ const operatorToken = "operator-token-of-the-settle-tests"
 /** So many that two workers are at it for a while. */
 const messages = 60
 
-/** A server on a new database, with so many workers beside it; with none, its own works. */
+/** A server on a new database with that many separate workers; with none, its own works. */
 const aService = Effect.fnUntraced(function* (workers: number) {
   const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
   const settings = {
@@ -62,7 +62,7 @@ const aService = Effect.fnUntraced(function* (workers: number) {
 layer(EmbeddedPostgres.layer())("a long lane", (it) => {
   for (const [where, workers] of [
     ["the worker in the server", 0],
-    ["two workers beside the server", 2],
+    ["two workers next to the server", 2],
   ] as const) {
     it.effect(`settle answers when ${where} emptied it`, () =>
       Effect.gen(function* () {
@@ -73,7 +73,7 @@ layer(EmbeddedPostgres.layer())("a long lane", (it) => {
     )
   }
 
-  it.effect("time stands still at the moment it falls due until two workers emptied it", () =>
+  it.effect("time stops at the due moment until two workers have emptied it", () =>
     Effect.gen(function* () {
       const { operator, statusAfter } = yield* aService(2)
       const send_at = new Date(Date.parse(yield* operator.now) + 3_600_000).toISOString()

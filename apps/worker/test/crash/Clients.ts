@@ -1,13 +1,13 @@
-/** Clients that send, schedule, batch, cancel and repeat, and remember what they were told. */
+/** Clients that send, schedule, batch, cancel and repeat, and remember the responses. */
 import { assert } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import type { Cluster } from "./Cluster.ts"
 
-/** What the service acknowledged. */
+/** Acknowledgements of the service. */
 export interface Ledger {
-  /** Texts by the id that was acknowledged for them. */
+  /** Texts by their acknowledged message ids. */
   readonly accepted: Map<number, string>
-  /** Requests that were acknowledged: how many messages each text must have. */
+  /** Acknowledged requests: how many messages each text must have. */
   readonly expected: Map<string, number>
   readonly scheduled: Set<number>
   readonly cancelled: Set<number>
@@ -24,7 +24,7 @@ export interface Sender {
   readonly workspaceId: number
   readonly numberIds: ReadonlyArray<number>
   readonly keys: ReadonlyArray<string>
-  /** Ids of uploaded files, which some messages carry; none do without them. */
+  /** Ids of uploaded files; some messages carry one, and no message loses it. */
   readonly files?: ReadonlyArray<number>
 }
 
@@ -64,7 +64,7 @@ export const aSenderWith = <E, R>(
     return sender
   })
 
-/** The same with simulated phones, one of which takes its time, so that kills meet attempts under way. */
+/** The same with simulated phones. One of them is slow, so kills meet running attempts. */
 export const aSender = (cluster: Cluster) =>
   aSenderWith(cluster, ({ workspaceId }) =>
     Effect.gen(function* () {
@@ -92,13 +92,13 @@ const pick = <A>(items: ReadonlyArray<A>): Effect.Effect<A> =>
 
 export const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 
-/** Phones that are written to, the first of which does not exist. */
+/** Recipients' phones; the first does not exist. */
 const recipient = (n: number) => `+44794600${String(n).padStart(4, "0")}`
 
 /** Those that exist. */
 export const recipients = Array.from({ length: 12 }, (_, n) => recipient(n + 10))
 
-/** One request of a client, whatever chance makes it. */
+/** A random request of a client. */
 export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, ledger: Ledger) =>
   Effect.gen(function* () {
     const sender = yield* pick(senders)

@@ -22,7 +22,7 @@ const operatorToken = "operator-token-of-the-crash-test"
 
 export type Member = "server" | "worker one" | "worker two"
 
-/** No answer, or one that says nothing about what was done: the request is to be repeated. */
+/** No response, or one that leaves the outcome open: repeat the request. */
 class Unanswered extends Data.TaggedError("Unanswered")<{ readonly message: string }> {}
 
 export interface Reply {
@@ -35,28 +35,31 @@ export interface Cluster {
   readonly members: ReadonlyArray<Member>
   /** Those that send. */
   readonly workers: ReadonlyArray<Member>
-  /** SIGKILL at once, whatever it is doing, and a new process in its place. */
+  /** Sends SIGKILL at once, and starts a new process in its place. */
   kill(member: Member): Effect.Effect<void>
-  /** SIGKILL, and nothing in its place. */
+  /** Sends SIGKILL, and starts no replacement. */
   stop(member: Member): Effect.Effect<void>
-  /** A new process in the place of one that was stopped. */
+  /** Starts a new process in the place of a stopped one. */
   start(member: Member): Effect.Effect<void>
-  /** A request that is repeated until it is answered for good. */
+  /** Repeats a request until it gets a final response. */
   ask(method: string, path: string, options?: Ask): Effect.Effect<Reply>
   operate(method: string, path: string, body?: unknown): Effect.Effect<Reply>
-  /** Moves service time on by so many seconds, more when the server dies under it. */
+  /** Advances service time by that many seconds, or more when the server dies meanwhile. */
   advance(seconds: number): Effect.Effect<void>
   /** Returns once nothing is due and nothing is in flight. */
   readonly settle: Effect.Effect<void>
   /** The service's time, in epoch milliseconds. */
   readonly now: Effect.Effect<number>
-  /** The process that stands in that place now. */
+  /** The current process of that member. */
   running(member: Member): Effect.Effect<processes.ServiceProcess, processes.ProcessError>
-  /** Waits until that member has said that it is ready. */
+  /** Waits until that member has reported that it is ready. */
   ready(member: Member): Effect.Effect<unknown, processes.ProcessError>
   /** Waits until every member has. */
   readonly allReady: Effect.Effect<void, processes.ProcessError>
-  /** Moves the stored clock on by so many milliseconds past the service, whose workers have been stopped. */
+  /**
+   * Advances the stored clock by that many milliseconds behind the service's back; its workers must be
+   * stopped.
+   */
   outlive(millis: number): Effect.Effect<void>
 }
 
@@ -106,7 +109,7 @@ const attempt = (url: string, method: string, options: Ask) =>
     ),
   )
 
-/** Settings of a service beside those that every cluster has. */
+/** Settings of a service in addition to those of every cluster. */
 export type Settings = Readonly<Record<string, string>>
 
 interface Plan extends Pick<Cluster, "members" | "workers" | "outlive"> {

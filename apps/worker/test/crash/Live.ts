@@ -82,7 +82,7 @@ const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
     return live
   })
 
-/** With workers that have shared the numbers out: linking begins anew where a number moves to. */
+/** For workers that share the numbers: linking starts again where a number moves to. */
 const startShared = Effect.fnUntraced(function* (settings: Settings) {
   const cluster = yield* startCluster({ ...settings, METRICS_PORT: "0" })
   for (const member of cluster.workers) {
@@ -194,7 +194,7 @@ const toldOf = ({ calls }: Receiver) => {
   return told
 }
 
-/** What a phone shows beside a text is the file that its message was sent with, whole, or none. */
+/** The phone must show the message's file with the text, whole, or none. */
 const checkFile = (
   shown: Media | undefined,
   sent: Shown["media"],

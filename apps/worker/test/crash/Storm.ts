@@ -74,7 +74,7 @@ export const clusterTest = <E>(
     { timeout: 300_000 + kills * 10_000 },
   )
 
-/** The same, under a storm; `usually` is how many kills there are unless it is told otherwise. */
+/** The same, under a storm; `usually` is the default number of kills. */
 export const crashTest = <E>(
   title: string,
   usually: number,

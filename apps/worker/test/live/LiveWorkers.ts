@@ -1,7 +1,7 @@
 /**
  * The service with live numbers as an operator runs it on PostgreSQL: one HTTP process and several
- * workers, each of which can be stopped, killed, frozen, or cut off from its database, beside a far side
- * in this process that counts the connections of each number.
+ * workers. A test can stop, kill or freeze each worker, or cut it off from its database. A remote
+ * server in this process counts the connections of each number.
  */
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"

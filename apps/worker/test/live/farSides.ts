@@ -36,7 +36,7 @@ interface Connections {
 }
 
 export interface FarSideShape {
-  /** What programs with files in that directory are told of it. */
+  /** Variables with which programs reach it, with files in that directory. */
   settings(directory: string): Effect.Effect<Readonly<Record<string, string>>>
   /** Connects a number with that phone; its id. */
   connect(service: Service, phone: string): Effect.Effect<number, processes.ProcessError>

@@ -39,7 +39,7 @@ export const untilConnected = <E, R, E2 = never, R2 = never>(
     Schedule.spaced(300),
   )
 
-/** By a pairing code, which the phone is told; the number's id. */
+/** Links by a pairing code, which the phone types; returns the number's id. */
 export const linkNumber = <E, R>(
   far: typeof WhatsAppServer.Service,
   phone: string,
@@ -52,7 +52,7 @@ export const linkNumber = <E, R>(
       phone: `+${phone}`,
     })).body
     let typed: string | null = null
-    // While workers share the numbers out, another one may begin anew with another code.
+    // While workers share the numbers out, another one may start again with another code.
     const typeCode = Effect.gen(function* () {
       if (!far.codeAsked(phone)) return
       const code = (yield* ask("GET", `/api/v2/numbers/${id}`)).body.connect?.pairing_code ?? null

@@ -149,7 +149,7 @@ export const sharesNumbers = (name: string, layerFarSide: Layer.Layer<FarSide>):
         const live = yield* startLiveWorkers
         const frozen = yield* live.startWorker(metrics)
         const { wire, worker: cut } = yield* live.startCuttableWorker(metrics)
-        // A number that is being linked begins anew where it moves to.
+        // Linking starts again where the number moves to.
         yield* processes.waitUntil(
           "both have a share",
           Effect.map(figure(cut, "shards_held"), (shards) => (shards === 128 ? true : undefined)),
