@@ -16,7 +16,7 @@ export interface Chance {
   weighted<A>(of: ReadonlyArray<readonly [weight: number, value: A]>): A
 }
 
-/** A chance that begins anew for each list of numbers. */
+/** A source of chance that starts again for each list of numbers. */
 export const chanceOf = (...from: ReadonlyArray<number>): Chance => {
   let state = from.reduce((mixed, each) => scramble((mixed ^ each) + 0x9e3779b9), 0x2545f491)
   const unit = () => {

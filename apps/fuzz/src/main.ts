@@ -107,7 +107,7 @@ const watcherOf = (options: Options, usage: ReturnType<typeof makeUsageWatch>): 
   },
 })
 
-/** Ends the server, and finds what the whole run shows: a clock that stands, leaks, a bad end. */
+/** Ends the server, and checks the whole run: a stopped clock, leaks, a failed end. */
 const endRun = Effect.fnUntraced(function* endRun(
   server: Server,
   usage: ReturnType<typeof makeUsageWatch>,

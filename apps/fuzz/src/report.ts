@@ -1,4 +1,4 @@
-/** What a run has counted and found; the same fault is told once, with the request that repeats it. */
+/** Counts and faults of a run; each fault appears once, with the request that repeats it. */
 import type { Finding } from "./oracle/Finding.ts"
 import type { Shot } from "./request/Shot.ts"
 import type { Outcome } from "./wire/Connection.ts"

@@ -42,7 +42,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** Forms have no numbers: what is all digits stands for one where an id is described. */
+/** Forms have no numbers: digits count as one where the document describes an id. */
 const valueOfForm = (body: string) =>
   Object.fromEntries(
     [...new URLSearchParams(body)].map(([name, value]) => [

@@ -29,7 +29,7 @@ export const judgeHeaders = (
   const names = headers.map(([name]) => name)
   const retryAfter = of("retry-after")
   const isRetried = status === 429 || status === 503 || code === "idempotency_in_progress"
-  // The health of the store is told without a time.
+  // The store's health has no time.
   const mayRetry = isRetried && !(status === 503 && code === undefined)
   const expected = shot.raw === undefined ? clientsId(shot) : null
   const rules: ReadonlyArray<readonly [holds: boolean, rule: string, detail?: string]> = [
@@ -45,11 +45,11 @@ export const judgeHeaders = (
     ],
     [
       of("www-authenticate") === (status === 401 ? 'Bearer realm="service"' : undefined),
-      "WWW-Authenticate beside another status than 401, or missing",
+      "WWW-Authenticate with another status than 401, or missing",
     ],
     [
       (of("allow") !== undefined) === (status === 405) || isVersion1(shot),
-      "Allow beside another status than 405, or missing",
+      "Allow with another status than 405, or missing",
     ],
     [!mayRetry || wholeNumber.test(retryAfter ?? ""), "no Retry-After"],
     [isRetried || retryAfter === undefined, "Retry-After where nothing is to be repeated"],
@@ -69,7 +69,7 @@ const isCachedDocument = ({ target }: Shot, status: number): boolean =>
 /** Version 1 answers a wrong method as its contract says, and adds `Allow`. */
 const isVersion1 = ({ target }: Shot): boolean => /^\/api\/v1(?:\/|$)/.test(target)
 
-/** Beside any answer to a key that counts. */
+/** Required with every response to a key that counts. */
 export const rateNames = [
   "ratelimit-limit",
   "ratelimit-remaining",
@@ -95,7 +95,7 @@ export const judgeRates = (
   if (shown === 0) {
     const isDue =
       part === "v2" && isCountedKey(shot) && status !== 401 && !uncounted.has(code ?? "")
-    // A count that failed is told by the fault itself.
+    // A failed count reports itself.
     return isDue && status < 500 ? [finding(`v2 ${status}: no RateLimit headers`)] : []
   }
   if (part !== "v2" || shot.credentials === "none") {

@@ -70,7 +70,7 @@ const judgeService = (
   const common = judgeHeaders(shot, answer, code)
   const route = routeOf(standard.document, shot)
   const isPage = answer.status === 500 && mayBeErrorPage(shot, route, answer)
-  // What stands in the bytes is not what the shot says any more.
+  // The bytes no longer match the shot.
   if (shot.raw !== undefined) {
     return answer.status < 500 || answer.status === 503 || isPage
       ? common

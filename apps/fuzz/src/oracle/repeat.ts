@@ -7,7 +7,10 @@ import type { Outcome } from "../wire/Connection.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 
-/** What a repeat shows anew, or not at all: a secret is shown once, a link is made for each answer. */
+/**
+ * Fields that a repeat changes or omits: only the first response shows a secret, and each response
+ * makes a link.
+ */
 const changing = new Set(["secret", "url"])
 
 const steady = (body: Buffer): string => {

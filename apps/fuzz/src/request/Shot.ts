@@ -31,7 +31,7 @@ export interface Shot {
   readonly target: string
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: Buffer | null
-  /** How the body's end is told. */
+  /** Framing of the body's end. */
   readonly framing: "length" | "chunked"
   readonly credentials: Credentials
   readonly expectation: Expectation

@@ -151,7 +151,7 @@ const ofHttp = new Set([
   "X-Many",
 ])
 
-/** The request with one header put in, in place of another one of the same name or beside it. */
+/** The request with one more header, which replaces or follows another one of the same name. */
 export const mutateHeaders = (shot: Shot, chance: Chance): Shot => {
   const [name, values] = chance.pick(strangeHeaders)
   const value = chance.pick(values)

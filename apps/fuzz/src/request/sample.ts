@@ -22,7 +22,7 @@ const typeOf = (chance: Chance, { type }: Json): unknown => {
   return chance.pick(types)
 }
 
-/** The fields that the object must have, and those that it must not have beside them. */
+/** The object's required fields, and the forbidden ones. */
 const chosenFields = (chance: Chance, schema: Json, names: ReadonlyArray<string>) => {
   const required = (schema["required"] ?? []) as ReadonlyArray<string>
   // Recipients: mostly a phone.

@@ -175,7 +175,7 @@ const strangeQueries = [
   "?limit=1#x",
 ]
 
-/** The query with something else in it, beside what is there or in its place. */
+/** The query with an extra part, which replaces an existing one or follows it. */
 export const mutateQuery = (shot: Shot, chance: Chance): Shot => {
   const [path = "", query = ""] = shot.target.split("?", 2)
   const strange = chance.pick(strangeQueries)

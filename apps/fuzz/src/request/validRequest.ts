@@ -43,7 +43,7 @@ const queryOf = (sampling: Sampling): ReadonlyArray<readonly [string, unknown]> 
   })
 }
 
-/** Fields without which few requests succeed, beside those that are required. */
+/** Optional fields without which few requests succeed. */
 const wanted = new Set(["from", "whatsapp_client", "text", "msg", "api_key", "message"])
 
 /** The example of the document with this cell's values, or one made from the schema. */

@@ -1,6 +1,6 @@
 /**
- * One client's connection: bytes out, answers in. It is kept between requests as long as the
- * service allows, and made anew after anything but a plain request with its answer.
+ * One client's connection: bytes out, responses in. It serves several requests while the service
+ * allows, and reconnects after anything but a plain request with its response.
  */
 import { connect } from "node:net"
 import type { Socket } from "node:net"

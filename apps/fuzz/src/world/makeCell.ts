@@ -1,6 +1,6 @@
 /**
- * A cell: the workspaces that a run of consecutive requests uses. It is made anew for each run, with
- * records of every kind, so that what one run spoils no other one meets.
+ * A cell: the workspaces of a run of consecutive requests. Each run gets a new one, with records of
+ * every kind, so one run cannot spoil another.
  */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json } from "@messaging-service/testkit/openapi"
