@@ -1,6 +1,6 @@
 /**
- * What every row stands on: a PostgreSQL of its own, durable as in production, with a template that
- * holds the service's tables; and how much work a run is.
+ * Base of every row: its own PostgreSQL, durable as in production, with a template that holds the
+ * service's tables; and the amount of work in a run.
  */
 import { layer as layerPostgres } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres } from "@messaging-service/testkit"

@@ -7,7 +7,7 @@ import type { FarSideOrder, Linked, Spell, Started } from "./orders.ts"
 
 /** A server of one platform, with the phones and people behind it. */
 export interface FarSideServer {
-  /** What its clients are told of it, as the worker's variables. */
+  /** Variables with which its clients reach it. */
   readonly settings: Started["settings"]
   /** Makes an account with a client that was connected long ago; what that client keeps. */
   link(number: string): Effect.Effect<string>

@@ -3,7 +3,7 @@
 /** The machine's steady clock, which all processes read alike. */
 export const steadyMillis = (): number => Number(process.hrtime.bigint()) / 1e6
 
-/** Asked of what is measured: the worker, and the bare sockets beside it. */
+/** Orders for a measured program: the worker, or the bare sockets that it competes with. */
 export type MeasuredOrder = { readonly ask: "memory" } | { readonly ask: "processor" }
 
 /** Bytes, after the garbage was collected. */
@@ -54,7 +54,7 @@ export type FarSideOrder =
   | { readonly ask: "complaints" }
 
 export interface Started {
-  /** What clients are told of the far side, as the worker's variables. */
+  /** Variables with which clients reach the remote server. */
   readonly settings: Readonly<Record<string, string>>
 }
 

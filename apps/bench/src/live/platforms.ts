@@ -1,6 +1,6 @@
 /**
- * What is measured of live numbers on each platform: a far side, the bare library beside the worker, and
- * what the vault keeps of a number that was connected long ago.
+ * Measurements of live numbers per platform: a remote server, the bare library next to the worker, and
+ * the vault's content for a number that connected long ago.
  */
 import type { KeyChange } from "@messaging-service/core"
 import type { LinkedAccount } from "./orders.ts"

@@ -7,7 +7,7 @@ import { CheckFailed } from "../measuring/checks.ts"
 /** What the measured programs are given before they begin. */
 const measuring = ["--expose-gc", "--import", import.meta.resolve("./measured.ts")]
 
-/** How long a process may take to end when it is told to, before it is killed. Milliseconds. */
+/** How long a process may take to stop before SIGKILL. Milliseconds. */
 const goodbyeMillis = 15_000
 
 export interface Program {

@@ -1,6 +1,6 @@
 /**
- * Live numbers and the bare library beside them, linked at one far side: what the rows about live
- * numbers start from. Each process begins on what the one before it left.
+ * Live numbers and the bare library, linked at one remote server: the start of the rows about live
+ * numbers. Each process continues from what the previous one left.
  */
 import { NumberOwnership, Secrets, SecretsKey, SessionVault } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"

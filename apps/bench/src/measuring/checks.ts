@@ -2,7 +2,7 @@
 import { Data, Effect } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 
-/** The figure of a run did not come from the work it stands for. */
+/** The figure of a run does not measure the work that it names. */
 export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly message: string }> {}
 
 export const check = (what: string, found: number, expected: number) =>

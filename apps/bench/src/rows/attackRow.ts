@@ -15,13 +15,13 @@ import { serveAttacked } from "../serving/processes.ts"
 
 const { connections, pipelinedRequests } = sharedLimits
 
-/** What a pool of the usual size takes; memory that did not grow is told as this much. */
+/** Memory of a pool of the usual size; a smaller growth counts as this much. */
 const usualPool = 10
 const leastMebibytes = 0.1
 
 type Attack = Effect.Effect<Readonly<Record<string, number>>, CheckFailed>
 
-/** One candidate for each figure of an attack, which runs anew when a figure is asked for again. */
+/** One candidate for each figure of an attack; asking again runs it again. */
 const figuresOf = (attack: Attack, names: ReadonlyArray<string>): ReadonlyArray<Candidate> => {
   const unread = new Map<string, number>()
   return names.map((name) => ({

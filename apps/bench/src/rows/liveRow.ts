@@ -177,7 +177,7 @@ const openSenders = Effect.fnUntraced(function* openSenders(
 
 type Senders = Effect.Success<ReturnType<typeof openSenders>>
 
-/** What is told of each run. */
+/** Report of each run. */
 interface Figures {
   readonly perSecond: number
   readonly micros: number

@@ -10,5 +10,5 @@ export interface AttackCounts {
   readonly mebibytes: number
 }
 
-/** Where the process tells them, and begins anew. */
+/** Address where the process reports and resets its counts. */
 export const countsPath = "/bench/counts"

@@ -1,4 +1,4 @@
-/** What the process that sends is told, and what it tells. */
+/** Order to the sending process, and its report. */
 export interface LoadOrder {
   readonly url: string
   readonly clients: number

@@ -1,4 +1,4 @@
-/** What the process that receives webhooks is told, and what it tells. */
+/** Order to the process that receives webhooks, and its report. */
 export interface ReceiverOrder {
   /** By path: what the calls to it have to be signed with. */
   readonly secrets: Readonly<Record<string, string>>

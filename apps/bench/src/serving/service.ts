@@ -23,7 +23,7 @@ import { Effect, Layer } from "effect"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** A far side that accepts at once; `seen` is told of each message. */
+/** A transport that accepts at once, and calls `seen` for each message. */
 const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
   const transport: Transport = {
     dropsCopies: true,

@@ -1,8 +1,8 @@
 /**
- * A process that receives webhooks and answers each at once. It says where it listens, and keeps
- * what came until it is asked on a line of standard input: only then it reads and checks. It stands
- * for machines elsewhere, but shares the processors of what is measured: so it takes a request off
- * its socket, and does nothing else that could wait.
+ * A process that receives webhooks and answers each at once. It prints its address, and stores calls
+ * until a line on standard input asks for them: only then it reads and checks. It represents remote
+ * machines, but shares the processors of the measured program. So it takes a request off its socket,
+ * and does nothing else that could wait.
  */
 import { createHmac } from "node:crypto"
 import { createServer } from "node:net"
