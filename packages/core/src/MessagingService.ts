@@ -109,7 +109,7 @@ export class EnsuredWorkspaces extends Context.Service<
 }
 
 /**
- * Wakes the delivery loop when a commit of this process has queued deliveries. It runs beside the
+ * Wakes the delivery loop when a commit of this process has queued deliveries. It runs with the
  * services and not in the loop, because a process without a worker makes events too.
  */
 const layerWaking = Layer.effectDiscard(

@@ -1,5 +1,5 @@
 /**
- * Everything that the core offers, by the folder it stands in: the layers and services that a program
+ * Everything that the core offers, by folder: the layers and services that a program
  * calls, the ports that stores and transports implement, the records that both speak of, and the rules
  * over them.
  */

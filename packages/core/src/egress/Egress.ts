@@ -141,7 +141,7 @@ export interface TargetRule {
 export interface OutboundUrl {
   readonly href: string
   readonly protocol: "http:" | "https:"
-  /** An IPv6 address stands in brackets. */
+  /** An IPv6 address has brackets. */
   readonly hostname: string
   /** Empty for the protocol's own port. */
   readonly port: string

@@ -1,5 +1,5 @@
 /**
- * A refusal: an error that callers are told of, as a value (contract: Errors). Every rule refuses with one of
+ * A refusal: an error for callers, as a value (contract: Errors). Every rule refuses with one of
  * these; adapters turn it into their form of answer.
  */
 import { Data, Effect } from "effect"

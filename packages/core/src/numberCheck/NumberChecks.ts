@@ -32,7 +32,7 @@ import type { Mode } from "../workspace/Workspace.ts"
 
 // A number check: a list of phones, and which of them WhatsApp knows (contract: Number checks). The
 // worker asks chunk by chunk, so that a long list is neither one call nor lost by a crash; how long a
-// chunk may take, and what comes of it, stands here too.
+// chunk may take, and what comes of it, is here too.
 
 export const numberCheckStatuses = ["pending", "processing", "completed"] as const
 
@@ -215,7 +215,7 @@ export const judgeCheck = (
   }
 }
 
-/** What a test key is told, whatever phones the emulator was told exist (contract: Test mode). */
+/** The answer to a test key, whatever phones the emulator has (contract: Test mode). */
 export const testModeOutcome = (phones: ReadonlyArray<Phone>): CheckOutcome => ({
   _tag: "Checked",
   registered: new Set(phones.filter(isRegisteredInTestMode)),
@@ -355,7 +355,7 @@ const unasked = {
   completedAt: null,
 } as const
 
-/** How often a commit is tried anew when the number was removed under it. */
+/** Commits to try while numbers are removed meanwhile. */
 const attempts = 5
 
 export class NumberChecks extends Context.Service<

@@ -26,7 +26,7 @@ import type { PageOf, PageQuery } from "../request/Page.ts"
 export type Phone = string & Brand.Brand<"Phone">
 
 /**
- * The phone that a text stands for, once its spaces and dashes are taken out; `undefined` for what is refused
+ * The phone in a text, once its spaces and dashes are taken out; `undefined` for what is refused
  * as `invalid_phone` (contract: Recipients). No country code is ever guessed: a leading 0 is none.
  */
 export const parsePhone = (text: string): Phone | undefined => {

@@ -1,7 +1,7 @@
 /**
- * From unknown input to a value, or to the problems that the answer tells (contract: Errors). Schemas say
- * what a request looks like; a check or a parser in them that stands for a code of the catalogue names that
- * code as its message, and every other failure is `validation_failed` with the schema's own words.
+ * From unknown input to a value, or to the problems that the answer reports (contract: Errors).
+ * Schemas define requests; a check or parser names its catalogue code as its message. Every other
+ * failure is `validation_failed` in the schema's words.
  */
 import {
   Context,
@@ -16,9 +16,8 @@ import { catalogue, maximumErrors, problem, refuseAll } from "../error/Refusal.t
 import type { Code, Problem, Refusal } from "../error/Refusal.ts"
 import { parseInstant } from "../time/Time.ts"
 
-// What the published document says of a schema beside what the schema itself tells. Whatever is said
-// of an input here must hold for everything its parser accepts; a document that is looser than the
-// parser is true, one that is stricter is not.
+// What the API document says of a schema in addition to the schema itself. It must hold for
+// everything the parser accepts: looser is true, stricter is not.
 
 /** JSON Schema keywords for values that a parser reads, which no schema could tell by itself. */
 export interface Described {
@@ -27,11 +26,11 @@ export interface Described {
   /** An ECMAScript pattern with the `u` flag that every accepted text matches. */
   readonly pattern?: string
   readonly examples?: ReadonlyArray<string>
-  /** For text in a query: the JSON Schema of the value that it stands for. */
+  /** For text in a query: the JSON Schema of its value. */
   readonly parameter?: Readonly<Record<string, unknown>>
 }
 
-/** Annotations of ours that go into the document beside JSON Schema's own. */
+/** Our own annotations for the document. */
 export const describedKeys: ReadonlyArray<string> = ["pattern", "parameter"]
 
 /**
@@ -44,9 +43,9 @@ export const described = <S extends Schema.Top>(
   more: { readonly default?: S["Type"] } = {},
 ): S["Rebuild"] => Schema.annotateKey<S>({ description, ...more })(schema)
 
-// What a decoder may be given to look at. It makes an issue of every bad member and every unknown
-// field, so a body of 1 MiB could make hundreds of thousands of them: here the length of a list is
-// judged before its members, and unknown fields beyond those that are reported are left out.
+// Bounds what a decoder examines: it reports every bad member and unknown field, hundreds of
+// thousands in a body of 1 MiB. A list's length is checked before its members, and excess unknown
+// fields are dropped.
 
 /** How many members a list of a request may have, and how it is refused above that. */
 interface ListBound {
@@ -215,13 +214,13 @@ export const isBlank = (text: string): boolean => !/\P{White_Space}/u.test(text)
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
-/** An issue that stands for a code of the catalogue. */
+/** An issue with a code of the catalogue. */
 export const refusedAs = (code: Code, path: ReadonlyArray<PropertyKey> = []): SchemaIssue.Issue => {
   const issue = new SchemaIssue.InvalidValue({ message: code })
   return path.length === 0 ? issue : new SchemaIssue.Pointer(path, issue)
 }
 
-/** An issue that is `validation_failed`, with a rule as it stands behind the field's name. */
+/** An issue that is `validation_failed`, with a rule that follows the field's name. */
 export const refusedFor = (rule: string): SchemaIssue.Issue =>
   new SchemaIssue.InvalidValue({ message: rule })
 
@@ -383,9 +382,8 @@ const holders = (field: string | null): ReadonlyArray<string> => {
 }
 
 /**
- * Where the first text stands that holds a NUL or half of a surrogate pair, which no store takes. Bodies
- * over HTTP hold none, commands of a program may. For input that a schema accepts, which is not nested
- * without end.
+ * The place of the first text with a NUL or half a surrogate pair, which no store accepts. HTTP
+ * bodies hold none, but programs' commands may. For accepted input, whose nesting is bounded.
  */
 const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
   if (typeof value === "string")

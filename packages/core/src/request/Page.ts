@@ -1,7 +1,6 @@
 /**
- * Keyset pages: newest first by descending id, so that items added meanwhile shift nothing. And their
- * cursors: opaque, signed, and bound to the list they were made for (contract: Pages and cursors).
- * Anything but the exact string given out is `invalid_cursor`.
+ * Keyset pages, newest first by descending id, so that new items shift nothing. Cursors are opaque,
+ * signed and bound to their list (contract: Pages and cursors). Any other text is `invalid_cursor`.
  */
 import { Effect, Result, Schema } from "effect"
 import type { SchemaIssue } from "effect"
@@ -113,7 +112,7 @@ const inText = (query: unknown): unknown =>
         ),
       )
 
-/** Text in a query that stands for a value of that JSON Schema. */
+/** Query text for a value of that JSON Schema. */
 export const textFor = (description: string, parameter: Readonly<Record<string, unknown>>) =>
   Schema.String.annotate({ description, parameter })
 
@@ -163,7 +162,7 @@ export const pageFields = {
   ),
 }
 
-/** Code points of a name in a message; a longer one stands in `field` already. */
+/** Code points of a name in a message; `field` holds longer ones in full. */
 const longestName = 40
 
 const short = (name: string): string => {

@@ -1,6 +1,6 @@
 /**
- * What an operator does with a store that went back in time (contract: Restored stores): begins its next
- * epoch, and decides what of the held messages and reminders goes on.
+ * Stores that were restored to an earlier time (contract: Restored stores): operators begin the
+ * next epoch, and release or cancel the held messages and reminders.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
@@ -22,9 +22,9 @@ import { requireRole } from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 
-// A store that went back in time: it was restored from a backup, or a standby that lagged took over. Each
-// such return begins an epoch. Ids given before it may be known outside, so those of the new epoch stand
-// above them; and what waited then may have left already, so it is held until an operator releases it.
+// A backup or a lagging standby takes the store back in time, which begins an epoch. Earlier ids
+// may be known outside, so new ids skip them. What waited may have left, so it is held until an
+// operator releases it.
 
 /** How far ids move on at least when an epoch begins: more than a backup's age gives out. */
 export const idsSkipped = 1_048_576
@@ -47,7 +47,7 @@ export interface HeldFilter {
   readonly until: number | null
 }
 
-/** Messages of which a process knows what the store must know of them: those since it last looked. */
+/** Messages that a process has seen since its last look, and that the store must know. */
 export interface SeenMessages {
   /** Accepted, and committed. */
   readonly accepted: ReadonlyArray<MessageId>
@@ -105,11 +105,13 @@ export class RestoreStore extends Context.Service<
   {
     readonly epoch: Effect.Effect<Epoch, StoreUnavailable>
     /**
-     * Begins the epoch behind `epoch`: ids of every kind move on by `idsSkipped`, and beyond `above`;
-     * what waits is held, test messages too, and so are reminders whose next run has come. No earlier
-     * lease counts any more. What was in the hands of a transport is not held: it stays the first of its
-     * lane, due at once, with as many interruptions as end a message (`maximumInterruptions`). What waits
-     * for a removed number is left to be cancelled. The new epoch; null when another one has begun meanwhile.
+     * Begins the epoch after `epoch`. Ids of every kind move on by `idsSkipped`, and beyond
+     * `above`. Waiting messages, test ones too, and due reminders are held; earlier leases are
+     * void.
+     *
+     * In-flight messages are not held: each stays first in its lane, due at once, with
+     * `maximumInterruptions`. Messages of removed numbers are left to be cancelled. Returns the new
+     * epoch; null when another one began meanwhile.
      */
     begin(command: {
       readonly epoch: number

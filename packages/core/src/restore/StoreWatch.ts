@@ -1,10 +1,10 @@
 /**
- * Whether the store is behind what this process has seen of it: it was restored under the process, or a
- * standby that lagged took over. Such a store gives ids out again and has forgotten what left, so the process
- * claims and accepts nothing more until `restored` begins another epoch, or it is started again.
+ * Detects that the store is behind what this process has seen: a backup was restored, or a lagging
+ * standby took over. Such a store reuses ids and has forgotten what left. The process then claims
+ * and accepts nothing until `restored` begins another epoch, or it restarts.
  *
- * The store is looked at every two seconds. After a failure of it nothing is claimed or accepted before
- * another look: a store that went back in time was away first.
+ * It looks every two seconds. After a store failure it looks before any claim or acceptance: a
+ * store that went back in time was away first.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
@@ -236,8 +236,8 @@ const watchedStores = Effect.fnUntraced(function* watchedStores(watch: Watch) {
 })
 
 /**
- * Watches a store that is shared, for as long as the layer lives, and stands between it and the core. One
- * that does not answer at first is watched from its first answer on.
+ * Watches a shared store until the layer closes, and wraps it for the core. A store that is away at
+ * first is watched from its first answer.
  */
 export const layerWatchedStores = Layer.effectContext(
   Effect.gen(function* () {

@@ -45,7 +45,7 @@ export class ServiceSecrets
       getOrCreate(name: string, candidate: string): Effect.Effect<string, StoreUnavailable>
       /** The stored value, null when there is none. */
       get(name: string): Effect.Effect<string | null, StoreUnavailable>
-      /** Keeps `value` under `name` if `before` still stands there. */
+      /** Keeps `value` under `name` if it still holds `before`. */
       replace(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
     }
   >()("core/ServiceSecrets") {}
@@ -59,7 +59,7 @@ const hexLength = 64
  */
 interface HiddenKey extends Redacted.Redacted<Uint8Array> {}
 
-/** The key that a text of 64 hexadecimal characters stands for; undefined for any other text. */
+/** The key in a text of 64 hexadecimal characters; undefined for any other text. */
 export const parseSecretsKey = (text: string): HiddenKey | undefined =>
   /^[0-9a-fA-F]{64}$/.test(text) ? Redacted.make(hexToBytes(text)) : undefined
 
@@ -161,7 +161,7 @@ export class Secrets
       /** What signs for a purpose: 64 hexadecimal characters. */
       readonly keys: Readonly<Record<SigningPurpose, string>>
       /**
-       * Encrypts a text for the store. `place` says what the text is and of which record: it opens
+       * Encrypts a text for the store. `place` says what the text is and whose record: it opens
        * nowhere else. The result begins with the id of the key.
        */
       seal(place: string, text: string): string

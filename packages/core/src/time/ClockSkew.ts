@@ -1,7 +1,7 @@
 /**
- * How far the system clock of this process is from the database's. Processes share due times, expiry and
- * quotas, so one whose clock is wrong would send early or expire too soon. The rule is pure; the watch reads
- * both clocks at the start and every minute, and closes the gate while they are too far apart.
+ * How far this process's system clock is from the database's. Processes share due times, expiry and
+ * quotas, so a wrong clock would send or expire at the wrong time. The watch compares the clocks at
+ * start and every minute, and closes the gate while they differ too much.
  */
 import { Effect, Layer } from "effect"
 import { showClockSkew } from "../monitoring/Metrics.ts"

@@ -1,7 +1,6 @@
 /**
- * Times at the edge of the service: what requests may write and how responses write them. A request may be
- * more precise than a millisecond, and comparisons use all of it, so an instant keeps the digits that a
- * number cannot hold.
+ * Instants of requests and answers, and real time. Requests may be more precise than a millisecond,
+ * and comparisons use all digits, so an instant keeps those that a number cannot hold.
  */
 import { Clock, Context, Effect } from "effect"
 import type { Duration } from "effect"
@@ -82,7 +81,7 @@ const withoutTrailingZeros = (digits: string): string => {
   return digits.slice(0, end)
 }
 
-/** An era of 400 years, of which all have the same number of days. */
+/** An era of 400 years; every era has the same number of days. */
 const daysPerEra = 146_097
 const eraMillis = daysPerEra * 86_400_000
 const daysFromEraToEpoch = 719_468

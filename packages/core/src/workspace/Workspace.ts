@@ -1,7 +1,6 @@
 /**
- * A workspace: what owns keys, numbers, contacts and messages; its plan, which says how many messages
- * it may still accept and which features it has; and what its people may do, as the operator API can
- * act for them (`Acting-Role`).
+ * A workspace: owner of keys, numbers, contacts and messages; its plan of allowances and features;
+ * and the roles for which the operator API can act (`Acting-Role`).
  */
 import { Effect } from "effect"
 import { refuse } from "../error/Refusal.ts"

@@ -1,4 +1,4 @@
-/** Making, changing and deleting workspaces (contract: Workspaces). */
+/** Creates, changes, deletes and erases workspaces (contract: Workspaces). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
@@ -42,8 +42,8 @@ export const makeOrphaned = Effect.gen(function* makeOrphaned() {
     return changes.length === 0 ? 0 : (yield* store.end(changes)).size
   })
   /**
-   * Removes a number or a workspace, and cancels what that left orphaned until none is left. What is
-   * cut off half way (the store or the client went away) the worker finishes.
+   * Removes a number or workspace, and cancels all messages that it orphans. The worker completes
+   * an interrupted removal.
    */
   const removing = <A>(removal: Effect.Effect<A, StoreUnavailable>) =>
     removal.pipe(
@@ -118,7 +118,7 @@ export const outlived = (
 
 export interface DeletedWorkspace {
   readonly id: WorkspaceId
-  /** Whose idempotency keys go with it, beside its keys'. */
+  /** Keyless owners of idempotency keys to erase with it. */
   readonly claimants: ReadonlyArray<number>
 }
 
@@ -214,7 +214,7 @@ export interface WantedNumber {
 export class WorkspaceStore extends Context.Service<
   WorkspaceStore,
   {
-    /** `admits` is kept beside the workspace for `KeyStore`: does a request with its key count? */
+    /** `admits` is stored with the workspace for `KeyStore`: does a request with its key count? */
     insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
     /**
      * The oldest workspace of that name, which is made as given when there is none, with those of the
