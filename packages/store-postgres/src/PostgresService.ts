@@ -2,14 +2,41 @@
  * What is the whole service's: its secrets, what the store is told from others by, what callbacks are
  * signed with, and the offset of the adjustable clock, the same for all processes.
  */
-import { sqlFiles } from "./sql.generated.ts"
+import * as ports from "@messaging-service/core"
 import { CallersTransactions, StoreUnavailable } from "@messaging-service/core"
-import type { CallbackSalts, ClockStore, ServiceSecrets } from "@messaging-service/core"
-import { Effect, Random } from "effect"
+import type {
+  CallbackSalts,
+  ClockStore,
+  Figures,
+  ServiceFigures,
+  ServiceSecrets,
+} from "@messaging-service/core"
+import { Context, Effect, Layer, Random } from "effect"
 import { callersTransactions, identity, identityPlace } from "./database/CallersTransaction.ts"
+import { Database } from "./database/Database.ts"
 import type { DatabaseService } from "./database/Database.ts"
-import { bigint, text } from "./database/Fields.ts"
+import { bigint, instant, integer, text, texts } from "./database/Fields.ts"
+import { relations } from "./database/Schema.ts"
 import { given, statement } from "./database/Statement.ts"
+import { keyStore } from "./key/keys.ts"
+import { linkingStore } from "./linking/linking.ts"
+import { mediaStore } from "./media/media.ts"
+import { idempotencyStore, messageStore } from "./message/messages.ts"
+import { schema } from "./migrations/index.ts"
+import { keepBuild, migrate } from "./migrations/migrate.ts"
+import type { Schema } from "./migrations/migrate.ts"
+import { numberStore } from "./number/numbers.ts"
+import { numberCheckStore } from "./numberCheck/numberChecks.ts"
+import { version1ListStore } from "./PostgresVersion1Lists.ts"
+import { laneQueue, workStatus } from "./queue/lanes.ts"
+import { reminderStore } from "./reminder/reminders.ts"
+import { restoreStore } from "./restore/restores.ts"
+import { sessionStore, shardLeases } from "./session/sessions.ts"
+import { sqlFiles } from "./sql.generated.ts"
+import { DeliveriesQueued } from "./webhook/queueDeliveries.ts"
+import { deliveryQueue, outbox, webhookStore } from "./webhook/webhooks.ts"
+import { erasureStore } from "./workspace/PostgresErasure.ts"
+import { contactStore, workspaceStore } from "./workspace/workspaces.ts"
 
 const getOrCreate = statement(
   "secret.getOrCreate",
@@ -26,7 +53,7 @@ const replace = statement(
   given({ name: text, before: text, value: text }),
 )(sqlFiles["statements/service/replace.sql"])
 
-export const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
+const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
   getOrCreate: (name, candidate) => getOrCreate.one<string>(database, { name, candidate }),
   get: (name) => get.value<string>(database, { name }),
   replace: (name, before, value) => replace.run(database, { name, before, value }),
@@ -60,7 +87,7 @@ const putSalt = statement(
   given({ workspaceId: bigint, salt: text }),
 )(sqlFiles["statements/service/put-salt.sql"])
 
-export const callbackSalts = (database: DatabaseService): typeof CallbackSalts.Service => ({
+const callbackSalts = (database: DatabaseService): typeof CallbackSalts.Service => ({
   get: (workspaceId) => getSalt.value<string>(database, { workspaceId }),
   put: (workspaceId, salt) => putSalt.any(database, { workspaceId, salt }),
 })
@@ -80,7 +107,7 @@ const readTime = statement(
   given({}),
 )("select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis")
 
-export const clockStore = (database: DatabaseService): typeof ClockStore.Service => ({
+const clockStore = (database: DatabaseService): typeof ClockStore.Service => ({
   offset: Effect.map(readOffset.value<bigint>(database, {}), Number),
   raiseOffset: (to) => Effect.map(raiseOffset.value<bigint>(database, { to }), Number),
   // The database of one process alone runs inside it, on the same clock.
@@ -93,3 +120,73 @@ export const clockStore = (database: DatabaseService): typeof ClockStore.Service
       : Effect.fail(new StoreUnavailable({ operation: "ping", cause: new Error(because) })),
   ),
 })
+
+// How the whole service stands, in one statement. It is made every few seconds by every process that
+// is watched, and so reads no table from end to end that grows with what was sent.
+
+const figures = statement(
+  "figures",
+  given({ now: instant, countAtMost: integer, schema: text, tables: texts }),
+)(sqlFiles["statements/figures/figures.sql"])
+
+const serviceFigures = (database: DatabaseService): typeof ServiceFigures.Service => ({
+  read: (now, countAtMost) =>
+    figures.one<Figures>(database, {
+      now,
+      countAtMost,
+      schema: database.schema,
+      tables: relations,
+    }),
+})
+
+// Every storage port of the core on one database, which is brought up to date first.
+
+const storesOf = (wanted: Schema) =>
+  Effect.gen(function* () {
+    const database = yield* Database
+    // Not one port is there before the tables are.
+    yield* migrate(wanted)
+    yield* Effect.forkScoped(keepBuild(wanted))
+    const queued = new DeliveriesQueued()
+    return Context.mergeAll(
+      Context.make(ports.WorkspaceStore, workspaceStore(database)),
+      Context.make(ports.ErasureStore, erasureStore(database)),
+      Context.make(ports.KeyStore, yield* keyStore(database)),
+      Context.make(ports.NumberStore, numberStore(database, queued)),
+      Context.make(ports.LinkingStore, linkingStore(database, queued)),
+      Context.make(ports.NumberCheckStore, numberCheckStore(database)),
+      Context.make(ports.ContactStore, contactStore(database)),
+      Context.make(ports.MediaStore, mediaStore(database)),
+      Context.make(ports.MessageStore, yield* messageStore(database, queued)),
+      Context.make(ports.Outbox, outbox(database)),
+      Context.make(ports.LaneQueue, laneQueue(database, queued)),
+      Context.make(ports.DueWork, workStatus(database)),
+      Context.make(ports.ServiceFigures, serviceFigures(database)),
+      Context.make(ports.WebhookStore, webhookStore(database)),
+      Context.make(ports.DeliveryQueue, deliveryQueue(database, queued)),
+      Context.make(ports.CallbackSalts, callbackSalts(database)),
+      Context.make(ports.ReminderStore, reminderStore(database)),
+      Context.make(ports.RestoreStore, restoreStore(database)),
+      Context.make(ports.Version1ListStore, version1ListStore(database)),
+      Context.make(ports.ServiceSecrets, serviceSecrets(database)),
+      Context.make(ports.SessionStore, yield* sessionStore(database)),
+      Context.make(ports.ShardLeases, shardLeases(database)),
+      Context.make(ports.IdempotencyStore, idempotencyStore(database)),
+      Context.make(ports.ClockStore, clockStore(database)),
+      Context.make(ports.CallersTransactions, yield* transactionsOn(database)),
+    )
+  })
+
+/** The stores of a version whose tables are these. */
+export const layerStoresOf = (wanted: Schema) => Layer.effectContext(storesOf(wanted))
+
+export const layerStores = layerStoresOf(schema)
+
+/**
+ * A program shares layers by identity: the stores' own would be those of the first database that it
+ * opens. These are made anew, and shared as what they are: the stores on this database.
+ */
+export const storesOn = <Stores, E, F>(
+  stores: Layer.Layer<Stores, E, Database>,
+  database: Layer.Layer<Database, F>,
+) => Layer.fresh(Layer.provide(stores, database)).pipe(Layer.provide(Layer.empty))

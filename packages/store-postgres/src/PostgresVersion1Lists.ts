@@ -8,11 +8,10 @@ import type { DatabaseService } from "./database/Database.ts"
 import { bigint, instant, text } from "./database/Fields.ts"
 import { given, statement } from "./database/Statement.ts"
 import type { Statement } from "./database/Statement.ts"
-import { fileColumns, toFile } from "./media/incomingFiles.ts"
-import { slack } from "./message/listMessages.ts"
-import { messageColumns, toMessage } from "./message/messageRow.ts"
-import { resultColumns, toResult } from "./numberCheck/PostgresNumberChecks.ts"
-import { reminderColumns, toReminder } from "./reminder/reminderRow.ts"
+import { fileColumns, toFile } from "./media/media.ts"
+import { messageColumns, slack, toMessage } from "./message/messages.ts"
+import { resultColumns, toResult } from "./numberCheck/numberChecks.ts"
+import { reminderColumns, toReminder } from "./reminder/reminders.ts"
 
 /**
  * A page that holds nothing is one row without an id. `ctes` come before

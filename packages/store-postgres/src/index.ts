@@ -5,7 +5,7 @@ import { Database } from "./database/Database.ts"
 import type { DatabaseOptions } from "./database/Connection.ts"
 import { layerPgliteDatabase } from "./pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
-import { layerStores, storesOn } from "./stores.ts"
+import { layerStores, storesOn } from "./PostgresService.ts"
 
 export { planning } from "./database/Connection.ts"
 export type {
@@ -15,11 +15,11 @@ export type {
   HostPool,
 } from "./database/Connection.ts"
 export { isSchemaName, schemaNameRule } from "./database/Schema.ts"
-export { admitStatement } from "./key/admitRequests.ts"
-export { acceptMessages, acceptStatement } from "./message/acceptMessages.ts"
-export { loadStatement } from "./message/loadAcceptance.ts"
+export { admitStatement } from "./key/keys.ts"
+export { acceptMessages, acceptStatement, loadStatement } from "./message/messages.ts"
+
 export type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
-export { layerWakeUp } from "./queue/PostgresWakeUp.ts"
+export { layerWakeUp } from "./queue/lanes.ts"
 
 /**
  * All storage ports on a PostgreSQL that other processes may share. Brings its tables up to date

@@ -15,7 +15,7 @@ import type {
 import { EmbeddedPostgres, aWorkspace, accepted, aStage } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import type { DatabaseService } from "../src/database/Database.ts"
-import { compose } from "../src/message/listMessages.ts"
+import { compose } from "../src/message/messages.ts"
 import { aDatabase, aDoor, aProcess } from "./databases.ts"
 import type { Node } from "./QueryPlans.ts"
 import { rowsRead, indexesOf, assertLookedUp, literal } from "./QueryPlans.ts"
@@ -234,14 +234,14 @@ const mostPages = 3000
 const explained = (door: DatabaseService, one: Case, options: string) =>
   door.transaction("explain", (run) =>
     Effect.gen(function* () {
-      const { parameters, statement } = compose(
+      const { parameters, sqlText } = compose(
         { ...scope, ...one.scope },
         { ...everything, ...one.filter },
         { before: (one.before ?? null) as MessageId | null, limit },
         now,
       )
       const given = parameters.map(literal)
-      yield* run(`prepare listed (${given.map(([type]) => type).join(", ")}) as ${statement}`)
+      yield* run(`prepare listed (${given.map(([type]) => type).join(", ")}) as ${sqlText}`)
       const rows = yield* run<{ readonly "QUERY PLAN": ReadonlyArray<{ readonly Plan: Node }> }>(
         `explain (${options}format json) execute listed (${given.map(([, sql]) => sql).join(", ")})`,
       )

@@ -6,19 +6,81 @@
  *
  * Time-outs run on real time, whatever clock governs the service: they are about the network.
  */
-import { StoreUnavailable, makeBulkhead, sharedLimits } from "@messaging-service/core"
 import { PgPool } from "@effect/sql-pg"
+import { makeBulkhead, sharedLimits, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
-import { JoinedTransaction, cannotJoin } from "./CallersTransaction.ts"
+import { cannotJoin, JoinedTransaction } from "./CallersTransaction.ts"
 import type { Answer } from "./CallersTransaction.ts"
 import { connectionConfig, defaultLimits, planning } from "./Connection.ts"
 import type { Connection, ConnectionPool, DatabaseOptions, Limits } from "./Connection.ts"
+import { readUrl } from "./DatabaseUrl.ts"
 import { hostConnections, unavailable } from "./HostPool.ts"
 import { defaultSchema, isSchemaName, qualifier, schemaNameRule, surroundings } from "./Schema.ts"
 import type { Surroundings } from "./Schema.ts"
-import { readUrl } from "./DatabaseUrl.ts"
-import { cannotStart, oldestVersion, onStandby, settingsLost, tooOld } from "./cannotStart.ts"
+
+// Why the service cannot start on a database, in one line that says what to do, and no secret.
+
+/** The oldest version that the service is tested on. */
+const oldestVersion = 150_000
+
+/** What the operator can do about an error of PostgreSQL, by its code. */
+const advice: Readonly<Record<string, string>> = {
+  "28P01": "check the user and the password",
+  "28000": "check the user, and what the server's pg_hba.conf lets it do",
+  "3D000": "create the database, or check its name",
+  "42501":
+    "grant the role usage on the schema and its sequences, and select, insert, update and delete on its tables; what is missing there is made by a role that may create it",
+  "53300": "the server has no connection left: lower maxConnections, or raise its max_connections",
+  "08P01":
+    "a pooler such as pgbouncer takes no settings: connect to PostgreSQL itself, or see docs/postgresql.md",
+  SELF_SIGNED_CERT_IN_CHAIN: "name the certificate of its authority by sslrootcert",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "name the certificate of its authority by sslrootcert",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "name the certificate of its authority by sslrootcert",
+  "57P03": "the server is starting up or shutting down",
+  ECONNREFUSED: "no server listens there",
+  ENOENT: "there is no such socket",
+  ENOTFOUND: "there is no host of that name",
+  ECONNRESET: "the server closed the connection",
+}
+
+/** The innermost error: that of the server, or of the network. */
+const rootOf = (cause: unknown): unknown => {
+  const { cause: inner, reason } = (cause ?? {}) as {
+    readonly cause?: unknown
+    readonly reason?: unknown
+  }
+  const within = reason ?? inner
+  return within === undefined || within === null ? cause : rootOf(within)
+}
+
+const lineOf = (cause: unknown): string => {
+  const root = rootOf(cause)
+  const { code, message } = (root ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  const words = typeof message === "string" && message !== "" ? message : String(root)
+  const hint = typeof code === "string" ? advice[code] : undefined
+  const first = words.split("\n", 1)[0] ?? ""
+  return hint === undefined ? first : `${first} (${hint})`
+}
+
+/** The failure of a start, whose cause is that line alone. */
+export const cannotStart = (operation: string, cause: unknown): StoreUnavailable =>
+  new StoreUnavailable({ operation, cause: new Error(lineOf(cause)) })
+
+const tooOld = (version: string): StoreUnavailable =>
+  cannotStart("connect", new Error(`PostgreSQL 15 or newer is needed, and this is ${version}`))
+
+const onStandby: StoreUnavailable = cannotStart(
+  "connect",
+  new Error("the database is a standby in recovery: name the primary"),
+)
+
+const settingsLost: StoreUnavailable = cannotStart(
+  "connect",
+  new Error(
+    "the connection does not have the settings that it asked for: a pooler such as pgbouncer dropped them; connect to PostgreSQL itself, or give them to the role (docs/postgresql.md)",
+  ),
+)
 
 /** Runs one statement; rows are as the caller's statement names them. */
 export interface RunStatement {

@@ -4,10 +4,10 @@ import { Database } from "../database/Database.ts"
 import type { DatabaseOptions } from "../database/Connection.ts"
 import { layerPgliteDatabase } from "../pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "../pglite/layerPgliteDatabase.ts"
-import { layerStores, storesOn } from "../stores.ts"
+import { layerStores, storesOn } from "../PostgresService.ts"
 import { layerSimulatedPhones } from "./PostgresSimulatedPhones.ts"
 
-export { layerWakeUp } from "../queue/PostgresWakeUp.ts"
+export { layerWakeUp } from "../queue/lanes.ts"
 
 const storesWithPhones = Layer.provideMerge(layerSimulatedPhones, layerStores)
 

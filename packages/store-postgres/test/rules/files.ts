@@ -14,7 +14,7 @@ import {
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { isRunForgotten as isRunForgottenSql } from "../../src/reminder/PostgresReminders.ts"
+import { isRunForgotten as isRunForgottenSql } from "../../src/reminder/reminders.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 import { aMessage } from "./lanes.ts"
 

@@ -27,7 +27,7 @@ import type {
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { countedWindow } from "../../src/key/keyRow.ts"
+import { countedWindow } from "../../src/key/keys.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
 export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {

@@ -16,7 +16,7 @@ import type { Shares, WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { fitsShare } from "../../src/queue/shares.ts"
+import { fitsShare } from "../../src/queue/lanes.ts"
 import { compare, draw, iso } from "./compare.ts"
 
 const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)

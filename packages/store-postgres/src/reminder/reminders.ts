@@ -1,7 +1,9 @@
 /** Reminders, and the log of their runs. */
-import { sqlFiles } from "../sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
 import type {
+  LastRun,
+  LoggedRun,
+  NewReminder,
   NumberId,
   Reminder,
   ReminderContent,
@@ -18,21 +20,91 @@ import {
   bigints,
   boolean,
   columnsOf,
-  newestFirst,
-  paging,
+  decoded,
   idOrNull,
   instant,
   integer,
+  jsonb,
+  jsonOf,
+  newestFirst,
+  paging,
+  selected,
   text,
 } from "../database/Fields.ts"
 import type { FieldsOf } from "../database/Fields.ts"
 import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
-import { acceptParameters, batchOf, toOutcome } from "../message/acceptBatch.ts"
-import type { OutcomeRow } from "../message/acceptBatch.ts"
-import { claimParameters } from "../PostgresIdempotency.ts"
-import { toWorkspace } from "../workspace/workspaceRow.ts"
-import type { WorkspaceRow } from "../workspace/workspaceRow.ts"
-import { contentColumns, newColumns, reminderColumns, toReminder, toRun } from "./reminderRow.ts"
+import { acceptParameters, batchOf, claimParameters, toOutcome } from "../message/messages.ts"
+import type { OutcomeRow } from "../message/messages.ts"
+import { sqlFiles } from "../sql.generated.ts"
+import { toWorkspace } from "../workspace/workspaces.ts"
+import type { WorkspaceRow } from "../workspace/workspaces.ts"
+
+// A reminder and a line of its log, as their tables keep them.
+
+const contentFields = {
+  name: { name: text((reminder) => reminder.name) },
+  active: { active: boolean((reminder) => reminder.active) },
+  to: { recipient: jsonb((reminder) => reminder.to) },
+  from: { number_id: bigint((reminder) => reminder.from) },
+  text: { text: text((reminder) => reminder.text) },
+  media: { media: jsonb((reminder) => reminder.media) },
+  cron: { cron: text((reminder) => reminder.cron) },
+  timezone: { timezone: text((reminder) => reminder.timezone) },
+} satisfies FieldsOf<ReminderContent>
+
+const contentColumns = columnsOf(contentFields)
+
+const newFields = {
+  workspaceId: { workspace_id: bigint((reminder) => reminder.workspaceId) },
+  mode: { mode: text((reminder) => reminder.mode) },
+  nextRunAt: { next_run_at: instant((reminder) => reminder.nextRunAt) },
+  createdAt: { created_at: instant((reminder) => reminder.createdAt) },
+  ...contentFields,
+} satisfies FieldsOf<NewReminder>
+
+/** What is written of a new reminder. */
+const newColumns = columnsOf(newFields)
+
+const fields = {
+  id: { id: bigint((reminder) => reminder.id) },
+  ...newFields,
+  revision: { revision: bigint((reminder) => reminder.revision) },
+} satisfies FieldsOf<Omit<Reminder, "lastRun">>
+
+const lastFields = {
+  dueAt: { due_at: instant((run) => run.dueAt) },
+  outcome: { outcome: text((run) => run.outcome) },
+  messageId: { message_id: bigint((run) => run.messageId) },
+  code: { code: text((run) => run.code) },
+} satisfies FieldsOf<LastRun>
+
+/**
+ * The columns of a reminder, to select from the table of that alias, with the latest line of the
+ * log. Index reminder_runs_by_reminder.
+ */
+export const reminderColumns = (alias: string): string =>
+  `${selected(columnsOf(fields), alias)}, (
+    select ${jsonOf(lastFields, "l")}
+    from reminder_runs l
+    where l.reminder_id = ${alias}.id
+    order by l.id desc
+    limit 1
+  ) as "lastRun"`
+
+const toRest = decoded<Omit<Reminder, "lastRun">>(fields)
+
+export const toReminder = (row: Pick<Reminder, "lastRun">): Reminder => ({
+  ...toRest(row),
+  lastRun: row.lastRun,
+})
+
+const runFields = {
+  id: { id: bigint((run) => run.id) },
+  ranAt: { ran_at: instant((run) => run.ranAt) },
+  ...lastFields,
+} satisfies FieldsOf<LoggedRun>
+
+const toRun = decoded<LoggedRun>(runFields)
 
 const insert = call(
   "reminder.insert",

@@ -1,27 +1,170 @@
 /** Attempts at linking numbers to phones. */
-import { sqlFiles } from "../sql.generated.ts"
 import type {
   BrokenLinkingGuard,
   Callback,
+  EndReports,
   FirstShown,
+  LinkingAttempt,
   LinkingId,
   LinkingOutcome,
   LinkingStore,
+  LinkingView,
+  NewAttempt,
   NumberId,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigints, instant, integer, text, texts } from "../database/Fields.ts"
-import { given, joined, part, single, statement } from "../database/Statement.ts"
-import { numberColumns, toNumber } from "../number/numberRow.ts"
-import { ownedColumns } from "../queue/lane.ts"
-import { sharesColumns } from "../queue/shares.ts"
-import { callbackParameters } from "../webhook/queueDeliveries.ts"
+import {
+  bigint,
+  bigints,
+  boolean,
+  columnsOf,
+  instant,
+  integer,
+  millis,
+  selected,
+  text,
+  texts,
+  without,
+} from "../database/Fields.ts"
+import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import {
+  call,
+  given,
+  joined,
+  part,
+  single,
+  sqlFunction,
+  statement,
+  taking,
+} from "../database/Statement.ts"
+import { claimParameters } from "../message/messages.ts"
+import { numberColumns, numberTable, toNumber } from "../number/numberRow.ts"
+import { ownedColumns, pacingColumn } from "../queue/lane.ts"
+import { sharesColumns } from "../queue/lanes.ts"
+import { sqlFiles } from "../sql.generated.ts"
+import { callbackParameters, connectionParameters } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { add, attemptColumns, reconnect, toAttempt, viewColumns } from "./beginLinking.ts"
-import type { AttemptRow } from "./beginLinking.ts"
-import { finish, giveUp } from "./endLinking.ts"
+
+// Beginning an attempt at linking, of a new number or of one that is there.
+// Locks: the claim first, as everywhere. For a new number the workspace, so that numbers are counted
+// and made one after the other; an operator who adds one is not counted and not held up. For one that
+// is there its lane, as before every change of its status.
+
+/** What an attempt shows. */
+const viewColumns = columnsOf({
+  qrText: { qr_text: text((view) => view.qrText) },
+  pairingCode: {
+    pairing_code: text(({ pairingCode }) => pairingCode?.code ?? null),
+    pairing_code_expires_at: instant(({ pairingCode }) => pairingCode?.expiresAt ?? null),
+  },
+  linking: { linking: boolean((view) => view.linking) },
+} satisfies FieldsOf<LinkingView>)
+
+/** What is written of a new attempt. */
+const newColumns = {
+  ...columnsOf({
+    id: { id: text((attempt) => attempt.id) },
+    mode: { mode: text((attempt) => attempt.mode) },
+    method: { method: text((attempt) => attempt.method) },
+    phone: { phone: text((attempt) => attempt.phone) },
+    requestedAt: { requested_at: instant((attempt) => attempt.requestedAt) },
+    endsAt: { ends_at: instant((attempt) => attempt.endsAt) },
+    linksAt: { links_at: instant((attempt) => attempt.linksAt) },
+  } satisfies FieldsOf<Omit<LinkingAttempt, keyof LinkingView | "numberId" | "replaced">>),
+  ...viewColumns,
+}
+
+const columns = {
+  ...newColumns,
+  number_id: bigint((attempt: LinkingAttempt) => attempt.numberId),
+  /** An empty text where the number had none. */
+  phone_before: text(({ replaced }: LinkingAttempt) =>
+    replaced === null ? null : (replaced.phone ?? ""),
+  ),
+}
+
+type AttemptRow = RowOf<typeof columns>
+
+const attemptColumns = selected(columns, "a")
+
+const toAttempt = (row: AttemptRow): LinkingAttempt => ({
+  id: row.id,
+  numberId: Number(row.number_id) as NumberId,
+  mode: row.mode,
+  method: row.method,
+  phone: row.phone,
+  replaced:
+    row.phone_before === null ? null : { phone: row.phone_before === "" ? null : row.phone_before },
+  requestedAt: row.requested_at.getTime(),
+  endsAt: row.ends_at.getTime(),
+  linksAt: millis(row.links_at),
+  qrText: row.qr_text,
+  pairingCode:
+    row.pairing_code === null || row.pairing_code_expires_at === null
+      ? null
+      : { code: row.pairing_code, expiresAt: row.pairing_code_expires_at.getTime() },
+  linking: row.linking,
+})
+
+const parameters = joined(
+  part(
+    "attempt",
+    single(
+      {
+        ...newColumns,
+        callback_url: text((attempt: NewAttempt) => attempt.callbackUrl),
+        pacing: pacingColumn((attempt: NewAttempt) => attempt.pacing),
+      },
+      "a_",
+    ),
+  ),
+  claimParameters,
+)
+
+const newNumberColumns = without(numberTable, "id", "status")
+
+const addLinking = sqlFunction(
+  "add_linking",
+  joined(part("number", single(newNumberColumns, "n_")), taking({ limit: bigint }), parameters),
+)
+
+const add = call("linking.add", addLinking)
+
+const reconnectLinking = sqlFunction(
+  "reconnect_linking",
+  joined(taking({ workspaceId: bigint, numberId: bigint }), parameters),
+)
+
+const reconnect = call("linking.reconnect", reconnectLinking)
+
+// Ending an attempt at linking together with the status of its number.
+// Locks: the number's lane first, as before all changes of its status; then, where a phone was revealed,
+// the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
+// attempt, which may have ended meanwhile.
+
+interface Reported {
+  readonly reports: EndReports | null
+}
+
+const finishLinking = sqlFunction(
+  "finish_linking",
+  joined(
+    taking({ attempt: text, phone: text, now: instant }),
+    connectionParameters("connected", ({ reports }: Reported) => reports?.connected ?? null),
+    connectionParameters("disconnected", ({ reports }: Reported) => reports?.disconnected ?? null),
+  ),
+)
+
+const finish = call("linking.linked", finishLinking)
+
+const giveUpLinking = sqlFunction(
+  "give_up_linking",
+  joined(taking({ attempt: text, at: instant, reason: text }), callbackParameters),
+)
+
+const giveUp = call("linking.giveUp", giveUpLinking)
 
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
 const getNumber = statement("linking.number", given({ id: bigint }))`

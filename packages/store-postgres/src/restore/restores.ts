@@ -1,5 +1,4 @@
 /** A store that went back in time: its epochs, and what is held since the latest began. */
-import { sqlFiles } from "../sql.generated.ts"
 import { idsSkipped } from "@messaging-service/core"
 import type {
   Epoch,
@@ -12,12 +11,27 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, bigints, instant, integer, paging, text } from "../database/Fields.ts"
+import { bigint, bigints, instant, integer, paging, text, texts } from "../database/Fields.ts"
 import { relations } from "../database/Schema.ts"
 import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
-import { toMessage } from "../message/messageRow.ts"
-import { toReminder } from "../reminder/reminderRow.ts"
-import { beginEpoch } from "./beginEpoch.ts"
+import { toMessage } from "../message/messages.ts"
+import { toReminder } from "../reminder/reminders.ts"
+import { sqlFiles } from "../sql.generated.ts"
+
+// The function that begins an epoch: everything that a store which went back in time must not do by itself
+// any more, in one commit.
+
+const beginEpoch = sqlFunction(
+  "begin_epoch",
+  taking({
+    schema: text,
+    tables: texts,
+    epoch: integer,
+    step: bigint,
+    above: bigint,
+    now: instant,
+  }),
+)
 
 const readEpoch = statement(
   "restore.epoch",

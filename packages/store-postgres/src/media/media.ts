@@ -1,30 +1,79 @@
 /** The records of media files, and what they take of their workspace's storage. */
-import { sqlFiles } from "../sql.generated.ts"
 import { erasedAtOnce } from "@messaging-service/core"
-import type { MediaFile, MediaId, MediaStore } from "@messaging-service/core"
+import type { MediaFile, MediaId, MediaStore, Reservation } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import {
   bigint,
   bigints,
+  columnsOf,
   decoded,
-  newestFirst,
-  paging,
   instant,
   integer,
+  newestFirst,
+  paging,
+  selected,
   text,
+  without,
 } from "../database/Fields.ts"
-import { call, given, sqlFunction, statement, taking } from "../database/Statement.ts"
+import type { FieldsOf } from "../database/Fields.ts"
 import {
-  attach,
-  commit,
-  fileColumns,
-  fileFields,
-  reserve,
-  toFile,
-  toReservation,
-} from "./incomingFiles.ts"
-import type { ReservationRow } from "./incomingFiles.ts"
+  call,
+  given,
+  joined,
+  part,
+  single,
+  sqlFunction,
+  statement,
+  taking,
+} from "../database/Statement.ts"
+import { claimParameters } from "../message/messages.ts"
+import { sqlFiles } from "../sql.generated.ts"
+
+// A media file as its table keeps it, and how it comes in: reserved and then put into the directory,
+// or attached to a message. Locks: the workspace's usage, which nothing else is locked after; files of
+// one workspace are counted one after the other, and each is measured against what is really used.
+
+const fileFields = {
+  id: { id: bigint((file) => file.id) },
+  workspaceId: { workspace_id: bigint((file) => file.workspaceId) },
+  mode: { mode: text((file) => file.mode) },
+  fileName: { file_name: text((file) => file.fileName) },
+  type: { type: text((file) => file.type) },
+  mimeType: { mime_type: text((file) => file.mimeType) },
+  size: { size: bigint((file) => file.size) },
+  storageKey: { storage_key: text((file) => file.storageKey) },
+  createdAt: { created_at: instant((file) => file.createdAt) },
+} satisfies FieldsOf<MediaFile>
+
+const table = columnsOf(fileFields)
+
+export const fileColumns = (alias: string): string => selected(table, alias)
+export const toFile = decoded<MediaFile>(fileFields)
+
+const columns = without(table, "id")
+
+/** A file that asks for room, and how much its workspace may use. */
+const parameters = joined(part("file", single(columns, "p_")), taking({ limitBytes: bigint }))
+
+interface ReservationRow {
+  readonly id: bigint | null
+  readonly used: bigint
+}
+
+const toReservation = ([row]: ReadonlyArray<ReservationRow>): Reservation =>
+  row === undefined || row.id === null
+    ? { _tag: "Full", used: Number(row?.used ?? 0) }
+    : { _tag: "Reserved", id: Number(row.id) as MediaId }
+
+const reserve = call("media.reserve", sqlFunction("reserve_media_file", parameters))
+
+const attach = call("media.attach", sqlFunction("attach_media_file", parameters))
+
+const commit = call(
+  "media.commit",
+  sqlFunction("commit_media_file", joined(taking({ id: bigint, now: instant }), claimParameters)),
+)
 
 const ofFile = given({ workspaceId: bigint, mode: text, id: bigint })
 
