@@ -42,7 +42,7 @@ const watched = <A, E, R>(looked: () => ReadonlySet<unknown>, work: Effect.Effec
     return { answer, most, turns }
   })
 
-/** A store with so many messages of one workspace, each of which notes that it was looked at. */
+/** A store with so many messages of one workspace, each noting that it was looked at. */
 const aStoreOf = Effect.fnUntraced(function* (many: number) {
   const tables = new Tables()
   const context = memoryStore(tables)

@@ -33,7 +33,7 @@ export interface PersonOptions {
   readonly code?: string
   /** How the code is sent, at first and at each repeat: to the app, if not given. */
   readonly codeWays?: ReadonlyArray<CodeWay>
-  /** Where the account lives: on the data centre that clients are told of, if not given. */
+  /** The account's data centre. Default: the one that clients receive. */
   readonly dcId?: number
   /** Whether the phone finds the account; it does, if not given. */
   readonly isFoundByPhone?: boolean
@@ -70,7 +70,7 @@ export interface TelegramServerShape {
 
   /** Registers an account and tells its id; one that was there before is forgotten. */
   readonly person: (phone: string, options?: PersonOptions) => Effect.Effect<number>
-  /** The person has a client that logged in long ago; its key (256 bytes), for the data centre that clients are told of. */
+  /** The person has a client that logged in long ago; its key (256 bytes), for the data centre that clients receive. */
   readonly linkedBefore: (phone: string) => Effect.Effect<Uint8Array>
   /** A person's app scans a login link (`tg://login?token=…`). */
   readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
@@ -138,7 +138,7 @@ export class TelegramServer extends Context.Service<TelegramServer, TelegramServ
     Layer.effect(TelegramServer, make(options))
 }
 
-/** The data centre that clients are told of, and another one. */
+/** The data centre that clients receive, and another one. */
 const [firstDc, otherDc] = [2, 4]
 
 /** Runs those who wait for a condition, each time that something has changed. */

@@ -42,7 +42,7 @@ let made: ServerKey | undefined
 /** One for all servers of a process: to make one takes a fifth of a second. */
 export const sharedServerKey = (): ServerKey => (made ??= makeServerKey())
 
-/** The library finds no key whose fingerprint begins with a zero: one in sixteen is made anew. */
+/** The library finds no key whose fingerprint begins with a zero: one in sixteen is made again. */
 const makeServerKey = (): ServerKey => {
   for (;;) {
     const key = makeKey()

@@ -1,4 +1,4 @@
-/** Second passwords, of which the server knows no more than a verifier (SRP). */
+/** Second passwords; the server knows only a verifier (SRP). */
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { computePasswordHash } from "@mtcute/node/utils.js"

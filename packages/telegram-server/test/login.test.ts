@@ -101,7 +101,7 @@ it.effect("an account of another data centre is moved to, and sends from there",
   }),
 )
 
-it.effect("a session that was revoked, banned or logged out is told so", () =>
+it.effect("a session that was revoked, banned or logged out gets the matching error", () =>
   Effect.gen(function* () {
     const server = yield* aServer
     const ends = {

@@ -41,7 +41,7 @@ it.effect("a connection that breaks after the work shows one copy, and before it
   }),
 )
 
-it.effect("a flood is told with its seconds, and nothing is shown", () =>
+it.effect("a flood comes with its seconds, and nothing is shown", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     yield* server.nextCall({ phone: sender, outcome: { code: 420, error: "FLOOD_WAIT_17" } })
@@ -85,7 +85,7 @@ it.effect(
     }),
 )
 
-it.effect("a recipient who cannot be found is told as the far side names it", () =>
+it.effect("an unknown recipient comes back with the far side's error", () =>
   Effect.gen(function* () {
     const { client } = yield* sending
     const failures = yield* Effect.all([
@@ -114,7 +114,7 @@ it.effect("a recipient who cannot be found is told as the far side names it", ()
   }),
 )
 
-it.effect("what was read is told to the sender at once, and after an absence", () =>
+it.effect("the sender learns what was read at once, and after an absence", () =>
   Effect.gen(function* () {
     const { client, server, storage } = yield* sending
     const heard = yield* Queue.unbounded<number>()

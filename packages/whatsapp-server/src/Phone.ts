@@ -111,7 +111,7 @@ const sessionOf = (bundle: Bundle) => ({
       }),
 })
 
-/** Where the text of a message stands depends on what else it has. */
+/** Where a message keeps its text depends on its other content. */
 const textOf = (content: proto.IMessage | undefined) =>
   content?.conversation ??
   content?.extendedTextMessage?.text ??
@@ -170,7 +170,61 @@ const openMedia = async (
   }
 }
 
-/** A phone that is set up anew may still show what the one before it showed. */
+type Repository = ReturnType<typeof DEFAULT_CONNECTION_CONFIG.makeSignalRepository>
+
+const open = async (
+  repository: Repository,
+  envelope: Envelope,
+  type: string,
+  bytes: Uint8Array,
+) => {
+  const { author, group } = envelope
+  if (type === "skmsg") {
+    return repository.decryptGroupMessage({ group: group ?? "", authorJid: author, msg: bytes })
+  }
+  const known = type === "pkmsg" ? "pkmsg" : "msg"
+  return repository.decryptMessage({ jid: author, type: known, ciphertext: bytes })
+}
+
+/** Decrypts everything in one stanza into one message. */
+const openAll = async (repository: Repository, envelope: Envelope) => {
+  const message: proto.IMessage = {}
+  for (const { bytes, type } of envelope.sealed) {
+    const plain = unpadRandomMax16(await open(repository, envelope, type, bytes))
+    const part = proto.Message.decode(plain)
+    if (part.senderKeyDistributionMessage) {
+      await repository.processSenderKeyDistributionMessage({
+        authorJid: envelope.author,
+        item: part.senderKeyDistributionMessage,
+      })
+    }
+    Object.assign(message, part)
+  }
+  return message
+}
+
+/** Shows a message. */
+const show = async (
+  shown: Map<string, ShownMessage>,
+  { from, group, id }: Envelope,
+  message: proto.IMessage,
+  media: ReadonlyMap<string, Buffer>,
+) => {
+  const inner = message.deviceSentMessage?.message ?? message
+  const content = normalizeMessageContent(inner)
+  if (content === undefined || content.protocolMessage) return
+  shown.set(id, {
+    id,
+    from,
+    chat: group ?? message.deviceSentMessage?.destinationJid ?? undefined,
+    text: textOf(content) ?? undefined,
+    media: await openMedia(content, media),
+    message: inner,
+    arrivals: 1,
+  })
+}
+
+/** A new phone may still show what the one before it showed. */
 export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map()): Phone => {
   const creds = initAuthCreds()
   const signedKey: SignedKeyPair = creds.signedPreKey
@@ -186,51 +240,6 @@ export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map())
   )
   const shown = new Map(before)
   let lastPreKey = 0
-
-  const open = async (envelope: Envelope, type: string, bytes: Uint8Array) => {
-    const { author, group } = envelope
-    if (type === "skmsg") {
-      return repository.decryptGroupMessage({ group: group ?? "", authorJid: author, msg: bytes })
-    }
-    const known = type === "pkmsg" ? "pkmsg" : "msg"
-    return repository.decryptMessage({ jid: author, type: known, ciphertext: bytes })
-  }
-
-  /** Everything that came for this phone in one stanza, read as one message. */
-  const openAll = async (envelope: Envelope) => {
-    const message: proto.IMessage = {}
-    for (const { bytes, type } of envelope.sealed) {
-      const plain = unpadRandomMax16(await open(envelope, type, bytes))
-      const part = proto.Message.decode(plain)
-      if (part.senderKeyDistributionMessage) {
-        await repository.processSenderKeyDistributionMessage({
-          authorJid: envelope.author,
-          item: part.senderKeyDistributionMessage,
-        })
-      }
-      Object.assign(message, part)
-    }
-    return message
-  }
-
-  const show = async (
-    { from, group, id }: Envelope,
-    message: proto.IMessage,
-    media: ReadonlyMap<string, Buffer>,
-  ) => {
-    const inner = message.deviceSentMessage?.message ?? message
-    const content = normalizeMessageContent(inner)
-    if (content === undefined || content.protocolMessage) return
-    shown.set(id, {
-      id,
-      from,
-      chat: group ?? message.deviceSentMessage?.destinationJid ?? undefined,
-      text: textOf(content) ?? undefined,
-      media: await openMedia(content, media),
-      message: inner,
-      arrivals: 1,
-    })
-  }
 
   return {
     identity: {
@@ -256,9 +265,9 @@ export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map())
     },
     receive: async (envelope, media) => {
       try {
-        const message = await openAll(envelope)
+        const message = await openAll(repository, envelope)
         const known = shown.get(envelope.id)
-        if (known === undefined) await show(envelope, message, media)
+        if (known === undefined) await show(shown, envelope, message, media)
         else shown.set(envelope.id, { ...known, arrivals: known.arrivals + 1 })
         return true
       } catch {

@@ -21,7 +21,7 @@ export interface Device {
   connection: Connection | undefined
   /** What came while the device was away. */
   waiting: Array<BinaryNode>
-  /** Receipts that the device has not said it heard: it is told again when it is back. */
+  /** Receipts without an acknowledgement; the device gets them again when it is back. */
   readonly unheard: Map<string, BinaryNode>
   hasHistory: boolean
   readonly sessions: Sessions

@@ -37,7 +37,7 @@ export interface PersonOptions {
   readonly name?: string
   /** What the phone says by itself of each message that it shows; nothing, if not given. */
   readonly receipts?: ReadonlyArray<ReceiptType>
-  /** Whether others are told the account's LID; they are, if not given. */
+  /** Whether others receive the account's LID. Default: they do. */
   readonly showsLid?: boolean
   readonly needsPasskey?: boolean
 }
@@ -78,7 +78,7 @@ export interface WhatsAppServerShape {
   /** A person's phone reads a QR code; succeeds with the device's number once it is linked. */
   readonly scan: (number: string, qr: string) => Effect.Effect<number, LinkRefused>
   readonly typePairingCode: (number: string, code: string) => Effect.Effect<number, LinkRefused>
-  /** The client that shows this QR code is told to make another secret; this one links no more. */
+  /** Makes the client that shows this QR code make another secret; this code links no more. */
   readonly retireQr: (qr: string) => Effect.Effect<void>
   /** The person takes the linked devices away. */
   readonly unlink: (number: string) => Effect.Effect<void>

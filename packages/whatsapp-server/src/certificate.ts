@@ -1,5 +1,5 @@
 /**
- * A certificate of its own for 127.0.0.1, made anew for each server: Node can make keys but no
+ * A certificate of its own for 127.0.0.1, made for each server: Node can make keys but no
  * certificates, so the little of X.509 that is needed is written out here.
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
@@ -32,7 +32,7 @@ const oids = {
   subjectAltName: oid("551d11"),
 }
 
-/** The address as 4 bytes, and the name that stands for it. */
+/** The address as 4 bytes, and its name. */
 const alternatives = sequence(
   der(0x87, Buffer.from([127, 0, 0, 1])),
   der(0x82, Buffer.from("localhost")),

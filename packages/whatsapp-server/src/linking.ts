@@ -65,7 +65,7 @@ export interface Linking {
   readonly typeCode: (account: Account, code: string) => Promise<Device>
   /** A device that was linked before the server began: what its client has of that. */
   readonly linkedBefore: (account: Account, preKeys: number) => AuthenticationCreds
-  /** Retires the secret in a QR code; the client is told to show another. */
+  /** Retires the secret in a QR code, and makes the client show another. */
   readonly retire: (qr: string) => void
   /** How many clients wait to be linked. */
   readonly waiting: () => number

@@ -66,7 +66,7 @@ export const makeMessages = (state: ServerState): Messages => {
 
   const authorOf = ({ account, id }: Device) => withDevice(account.lid, id)
 
-  /** From the second time on with keys to begin a session anew, as phones do. */
+  /** From the second time on with keys for a new session, as phones do. */
   const askAgain = async (account: Account, device: Device, stanza: BinaryNode, group?: Group) => {
     const id = stanza.attrs["id"] ?? ""
     const key = `${id} ${account.number}`

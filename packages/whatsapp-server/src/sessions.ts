@@ -41,6 +41,38 @@ const fail = (connection: Connection, code: number) => {
   connection.close()
 }
 
+const deviceNamed = (
+  state: ServerState,
+  { device, username }: proto.ClientPayload,
+  connection: Connection,
+) => {
+  const found = state.accounts.get(String(username))?.devices.get(device ?? 0)
+  const isItself =
+    found !== undefined && Buffer.compare(found.clientKey, connection.clientKey) === 0
+  return isItself ? found : undefined
+}
+
+/** Sends an active device what it missed, and what its phone has for it. */
+const catchUp = async (messages: Messages, device: Device) => {
+  const missed = missedBy(device)
+  for (const stanza of missed) device.connection?.send(stanza)
+  device.connection?.send(
+    node("ib", { from: serverJid }, [node("offline", { count: String(missed.length) })]),
+  )
+  if (!device.hasHistory) await messages.introduce(device)
+}
+
+const acknowledge = (device: Device, { attrs, tag }: BinaryNode) =>
+  device.connection?.send(
+    node("ack", {
+      class: tag,
+      id: attrs["id"],
+      from: attrs["to"],
+      type: attrs["type"],
+      participant: attrs["participant"],
+    }),
+  )
+
 export const makeSessions = (
   state: ServerState,
   linking: Linking,
@@ -50,17 +82,10 @@ export const makeSessions = (
   const open = new Set<Connection>()
   const devices = new Map<Connection, Device>()
 
-  const deviceNamed = ({ device, username }: proto.ClientPayload, connection: Connection) => {
-    const found = state.accounts.get(String(username))?.devices.get(device ?? 0)
-    const isItself =
-      found !== undefined && Buffer.compare(found.clientKey, connection.clientKey) === 0
-    return isItself ? found : undefined
-  }
-
   const logIn = (connection: Connection, payload: proto.ClientPayload) => {
     const refused = state.orders.refusal("login")
     if (refused !== undefined) return fail(connection, refused)
-    const device = deviceNamed(payload, connection)
+    const device = deviceNamed(state, payload, connection)
     if (device === undefined) return fail(connection, 401)
     const { sessions } = device
     sessions.open += 1
@@ -81,33 +106,12 @@ export const makeSessions = (
     )
   }
 
-  /** After a device has said that it is there: what it missed, and what its phone has for it. */
-  const catchUp = async (device: Device) => {
-    const missed = missedBy(device)
-    for (const stanza of missed) device.connection?.send(stanza)
-    device.connection?.send(
-      node("ib", { from: serverJid }, [node("offline", { count: String(missed.length) })]),
-    )
-    if (!device.hasHistory) await messages.introduce(device)
-  }
-
   const onQuery = async (device: Device, query: BinaryNode) => {
     if (query.attrs["type"] === "result" || query.attrs["type"] === "error") return
     const answer = await answerQuery(state, device, query, mediaHost())
     if (answer !== undefined) device.connection?.send(answer)
-    if (find(query, "active") !== undefined) await catchUp(device)
+    if (find(query, "active") !== undefined) await catchUp(messages, device)
   }
-
-  const acknowledge = (device: Device, { attrs, tag }: BinaryNode) =>
-    device.connection?.send(
-      node("ack", {
-        class: tag,
-        id: attrs["id"],
-        from: attrs["to"],
-        type: attrs["type"],
-        participant: attrs["participant"],
-      }),
-    )
 
   const onStanza = async (device: Device, stanza: BinaryNode) => {
     if (stanza.tag === "iq") return onQuery(device, stanza)

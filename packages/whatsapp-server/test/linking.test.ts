@@ -22,7 +22,7 @@ const serverWithPhone = serverWith({ [number]: {} })
 
 const qrOf = (client: Parameters<typeof qrsOf>[0]) => client.until(() => qrsOf(client)[0])
 
-it.effect("a scanned client is told to restart, and logs in as a device of the account", () =>
+it.effect("a scanned client restarts on order, and logs in as a device of the account", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const first = yield* connect(server)
@@ -149,7 +149,7 @@ it.effect("each step can be refused", () =>
     const server = yield* serverWithPhone
     yield* server.nextConnection({ status: 503 })
     const hanging = yield* connect(server)
-    // The library listens for this answer without looking at it, and would wait for ever.
+    // The library listens for this answer without looking at it, and would wait without end.
     const status = new Promise<number | undefined>((resolve) => {
       hanging.socket.ws.on("unexpected-response", (_, answer) => resolve(answer.statusCode))
     })
@@ -233,7 +233,7 @@ it.effect("a device that is taken away on the phone is logged out and stays out"
 )
 
 for (const code of [403, 405, 500, 503, 515]) {
-  it.effect(`a stream that ends with ${code} is told so`, () =>
+  it.effect(`a stream that ends with ${code} says so`, () =>
     Effect.gen(function* () {
       const server = yield* serverWithPhone
       const client = yield* connect(server)

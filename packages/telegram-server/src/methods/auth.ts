@@ -122,7 +122,7 @@ const checkPassword = (
 const getPassword = (_: tl.account.RawGetPasswordRequest, { key }: Call): tl.account.RawPassword =>
   ask((key.awaited ?? key.person)?.verifier ?? null)
 
-/** How long a QR code stands. */
+/** How long a QR code is valid. */
 const tokenSeconds = 30
 
 const exportLoginToken = (

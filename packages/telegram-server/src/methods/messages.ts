@@ -160,7 +160,7 @@ const pictures: ReadonlyArray<readonly [string, string]> = [
   ["52494646", "image/webp"],
 ]
 
-/** Of which kind a picture is: the server looks at what it shows. */
+/** The kind of a picture, by its content. */
 const pictureType = (bytes: Uint8Array): string => {
   const start = Buffer.from(bytes.subarray(0, 4)).toString("hex")
   const found = pictures.find(([magic]) => start.startsWith(magic))
@@ -282,7 +282,7 @@ const newMessage = (message: tl.RawMessage, pts: number): tl.RawUpdateNewMessage
   ptsCount: 1,
 })
 
-/** What a person's clients are told of their box. */
+/** The state of a person's box, for its clients. */
 export const boxUpdates = (
   person: Person,
   other: Person,
