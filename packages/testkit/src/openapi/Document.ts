@@ -64,12 +64,12 @@ export interface Operation {
   readonly bodies: Readonly<Record<string, MediaObject>>
   readonly bodyRequired: boolean
   readonly responses: Readonly<Record<string, Response>>
-  /** As it stands in the document, with references and all. */
+  /** Unchanged from the document, with its references. */
   readonly operation: OperationObject
 }
 
 export interface Response {
-  /** Where it stands in the document, for the checker. */
+  /** Its location in the document, for the checker. */
   readonly place: ReadonlyArray<string>
   readonly headers: ReadonlyArray<string>
   readonly content: Readonly<Record<string, MediaObject>>

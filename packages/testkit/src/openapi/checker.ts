@@ -49,7 +49,7 @@ const makeAjv = (document: unknown) => {
 export interface Checker {
   /** An answer: nothing more than is described. */
   answer(...place: ReadonlyArray<string>): Check
-  /** The JSON body of a request, as its schema stands. */
+  /** The JSON body of a request, as its schema describes it. */
   request(...place: ReadonlyArray<string>): Check
 }
 

@@ -1,4 +1,4 @@
-/** What tests of callbacks need: messages that report their end, and how they are told apart. */
+/** Fixtures for tests of callbacks: messages that report their end, and how to tell them apart. */
 import { WorkspaceStore } from "@messaging-service/core"
 import type { Callback, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"

@@ -188,7 +188,7 @@ export const aNumber = (
     })
   })
 
-/** What an attempt at linking comes to nothing with. */
+/** Reason for a failed linking attempt. */
 export const givenUp: GivenUp = { at: noon, reason: "link_expired" }
 
 /** Connected numbers of one workspace. */
@@ -318,7 +318,7 @@ export const anAcceptance = (
   }
 }
 
-/** A new message as it stands once the store has given it its id. */
+/** A new message with the id that the store gave it. */
 export const waiting = (message: NewMessage, id: MessageId): Message => ({
   ...message,
   id,

@@ -173,7 +173,7 @@ export const accepting: Topic = (it) => {
     }),
   )
 
-  it.effect("a batch of which one message does not fit is refused whole and leaves nothing", () =>
+  it.effect("a batch with one message that does not fit fails as a whole and leaves nothing", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const work = yield* DueWork

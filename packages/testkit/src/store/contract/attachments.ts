@@ -238,7 +238,7 @@ export const attachments: Topic = (it) => {
 }
 
 export const attachmentRaces: Topic = (it, { parallel }) => {
-  it.effect("many attachments at once fill their bound to the byte, beside uploads", () =>
+  it.effect("many attachments at once fill their bound to the byte, during uploads", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const tried = yield* Effect.all(

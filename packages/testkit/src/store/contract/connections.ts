@@ -64,7 +64,7 @@ export const connections: Topic = (it) => {
     }),
   )
 
-  it.effect("a message whose attempt broke off waits again, and is told as waiting", () =>
+  it.effect("a message whose attempt broke off waits again, and reads as waiting", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 2 })

@@ -22,7 +22,7 @@ import type { Topic } from "../Topic.ts"
 import { aKey, anEra, day, hour, minute, noon, oneSecond } from "../Records.ts"
 
 export const deliveryLog: Topic = (it) => {
-  it.effect("every attempt is written down, the latest beside its endpoint", () =>
+  it.effect("the log has every attempt, and the endpoint the latest", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)

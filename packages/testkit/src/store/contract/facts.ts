@@ -33,7 +33,7 @@ export const acceptanceFacts: Topic = (it) => {
     }),
   )
 
-  it.effect("the plan as it stands", () =>
+  it.effect("the current plan", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace({ plan: aPlan(7) })
       assert.deepStrictEqual((yield* facts(workspace.id)).plan, aPlan(7))

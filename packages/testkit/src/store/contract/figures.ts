@@ -92,7 +92,7 @@ export const figures: Topic = (it) => {
     }),
   )
 
-  it.effect("the first that is due is told of connected numbers and of the others", () =>
+  it.effect("the figures name the first due message of connected numbers and of the others", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore
       const era = anEra()

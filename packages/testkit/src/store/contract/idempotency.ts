@@ -85,7 +85,7 @@ export const idempotency: Topic = (it) => {
     }),
   )
 
-  it.effect("a request that loads again holds its claim anew", () =>
+  it.effect("a request that loads again renews its claim", () =>
     Effect.gen(function* () {
       const { workspace, key } = yield* aStageWithKey
       const claim = aClaim(key.id)

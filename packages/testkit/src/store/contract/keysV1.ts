@@ -216,7 +216,7 @@ export const keysV1: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("the minute never begins anew for requests that come late from the one before", () =>
+  it.effect("the minute never restarts for late requests from the one before", () =>
     Effect.gen(function* () {
       const store = yield* KeyStore
       const issued = yield* aKeyV1((yield* aWorkspace()).id)

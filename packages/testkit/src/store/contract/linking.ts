@@ -35,7 +35,7 @@ import {
 import type { One } from "../Linking.ts"
 
 export const linking: Topic = (it) => {
-  it.effect("an attempt is kept as it was given, beside a connecting number", () =>
+  it.effect("an attempt is stored unchanged, with a connecting number", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()

@@ -196,7 +196,7 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("a number whose reconnect with another phone comes to nothing has its own again", () =>
+  it.effect("a number whose reconnect with another phone fails gets its own back", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const numbers = yield* NumberStore

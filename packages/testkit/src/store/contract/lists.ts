@@ -139,7 +139,7 @@ export const lists: Topic = (it) => {
     }),
   )
 
-  it.effect("queued and scheduled are told apart by the time of the answer", () =>
+  it.effect("the time of the response distinguishes queued from scheduled", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const scope = scopeOf(workspace.id)

@@ -196,7 +196,7 @@ export const numberChecks: Topic = (it) => {
 }
 
 export const numberCheckRaces: Topic = (it, { parallel }) => {
-  it.effect("many workers, some of which die, ask for each phone until it is answered once", () =>
+  it.effect("many workers, while some die, ask for each phone until one answer arrives", () =>
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       for (let round = 0; round < (parallel ? 4 : 1); round++) {

@@ -91,7 +91,7 @@ export const pauses: Topic = (it) => {
     }),
   )
 
-  it.effect("a pause that an attempt brings stands behind an operator's that is longer", () =>
+  it.effect("an attempt's pause yields to an operator's longer one", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const [, next] = yield* accepted(number, { count: 2 })

@@ -191,7 +191,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("beside acceptances at once the quota is filled exactly", () =>
+  it.effect("concurrent acceptances fill the quota exactly", () =>
     Effect.gen(function* () {
       for (let round = 0; round < (parallel ? 5 : 1); round++) {
         const { number } = yield* aStage()

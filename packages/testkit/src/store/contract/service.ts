@@ -65,7 +65,7 @@ export const secrets: Topic = (it) => {
     }),
   )
 
-  it.effect("a value is replaced only while the one that was read still stands there", () =>
+  it.effect("a value is replaced only while the store still has the one that was read", () =>
     Effect.gen(function* () {
       const store = yield* ServiceSecrets
       const { id } = yield* aWorkspace()

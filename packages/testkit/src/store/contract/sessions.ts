@@ -321,7 +321,7 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect("a number leaves from the first time on, until it is wiped or linked anew", () =>
+  it.effect("a number leaves from the first time on, until it is wiped or linked again", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const numbers = yield* NumberStore

@@ -28,7 +28,7 @@ const dropping: Behaviour = {
 }
 
 export const simulatedPhones: Topic = (it) => {
-  it.effect("a phone behaves by default until it is told otherwise", () =>
+  it.effect("a phone has the default behaviour until a test changes it", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const { workspace, number } = yield* aStage()
