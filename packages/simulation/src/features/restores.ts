@@ -1,4 +1,4 @@
-/** Stores of which an operator says that they went back in time, and what is decided of what is held then. */
+/** Stores that went back in time, as an operator declares, and the decisions about held messages. */
 import { Numbers, Reminders, Restoration } from "@messaging-service/core"
 import type { ReminderId } from "@messaging-service/core"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** What operators stop stands still, what they pace is slow, and a number that is refused rests. */
+/** A paused number sends nothing, a paced one sends slowly, and a refused one rests. */
 import type { Ask, Control, History } from "../History.ts"
 import {
   controlsOf,

@@ -18,7 +18,7 @@ const runsSince = ({ changes, made, revocations }: EndpointHistory): number => {
   return Math.min(Infinity, ...resumed.map(({ answeredAt }) => answeredAt))
 }
 
-/** Whether a call was answered rightly, by what the endpoint may be told. */
+/** Whether the response to a call was right, given what the endpoint may receive. */
 const misjudged = (
   history: History,
   endpoint: EndpointHistory,

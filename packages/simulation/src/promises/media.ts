@@ -11,7 +11,7 @@ const mediaOf = (history: History): ReadonlyMap<string, AskedMedia> =>
     ),
   )
 
-/** Whether a message may fail for want of these media. Null: that cannot be told. */
+/** Whether a message may fail without these media. Null: unknown. */
 const mayBeUnavailable = (history: History, name: string, media: AskedMedia | undefined) => {
   if (media === undefined) return false
   // A process that stops may give up a server that answers.
