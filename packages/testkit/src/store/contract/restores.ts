@@ -84,10 +84,11 @@ const dueTestOf = (workspace: Workspace) =>
     ofWorkspace(workspace),
   )
 
+/** By id: a store returns orphaned messages in any order. */
 const orphanedOf = (workspace: Workspace) =>
   Effect.map(
     MessageStore.use((store) => store.orphaned(100_000)),
-    ofWorkspace(workspace),
+    (orphaned) => ofWorkspace(workspace)(orphaned).toSorted((x, y) => x.id - y.id),
   )
 
 export const restores: Topic = (it) => {
