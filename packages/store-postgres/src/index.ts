@@ -14,7 +14,7 @@ export type {
   HostClient,
   HostPool,
 } from "./database/Connection.ts"
-export { isSchemaName, schemaNameRule } from "./database/Schema.ts"
+export { defaultSchema, isSchemaName, qualifier, schemaNameRule } from "./database/Schema.ts"
 export { admitStatement } from "./key/keys.ts"
 export { acceptMessages, acceptStatement, loadStatement } from "./message/messages.ts"
 

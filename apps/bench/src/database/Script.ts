@@ -4,7 +4,7 @@
  * text, which costs the clients more.
  */
 import type { TestDatabase } from "@messaging-service/testkit"
-import { planning } from "@messaging-service/store-postgres"
+import { defaultSchema, planning, qualifier } from "@messaging-service/store-postgres"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { access, constants, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
@@ -34,15 +34,21 @@ export interface Outcome {
   readonly perSecond: number
 }
 
+/** Puts schemas before the names in a statement of the store. */
+export const qualify = qualifier(defaultSchema)
+
 /**
- * Puts expressions in the places of a prepared statement's parameters. A list that would hold nothing
+ * Puts expressions in the places of a prepared statement's parameters and schemas before its names. A list that would hold nothing
  * but nulls is sent empty, as the service does it.
  */
 export const bind = (
   { names, text }: { readonly names: ReadonlyArray<string>; readonly text: string },
   expressions: Readonly<Record<string, string>>,
 ): string =>
-  text.replaceAll(/\$(\d+)/g, (_, place) => expressions[names[Number(place) - 1] ?? ""] ?? "'{}'")
+  qualify(text).replaceAll(
+    /\$(\d+)/g,
+    (_, place) => expressions[names[Number(place) - 1] ?? ""] ?? "'{}'",
+  )
 
 /** pgbench on the path, or where Debian keeps it; null when there is none. */
 export const findPgbench: Effect.Effect<string | null> = Effect.promise(async () => {

@@ -4,10 +4,11 @@
  */
 import { Messages, WakeUp, dailyQuota } from "@messaging-service/core"
 import type { Caller } from "@messaging-service/core"
-import { loadStatement, acceptStatement, planning } from "@messaging-service/store-postgres"
+import { acceptStatement, loadStatement, planning } from "@messaging-service/store-postgres"
 import { Context, Effect, Layer } from "effect"
 import { openPool } from "../database/BenchDatabase.ts"
 import { emptyOut, loadWorkspace } from "../database/fixture.ts"
+import { qualify } from "../database/Script.ts"
 import { checkAccepted } from "../measuring/checks.ts"
 import { CheckFailed } from "../measuring/checks.ts"
 import type { Row } from "../measuring/Comparison.ts"
@@ -59,11 +60,15 @@ export const batchRow: Row = {
             return timed(
               Effect.promise(async () => {
                 for (const { accept, load } of prepared) {
-                  await pool.query({ name: "load", text: loadStatement.text, values: [...load] })
+                  await pool.query({
+                    name: "load",
+                    text: qualify(loadStatement.text),
+                    values: [...load],
+                  })
                   const values = acceptStatement.names.map(
                     (name) => accept[name] ?? (name === "p_patience" ? "250" : "{}"),
                   )
-                  await pool.query({ name: "accept", text: acceptStatement.text, values })
+                  await pool.query({ name: "accept", text: qualify(acceptStatement.text), values })
                 }
               }),
             )
