@@ -102,7 +102,7 @@ const queryText = (value: unknown): unknown => {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : momentText(value)
 }
 
-/** What is given may be anything, whatever its type says; the decoder refuses what is no object. */
+/** A caller may pass any value, whatever the type says; the decoder refuses all but objects. */
 const inText = (query: unknown): unknown =>
   typeof query !== "object" || query === null || Array.isArray(query)
     ? query

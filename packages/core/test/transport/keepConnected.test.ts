@@ -209,7 +209,7 @@ it.effect("a number that is in doubt while its turn comes is not connected until
   }),
 )
 
-it.effect("an end that is heard while the number is in doubt is told once it is not", () =>
+it.effect("a worker in doubt about its number reports an end once the doubt is over", () =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected
     world.away.owner = true

@@ -54,7 +54,7 @@ export class Remote {
   /** Transport ids, each with the number that sent it. */
   readonly #shown = new Map<TransportId, NumberId>()
   readonly #listeners = new Map<Process, TakeEvent>()
-  /** Whether it speaks over the connections of numbers, and not to whoever listens. */
+  /** Whether it speaks over the connections of numbers only; else every listener hears it. */
   #usesLines: boolean
 
   constructor({ board, dropsCopies, faults, record, seed, world }: RemoteOptions) {

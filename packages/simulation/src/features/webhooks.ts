@@ -244,7 +244,7 @@ export const webhooks: Feature = {
 /** Index of the number of the probes whose messages are reported to a receiver that fails. */
 const reportedNumber = 6
 
-/** What failed is told again in its time, whether anything else happens before or not. */
+/** A failed delivery is retried when due, even if nothing else happens before. */
 const probeRetry = Effect.fnUntraced(function* (stage: Stage) {
   const url = "https://receiver.example/Probes"
   const number = reportedNumber

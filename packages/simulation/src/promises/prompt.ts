@@ -10,7 +10,7 @@ const promptMillis = 2000
 const isStop = ({ value }: Control): boolean =>
   value._tag === "Stopped" || (value._tag === "Paced" && value.pacing !== null)
 
-/** When each message left, with the index of the entry: of a test message its receiver is told. */
+/** When each message left, with the index of the entry. A test message leaves with its webhook. */
 const leavesOf = (history: History) => {
   const leaves = new Map<string, { readonly at: number; readonly index: number }>()
   for (const [name, [first]] of shownByName(history)) {

@@ -71,14 +71,14 @@ as $$
 declare
   v_lanes bigint[] := '{}';
   v_found bigint[];
-  -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
-  v_crowded bigint[] := '{}';
+  -- Workspaces at their share, and those that this search found to be.
+  v_saturated bigint[] := '{}';
   v_refused bigint[];
   v_window constant interval := p_window_millis * interval '1 millisecond';
 begin
   -- Index lanes_due.
   if cardinality(p_workspaces) > 0 then
-    v_crowded := array(
+    v_saturated := array(
       select workspace.id
       from unnest(p_workspaces, p_held) workspace (id, held)
       where workspace.held >= p_per_workspace
@@ -91,7 +91,7 @@ begin
       where l.next_due <= p_now
         and is_claimable(l)
         and is_owned(l.number_id, p_of, p_shards)
-        and l.workspace_id <> all (v_crowded)
+        and l.workspace_id <> all (v_saturated)
         and l.number_id <> all (v_lanes)
       order by l.next_due
       limit p_limit - cardinality(v_lanes)
@@ -119,7 +119,7 @@ begin
       join lanes l on l.number_id = found.id
     ) judged;
     exit when v_refused is null;
-    v_crowded := v_crowded || v_refused;
+    v_saturated := v_saturated || v_refused;
   end loop;
   if cardinality(v_lanes) = 0 then
     return;

@@ -15,8 +15,8 @@ as $$
 declare
   v_lanes bigint[] := '{}';
   v_found bigint[];
-  -- Workspaces of which no more lanes may be taken, and those of them that were found to be.
-  v_crowded bigint[] := '{}';
+  -- Workspaces at their share, and those that this search found to be.
+  v_saturated bigint[] := '{}';
   v_refused bigint[];
 begin
   if p_limit <= 0 or p_per_workspace <= 0 then
@@ -24,7 +24,7 @@ begin
   end if;
   -- Index webhook_lanes_callbacks_due.
   if cardinality(p_workspaces) > 0 then
-    v_crowded := array(
+    v_saturated := array(
       select workspace.id
       from unnest(p_workspaces, p_held) workspace (id, held)
       where workspace.held >= p_per_workspace
@@ -36,7 +36,7 @@ begin
       from webhook_lanes l
       where l.callback_due <= p_now
         and l.endpoint_id <> all (p_lanes)
-        and l.workspace_id <> all (v_crowded)
+        and l.workspace_id <> all (v_saturated)
         and l.endpoint_id <> all (v_lanes)
       order by l.callback_due
       limit p_limit - cardinality(v_lanes)
@@ -64,7 +64,7 @@ begin
       join webhook_lanes l on l.endpoint_id = found.id
     ) judged;
     exit when v_refused is null;
-    v_crowded := v_crowded || v_refused;
+    v_saturated := v_saturated || v_refused;
   end loop;
   return v_lanes;
 end

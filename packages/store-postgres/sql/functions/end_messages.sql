@@ -1,6 +1,6 @@
--- Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change stands on
--- its own: what is no longer waiting, or in the hands of a transport, is passed over. Every array holds
--- one element for each change; returns the ended messages.
+-- Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change is
+-- independent: it skips a message that no longer waits or is in flight. Every array holds one element
+-- for each change; returns the ended messages.
 --
 -- Locks: the lanes by id, then the workspaces that get allowance back, by id.
 create function end_messages(
