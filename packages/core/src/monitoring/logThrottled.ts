@@ -9,13 +9,38 @@ import { RealTime } from "../time/Time.ts"
 /** Pause between two lines of one wording. */
 const quietMillis = 60_000
 
-interface Wording {
+/** The lines of one wording in the current period. */
+interface Period {
   readonly since: () => number
+  lines: number
   heldBack: number
 }
 
 /** Per service of the process, by its clock; wordings are few and fixed. */
-const said = new WeakMap<Clock.Clock, Map<string, Wording>>()
+const periods = new WeakMap<Clock.Clock, Map<string, Period>>()
+
+/**
+ * Takes one of the `most` lines that a wording has per period. Returns how many lines the period
+ * before suppressed (0 after the first line), or null when this one is to be suppressed.
+ */
+const takeLine = (wording: string, most: number): Effect.Effect<number | null> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const wordings = periods.get(clock) ?? new Map<string, Period>()
+    periods.set(clock, wordings)
+    const period = wordings.get(wording)
+    if (period === undefined || period.since() >= quietMillis) {
+      const { stopwatch } = yield* RealTime
+      wordings.set(wording, { since: yield* stopwatch, lines: 1, heldBack: 0 })
+      return period?.heldBack ?? 0
+    }
+    if (period.lines < most) {
+      period.lines++
+      return 0
+    }
+    period.heldBack++
+    return null
+  })
 
 /**
  * Logs a line with the number of suppressed ones before it; or suppresses it and runs `instead`,
@@ -26,30 +51,10 @@ export const throttled = (
   say: (heldBack: number) => Effect.Effect<void>,
   instead: Effect.Effect<void> = Effect.void,
 ): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    const wordings = said.get(clock) ?? new Map<string, Wording>()
-    said.set(clock, wordings)
-    const before = wordings.get(wording)
-    if (before !== undefined && before.since() < quietMillis) {
-      before.heldBack++
-      return yield* instead
-    }
-    const { stopwatch } = yield* RealTime
-    wordings.set(wording, { since: yield* stopwatch, heldBack: 0 })
-    yield* say(before?.heldBack ?? 0)
-  })
+  Effect.flatMap(takeLine(wording, 1), (heldBack) => (heldBack === null ? instead : say(heldBack)))
 
 /** Lines of one wording in a minute. */
 const mostLines = 20
-
-interface Budget {
-  since: () => number
-  lines: number
-  heldBack: number
-}
-
-const budgets = new WeakMap<Clock.Clock, Map<string, Budget>>()
 
 const isInfoLogged = LogLevel.isEnabled("Info")
 
@@ -64,22 +69,8 @@ export const logThrottled = (
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     if (!(yield* isInfoLogged)) return
-    const clock = yield* Clock.Clock
-    const wordings = budgets.get(clock) ?? new Map<string, Budget>()
-    budgets.set(clock, wordings)
-    let budget = wordings.get(wording)
-    const isOver = budget === undefined || budget.since() >= quietMillis
-    const heldBack = isOver ? (budget?.heldBack ?? 0) : 0
-    if (budget === undefined || isOver) {
-      const { stopwatch } = yield* RealTime
-      budget = { since: yield* stopwatch, lines: 0, heldBack: 0 }
-      wordings.set(wording, budget)
-    }
-    if (budget.lines >= mostLines) {
-      budget.heldBack++
-      return
-    }
-    budget.lines++
+    const heldBack = yield* takeLine(wording, mostLines)
+    if (heldBack === null) return
     const held = heldBack === 0 ? {} : { held_back: heldBack }
     yield* Effect.annotateLogs(Effect.logInfo(wording), { ...fields, ...held })
   })
