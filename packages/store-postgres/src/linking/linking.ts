@@ -39,7 +39,7 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { claimParameters } from "../message/messages.ts"
+import { claimParameters } from "../request/idempotency.ts"
 import { numberColumns, numberTable, toNumber } from "../number/numberRow.ts"
 import { ownedColumns, pacingColumn } from "../queue/lane.ts"
 import { sharesColumns } from "../queue/lanes.ts"

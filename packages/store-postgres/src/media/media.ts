@@ -27,7 +27,7 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { claimParameters } from "../message/messages.ts"
+import { claimParameters } from "../request/idempotency.ts"
 import { sqlFiles } from "../sql.generated.ts"
 
 // A media file as its table keeps it, and how it comes in: reserved and then put into the directory,

@@ -1,6 +1,5 @@
 /** Messages: accepting, reading, ending, and what the worker's sweeps look for. */
 import {
-  erasedAtOnce,
   messageStatuses,
   modesSeenBy,
   movedByTick,
@@ -18,8 +17,6 @@ import type {
   Contact,
   ContactId,
   ExactQuota,
-  IdempotencyClaim,
-  IdempotencyStore,
   MediaFile,
   MediaId,
   Message,
@@ -81,63 +78,10 @@ import {
 } from "../database/Statement.ts"
 import type { Parameters } from "../database/Statement.ts"
 import { plannedTime } from "../queue/lane.ts"
+import { claimColumns, releaseClaim } from "../request/idempotency.ts"
 import { sqlFiles } from "../sql.generated.ts"
 import { callbackColumns } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-
-// Claims on idempotency keys: made before the work, and finished in the commit of what was made with
-// them. Sends claim and finish theirs many at a time, in functions of their own.
-
-/** A claim as functions take it. */
-const claimColumns = columnsOf({
-  keyId: { p_claim_key_id: bigint((claim) => claim.keyId) },
-  key: { p_claim_key: text((claim) => claim.key) },
-  fingerprint: { p_claim_fingerprint: text((claim) => claim.fingerprint) },
-  token: { p_claim_token: text((claim) => claim.token) },
-} satisfies FieldsOf<IdempotencyClaim>)
-
-/** The same of a change that may have one. */
-export const claimParameters = single(
-  within(({ claim }: { readonly claim: IdempotencyClaim | null }) => claim, claimColumns),
-)
-
-const claimStatement = call(
-  "idempotency.claim",
-  sqlFunction("claim_idempotency_key", joined(single(claimColumns), taking({ now: instant }))),
-)
-
-/** Frees a claim of a refused request, if it is still this one's. */
-const releaseClaim = joinable("releaseClaim", single(claimColumns), {})`
-delete from idempotency_claims c
-where c.key_id = $p_claim_key_id
-  and c.key = $p_claim_key
-  and c.token = $p_claim_token`
-
-const forgetting = given({ now: instant, limit: integer })
-
-const forgetRecords = statement(
-  "idempotency.forgetRecords",
-  forgetting,
-)(sqlFiles["statements/idempotency/forget-records.sql"])
-
-const forgetClaims = statement(
-  "idempotency.forgetClaims",
-  forgetting,
-)(sqlFiles["statements/idempotency/forget-claims.sql"])
-
-export const idempotencyStore = (database: DatabaseService): typeof IdempotencyStore.Service => ({
-  claim: (claim, now) =>
-    Effect.map(
-      claimStatement.value<ClaimOutcome>(database, { ...claim, now }),
-      (outcome) => outcome ?? { _tag: "Claimed" },
-    ),
-  release: (claim) => releaseClaim.run(database, claim),
-  forgetVoid: (now) =>
-    Effect.andThen(
-      forgetRecords.untilDone(database, { now, limit: erasedAtOnce }),
-      forgetClaims.untilDone(database, { now, limit: erasedAtOnce }),
-    ),
-})
 
 // A message as its table keeps it, and back.
 

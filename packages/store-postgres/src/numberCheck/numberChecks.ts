@@ -38,7 +38,7 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { claimParameters } from "../message/messages.ts"
+import { claimParameters } from "../request/idempotency.ts"
 import { ownedFields } from "../queue/lane.ts"
 import { sharesFields } from "../queue/lanes.ts"
 import { sqlFiles } from "../sql.generated.ts"

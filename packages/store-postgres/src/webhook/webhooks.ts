@@ -48,7 +48,7 @@ import {
   statement,
   taking,
 } from "../database/Statement.ts"
-import { claimParameters } from "../message/messages.ts"
+import { claimParameters } from "../request/idempotency.ts"
 import { sharesColumns } from "../queue/lanes.ts"
 import { sqlFiles } from "../sql.generated.ts"
 import type { DeliveriesQueued } from "./queueDeliveries.ts"
