@@ -122,7 +122,7 @@ const testsThatChoose = {
 }
 
 /**
- * Libraries behind one adapter, so that another one may take their place; a far side for tests speaks
+ * Libraries behind one adapter, so that another one may take their place; a remote server for tests speaks
  * their protocol too, and the benchmarks measure the library alone beside the adapter.
  */
 const libraryHomes = {

@@ -1,10 +1,10 @@
 /**
- * A transport with connections of its own: each number keeps a line open to the far side, on which both speak
- * in lines of JSON. The far side is made up; what counts is what is left to write here, since
+ * A transport with connections of its own: each number keeps a line open to the remote server, on which both speak
+ * in lines of JSON. The remote server is made up; what counts is what is left to write here, since
  * `makeLiveNumbers` does the rest. `docs/writing-a-transport.md` goes through it.
  *
  * The number says `login` with its secret, and is answered `welcome` with its phone, or `bye` with a
- * reason. A message is `send` with its id, `part` for each piece of its media, and `end`; the far side says
+ * reason. A message is `send` with its id, `part` for each piece of its media, and `end`; the remote server says
  * `ack`, `nack` or, when it was read, `read`. It shows one copy for each id, however often it comes.
  */
 import {
@@ -28,7 +28,7 @@ import { Clock, Deferred, Effect, Layer, Option, Queue, Schema, Stream } from "e
 import { connect as connectTo } from "node:net"
 import { createInterface } from "node:readline"
 
-/** What the far side says, one kind in a line. */
+/** What the remote server says, one kind in a line. */
 const Word = Schema.Struct({
   welcome: Schema.optionalKey(Schema.String),
   bye: Schema.optionalKey(Schema.String),
@@ -47,7 +47,7 @@ const wordIn = (line: string): typeof Word.Type =>
 /** An open line, with what sending over it needs. */
 interface Line extends LiveConnection {
   readonly say: (word: object) => void
-  /** By the id of a message: takes the far side's word on it. */
+  /** By the id of a message: takes the remote server's word on it. */
   readonly waiting: Map<string, (outcome: SendOutcome) => void>
 }
 
@@ -127,7 +127,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(port: number) {
 
 const soon: SendOutcome = { _tag: "Postponed", afterMillis: 5000 }
 
-/** One attempt over an open line. It ends with the far side's word, or with the line. */
+/** One attempt over an open line. It ends with the remote server's word, or with the line. */
 const sendOver = (line: Line, message: OutgoingMessage) =>
   Effect.gen(function* () {
     const { media, text, to, transportId: id } = message
@@ -173,7 +173,7 @@ export const layerLine = (port: number, settings: LiveSettings) =>
         connect: yield* makeConnect(port),
         remembersWiped: false,
         meansLoggedOut: ["logged_out"],
-        // The far side answers by its end, which is waited for.
+        // The remote server answers by its end, which is waited for.
         logOut: (line: Line) =>
           Effect.as(
             Effect.andThen(

@@ -6,7 +6,7 @@ import { assert, it } from "@effect/vitest"
 import * as Core from "@messaging-service/core"
 import { WhatsAppTransport } from "@messaging-service/core"
 import type { NumberId, Phone, TransportId } from "@messaging-service/core"
-import { FarSide, listenOnLoopback, transportContract } from "@messaging-service/testkit"
+import { RemoteServer, listenOnLoopback, transportContract } from "@messaging-service/testkit"
 import type { SeenCopy, Taking } from "@messaging-service/testkit"
 import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
 import * as StoreMemory from "@messaging-service/store-memory"
@@ -27,7 +27,7 @@ class Line {
   readonly seen: Array<SeenCopy> = []
 }
 
-/** The far side: numbers by id, each with what its recipients see. */
+/** The remote server: numbers by id, each with what its recipients see. */
 class Gateway {
   readonly #lines = new Map<string, Line>()
 
@@ -87,7 +87,7 @@ const layerGatewayNumbers = Layer.unwrap(
         gateway.answer(request, response).catch(() => response.destroy())
       }),
     )
-    const farSide = FarSide.of({
+    const remoteServer = RemoteServer.of({
       aNumber: Effect.sync(() => gateway.add()),
       recipients: [{ target: { kind: "phone", phone: known }, shownAs: known }],
       strangers: [
@@ -103,7 +103,7 @@ const layerGatewayNumbers = Layer.unwrap(
       seen: (id) => Effect.sync(() => gateway.line(id).seen),
       waiting: (id) => Effect.sync(() => gateway.line(id).waiting > 0),
     })
-    return layerGateway(origin).pipe(Layer.merge(Layer.succeed(FarSide, farSide)))
+    return layerGateway(origin).pipe(Layer.merge(Layer.succeed(RemoteServer, remoteServer)))
   }),
 )
 
@@ -127,11 +127,11 @@ const Service = Core.layer.pipe(
 
 it.live("the whole service sends over it", () =>
   Effect.gen(function* () {
-    const farSide = yield* FarSide
-    const numberId = yield* farSide.aNumber
+    const remoteServer = yield* RemoteServer
+    const numberId = yield* remoteServer.aNumber
     assert.deepStrictEqual(yield* sendAndFollow(yield* byWord), ["waiting", "sent"])
     assert.deepStrictEqual(
-      (yield* farSide.seen(numberId)).map(({ text }) => text),
+      (yield* remoteServer.seen(numberId)).map(({ text }) => text),
       ["Hello"],
     )
   }).pipe(Effect.provide(Service)),

@@ -14,7 +14,13 @@ import {
 } from "@messaging-service/core"
 import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core"
 import * as StoreMemory from "@messaging-service/store-memory"
-import { FarSide, aNumber, aWorkspace, live, transportContract } from "@messaging-service/testkit"
+import {
+  RemoteServer,
+  aNumber,
+  aWorkspace,
+  live,
+  transportContract,
+} from "@messaging-service/testkit"
 import type { SeenCopy, Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
@@ -33,7 +39,7 @@ const settings = {
   startsAtOnce: 8,
 }
 
-/** What the far side has of a number. */
+/** What the remote server has of a number. */
 class Account {
   socket: Socket | null = null
   taking: Taking = "acknowledge"
@@ -54,7 +60,7 @@ interface Sent {
   readonly parts: Array<Buffer>
 }
 
-/** The far side: accounts by their secret. The contract suite of transports says what each `Taking` means. */
+/** The remote server: accounts by their secret. The contract suite of transports says what each `Taking` means. */
 class Exchange {
   readonly accounts = new Map<string, Account>()
   readonly server = createServer((socket) => this.#hear(socket))
@@ -190,15 +196,15 @@ const aConnectedNumber = Effect.gen(function* () {
   return id
 }).pipe(Effect.orDie)
 
-const layerFarSide = Layer.effect(
-  FarSide,
+const layerRemoteServer = Layer.effect(
+  RemoteServer,
   Effect.gen(function* () {
     const exchange = yield* TheExchange
     const world = yield* Effect.context<Effect.Services<typeof aConnectedNumber>>()
     /** Those that were logged out, with what their recipients see. */
     const out = new Map<NumberId, Account>()
     const account = (id: NumberId) => out.get(id) ?? exchange.account(id)
-    return FarSide.of({
+    return RemoteServer.of({
       aNumber: Effect.provideContext(aConnectedNumber, world),
       recipients: [{ target: { kind: "phone", phone: known }, shownAs: known }],
       strangers: [
@@ -234,7 +240,7 @@ const layerFarSide = Layer.effect(
 transportContract(
   "a transport over lines",
   WhatsAppTransport,
-  layerFarSide.pipe(Layer.provideMerge(layerWorld)),
+  layerRemoteServer.pipe(Layer.provideMerge(layerWorld)),
   { runs: 10 },
 )
 

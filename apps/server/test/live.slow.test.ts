@@ -170,7 +170,7 @@ describe.concurrent("live numbers", () => {
           ),
           processes.ofOneKey,
         )
-        // It is killed as soon as the far side has the device.
+        // It is killed as soon as the remote server has the device.
         yield* far.scan(ownPhone, yield* qrText(link))
         yield* first.kill
 

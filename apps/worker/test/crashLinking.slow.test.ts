@@ -14,7 +14,7 @@ import { startCluster } from "./crash/Cluster.ts"
 import type { Cluster, PostgresCluster, Reply } from "./crash/Cluster.ts"
 import { withDatabase } from "./crash/books.ts"
 import { clusterTest } from "./crash/Storm.ts"
-import { FarSide, layerTelegram } from "./live/farSides.ts"
+import { RemoteServer, layerTelegram } from "./live/remoteServers.ts"
 
 const methods = ["qr", "phone_code"] as const
 type Method = (typeof methods)[number]
@@ -142,7 +142,7 @@ const stepOver = 61_000
 it.live("a Telegram login goes on after its process was killed in each step", () =>
   Effect.gen(function* () {
     const far = yield* TelegramServer
-    const { settings } = yield* FarSide
+    const { settings } = yield* RemoteServer
     const cluster = yield* startCluster({
       TRANSPORT: "live",
       ...(yield* settings(yield* processes.temporaryDirectory)),
@@ -158,7 +158,7 @@ it.live("a Telegram login goes on after its process was killed in each step", ()
     const login = `/workspaces/1/numbers/${id}/telegram-login`
     yield* ask("POST", login, { method: "code", phone: `+${phone}` })
 
-    /** The far side lets the account in a step further, and its process dies before it hears of it. */
+    /** The remote server lets the account in a step further, and its process dies before it hears of it. */
     const dieIn = (method: string, step: string, body: object, isTaken: () => boolean) =>
       Effect.gen(function* () {
         yield* far.nextCall({ method, outcome: "withhold" })

@@ -66,7 +66,7 @@ const leftUnread = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
   })
 
 /**
- * Messages that their recipient has while their sender waits for the far side's word, and others that
+ * Messages that their recipient has while their sender waits for the remote server's word, and others that
  * wait behind one of them. Returns what is to be checked once their worker has died and all are over.
  */
 const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>

@@ -1,6 +1,6 @@
 /**
  * The promise for Telegram accounts, on each store that outlives its process: while messages are
- * accepted, cancelled and expire, connections break at every point, answers stay away, the far side asks
+ * accepted, cancelled and expire, connections break at every point, answers stay away, the remote server asks
  * for pauses, goes and comes back, and processes are killed. Afterwards each message has one outcome that
  * is true, no person was shown one twice, and no two processes used one key at a time. `CRASH_SEED`
  * repeats a storm.
@@ -13,7 +13,7 @@ import { Effect, Fiber, Layer, Random } from "effect"
 import { startAlone, startCluster } from "./crash/Cluster.ts"
 import type { Cluster, Member, Settings } from "./crash/Cluster.ts"
 import { outliveWorkers } from "./crash/Live.ts"
-import { FarSide, layerTelegram } from "./live/farSides.ts"
+import { RemoteServer, layerTelegram } from "./live/remoteServers.ts"
 
 const seed = process.env["CRASH_SEED"] ?? String(Date.now())
 
@@ -46,7 +46,7 @@ const faults: ReadonlyArray<CallOutcome> = [
   "lose",
 ]
 
-/** One thing that goes wrong at the far side. */
+/** One thing that goes wrong at the remote server. */
 const oneFault = (phones: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const far = yield* TelegramServer
@@ -104,7 +104,7 @@ const story = <E, R>(
 ) =>
   Effect.gen(function* () {
     const far = yield* TelegramServer
-    const { connect, settings } = yield* FarSide
+    const { connect, settings } = yield* RemoteServer
     const started = yield* start({
       TRANSPORT: "live",
       ...(yield* settings(yield* processes.temporaryDirectory)),

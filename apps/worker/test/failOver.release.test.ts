@@ -10,8 +10,8 @@ import type { Scope } from "effect"
 import { connect, createServer } from "node:net"
 import type { Socket } from "node:net"
 import { join } from "node:path"
-import { layerWhatsApp, FarSide, recipient } from "./live/farSides.ts"
-import type { LiveNumber } from "./live/farSides.ts"
+import { layerWhatsApp, RemoteServer, recipient } from "./live/remoteServers.ts"
+import type { LiveNumber } from "./live/remoteServers.ts"
 import { programs } from "./programs.ts"
 
 const operatorToken = "operator-token-of-the-fail-over-drill"
@@ -71,7 +71,7 @@ const unpaced = {
 
 /** The service on that cluster, with a number that is linked to a phone. */
 const aLiveService = Effect.gen(function* () {
-  const far = yield* FarSide
+  const far = yield* RemoteServer
   const primary = yield* EmbeddedPostgres
   const database = yield* primary.createDatabase()
   const address = yield* anAddress(database.path)

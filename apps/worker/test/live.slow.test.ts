@@ -1,5 +1,5 @@
 /** WhatsApp numbers that several workers share. */
-import { layerWhatsApp } from "./live/farSides.ts"
+import { layerWhatsApp } from "./live/remoteServers.ts"
 import { sharesNumbers } from "./live/sharing.ts"
 
 sharesNumbers("live numbers", layerWhatsApp)

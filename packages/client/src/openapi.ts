@@ -3816,7 +3816,7 @@ export interface Sent {
 }
 export interface SetBehaviour {
     /**
-     * @description `drop`: the next attempt reaches the far side, then the connection breaks before the ack; after it `succeed`.
+     * @description `drop`: the next attempt reaches the remote server, then the connection breaks before the ack; after it `succeed`.
      * @default succeed
      * @enum {string}
      */

@@ -21,7 +21,7 @@ export type EventId = string & Brand.Brand<"EventId">
 
 /**
  * The id under which a message is handed to a transport: 20 hexadecimal capitals, stored before the
- * first attempt and the same on every repeat, so that the far side can drop a copy.
+ * first attempt and the same on every repeat, so that the remote server can drop a copy.
  */
 export type TransportId = string & Brand.Brand<"TransportId">
 

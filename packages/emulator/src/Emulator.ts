@@ -59,7 +59,7 @@ const maximumRegistered = 1000
 export const BehaviourBody = Schema.Struct({
   send: described(
     Schema.optionalKey(Schema.Literals(["succeed", "fail", "hang", "drop"])),
-    "`drop`: the next attempt reaches the far side, then the connection breaks before the ack; after it `succeed`.",
+    "`drop`: the next attempt reaches the remote server, then the connection breaks before the ack; after it `succeed`.",
     { default: "succeed" },
   ),
   error_message: described(

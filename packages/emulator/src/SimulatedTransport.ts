@@ -7,7 +7,7 @@
  *
  * An attempt takes its behaviour at its beginning. Then, in this order: a phone that hangs never
  * answers; the latency passes; the number must still be connected and the recipient exist; a failing
- * phone refuses; the media is read; the copy arrives. A far side that has seen a transport id shows no
+ * phone refuses; the media is read; the copy arrives. A remote server that has seen a transport id shows no
  * second copy, so a repeat is safe. A phone that is asked which others exist takes the same time, and
  * hangs alike; how its sends fail does not matter to it.
  */
@@ -53,7 +53,7 @@ import type {
 import { Clock, Context, Effect, Layer, Semaphore, Stream } from "effect"
 import { makeClockWaits, ParkedSends } from "./IdleMonitor.ts"
 
-// The port of the far side: how each phone behaves, which phones exist, and what left. It lives in the
+// The port of the remote server: how each phone behaves, which phones exist, and what left. It lives in the
 // store, so that it outlives a killed process and all workers share it (contract: Emulator controls).
 
 export interface Behaviour {
@@ -99,7 +99,7 @@ export class SimulatedPhones
       registered: Effect.Effect<ReadonlyArray<Phone> | null, StoreUnavailable>
       setRegistered(phones: ReadonlyArray<Phone> | null): Effect.Effect<void, StoreUnavailable>
       /**
-       * A copy reaches the far side, which shows one for one transport id of a number: false when it
+       * A copy reaches the remote server, which shows one for one transport id of a number: false when it
        * had that copy already. `then` replaces the number's behaviour in the same commit.
        */
       receive(
@@ -289,7 +289,7 @@ const shownMedia = ({ fileName, mimeType, size, sha256 }: OutgoingMedia): SentMe
   sha256,
 })
 
-/** How the far side names a recipient: in the spelling that a request would use. */
+/** How the remote server names a recipient: in the spelling that a request would use. */
 const shownRecipient = (to: Target): string => {
   switch (to.kind) {
     case "phone":

@@ -18,7 +18,7 @@ import { Clock, Effect, Fiber, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultErrorMessage, ParkedSends, defaultBehaviour } from "../src/index.ts"
 import type { Behaviour } from "../src/index.ts"
-import { FarSideState, phone, layerFarSideInMemory } from "./FarSideInMemory.ts"
+import { RemoteServerState, phone, layerRemoteServerInMemory } from "./RemoteServerInMemory.ts"
 
 const number = 7 as NumberId
 const other = 8 as NumberId
@@ -35,7 +35,7 @@ const send = (changed: Partial<OutgoingMessage> = {}) =>
   WhatsAppTransport.use((transport) => transport.send({ ...message, ...changed }))
 
 const behave = (behaviour: Partial<Behaviour>, id = number) =>
-  Effect.map(FarSideState, ({ behaviours }) =>
+  Effect.map(RemoteServerState, ({ behaviours }) =>
     behaviours.set(id, { ...defaultBehaviour, ...behaviour }),
   )
 
@@ -43,14 +43,14 @@ const parked = Effect.flatMap(ParkedSends, (sends) => sends.parked).pipe(
   Effect.map((numbers) => Array.from(numbers)),
 )
 
-const copies = Effect.map(FarSideState, (state) => state.copies)
+const copies = Effect.map(RemoteServerState, (state) => state.copies)
 
 /** Both numbers are connected. */
-const onFarSide = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  FarSideState.use(({ statuses }) => {
+const onRemoteServer = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  RemoteServerState.use(({ statuses }) => {
     statuses.set(number, "connected").set(other, "connected")
     return effect
-  }).pipe(Effect.provide(layerFarSideInMemory))
+  }).pipe(Effect.provide(layerRemoteServerInMemory))
 
 const refusal = (code: MessageErrorCode) =>
   Effect.map(send(), (outcome) => {
@@ -66,7 +66,7 @@ describe("a simulated phone", () => {
       assert.deepStrictEqual(yield* telegram.send(message), { _tag: "Accepted" })
       assert.isTrue(telegram.dropsCopies)
       assert.strictEqual((yield* copies).length, 1)
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("that fails gives the reason it was given, else one of its own", () =>
@@ -77,7 +77,7 @@ describe("a simulated phone", () => {
       assert.strictEqual(yield* refusal("send_failed"), defaultErrorMessage)
       const outcome = yield* send()
       assert.isTrue(outcome._tag === "Refused" && outcome.againstNumber)
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect(
@@ -90,24 +90,24 @@ describe("a simulated phone", () => {
         yield* TestClock.adjust(20)
         assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Unknown" })
         assert.strictEqual((yield* copies).length, 1)
-        const { behaviours } = yield* FarSideState
+        const { behaviours } = yield* RemoteServerState
         assert.deepStrictEqual(behaviours.get(number), {
           send: "succeed",
           latencyMillis: 20,
           groups,
           errorMessage: "kept",
         })
-      }).pipe(onFarSide),
+      }).pipe(onRemoteServer),
   )
 
-  it.effect("that drops goes on dropping until an attempt has reached the far side", () =>
+  it.effect("that drops goes on dropping until an attempt has reached the remote server", () =>
     Effect.gen(function* () {
       yield* behave({ send: "drop" })
       const stranger = { kind: "phone", phone: phone("+4915112340000") } as const
       assert.strictEqual((yield* send({ to: stranger }))._tag, "Refused")
       assert.strictEqual((yield* send())._tag, "Unknown")
       assert.strictEqual((yield* send())._tag, "Accepted")
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("answers after its latency, and the copy does not arrive before", () =>
@@ -120,7 +120,7 @@ describe("a simulated phone", () => {
       yield* TestClock.adjust(1)
       assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Accepted" })
       assert.strictEqual((yield* copies)[0]?.at, 1500)
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("that hangs never answers, however long one waits, and shows nothing", () =>
@@ -131,7 +131,7 @@ describe("a simulated phone", () => {
       assert.isUndefined(attempt.pollUnsafe())
       yield* Fiber.interrupt(attempt)
       assert.deepStrictEqual(yield* copies, [])
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("keeps to the behaviour that an attempt began with", () =>
@@ -143,7 +143,7 @@ describe("a simulated phone", () => {
       yield* TestClock.adjust(500)
       assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Accepted" })
       assert.strictEqual((yield* send())._tag, "Refused")
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("that logs out during the latency sends nothing", () =>
@@ -151,30 +151,30 @@ describe("a simulated phone", () => {
       yield* behave({ latencyMillis: 1000 })
       const attempt = yield* Effect.forkChild(send())
       yield* TestClock.adjust(500)
-      ;(yield* FarSideState).statuses.set(number, "disconnected")
+      ;(yield* RemoteServerState).statuses.set(number, "disconnected")
       yield* TestClock.adjust(500)
       assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "NotConnected" })
       assert.deepStrictEqual(yield* copies, [])
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("that is being linked is not connected yet", () =>
     Effect.gen(function* () {
-      ;(yield* FarSideState).statuses.set(number, "connecting")
+      ;(yield* RemoteServerState).statuses.set(number, "connecting")
       assert.deepStrictEqual(yield* send(), { _tag: "NotConnected" })
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 })
 
 describe("recipients", () => {
   it.effect("a list of registered phones takes the rule's place", () =>
     Effect.gen(function* () {
-      const state = yield* FarSideState
+      const state = yield* RemoteServerState
       state.registered = [phone("+4915112340000")]
       yield* refusal("recipient_not_found")
       const listed = { kind: "phone", phone: phone("+4915112340000") } as const
       assert.strictEqual((yield* send({ to: listed }))._tag, "Accepted")
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("a group is matched by its exact name", () =>
@@ -184,7 +184,7 @@ describe("recipients", () => {
       assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "group_not_found")
       const exact = yield* send({ to: { kind: "group", group: "Team " } })
       assert.strictEqual(exact._tag, "Accepted")
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("two groups of one name fail the message as ambiguous", () =>
@@ -195,7 +195,7 @@ describe("recipients", () => {
       if (outcome._tag !== "Refused") return
       assert.strictEqual(outcome.error.code, "group_not_found")
       assert.include(outcome.error.message, "ambiguous")
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 })
 
@@ -213,7 +213,7 @@ describe("media", () => {
     Effect.gen(function* () {
       assert.strictEqual((yield* send({ media }))._tag, "Postponed")
       assert.deepStrictEqual(yield* copies, [])
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 })
 
@@ -221,23 +221,23 @@ describe("a store that does not answer", () => {
   for (const operation of ["find", "behaviour", "registered"] as const) {
     it.effect(`to ${operation} postpones: nothing was handed over`, () =>
       Effect.gen(function* () {
-        const { unavailable } = yield* FarSideState
+        const { unavailable } = yield* RemoteServerState
         unavailable.add(operation)
         assert.strictEqual((yield* send())._tag, "Postponed")
         assert.deepStrictEqual(yield* copies, [])
-      }).pipe(onFarSide),
+      }).pipe(onRemoteServer),
     )
   }
 
   it.effect("to receive leaves it Unknown, and the repeat shows no second copy", () =>
     Effect.gen(function* () {
-      const { unavailable } = yield* FarSideState
+      const { unavailable } = yield* RemoteServerState
       unavailable.add("receive")
       assert.deepStrictEqual(yield* send(), { _tag: "Unknown" })
       unavailable.clear()
       assert.deepStrictEqual(yield* send(), { _tag: "Accepted" })
       assert.strictEqual((yield* copies).length, 1)
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 })
 
@@ -256,7 +256,7 @@ describe("parked sends", () => {
       assert.deepStrictEqual(yield* parked, [other])
       yield* Fiber.interrupt(hanging)
       assert.deepStrictEqual(yield* parked, [])
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 
   it.effect("an attempt whose moment has come is parked no more, even before it runs on", () =>
@@ -279,7 +279,7 @@ describe("parked sends", () => {
         assert.deepStrictEqual(yield* parked, [])
         yield* Fiber.interrupt(attempt)
       }).pipe(Effect.provideService(Clock.Clock, clock))
-    }).pipe(onFarSide),
+    }).pipe(onRemoteServer),
   )
 })
 
@@ -296,9 +296,9 @@ describe("a simulated phone that is asked which others exist", () => {
   })
 
   it.effect("tells those that were set, or by the rule those that do not end in 0000", () =>
-    onFarSide(
+    onRemoteServer(
       Effect.gen(function* () {
-        const state = yield* FarSideState
+        const state = yield* RemoteServerState
         assert.deepStrictEqual(yield* ask(), checked(here))
         state.registered = [nowhere]
         assert.deepStrictEqual(yield* ask(), checked(nowhere))
@@ -309,7 +309,7 @@ describe("a simulated phone that is asked which others exist", () => {
   )
 
   it.effect("takes its latency, and is seen waiting", () =>
-    onFarSide(
+    onRemoteServer(
       Effect.gen(function* () {
         yield* behave({ latencyMillis: 1000 })
         const asking = yield* Effect.forkChild(ask())
@@ -324,7 +324,7 @@ describe("a simulated phone that is asked which others exist", () => {
   )
 
   it.effect("that hangs never answers, until it is interrupted", () =>
-    onFarSide(
+    onRemoteServer(
       Effect.gen(function* () {
         yield* behave({ send: "hang" })
         const asking = yield* Effect.forkChild(ask())
@@ -338,22 +338,22 @@ describe("a simulated phone that is asked which others exist", () => {
   )
 
   it.effect("answers even if its sends fail or break", () =>
-    onFarSide(
+    onRemoteServer(
       Effect.gen(function* () {
         for (const send of ["fail", "drop"] as const) {
           yield* behave({ send })
           assert.deepStrictEqual(yield* ask(), checked(here))
         }
-        const { behaviours } = yield* FarSideState
+        const { behaviours } = yield* RemoteServerState
         assert.strictEqual(behaviours.get(number)?.send, "drop")
       }),
     ),
   )
 
   it.effect("must be connected, before its latency and after it", () =>
-    onFarSide(
+    onRemoteServer(
       Effect.gen(function* () {
-        const { statuses } = yield* FarSideState
+        const { statuses } = yield* RemoteServerState
         yield* behave({ latencyMillis: 1000 })
         const asking = yield* Effect.forkChild(ask())
         yield* TestClock.adjust(500)
@@ -367,9 +367,9 @@ describe("a simulated phone that is asked which others exist", () => {
   )
 
   it.effect("asks for a pause while the store does not answer", () =>
-    onFarSide(
+    onRemoteServer(
       Effect.gen(function* () {
-        const { unavailable } = yield* FarSideState
+        const { unavailable } = yield* RemoteServerState
         for (const operation of ["find", "behaviour", "registered"] as const) {
           unavailable.add(operation)
           assert.deepStrictEqual(yield* ask(), { _tag: "Postponed", afterMillis: 1000 })

@@ -1,6 +1,6 @@
 import { TelegramTransport, WhatsAppTransport } from "@messaging-service/core"
 import { transportContract } from "@messaging-service/testkit"
-import { layerFarSideInMemory } from "./FarSideInMemory.ts"
+import { layerRemoteServerInMemory } from "./RemoteServerInMemory.ts"
 
-transportContract("simulated WhatsApp", WhatsAppTransport, layerFarSideInMemory)
-transportContract("simulated Telegram", TelegramTransport, layerFarSideInMemory)
+transportContract("simulated WhatsApp", WhatsAppTransport, layerRemoteServerInMemory)
+transportContract("simulated Telegram", TelegramTransport, layerRemoteServerInMemory)

@@ -12,7 +12,7 @@ import type { Steps } from "./collections.ts"
 export { layerMediaFiles } from "./media.ts"
 export type { MemoryStore } from "./MemoryStore.ts"
 
-/** The far side; it names messages as the store does. */
+/** The remote server; it names messages as the store does. */
 const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {
   const behaviours = new Map<NumberId, Behaviour>()
   const copies: Array<SentCopy> = []

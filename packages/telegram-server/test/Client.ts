@@ -15,7 +15,7 @@ export class CallFailed extends Data.TaggedError("CallFailed")<{
   readonly text: string
 }> {}
 
-/** Runs a call of the library; an error of the far side is a failure. */
+/** Runs a call of the library; an error of the remote server is a failure. */
 export const calling = <A>(run: () => Promise<A>): Effect.Effect<A, CallFailed> =>
   Effect.tryPromise({
     try: run,

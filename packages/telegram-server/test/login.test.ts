@@ -1,4 +1,4 @@
-/** Keys are agreed, people log in in every way, and are refused as the far side refuses. */
+/** Keys are agreed, people log in in every way, and are refused as the remote server refuses. */
 import { assert, it } from "@effect/vitest"
 import { MemoryStorage } from "@mtcute/node"
 import { Deferred, Effect } from "effect"

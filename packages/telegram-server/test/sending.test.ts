@@ -85,7 +85,7 @@ it.effect(
     }),
 )
 
-it.effect("an unknown recipient comes back with the far side's error", () =>
+it.effect("an unknown recipient comes back with the remote server's error", () =>
   Effect.gen(function* () {
     const { client } = yield* sending
     const failures = yield* Effect.all([

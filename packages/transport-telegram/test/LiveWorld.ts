@@ -76,7 +76,7 @@ export const layerAdapter = (settings: Partial<TelegramSettings> = {}) =>
     Layer.provide(live.realClock),
   )
 
-/** Everything: an adapter with these settings over stores and a far side of its own. */
+/** Everything: an adapter with these settings over stores and a remote server of its own. */
 export const layerWorldWith = (settings: Partial<TelegramSettings>) =>
   layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
@@ -88,7 +88,7 @@ export const layerSharedWorld = layerAdapter().pipe(
   Layer.provideMerge(layerServer),
 )
 
-/** A person of the far side, with a phone that no other one has. */
+/** A person of the remote server, with a phone that no other one has. */
 export const aPerson = (options: PersonOptions = {}) =>
   Effect.gen(function* () {
     const server = yield* TelegramServer

@@ -25,7 +25,7 @@ import {
   untilSo,
 } from "./LiveWorld.ts"
 
-layer(layerWorldWith({ keepAliveMillis: 50 }))("a far side that is silent", (it) => {
+layer(layerWorldWith({ keepAliveMillis: 50 }))("a remote server that is silent", (it) => {
   it.effect("is found out by the sign of life that it does not give, and reconnected", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
@@ -75,7 +75,7 @@ layer(layerFast)("an account that does nothing", (it) => {
   )
 })
 
-layer(layerWorld)("a far side that does not know the account's key any more", (it) => {
+layer(layerWorld)("a remote server that does not know the account's key any more", (it) => {
   it.effect("ends the session as logged out, once, and the account can log in again", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
@@ -102,7 +102,7 @@ layer(layerWorld)("a far side that does not know the account's key any more", (i
 })
 
 layer(layerWorldWith({ firstPauseMillis: 3_600_000, longestPauseMillis: 3_600_000 }))(
-  "a far side that ends each connection as soon as it is there",
+  "a remote server that ends each connection as soon as it is there",
   (it) => {
     it.effect("is connected to once more at once, and then after a pause", () =>
       Effect.gen(function* () {
@@ -164,7 +164,7 @@ layer(Layer.merge(layerStores, layerServer))("a process that begins", (it) => {
 })
 
 describe("pauses before new connections", () => {
-  test("double up to the longest one until the far side has answered", () => {
+  test("double up to the longest one until the remote server has answered", () => {
     const pauses = makePauses(1, { first: 1000, longest: 5000 })
     const taken = () => Array.from({ length: 6 }, () => pauses.next())
     assert.deepStrictEqual(taken(), [0, 1000, 2000, 4000, 5000, 5000])

@@ -1,5 +1,5 @@
 /**
- * A far side that says what no server says, recipients with hostile names, and people who change theirs:
+ * A remote server that says what no server says, recipients with hostile names, and people who change theirs:
  * nothing goes to the wrong person, no report is false, and one account's trouble is bounded.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -54,7 +54,7 @@ const meets = (peers: Peers, changes: Partial<Parameters<Peers["store"]>[0]>) =>
     })
   })
 
-describe("the far side's words", () => {
+describe("the remote server's words", () => {
   it("are looked up as words only, however they are called", () => {
     for (const text of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
       assert.isNull(endingOf({ code: 400, text }))
@@ -293,7 +293,7 @@ layer(layerWorld)("an account that meets more people than are kept", (it) => {
   )
 })
 
-describe("what the far side has packed", () => {
+describe("what the remote server has packed", () => {
   it("is unpacked up to a bound", () => {
     const crypto = new AccountCrypto()
     const packed = (mebibytes: number) => gzipSync(Buffer.alloc(mebibytes * 1024 * 1024))
@@ -309,7 +309,7 @@ const endless = (): Uint8Array => {
   return Buffer.concat([head, Buffer.alloc(1024)])
 }
 
-layer(layerWorld)("an account whose far side is hostile", (it) => {
+layer(layerWorld)("an account whose remote server is hostile", (it) => {
   it.effect("waits for no frame that is longer than any, and goes on sending", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer

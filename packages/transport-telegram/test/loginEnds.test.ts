@@ -1,6 +1,6 @@
 /**
  * Logins whose process dies, that lose answers, or that are given up within a step: their state is
- * reported truthfully, and no session is orphaned at the far side.
+ * reported truthfully, and no session is orphaned at the remote server.
  */
 import { assert, layer } from "@effect/vitest"
 import { NumberStore, SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core"
@@ -65,7 +65,7 @@ const inAProcess = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.provide(work, Layer.fresh(layerAdapter()))
 
 /**
- * A process that dies behind the far side's letting the account in, before it has heard of it. The time that
+ * A process that dies behind the remote server's letting the account in, before it has heard of it. The time that
  * it had for the step is over.
  */
 const diesWhenIn = (login: Login, step: ReturnType<typeof giveCode>) =>
@@ -98,7 +98,7 @@ layer(layerWorld)("a step of a login", (it) => {
     }),
   )
 
-  it.effect("that is given up while it goes on leaves no session at the far side", () =>
+  it.effect("that is given up while it goes on leaves no session at the remote server", () =>
     Effect.gen(function* () {
       const login = yield* aLogin()
       const port = yield* TelegramLogin
@@ -284,7 +284,7 @@ const layerAlone = Layer.unwrap(
   ),
 ).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
-layer(layerAlone)("a QR code of a far side whose clock is another one", (it) => {
+layer(layerAlone)("a QR code of a remote server whose clock is another one", (it) => {
   it.effect("is valid for half a minute by the service's own, and is shown at the terminal", () =>
     Effect.gen(function* () {
       const { id } = yield* aLogin()

@@ -38,7 +38,7 @@ const ticksOf = (told: ReadonlyArray<TransportEvent>) =>
 
 layer(layerWorld)("an account that is logged in", (it) => {
   it.effect(
-    "is connected again after a broken connection, and after a restart of the far side",
+    "is connected again after a broken connection, and after a restart of the remote server",
     () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
@@ -59,7 +59,7 @@ layer(layerWorld)("an account that is logged in", (it) => {
       }),
   )
 
-  it.effect("waits while the far side is away, and says so", () =>
+  it.effect("waits while the remote server is away, and says so", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -190,7 +190,7 @@ layer(layerWorld)("an account that is logged in", (it) => {
     }),
   )
 
-  it.effect("that leaves is logged out at the far side and forgotten here", () =>
+  it.effect("that leaves is logged out at the remote server and forgotten here", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const vault = yield* SessionVault
@@ -286,7 +286,7 @@ layer(layerWorld)("a message", (it) => {
     }),
   )
 
-  it.effect("is ticked when it was read while the far side was restarted", () =>
+  it.effect("is ticked when it was read while the remote server was restarted", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -328,7 +328,7 @@ layer(layerWorld)("a message", (it) => {
   )
 
   it.effect(
-    "meets a flood with the far side's own pause, and refusals with what they are about",
+    "meets a flood with the remote server's own pause, and refusals with what they are about",
     () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
@@ -363,7 +363,7 @@ layer(layerWorld)("a message", (it) => {
   )
 
   it.effect(
-    "meets a fault of the far side's own, behind which no refusal says that it was not shown",
+    "meets a fault of the remote server's own, behind which no refusal says that it was not shown",
     () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
@@ -462,7 +462,7 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
         assert.notStrictEqual(yield* store.credentials(account.id), sealed)
         yield* until(() => ticksOf(told).length === 1)
         assert.deepStrictEqual(ticksOf(told), [message.transportId])
-        // A repeat from there is known to the far side.
+        // A repeat from there is known to the remote server.
         assert.deepStrictEqual(yield* sendNow(message), accepted)
       }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
       assert.strictEqual(server.copies(reader.digits), 1)

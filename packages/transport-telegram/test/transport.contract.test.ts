@@ -3,7 +3,7 @@ import { TelegramTransport } from "@messaging-service/core"
 import type { NumberId, TransportId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome, Shown } from "@messaging-service/telegram-server"
-import { FarSide, transportContract } from "@messaging-service/testkit"
+import { RemoteServer, transportContract } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { Sessions } from "../src/Account.ts"
@@ -29,7 +29,7 @@ const written = ({ entities, text }: Shown): string => {
   return source
 }
 
-/** The ids that tests may give their messages, by what the far side calls them. */
+/** The ids that tests may give their messages, by what the remote server calls them. */
 const transportIds = new Map(
   Array.from({ length: 5000 }, (_, index) => {
     const id = (index + 1).toString(16).toUpperCase().padStart(20, "A") as TransportId
@@ -37,8 +37,8 @@ const transportIds = new Map(
   }),
 )
 
-const layerFarSide = Layer.effect(
-  FarSide,
+const layerRemoteServer = Layer.effect(
+  RemoteServer,
   Effect.gen(function* () {
     const server = yield* TelegramServer
     const sessions = yield* Sessions
@@ -49,7 +49,7 @@ const layerFarSide = Layer.effect(
     const isOut = new Set<NumberId>()
     const digits = (id: NumberId) => digitsOf.get(id) ?? ""
 
-    return FarSide.of({
+    return RemoteServer.of({
       aNumber: Effect.gen(function* () {
         const account = yield* anAccount
         digitsOf.set(account.id, account.digits)
@@ -126,6 +126,6 @@ const layerFarSide = Layer.effect(
 transportContract(
   "live Telegram",
   TelegramTransport,
-  layerFarSide.pipe(Layer.provideMerge(layerWorld)),
+  layerRemoteServer.pipe(Layer.provideMerge(layerWorld)),
   { runs: 5 },
 )

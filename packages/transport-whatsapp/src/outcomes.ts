@@ -25,7 +25,7 @@ const refusals: Readonly<Record<string, string>> = {
   "429": "the account sends too much",
   "463": "the account may not write to people who have not written to it",
   "475": "the account is restricted for a time",
-  "479": "the far side could not read it",
+  "479": "the remote server could not read it",
 }
 
 /** Codes about the sending account. */

@@ -158,13 +158,13 @@ export const layerAdapter = (
     Layer.provide(live.realClock),
   )
 
-/** Everything: an adapter with these settings over stores and a far side of its own. */
+/** Everything: an adapter with these settings over stores and a remote server of its own. */
 export const layerWorldWith = (settings: Partial<WhatsAppSettings>) =>
   layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
 export const layerWorld = layerWorldWith({})
 
-/** A person of the far side, with a phone of their own. */
+/** A person of the remote server, with a phone of their own. */
 export const aPerson = Effect.gen(function* () {
   const server = yield* WhatsAppServer
   const digits = live.someDigits()

@@ -1,4 +1,4 @@
-/** Phones and the addresses that the far side knows them by. */
+/** Phones and the addresses that the remote server knows them by. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { canonicalAddresses, digitsOf, withoutDevice } from "../src/recipients.ts"
@@ -15,7 +15,7 @@ it.effect("an address is the phone's digits, and a device of a person is that pe
   }),
 )
 
-it.effect("phones that the far side leaves out, or denies, are not registered", () =>
+it.effect("phones that the remote server leaves out, or denies, are not registered", () =>
   Effect.sync(() => {
     const [a, b, c] = ["+4915112345678", "+4915112345679", "+15550001234"].map(phone)
     const found = canonicalAddresses(

@@ -23,7 +23,7 @@ it.effect.each([
 )
 
 it.effect(
-  "a ban lasts as long as the far side says, and without a word until an operator acts",
+  "a ban lasts as long as the remote server says, and without a word until an operator acts",
   () =>
     Effect.sync(() => {
       assert.deepStrictEqual(afterClose({ code: 402, pauseMillis: 90_000 }, 0), {

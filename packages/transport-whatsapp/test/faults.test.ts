@@ -1,4 +1,4 @@
-/** Faults of the network, the far side and the store that must cost neither a number nor the process. */
+/** Faults of the network, the remote server and the store that must cost neither a number nor the process. */
 import { assert, it, layer } from "@effect/vitest"
 import {
   NumberOwnership,
@@ -81,7 +81,7 @@ layer(layerWorld)("a connection", (it) => {
 })
 
 layer(layerWorldWith({ firstPauseMillis: 200, longestPauseMillis: 60_000 }))(
-  "a far side that ends each connection as soon as it is open",
+  "a remote server that ends each connection as soon as it is open",
   (it) => {
     it.effect.each([503, 515])("is asked less and less often: %i", (code) =>
       Effect.gen(function* () {
@@ -122,7 +122,7 @@ it.effect("a store that does not answer disconnects no number: the message is se
 )
 
 layer(layerWorldWith({ keepAliveMillis: 300 }))(
-  "a connection whose far side does not even say goodbye",
+  "a connection whose remote server does not even say goodbye",
   (it) => {
     it.effect("is replaced without waiting for it", () =>
       Effect.gen(function* () {

@@ -72,7 +72,7 @@ layer(layerWorld)("linking", (it) => {
   )
 
   it.effect(
-    "a code that the far side asks to be replaced is shown with another secret, and links",
+    "a code that the remote server asks to be replaced is shown with another secret, and links",
     () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -128,17 +128,19 @@ layer(layerWorld)("linking", (it) => {
     }),
   )
 
-  it.effect("a client that the far side no longer takes ends the attempt with that reason", () =>
-    Effect.gen(function* () {
-      const server = yield* WhatsAppServer
-      const id = yield* anUnlinkedNumber
-      yield* server.refuseNext("registration", 405)
-      const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, () => Effect.void)
-      assert.deepStrictEqual(shown, [{ _tag: "Failed", reason: "client_outdated" }])
-    }),
+  it.effect(
+    "a client that the remote server no longer takes ends the attempt with that reason",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const id = yield* anUnlinkedNumber
+        yield* server.refuseNext("registration", 405)
+        const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, () => Effect.void)
+        assert.deepStrictEqual(shown, [{ _tag: "Failed", reason: "client_outdated" }])
+      }),
   )
 
-  it.effect("a refused pairing code ends the attempt with the far side's code", () =>
+  it.effect("a refused pairing code ends the attempt with the remote server's code", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]

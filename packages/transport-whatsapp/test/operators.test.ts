@@ -20,7 +20,7 @@ const accepted = { _tag: "Accepted" } as const
 
 const world = layerWorldWith({ lookMillis: 50 })
 
-layer(world)("a number that the far side has shut out", (it) => {
+layer(world)("a number that the remote server has shut out", (it) => {
   it.effect.each([
     [403, "restricted"],
     [440, "replaced"],

@@ -61,7 +61,7 @@ describe("two members of a group who ask for one message", () => {
 })
 
 describe("a request", () => {
-  it.live("is heard for the far side once a copy of it was taken, or none ever will be", () =>
+  it.live("is heard for the remote server once a copy of it was taken, or none ever will be", () =>
     Effect.gen(function* () {
       const { copies, resender, serve } = scene(5)
       const taken = yield* serve("a")

@@ -45,7 +45,7 @@ const isConnected = (id: NumberId) =>
 
 layer(layerWorld)("a session", (it) => {
   it.effect.each([428, 500, 503, 515])(
-    "that the far side ends with %i is opened again, and the number stays connected",
+    "that the remote server ends with %i is opened again, and the number stays connected",
     (code) =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -71,7 +71,7 @@ layer(layerWorld)("a session", (it) => {
     [403, "restricted"],
     [405, "client_outdated"],
     [440, "replaced"],
-  ] as const)("that the far side ends with %s is not opened again: %s", ([code, reason]) =>
+  ] as const)("that the remote server ends with %s is not opened again: %s", ([code, reason]) =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -96,7 +96,7 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("comes back when the far side was away", () =>
+  it.effect("comes back when the remote server was away", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const number = yield* aLinkedNumber
@@ -108,25 +108,27 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("shows the far side's ticks by the message's id, whichever address they carry", () =>
-    Effect.gen(function* () {
-      const server = yield* WhatsAppServer
-      const told = yield* Told
-      const number = yield* aLinkedNumber
-      const other = yield* aPerson
-      const message = aText(number, to(other))
-      yield* sendNow(message)
-      const ticks = () =>
-        told.flatMap((event) =>
-          event._tag === "Tick" && event.transportId === message.transportId ? event.status : [],
-        )
-      const ids = [message.transportId]
-      yield* server.receipt({ by: other, ids, type: "read", address: "lid" })
-      yield* until(() => ticks().length === 1)
-      yield* server.receipt({ by: other, ids, type: "delivered" })
-      yield* until(() => ticks().length === 2)
-      assert.deepStrictEqual(ticks(), ["read", "delivered"])
-    }),
+  it.effect(
+    "shows the remote server's ticks by the message's id, whichever address they carry",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const told = yield* Told
+        const number = yield* aLinkedNumber
+        const other = yield* aPerson
+        const message = aText(number, to(other))
+        yield* sendNow(message)
+        const ticks = () =>
+          told.flatMap((event) =>
+            event._tag === "Tick" && event.transportId === message.transportId ? event.status : [],
+          )
+        const ids = [message.transportId]
+        yield* server.receipt({ by: other, ids, type: "read", address: "lid" })
+        yield* until(() => ticks().length === 1)
+        yield* server.receipt({ by: other, ids, type: "delivered" })
+        yield* until(() => ticks().length === 2)
+        assert.deepStrictEqual(ticks(), ["read", "delivered"])
+      }),
   )
 
   it.effect("sends a message again to a recipient who could not read it", () =>
@@ -175,18 +177,20 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("names the far side's code where a message is refused, and does not repeat it", () =>
-    Effect.gen(function* () {
-      const server = yield* WhatsAppServer
-      const number = yield* aLinkedNumber
-      const other = yield* aPerson
-      yield* server.nextMessage({ from: number.digits, outcome: { nack: 463 } })
-      const outcome = yield* sendNow(aText(number, to(other)))
-      assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "send_failed")
-      assert.match(outcome._tag === "Refused" ? outcome.error.message : "", /\(463\)/)
-      assert.isTrue(outcome._tag === "Refused" && outcome.againstNumber)
-      assert.strictEqual(server.copies(other), 0)
-    }),
+  it.effect(
+    "names the remote server's code where a message is refused, and does not repeat it",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* WhatsAppServer
+        const number = yield* aLinkedNumber
+        const other = yield* aPerson
+        yield* server.nextMessage({ from: number.digits, outcome: { nack: 463 } })
+        const outcome = yield* sendNow(aText(number, to(other)))
+        assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, "send_failed")
+        assert.match(outcome._tag === "Refused" ? outcome.error.message : "", /\(463\)/)
+        assert.isTrue(outcome._tag === "Refused" && outcome.againstNumber)
+        assert.strictEqual(server.copies(other), 0)
+      }),
   )
 
   it.effect("tries an upload again, and says so when WhatsApp does not take the file", () =>

@@ -183,7 +183,7 @@ layer(layerWorld)("a store that fails", (it) => {
   )
 })
 
-layer(layerWorld)("a number that leaves while the far side is away", (it) => {
+layer(layerWorld)("a number that leaves while the remote server is away", (it) => {
   const isGone = (digits: string, id: NumberId) =>
     Effect.gen(function* () {
       const devices = yield* devicesOf(digits)

@@ -1,6 +1,6 @@
 /**
- * Processes that end, and storms against the far side, on a store in memory and on PostgreSQL: numbers
- * send while connections break at every point, the far side is busy, garbles, goes and comes back, the
+ * Processes that end, and storms against the remote server, on a store in memory and on PostgreSQL: numbers
+ * send while connections break at every point, the remote server is busy, garbles, goes and comes back, the
  * store fails, and the adapter is ended and started again. Afterwards each outcome must be true, no
  * recipient may have seen a message twice, no tick may be lost, and each number must be the one device
  * that it was. `STORM_SEED` repeats one. The simulation has a transport by the rules of its port: this is the
@@ -202,7 +202,7 @@ const storm = (messages: number, lives: number) =>
     const copies = (digits: string, { message }: Sent) =>
       server.decrypted(digits).filter(({ id }) => id === message.transportId).length
     const accepted = lanes.flat().filter(({ end }) => end === "Accepted")
-    // What the far side has not been able to tell yet it tells the next connection. One member has
+    // What the remote server has not been able to tell yet it tells the next connection. One member has
     // read what is sent to a group while another still asks for what it could not decrypt.
     yield* Effect.gen(function* () {
       const { listen } = yield* WhatsAppTransport

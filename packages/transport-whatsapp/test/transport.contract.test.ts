@@ -1,7 +1,7 @@
 /** The contract of transports, over the protocol: real Signal sessions and real sockets. */
 import { WhatsAppTransport } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
-import { FarSide, transportContract } from "@messaging-service/testkit"
+import { RemoteServer, transportContract } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import type { MessageOutcome } from "@messaging-service/whatsapp-server"
@@ -16,8 +16,8 @@ const outcomes: Readonly<Record<Exclude<Taking, "acknowledge">, MessageOutcome>>
   stay_silent: "lose",
 }
 
-const layerFarSide = Layer.effect(
-  FarSide,
+const layerRemoteServer = Layer.effect(
+  RemoteServer,
   Effect.gen(function* () {
     const server = yield* WhatsAppServer
     const sessions = yield* Sessions
@@ -42,7 +42,7 @@ const layerFarSide = Layer.effect(
         : server.nextMessage({ from: digits(id), outcome: outcomes[now] })
     }
 
-    return FarSide.of({
+    return RemoteServer.of({
       aNumber: Effect.gen(function* () {
         const number = yield* aLinkedNumber
         digitsOf.set(number.id, number.digits)
@@ -117,6 +117,6 @@ const layerFarSide = Layer.effect(
 transportContract(
   "live WhatsApp",
   WhatsAppTransport,
-  layerFarSide.pipe(Layer.provideMerge(layerWorld)),
+  layerRemoteServer.pipe(Layer.provideMerge(layerWorld)),
   { runs: 5 },
 )

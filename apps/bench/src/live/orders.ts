@@ -34,8 +34,8 @@ export interface Sent {
   readonly texts: ReadonlyArray<{ readonly began: number; readonly acknowledged: number }>
 }
 
-/** Asked of the far side. */
-export type FarSideOrder =
+/** Asked of the remote server. */
+export type RemoteServerOrder =
   /** Makes accounts of this number and the following ones, each with a device linked long ago. */
   | { readonly ask: "link"; readonly first: number; readonly count: number }
   | { readonly ask: "person"; readonly number: string }

@@ -10,9 +10,9 @@ export interface Platform {
   /** In titles: what is bare. */
   readonly bareName: string
   /** Programs. */
-  readonly farSide: string
+  readonly remoteServer: string
   readonly bare: string
-  /** What the vault keeps, from what the far side's own client keeps. */
+  /** What the vault keeps, from what the remote server's own client keeps. */
   kept(
     phone: string,
     credentials: string,
@@ -22,7 +22,7 @@ export interface Platform {
 export const whatsApp: Platform = {
   name: "whatsapp",
   bareName: "bare sockets",
-  farSide: import.meta.resolve("./whatsAppFarSide.ts"),
+  remoteServer: import.meta.resolve("./whatsAppServer.ts"),
   bare: import.meta.resolve("./bareSockets.ts"),
   kept: (_, credentials) => ({ credentials, keys: [] }),
 }
@@ -30,7 +30,7 @@ export const whatsApp: Platform = {
 export const telegram: Platform = {
   name: "telegram",
   bareName: "bare clients",
-  farSide: import.meta.resolve("./telegramFarSide.ts"),
+  remoteServer: import.meta.resolve("./telegramServer.ts"),
   bare: import.meta.resolve("./bareClients.ts"),
   kept: (phone, credentials) => {
     const { key, userId } = JSON.parse(credentials) as LinkedAccount

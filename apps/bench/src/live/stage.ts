@@ -16,7 +16,7 @@ import { CheckFailed } from "../measuring/checks.ts"
 import { secretsKey } from "../serving/service.ts"
 import { storeOn } from "../Setup.ts"
 import { steadyMillis } from "./orders.ts"
-import type { FarSideOrder, Linked, Memory, Processor, Spell, Started } from "./orders.ts"
+import type { RemoteServerOrder, Linked, Memory, Processor, Spell, Started } from "./orders.ts"
 import type { Platform } from "./platforms.ts"
 import { startProgram } from "./programs.ts"
 import type { Program } from "./programs.ts"
@@ -26,7 +26,7 @@ const workerProgram = import.meta.resolve("../../../worker/src/main.ts")
 /** Phones follow from ids: the service's as numbers are loaded, and those of the bare sockets. */
 const firstPhone = { service: 15_550_000_001, bare: 15_560_000_001 }
 
-/** How long the connections of a process that ended may stay open at the far side. */
+/** How long the connections of a process that ended may stay open at the remote server. */
 const offlineMillis = 20_000
 
 /** To whom all write. */
@@ -57,7 +57,7 @@ export interface Stage {
   readonly bare: Side
   /** Links the service's first so many numbers in its store, without a connection. */
   link(devices: number): Effect.Effect<void, CheckFailed>
-  farSide<A>(order: FarSideOrder): Effect.Effect<A, CheckFailed>
+  remoteServer<A>(order: RemoteServerOrder): Effect.Effect<A, CheckFailed>
 }
 
 const asked =
@@ -114,11 +114,11 @@ export const openStage = Effect.fnUntraced(function* openStage(
   yield* loadWorkspaces(database, devices)
   yield* database.query("update numbers set platform = $1", [platform.name])
   const directory = yield* processes.directoryOnDisk
-  const far = yield* startProgram(platform.farSide, { DIRECTORY: directory }, false)
+  const far = yield* startProgram(platform.remoteServer, { DIRECTORY: directory }, false)
   const { settings } = (yield* far.next) as Started
-  const farSide = <A>(order: FarSideOrder) => asked<A>(order)(far)
-  yield* farSide({ ask: "person", number: recipient })
-  const linkedFrom = (first: number) => farSide<Linked>({ ask: "link", first, count: devices })
+  const remoteServer = <A>(order: RemoteServerOrder) => asked<A>(order)(far)
+  yield* remoteServer({ ask: "person", number: recipient })
+  const linkedFrom = (first: number) => remoteServer<Linked>({ ask: "link", first, count: devices })
   const numbers = yield* linkedFrom(firstPhone.service)
   const sockets = yield* linkedFrom(firstPhone.bare)
   const bareKeys = yield* keysFile(directory, sockets.credentials)
@@ -153,21 +153,21 @@ export const openStage = Effect.fnUntraced(function* openStage(
       const which = { first: firstPhone[name], count }
       // Behind the process's end, whose finalizer is added later and so runs before.
       yield* Effect.addFinalizer(() =>
-        farSide({ ask: "offline", ...which }).pipe(
+        remoteServer({ ask: "offline", ...which }).pipe(
           Effect.interruptible,
-          // After a failure the far side may be waiting for messages that never come.
+          // After a failure the remote server may be waiting for messages that never come.
           Effect.timeout(offlineMillis),
           Effect.ignore,
         ),
       )
       const program = yield* open(count)
-      return { program, connected: yield* farSide<Spell>({ ask: "online", ...which }) }
+      return { program, connected: yield* remoteServer<Spell>({ ask: "online", ...which }) }
     }),
   })
   const stage: Stage = {
     database,
     link,
-    farSide,
+    remoteServer,
     service: side("service", (count) =>
       Effect.andThen(
         link(count),

@@ -71,7 +71,7 @@ const openSenders = Effect.fnUntraced(function* openSenders(
   const { program: worker } = yield* stage.service.start(numbers)
   const { program: sockets } = yield* stage.bare.start(numbers)
   const accept = yield* openAcceptance(stage)
-  const copies = stage.farSide<number>({ ask: "copies", number: recipient })
+  const copies = stage.remoteServer<number>({ ask: "copies", number: recipient })
   const order = (texts: Pick<SendOrder, "first" | "sockets" | "each">) =>
     Effect.map(
       sockets.ask({ ask: "send", to: recipient, ...texts }),
@@ -83,7 +83,7 @@ const openSenders = Effect.fnUntraced(function* openSenders(
     Effect.gen(function* () {
       const shown = yield* copies
       const arrived = yield* Effect.forkChild(
-        stage.farSide<Spell>({ ask: "arrivals", number: recipient, shown, more }),
+        stage.remoteServer<Spell>({ ask: "arrivals", number: recipient, shown, more }),
         { startImmediately: true },
       )
       const result = yield* send
@@ -218,7 +218,7 @@ const notesOf = ({ liveCalls, liveMessages, liveNumbers }: Sizes, bare: string) 
   `rate and processor time: ${liveMessages} texts of each of ${liveNumbers} numbers to a person; the next once the one before it is acknowledged`,
   `service: the worker as it is run, from messages that wait in PostgreSQL to what became of them; bare: ${bare}`,
   `times: ${liveCalls} texts one after the other; of the service, from the commit of the acceptance in another process, and acknowledged means that PostgreSQL has it as sent; of the bare library, from its call`,
-  "the far side, which decrypts every message, shares the processors",
+  "the remote server, which decrypts every message, shares the processors",
 ]
 
 const liveRowOf = (platform: Platform, id: string, noun: string, bare: string): Row => ({

@@ -62,7 +62,7 @@ const candidatesOf = (stage: Stage, side: Side, sessions: number) => {
       // The first round, which does not count, is that of one session, before the others are linked.
       const all = yield* started(side, one === undefined ? 1 : sessions)
       one ??= all
-      const complaints = yield* stage.farSide<Array<string>>({ ask: "complaints" })
+      const complaints = yield* stage.remoteServer<Array<string>>({ ask: "complaints" })
       yield* check("complaints", complaints.length, 0)
       return { all, one }
     }),

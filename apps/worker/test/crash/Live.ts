@@ -1,6 +1,6 @@
 /**
  * Clusters with live numbers, and a WhatsApp server in the test's process, which counts what each
- * recipient's phone shows. Their books are read from outside: the far side, the API, and a receiver of
+ * recipient's phone shows. Their books are read from outside: the remote server, the API, and a receiver of
  * events.
  */
 import { assert } from "@effect/vitest"

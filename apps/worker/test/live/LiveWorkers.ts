@@ -9,8 +9,8 @@ import { connect, createServer } from "node:net"
 import type { Socket } from "node:net"
 import { join } from "node:path"
 import { programs } from "../programs.ts"
-import { FarSide, recipient } from "./farSides.ts"
-import type { LiveNumber, Service } from "./farSides.ts"
+import { RemoteServer, recipient } from "./remoteServers.ts"
+import type { LiveNumber, Service } from "./remoteServers.ts"
 
 const operatorToken = "operator-token-of-the-live-workers"
 
@@ -69,7 +69,7 @@ const makeWire = (path: string) =>
   )
 
 export const startLiveWorkers = Effect.gen(function* () {
-  const far = yield* FarSide
+  const far = yield* RemoteServer
   const database = yield* (yield* EmbeddedPostgres).createDatabase()
   const directory = yield* processes.temporaryDirectory
   const settings = {

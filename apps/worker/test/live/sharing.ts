@@ -5,7 +5,7 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Clock, Effect, Fiber, Layer } from "effect"
-import type { FarSide, LiveNumber } from "./farSides.ts"
+import type { RemoteServer, LiveNumber } from "./remoteServers.ts"
 import { figure } from "./figure.ts"
 import { startLiveWorkers } from "./LiveWorkers.ts"
 
@@ -79,9 +79,9 @@ const assertOneAtATime = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>)
 
 const metrics = { METRICS_PORT: "0" }
 
-/** The tests, on that far side. */
-export const sharesNumbers = (name: string, layerFarSide: Layer.Layer<FarSide>): void => {
-  const services = Layer.fresh(Layer.merge(EmbeddedPostgres.layer(), layerFarSide))
+/** The tests, on that remote server. */
+export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<RemoteServer>): void => {
+  const services = Layer.fresh(Layer.merge(EmbeddedPostgres.layer(), layerRemoteServer))
 
   layer(Layer.empty, { concurrent: true })(`several workers with ${name}`, (it) => {
     it.effect(

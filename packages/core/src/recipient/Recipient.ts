@@ -107,7 +107,7 @@ export type Recipient =
   | { readonly kind: "contact_username"; readonly contactId: ContactId; readonly username: string }
   | { readonly kind: "username"; readonly username: string }
 
-/** What the far side is asked to reach. */
+/** What the remote server is asked to reach. */
 export type Target =
   | { readonly kind: "phone"; readonly phone: Phone }
   | { readonly kind: "group"; readonly group: string }

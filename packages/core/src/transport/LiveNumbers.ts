@@ -191,7 +191,7 @@ const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnect
     yield* numbers.release(numberId)
     yield* retryUntilStoreAnswers(vault.wipe(numberId))
     yield* Effect.logInfo(
-      isOver ? "number logged out" : "number forgotten: the far side was away for too long",
+      isOver ? "number logged out" : "number forgotten: the remote server was away for too long",
     )
   })
 

@@ -84,7 +84,7 @@ export interface RemovalsKept {
   readonly now: number
   /** Webhook endpoints that were removed before are erased: no repeat of a request shows them. */
   readonly endpointsBefore: number
-  /** Sessions of numbers that were removed before go, though the far side never heard of it. */
+  /** Sessions of numbers that were removed before go, though the remote server never heard of it. */
   readonly sessionsBefore: number
 }
 

@@ -45,7 +45,7 @@ describe("what the outcome of an attempt means", () => {
     ]
   > = [
     [
-      "the far side's word is believed, whatever came before",
+      "the remote server's word is believed, whatever came before",
       accepted,
       ["send_succeeded", "send_succeeded", "send_succeeded"],
     ],

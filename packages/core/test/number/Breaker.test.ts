@@ -157,7 +157,7 @@ describe("a pause", () => {
     }),
   )
 
-  it.effect("follows what the far side says of the number, until it is resumed", () =>
+  it.effect("follows what the remote server says of the number, until it is resumed", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(pauseFor("banned"), { until: null, reason: "banned" })
       assert.deepStrictEqual(pauseFor("client_outdated"), {

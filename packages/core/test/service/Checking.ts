@@ -1,4 +1,4 @@
-/** Number checks as the suites of the whole service make and read them, and far sides that answer as told. */
+/** Number checks as the suites of the whole service make and read them, and remote servers that answer as told. */
 import { assert } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/emulator"
 import { Clock, Effect, Layer } from "effect"
@@ -59,7 +59,7 @@ export const found = (caller: Caller, { id, total }: NumberCheck) =>
 
 export const somePhones = (count: number) => Array.from({ length: count }, aPhone)
 
-/** A far side that answers as told, call by call, then for ever as by default; and its calls. */
+/** A remote server that answers as told, call by call, then for ever as by default; and its calls. */
 export const scripted = (
   answers: ReadonlyArray<Effect.Effect<PhonesOutcome>>,
   byDefault: (phones: ReadonlyArray<Phone>) => PhonesOutcome = (phones) => ({

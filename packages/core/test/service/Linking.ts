@@ -37,6 +37,6 @@ export const qrText = (key: Caller, number: { readonly id: number }) =>
 export const attemptOf = (number: { readonly id: number }) =>
   LinkingStore.use((store) => store.get(number.id as NumberId))
 
-/** A far side of the test's own. */
+/** A remote server of the test's own. */
 export const linkingBy = (link: (request: LinkingRequest) => Stream.Stream<LinkingEvent>) =>
   Layer.succeed(NumberLinking, { link })

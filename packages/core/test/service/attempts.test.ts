@@ -27,7 +27,7 @@ import {
   settled,
 } from "./Service.ts"
 
-describe("what the far side refuses", () => {
+describe("what the remote server refuses", () => {
   it.effect("fails with the reason that the phone gives", () =>
     inAService(
       Effect.gen(function* () {

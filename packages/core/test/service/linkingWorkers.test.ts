@@ -1,4 +1,4 @@
-/** Workers that link numbers: what the far side tells them, leases, and many attempts at once. */
+/** Workers that link numbers: what the remote server tells them, leases, and many attempts at once. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Queue, Stream } from "effect"
 import { LinkingStore, WakeUp, sharedLimits } from "../../src/index.ts"

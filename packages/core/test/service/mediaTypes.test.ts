@@ -50,7 +50,7 @@ describe("the type of media that neither the request nor the link tells", () => 
     ),
   )
 
-  it.effect("is settled by an attempt that the far side refuses, too", () =>
+  it.effect("is settled by an attempt that the remote server refuses, too", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()

@@ -70,7 +70,7 @@ describe("a number check", () => {
     ["does not answer", Effect.never, checkTimeoutMillis],
   ]
   it.effect.each(silences)(
-    "a far side that %s is asked three times for a chunk; then it failed, and the next one comes",
+    "a remote server that %s is asked three times for a chunk; then it failed, and the next one comes",
     ([, answer, takes]) => {
       const { calls, transport } = scripted([answer, answer, answer])
       return inAService(
@@ -112,7 +112,7 @@ describe("a number check", () => {
     )
   })
 
-  it.effect("a pause that the far side asks for is no try", () => {
+  it.effect("a pause that the remote server asks for is no try", () => {
     const pause = Effect.succeed<PhonesOutcome>({ _tag: "Postponed", afterMillis: 10 * minute })
     const { calls, transport } = scripted([pause, pause, pause, pause])
     return inAService(

@@ -28,29 +28,32 @@ const anEndpoint = (caller: Caller) =>
   )
 
 describe("the log", () => {
-  it.effect("names messages that failed, and when the far side's refusals paused a number", () => {
-    const lines: Array<string> = []
-    return heard(
-      lines,
-      inAService(
-        Effect.gen(function* () {
-          const { key, number } = yield* aSender()
-          yield* behave(number, { send: "fail", error_message: "463" })
-          const messages = yield* sendBatch(key, 6)
-          yield* settled
-          assert.deepStrictEqual(lines, [
-            ...messages
-              .slice(0, 5)
-              .map(
-                ({ id }) =>
-                  `Info message failed message_id=${id} number=${number} code=send_failed`,
-              ),
-            `Info number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
-          ])
-        }),
-      ),
-    )
-  })
+  it.effect(
+    "names messages that failed, and when the remote server's refusals paused a number",
+    () => {
+      const lines: Array<string> = []
+      return heard(
+        lines,
+        inAService(
+          Effect.gen(function* () {
+            const { key, number } = yield* aSender()
+            yield* behave(number, { send: "fail", error_message: "463" })
+            const messages = yield* sendBatch(key, 6)
+            yield* settled
+            assert.deepStrictEqual(lines, [
+              ...messages
+                .slice(0, 5)
+                .map(
+                  ({ id }) =>
+                    `Info message failed message_id=${id} number=${number} code=send_failed`,
+                ),
+              `Info number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
+            ])
+          }),
+        ),
+      )
+    },
+  )
 
   it.effect("tells when an operator pauses a number and resumes it", () => {
     const lines: Array<string> = []

@@ -73,7 +73,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("begins its rest when the far side has answered", () =>
+  it.effect("begins its rest when the remote server has answered", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()

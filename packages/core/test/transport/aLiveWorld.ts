@@ -1,5 +1,5 @@
 /**
- * Numbers on a transport without wires: a far side that is away, opens connections and ends them as the
+ * Numbers on a transport without wires: a remote server that is away, opens connections and ends them as the
  * test says, and a vault in memory.
  */
 import { Clock, Deferred, Effect, Layer, Option, Queue, Redacted } from "effect"
@@ -56,7 +56,7 @@ interface FarConnection extends LiveConnection {
 }
 
 interface Away {
-  /** The far side opens no connection. */
+  /** The remote server opens no connection. */
   far: boolean
   /** The store does not answer; or what it is asked breaks so. */
   store: boolean | Effect.Effect<never>
@@ -177,7 +177,7 @@ export const aLiveWorld = () => {
       kept.set(numberId, { ...(kept.get(numberId) ?? newSession(numberId)), ...change })
       if (!credentials.has(numberId)) credentials.set(numberId, "session")
     },
-    /** The far side ends the number's connection, or the next one that is opened. */
+    /** The remote server ends the number's connection, or the next one that is opened. */
     end: (numberId: NumberId, after: AfterClose) =>
       Effect.flatMap(endsOf(numberId), (queue) => Queue.offer(queue, after)),
     /** Another worker has all numbers from now on, or this one has them again. */

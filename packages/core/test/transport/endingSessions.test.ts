@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { aLiveWorld, again, day, idOf, listening, minute, one, second } from "./aLiveWorld.ts"
 
-it.effect("a log-out is kept while the far side is away, and made once when it is back", () =>
+it.effect("a log-out is kept while the remote server is away, and made once when it is back", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -75,7 +75,7 @@ it.effect("a number that was given up and then leaves is connected once more to 
   }),
 )
 
-it.effect("a session that the far side has ended itself is not logged out", () =>
+it.effect("a session that the remote server has ended itself is not logged out", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)

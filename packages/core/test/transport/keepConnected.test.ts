@@ -35,59 +35,64 @@ it.effect("pauses double up to the longest, and are drawn from their upper half"
   }),
 )
 
-it.effect("a far side that stays away is asked less and less often, and told of after a time", () =>
-  Effect.gen(function* () {
-    const { numbers, world } = yield* connected
-    world.away.far = true
-    yield* world.end(one, again)
-    yield* TestClock.adjust("30 minutes")
-    const pauses = gaps(world.begunOf(one).slice(1))
-    for (const [failure, whole] of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300].entries()) {
-      assert.isAtLeast(pauses[failure] ?? 0, (whole * second) / 2)
-      assert.isAtMost(pauses[failure] ?? 0, whole * second)
-    }
-    const { reason, reconnects, state } = numbers.status(one) ?? {}
-    assert.deepStrictEqual([state, reason], ["waiting", "connection_lost"])
-    assert.strictEqual(reconnects, world.begunOf(one).length)
-    assert.deepStrictEqual(world.told[1], {
-      _tag: "ConnectionChanged",
-      numberId: one,
-      status: "disconnected",
-      phone: null,
-      reason: "connection_lost",
-    })
-    world.away.far = false
-    yield* TestClock.adjust("5 minutes")
-    assert.strictEqual(numbers.status(one)?.state, "connected")
-  }),
-)
-
-it.effect("the log tells when a number connects, is lost, and waits as the far side asks", () => {
-  const lines: Array<string> = []
-  return heard(
-    lines,
+it.effect(
+  "a remote server that stays away is asked less and less often, and told of after a time",
+  () =>
     Effect.gen(function* () {
-      const { world } = yield* connected
+      const { numbers, world } = yield* connected
       world.away.far = true
       yield* world.end(one, again)
-      yield* TestClock.adjust("1 minute")
+      yield* TestClock.adjust("30 minutes")
+      const pauses = gaps(world.begunOf(one).slice(1))
+      for (const [failure, whole] of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300].entries()) {
+        assert.isAtLeast(pauses[failure] ?? 0, (whole * second) / 2)
+        assert.isAtMost(pauses[failure] ?? 0, whole * second)
+      }
+      const { reason, reconnects, state } = numbers.status(one) ?? {}
+      assert.deepStrictEqual([state, reason], ["waiting", "connection_lost"])
+      assert.strictEqual(reconnects, world.begunOf(one).length)
+      assert.deepStrictEqual(world.told[1], {
+        _tag: "ConnectionChanged",
+        numberId: one,
+        status: "disconnected",
+        phone: null,
+        reason: "connection_lost",
+      })
       world.away.far = false
       yield* TestClock.adjust("5 minutes")
-      yield* world.end(one, { _tag: "Pause", reason: "restricted", millis: minute })
-      yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual(
-        lines.map((line) => line.replace(/^Info | number=1/g, "")),
-        [
-          "number connected",
-          "number lost its connection",
-          "number connected",
-          "number lost its connection",
-          "number waits to connect reason=restricted millis=60000",
-        ],
-      )
+      assert.strictEqual(numbers.status(one)?.state, "connected")
     }),
-  )
-})
+)
+
+it.effect(
+  "the log tells when a number connects, is lost, and waits as the remote server asks",
+  () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      Effect.gen(function* () {
+        const { world } = yield* connected
+        world.away.far = true
+        yield* world.end(one, again)
+        yield* TestClock.adjust("1 minute")
+        world.away.far = false
+        yield* TestClock.adjust("5 minutes")
+        yield* world.end(one, { _tag: "Pause", reason: "restricted", millis: minute })
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(
+          lines.map((line) => line.replace(/^Info | number=1/g, "")),
+          [
+            "number connected",
+            "number lost its connection",
+            "number connected",
+            "number lost its connection",
+            "number waits to connect reason=restricted millis=60000",
+          ],
+        )
+      }),
+    )
+  },
+)
 
 it.effect("a connection that stood for a minute begins with the shortest pause again", () =>
   Effect.gen(function* () {
@@ -106,7 +111,7 @@ it.effect("a connection that stood for a minute begins with the shortest pause a
 )
 
 it.effect(
-  "a restart that the far side asks for comes at once, and a second one in a row waits",
+  "a restart that the remote server asks for comes at once, and a second one in a row waits",
   () =>
     Effect.gen(function* () {
       const { world } = yield* connected
@@ -158,7 +163,7 @@ it.effect("a library that connects again by itself is told of once it was away f
   }),
 )
 
-it.effect("the far side's own pause is kept to the end, and told", () =>
+it.effect("the remote server's own pause is kept to the end, and told", () =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected
     yield* world.end(one, { _tag: "Pause", reason: "banned", millis: 90 * minute })

@@ -125,7 +125,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("leaves a rest behind in a paced lane once the far side may have seen it", () =>
+  it.effect("leaves a rest behind in a paced lane once the remote server may have seen it", () =>
     Effect.gen(function* () {
       const paced = { ...unpaced, minIntervalMillis: 700 }
       const rest = (outcome: SendOutcome) =>
@@ -213,7 +213,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("sent_at is the time at which the far side said so", () =>
+  it.effect("sent_at is the time at which the remote server said so", () =>
     Effect.gen(function* () {
       const { make } = yield* setup({
         send: () => Effect.as(TestClock.adjust(5 * second), accepted),

@@ -298,7 +298,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
-    name: "the rest begins before the far side answered",
+    name: "the rest begins before the remote server answered",
     within: 10,
     edits: [
       edit(

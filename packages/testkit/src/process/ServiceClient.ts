@@ -92,7 +92,7 @@ export const anOperator = (url: string, token: string) => {
       ask<{ readonly now: string }>("GET", "/simulator/clock"),
       ({ body }) => body.now,
     ),
-    /** The texts that reached the far side, newest first. */
+    /** The texts that reached the remote server, newest first. */
     sent: Effect.map(
       ask<{ readonly data: ReadonlyArray<{ readonly text: string }> }>("GET", "/simulator/sent"),
       ({ body }) => body.data.map(({ text }) => text),

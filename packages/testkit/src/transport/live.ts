@@ -59,7 +59,7 @@ export const layerProxies = Layer.effectContext(
   }),
 )
 
-/** Digits of a phone that no other person of the far side has. */
+/** Digits of a phone that no other person of the remote server has. */
 export const someDigits = (): string => `49151${String(10_000_000 + fresh())}`
 
 /** A message from that number. */

@@ -1,8 +1,8 @@
 /**
  * The contract of transports, which each is held to: it tells the truth about each attempt. Accepted
- * means that the far side said so; Refused that nothing was or will be shown, and why; Unknown that
+ * means that the remote server said so; Refused that nothing was or will be shown, and why; Unknown that
  * it cannot be known; NotConnected that nothing was sent. A transport's own tests call
- * `transportContract` with a layer of the transport and of its far side; every test takes a number
+ * `transportContract` with a layer of the transport and of its remote server; every test takes a number
  * of its own.
  */
 import { assert, layer } from "@effect/vitest"
@@ -17,8 +17,8 @@ import type {
 import { Clock, Effect, Fiber, Schema, Stream } from "effect"
 import type { Context, Layer } from "effect"
 import { createHash } from "node:crypto"
-import { FarSide } from "./FarSide.ts"
-import type { SeenCopy } from "./FarSide.ts"
+import { RemoteServer } from "./RemoteServer.ts"
+import type { SeenCopy } from "./RemoteServer.ts"
 
 export interface TransportContractOptions {
   /** How many made-up courses are run; fewer where each takes long. Default 100. */
@@ -28,7 +28,7 @@ export interface TransportContractOptions {
 export const transportContract = <I, E>(
   name: string,
   transport: Context.Service<I, Transport>,
-  world: Layer.Layer<I | FarSide, E>,
+  world: Layer.Layer<I | RemoteServer, E>,
   { runs = 100 }: TransportContractOptions = {},
 ): void => {
   const send = (message: OutgoingMessage) =>
@@ -37,30 +37,34 @@ export const transportContract = <I, E>(
   layer(world)(`${name} keeps the transport contract`, (it) => {
     it.effect("an acknowledged message is Accepted, and its recipient sees it unchanged", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
-        for (const { target, shownAs } of farSide.recipients) {
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
+        for (const { target, shownAs } of remoteServer.recipients) {
           const message = { ...(yield* aMessage(numberId)), to: target, text: "Grüße *👋*\n\n  " }
           assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-          const seen = yield* farSide.seen(numberId)
+          const seen = yield* remoteServer.seen(numberId)
           assert.deepStrictEqual(seen.at(-1), copyOf(message, shownAs))
         }
-        assert.strictEqual((yield* farSide.seen(numberId)).length, farSide.recipients.length)
+        assert.strictEqual(
+          (yield* remoteServer.seen(numberId)).length,
+          remoteServer.recipients.length,
+        )
       }),
     )
 
     it.effect("media arrives with its name, its type and every byte, with a text or without", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
         const { shownAs } = yield* firstRecipient
         for (const media of [aPicture, { ...aPicture, type: "file" as const }]) {
-          const fileName = media.type === "file" || farSide.namesPictures ? media.fileName : null
+          const fileName =
+            media.type === "file" || remoteServer.namesPictures ? media.fileName : null
           for (const text of ["A caption", ""]) {
             const message = { ...(yield* aMessage(numberId)), text, media }
             assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
             const copy = copyOf(message, shownAs)
-            assert.deepStrictEqual((yield* farSide.seen(numberId)).at(-1), {
+            assert.deepStrictEqual((yield* remoteServer.seen(numberId)).at(-1), {
               ...copy,
               media: copy.media === null ? null : { ...copy.media, fileName },
             })
@@ -71,9 +75,9 @@ export const transportContract = <I, E>(
 
     it.effect("a file that breaks off while it is read fails no message for good", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
+        const remoteServer = yield* RemoteServer
         const { dropsCopies } = yield* transport
-        const numberId = yield* farSide.aNumber
+        const numberId = yield* remoteServer.aNumber
         const message = { ...(yield* aMessage(numberId)), media: aPicture }
         const brokenOff = Stream.concat(
           Stream.take(aPicture.content, 1),
@@ -81,19 +85,19 @@ export const transportContract = <I, E>(
         )
         const { _tag } = yield* send({ ...message, media: { ...aPicture, content: brokenOff } })
         assert.include(["Postponed", "Unknown"], _tag)
-        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
+        assert.deepStrictEqual(yield* remoteServer.seen(numberId), [])
         // What may have left is not sent again where copies are not dropped.
         if (_tag === "Unknown" && !dropsCopies) return
         assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
-        const [seen, ...others] = yield* farSide.seen(numberId)
+        const [seen, ...others] = yield* remoteServer.seen(numberId)
         assert.deepStrictEqual([seen?.media?.sha256, others.length], [aPicture.sha256, 0])
       }),
     )
 
     it.effect("messages sent one after the other are seen in that order", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
         const messages = yield* Effect.replicateEffect(aMessage(numberId), 5)
         for (const message of messages) yield* send(message)
         assert.deepStrictEqual(
@@ -105,18 +109,18 @@ export const transportContract = <I, E>(
 
     it.effect("the same text sent twice as two messages is seen twice", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
         yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
         yield* send({ ...(yield* aMessage(numberId)), text: "Again" })
-        assert.strictEqual((yield* farSide.seen(numberId)).length, 2)
+        assert.strictEqual((yield* remoteServer.seen(numberId)).length, 2)
       }),
     )
 
     it.effect("what has expired while its adapter waited is not handed over", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
         const expiresAt = yield* Clock.currentTimeMillis
         assert.deepStrictEqual(yield* send({ ...(yield* aMessage(numberId)), expiresAt }), {
           _tag: "Postponed",
@@ -130,37 +134,37 @@ export const transportContract = <I, E>(
 
     it.effect("a refusal is Refused with a reason, and no recipient sees the message", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
-        yield* farSide.take(numberId, "refuse")
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
+        yield* remoteServer.take(numberId, "refuse")
         const outcome = yield* send(yield* aMessage(numberId))
         assert.strictEqual(outcome._tag, "Refused")
         if (outcome._tag === "Refused") {
           assert.strictEqual(outcome.error.code, "send_failed")
           assert.isAbove(outcome.error.message.trim().length, 0)
         }
-        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
+        assert.deepStrictEqual(yield* remoteServer.seen(numberId), [])
       }),
     )
 
     it.effect("a recipient that does not exist is Refused, and says so", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
-        for (const { target, code } of farSide.strangers) {
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
+        for (const { target, code } of remoteServer.strangers) {
           const outcome = yield* send({ ...(yield* aMessage(numberId)), to: target })
           assert.strictEqual(outcome._tag === "Refused" && outcome.error.code, code)
           assert.isFalse(outcome._tag === "Refused" && outcome.againstNumber)
         }
-        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
+        assert.deepStrictEqual(yield* remoteServer.seen(numberId), [])
       }),
     )
 
     it.effect("a connection that breaks before the acknowledgement leaves it Unknown", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
-        yield* farSide.take(numberId, "break_before_ack")
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
+        yield* remoteServer.take(numberId, "break_before_ack")
         const message = yield* aMessage(numberId)
         assert.deepStrictEqual(yield* send(message), { _tag: "Unknown" })
         assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
@@ -174,10 +178,10 @@ export const transportContract = <I, E>(
           const { dropsCopies } = yield* transport
           // Where copies are not dropped, nothing that may have left is ever repeated.
           if (!dropsCopies) return
-          const farSide = yield* FarSide
-          const numberId = yield* farSide.aNumber
+          const remoteServer = yield* RemoteServer
+          const numberId = yield* remoteServer.aNumber
           for (const taking of ["acknowledge", "break_before_ack"] as const) {
-            yield* farSide.take(numberId, taking)
+            yield* remoteServer.take(numberId, taking)
             const message = yield* aMessage(numberId)
             yield* send(message)
             assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
@@ -190,13 +194,13 @@ export const transportContract = <I, E>(
 
     it.effect("a number that is not connected sends nothing, and sends again once it is", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
-        yield* farSide.logOut(numberId)
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
+        yield* remoteServer.logOut(numberId)
         const message = yield* aMessage(numberId)
         assert.deepStrictEqual(yield* send(message), { _tag: "NotConnected" })
-        assert.deepStrictEqual(yield* farSide.seen(numberId), [])
-        yield* farSide.logIn(numberId)
+        assert.deepStrictEqual(yield* remoteServer.seen(numberId), [])
+        yield* remoteServer.logIn(numberId)
         assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
         assert.deepStrictEqual(yield* seenIds(numberId), [message.transportId])
       }),
@@ -211,11 +215,11 @@ export const transportContract = <I, E>(
 
     it.effect("an attempt that gets no answer tells none, until it is interrupted", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
-        yield* farSide.take(numberId, "stay_silent")
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
+        yield* remoteServer.take(numberId, "stay_silent")
         const attempt = yield* Effect.forkChild(send(yield* aMessage(numberId)))
-        yield* eventually(farSide.waiting(numberId))
+        yield* eventually(remoteServer.waiting(numberId))
         assert.isUndefined(attempt.pollUnsafe())
         yield* Fiber.interrupt(attempt)
       }),
@@ -223,16 +227,16 @@ export const transportContract = <I, E>(
 
     it.effect("interrupting an attempt leaves nothing running, and the next one succeeds", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const numberId = yield* farSide.aNumber
-        yield* farSide.take(numberId, "stay_silent")
+        const remoteServer = yield* RemoteServer
+        const numberId = yield* remoteServer.aNumber
+        yield* remoteServer.take(numberId, "stay_silent")
         const interrupted = yield* aMessage(numberId)
         const attempt = yield* Effect.forkChild(send(interrupted))
-        yield* eventually(farSide.waiting(numberId))
+        yield* eventually(remoteServer.waiting(numberId))
         yield* Fiber.interrupt(attempt)
-        // Over a socket the far side hears of it a moment later.
-        yield* eventually(Effect.map(farSide.waiting(numberId), (waiting) => !waiting))
-        yield* farSide.take(numberId, "acknowledge")
+        // Over a socket the remote server hears of it a moment later.
+        yield* eventually(Effect.map(remoteServer.waiting(numberId), (waiting) => !waiting))
+        yield* remoteServer.take(numberId, "acknowledge")
         const next = yield* aMessage(numberId)
         assert.deepStrictEqual(yield* send(next), { _tag: "Accepted" })
         assert.deepStrictEqual(yield* seenIds(numberId), [next.transportId])
@@ -241,13 +245,13 @@ export const transportContract = <I, E>(
 
     it.effect("a number that gets no answer holds up no other one", () =>
       Effect.gen(function* () {
-        const farSide = yield* FarSide
-        const [silent, other] = [yield* farSide.aNumber, yield* farSide.aNumber]
-        yield* farSide.take(silent, "stay_silent")
+        const remoteServer = yield* RemoteServer
+        const [silent, other] = [yield* remoteServer.aNumber, yield* remoteServer.aNumber]
+        yield* remoteServer.take(silent, "stay_silent")
         const attempt = yield* Effect.forkChild(send(yield* aMessage(silent)))
-        yield* eventually(farSide.waiting(silent))
+        yield* eventually(remoteServer.waiting(silent))
         assert.deepStrictEqual(yield* send(yield* aMessage(other)), { _tag: "Accepted" })
-        assert.isFalse(yield* farSide.waiting(other))
+        assert.isFalse(yield* remoteServer.waiting(other))
         yield* Fiber.interrupt(attempt)
       }),
     )
@@ -257,18 +261,18 @@ export const transportContract = <I, E>(
       [Schema.Array(Step).check(Schema.isMaxLength(12))],
       ([steps]) =>
         Effect.gen(function* () {
-          const farSide = yield* FarSide
+          const remoteServer = yield* RemoteServer
           const { dropsCopies } = yield* transport
-          const numberId = yield* farSide.aNumber
+          const numberId = yield* remoteServer.aNumber
           const messages = yield* Effect.replicateEffect(aMessage(numberId), 15)
           const arrived = new Set<TransportId>()
           for (const [index, step] of steps.entries()) {
             const message = messages[dropsCopies ? step.message : index + 3]
             assert.isDefined(message)
-            // A far side that has shown a message does not refuse it afterwards.
+            // A remote server that has shown a message does not refuse it afterwards.
             if (step.taking === "refuse" && arrived.has(message.transportId)) continue
-            yield* step.connected ? farSide.logIn(numberId) : farSide.logOut(numberId)
-            yield* farSide.take(numberId, step.taking)
+            yield* step.connected ? remoteServer.logIn(numberId) : remoteServer.logOut(numberId)
+            yield* remoteServer.take(numberId, step.taking)
             const { _tag } = yield* send(message)
             assert.strictEqual(_tag, step.connected ? outcomes[step.taking] : "NotConnected")
             if (_tag === "Accepted" || _tag === "Unknown") arrived.add(message.transportId)
@@ -296,13 +300,13 @@ const unknownNumber = 2_000_000_000 as NumberId
 
 let made = 0
 
-const firstRecipient = Effect.map(FarSide, ({ recipients }) => {
+const firstRecipient = Effect.map(RemoteServer, ({ recipients }) => {
   const [first] = recipients
-  assert.isDefined(first, "the far side names at least one recipient")
+  assert.isDefined(first, "the remote server names at least one recipient")
   return first
 })
 
-const aMessage = (numberId: NumberId): Effect.Effect<OutgoingMessage, never, FarSide> =>
+const aMessage = (numberId: NumberId): Effect.Effect<OutgoingMessage, never, RemoteServer> =>
   Effect.map(firstRecipient, ({ target }) => ({
     numberId,
     transportId: (++made).toString(16).toUpperCase().padStart(20, "A") as TransportId,
@@ -341,7 +345,7 @@ const copyOf = ({ transportId, text, media }: OutgoingMessage, shownAs: string):
 })
 
 const seenIds = (numberId: NumberId) =>
-  Effect.flatMap(FarSide, (farSide) => farSide.seen(numberId)).pipe(
+  Effect.flatMap(RemoteServer, (remoteServer) => remoteServer.seen(numberId)).pipe(
     Effect.map((copies) => copies.map(({ transportId }) => transportId)),
   )
 
@@ -357,5 +361,5 @@ const eventually = (condition: Effect.Effect<boolean>): Effect.Effect<void> =>
       if (yield* condition) return
       yield* aTurn
     }
-    assert.fail("the far side never came to that")
+    assert.fail("the remote server never came to that")
   })

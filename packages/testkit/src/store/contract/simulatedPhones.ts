@@ -1,4 +1,4 @@
-/** `SimulatedPhones`: the far side of the simulated wire. */
+/** `SimulatedPhones`: the remote server of the simulated wire. */
 import { assert } from "@effect/vitest"
 import type { NumberId } from "@messaging-service/core"
 import { defaultBehaviour, SimulatedPhones } from "@messaging-service/emulator"
@@ -57,7 +57,7 @@ export const simulatedPhones: Topic = (it) => {
     }),
   )
 
-  it.effect("the far side shows one copy for one transport id of a number", () =>
+  it.effect("the remote server shows one copy for one transport id of a number", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const { workspace, number } = yield* aStage()

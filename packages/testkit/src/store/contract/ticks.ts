@@ -1,4 +1,4 @@
-/** `MessageStore.tick` and `byTransportId`: word from the far side about a message that left. */
+/** `MessageStore.tick` and `byTransportId`: word from the remote server about a message that left. */
 import { assert } from "@effect/vitest"
 import { MessageStore } from "@messaging-service/core"
 import type { Message, SendingNumber } from "@messaging-service/core"

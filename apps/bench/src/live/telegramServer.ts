@@ -1,14 +1,14 @@
-/** A process that is the far side of Telegram accounts: server, people and their phones. */
+/** A process that is the remote server of Telegram accounts: server, people and their phones. */
 import { make } from "@messaging-service/telegram-server"
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { runFarSide } from "./farSide.ts"
+import { runRemoteServer } from "./remoteServer.ts"
 import type { LinkedAccount } from "./orders.ts"
 
 const { DIRECTORY = "" } = process.env
 
-runFarSide(
+runRemoteServer(
   Effect.gen(function* () {
     const server = yield* make()
     const keyFile = join(DIRECTORY, "telegram.pem")

@@ -1,12 +1,12 @@
-/** What the far sides of live numbers have in common: orders, and counting what arrives. */
+/** What the remote servers of live numbers have in common: orders, and counting what arrives. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { answering } from "./answering.ts"
 import { steadyMillis } from "./orders.ts"
-import type { FarSideOrder, Linked, Spell, Started } from "./orders.ts"
+import type { RemoteServerOrder, Linked, Spell, Started } from "./orders.ts"
 
 /** A server of one platform, with the phones and people behind it. */
-export interface FarSideServer {
+export interface ControlledServer {
   /** Variables with which its clients reach it. */
   readonly settings: Started["settings"]
   /** Makes an account with a client that was connected long ago; what that client keeps. */
@@ -23,7 +23,7 @@ const numbers = (first: number, count: number) =>
   Array.from({ length: count }, (_, place) => String(first + place))
 
 /** From the first change of what is counted until it is as wanted. */
-const spell = (server: FarSideServer, count: () => number, before: number, wanted: number) => {
+const spell = (server: ControlledServer, count: () => number, before: number, wanted: number) => {
   let began: number | undefined
   let latest = before
   let ended = 0
@@ -41,7 +41,7 @@ const spell = (server: FarSideServer, count: () => number, before: number, wante
   )
 }
 
-const answerOf = (server: FarSideServer, order: FarSideOrder): Effect.Effect<unknown> => {
+const answerOf = (server: ControlledServer, order: RemoteServerOrder): Effect.Effect<unknown> => {
   switch (order.ask) {
     case "link":
       return Effect.map(
@@ -68,11 +68,13 @@ const answerOf = (server: FarSideServer, order: FarSideOrder): Effect.Effect<unk
 }
 
 /** The whole program: a server that answers orders until it is ended. */
-export const runFarSide = (make: Effect.Effect<FarSideServer, never, Scope.Scope>): void => {
+export const runRemoteServer = (
+  make: Effect.Effect<ControlledServer, never, Scope.Scope>,
+): void => {
   const program = Effect.gen(function* program() {
     const server = yield* make
     const run = Effect.runPromiseWith(yield* Effect.context<never>())
-    answering((order: FarSideOrder) =>
+    answering((order: RemoteServerOrder) =>
       run(Effect.map(answerOf(server, order), (told: unknown) => told ?? null)),
     )
     process.send?.({ settings: server.settings } satisfies Started)

@@ -1,5 +1,5 @@
 /**
- * The far sides on which several workers share numbers: a server in this process, with how a number is
+ * The remote servers on which several workers share numbers: a server in this process, with how a number is
  * connected over the service's interface, and what it counts of each number's connections.
  */
 import { TelegramServer } from "@messaging-service/telegram-server"
@@ -35,7 +35,7 @@ interface Connections {
   readonly mixed: number
 }
 
-export interface FarSideShape {
+export interface RemoteServerShape {
   /** Variables with which programs reach it, with files in that directory. */
   settings(directory: string): Effect.Effect<Readonly<Record<string, string>>>
   /** Connects a number with that phone; its id. */
@@ -48,7 +48,9 @@ export interface FarSideShape {
   complaints(): ReadonlyArray<string>
 }
 
-export class FarSide extends Context.Service<FarSide, FarSideShape>()("test/FarSide") {}
+export class RemoteServer extends Context.Service<RemoteServer, RemoteServerShape>()(
+  "test/RemoteServer",
+) {}
 
 const numbersOf = ({ ask }: Service) =>
   Effect.map(
@@ -57,11 +59,11 @@ const numbersOf = ({ ask }: Service) =>
   )
 
 export const layerWhatsApp = Layer.effect(
-  FarSide,
+  RemoteServer,
   Effect.gen(function* () {
     const far = yield* WhatsAppServer
     yield* far.person(recipient)
-    return FarSide.of({
+    return RemoteServer.of({
       settings: (directory) =>
         Effect.gen(function* () {
           const certificate = join(directory, "media.pem")
@@ -88,11 +90,11 @@ export const layerWhatsApp = Layer.effect(
 ).pipe(Layer.provide(WhatsAppServer.layer({ asksForFewPreKeys: true })))
 
 export const layerTelegram = Layer.effect(
-  FarSide,
+  RemoteServer,
   Effect.gen(function* () {
     const far = yield* TelegramServer
     yield* far.person(recipient)
-    return FarSide.of({
+    return RemoteServer.of({
       settings: (directory) =>
         Effect.gen(function* () {
           const key = join(directory, "telegram.pem")

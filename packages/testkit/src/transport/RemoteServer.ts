@@ -1,12 +1,12 @@
 /**
  * What the transport contract needs to hold in its hands: the other end of the wire. An adapter's own
- * test brings it, for a simulated far side or for a server that speaks the real protocol.
+ * test brings it, for a simulated remote server or for a server that speaks the real protocol.
  */
 import type { MessageErrorCode, NumberId, Target, TransportId } from "@messaging-service/core"
 import { Context } from "effect"
 import type { Effect } from "effect"
 
-/** What the far side does with the attempts that reach it. */
+/** What the remote server does with the attempts that reach it. */
 export type Taking =
   /** Shows the message to its recipient and acknowledges it. */
   | "acknowledge"
@@ -20,11 +20,11 @@ export type Taking =
 /** One copy that a recipient really sees. */
 export interface SeenCopy {
   readonly transportId: TransportId
-  /** The recipient, as the far side names it. */
+  /** The recipient, as the remote server names it. */
   readonly to: string
   readonly text: string
   readonly media: {
-    /** Null where the far side shows none: of a picture, where it keeps no names of pictures. */
+    /** Null where the remote server shows none: of a picture, where it keeps no names of pictures. */
     readonly fileName: string | null
     readonly mimeType: string
     readonly size: number
@@ -32,10 +32,10 @@ export interface SeenCopy {
   } | null
 }
 
-export class FarSide extends Context.Service<
-  FarSide,
+export class RemoteServer extends Context.Service<
+  RemoteServer,
   {
-    /** A new number, connected, which nothing was sent from; the far side acknowledges. */
+    /** A new number, connected, which nothing was sent from; the remote server acknowledges. */
     readonly aNumber: Effect.Effect<NumberId>
     /** Recipients that exist, one of each kind that the transport can reach. */
     readonly recipients: ReadonlyArray<{ readonly target: Target; readonly shownAs: string }>
@@ -49,7 +49,7 @@ export class FarSide extends Context.Service<
     logIn(numberId: NumberId): Effect.Effect<void>
     /** What recipients see of that number, oldest first. */
     seen(numberId: NumberId): Effect.Effect<ReadonlyArray<SeenCopy>>
-    /** Whether an attempt of that number waits for the far side's answer; no longer once given up. */
+    /** Whether an attempt of that number waits for the remote server's answer; no longer once given up. */
     waiting(numberId: NumberId): Effect.Effect<boolean>
   }
->()("testkit/FarSide") {}
+>()("testkit/RemoteServer") {}

@@ -1,4 +1,4 @@
-/** What the far side refuses, garbles, bans and takes away, and what is said of it. */
+/** What the remote server refuses, garbles, bans and takes away, and what is said of it. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
@@ -38,7 +38,7 @@ const untilStatus = (id: NumberId, status: string) =>
     ),
   )
 
-describe("a message that the far side does not take", () => {
+describe("a message that the remote server does not take", () => {
   it("is put off for longer and longer where that is busy, and refused in the end", () => {
     const pauses = Array.from({ length: mostPutOff }, (_, before) => afterNack("503", before))
     assert.deepStrictEqual(
@@ -124,7 +124,7 @@ layer(Layer.provideMerge(layerStores, layerServer))(
   },
 )
 
-layer(layerOf({}))("a far side", (it) => {
+layer(layerOf({}))("a remote server", (it) => {
   it.effect.each([
     [421, "Postponed"],
     [429, "Postponed"],
@@ -273,7 +273,7 @@ layer(layerOf({}))("a far side", (it) => {
   )
 })
 
-layer(layerOf({ lostMillis: 300 }))("a far side that stays away", (it) => {
+layer(layerOf({ lostMillis: 300 }))("a remote server that stays away", (it) => {
   it.effect("is reported as a lost connection, and its return too", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer

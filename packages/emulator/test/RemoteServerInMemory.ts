@@ -1,10 +1,10 @@
 /**
- * The far side and the number store in memory, as small as the transport needs them, for one test
+ * The remote server and the number store in memory, as small as the transport needs them, for one test
  * layer each.
  */
 import { NumberStore, StoreUnavailable, parsePhone } from "@messaging-service/core"
 import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-service/core"
-import { FarSide } from "@messaging-service/testkit"
+import { RemoteServer } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
 import type { Behaviour, SentCopy } from "../src/index.ts"
@@ -22,7 +22,7 @@ export const phone = (text: string): Phone => {
 }
 
 /** What a test may look into and turn round. */
-export interface FarSideState {
+export interface RemoteServerState {
   readonly statuses: Map<NumberId, NumberStatus>
   readonly behaviours: Map<NumberId, Behaviour>
   readonly copies: Array<Omit<SentCopy, "id" | "messageId">>
@@ -31,9 +31,11 @@ export interface FarSideState {
   readonly unavailable: Set<"find" | "behaviour" | "registered" | "receive">
 }
 
-export const FarSideState = Context.Service<"test/FarSideState", FarSideState>("test/FarSideState")
+export const RemoteServerState = Context.Service<"test/RemoteServerState", RemoteServerState>(
+  "test/RemoteServerState",
+)
 
-const stateLayer = Layer.sync(FarSideState, (): FarSideState => ({
+const stateLayer = Layer.sync(RemoteServerState, (): RemoteServerState => ({
   statuses: new Map(),
   behaviours: new Map(),
   copies: [],
@@ -41,7 +43,7 @@ const stateLayer = Layer.sync(FarSideState, (): FarSideState => ({
   unavailable: new Set(),
 }))
 
-const answer = <A>(state: FarSideState, operation: string, value: () => A) =>
+const answer = <A>(state: RemoteServerState, operation: string, value: () => A) =>
   Effect.suspend(() => {
     const result = value()
     return Array.from<string>(state.unavailable).includes(operation)
@@ -50,7 +52,7 @@ const answer = <A>(state: FarSideState, operation: string, value: () => A) =>
   })
 
 const numberStoreLayer = Layer.unwrap(
-  Effect.map(FarSideState, (state) =>
+  Effect.map(RemoteServerState, (state) =>
     Layer.mock(NumberStore, {
       find: (id) =>
         answer(state, "find", () => {
@@ -74,7 +76,7 @@ const numberStoreLayer = Layer.unwrap(
 )
 
 const phonesLayer = Layer.unwrap(
-  Effect.map(FarSideState, (state) =>
+  Effect.map(RemoteServerState, (state) =>
     Layer.mock(SimulatedPhones, {
       behaviour: (id) => answer(state, "behaviour", () => state.behaviours.get(id) ?? null),
       registered: answer(state, "registered", () => state.registered),
@@ -99,13 +101,13 @@ const sends: Readonly<Record<Taking, Behaviour["send"]>> = {
   stay_silent: "hang",
 }
 
-const farSideLayer = Layer.effect(
-  FarSide,
+const remoteServerLayer = Layer.effect(
+  RemoteServer,
   Effect.gen(function* () {
-    const { statuses, behaviours, copies } = yield* FarSideState
+    const { statuses, behaviours, copies } = yield* RemoteServerState
     const { parked } = yield* ParkedSends
     let numbers = 0
-    return FarSide.of({
+    return RemoteServer.of({
       aNumber: Effect.sync(() => {
         const id = ++numbers as NumberId
         statuses.set(id, "connected")
@@ -140,7 +142,7 @@ const farSideLayer = Layer.effect(
   }),
 )
 
-export const layerFarSideInMemory = farSideLayer.pipe(
+export const layerRemoteServerInMemory = remoteServerLayer.pipe(
   Layer.provideMerge(transportLayer),
   Layer.provide([numberStoreLayer, phonesLayer]),
   Layer.provideMerge(stateLayer),

@@ -1,13 +1,13 @@
-/** A process that is the far side of WhatsApp numbers: server, phones and recipients. */
+/** A process that is the remote server of WhatsApp numbers: server, phones and recipients. */
 import { make } from "@messaging-service/whatsapp-server"
 import { BufferJSON } from "baileys"
 import { Effect } from "effect"
-import { runFarSide } from "./farSide.ts"
+import { runRemoteServer } from "./remoteServer.ts"
 
 /** One-time keys that the server has of each device: as of one that was connected before. */
 const keysThere = 800
 
-runFarSide(
+runRemoteServer(
   Effect.map(make(), (server) => ({
     settings: { WHATSAPP_URL: server.url },
     link: (number) =>
