@@ -117,6 +117,8 @@ export interface ServerState {
   readonly apiHash: string
   /** By digits. */
   readonly people: Map<string, Person>
+  /** The id of the latest person. */
+  lastId: number
   readonly keys: Map<string, AuthKey>
   readonly codes: Map<string, CodeSent>
   /** By the token in base64url. */

@@ -1,6 +1,6 @@
 /**
- * The server as tests see it: addresses to connect to, the people behind it, what to let go wrong, and
- * what has arrived. Reads answer at once; `until` waits for a read to become true.
+ * The server as tests see it: addresses to connect to, the people behind it, the faults to inject
+ * and what has arrived. Reads answer at once; `until` waits until a condition is true.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
@@ -22,34 +22,34 @@ export interface ServerOptions {
   /** The application that clients must name. */
   readonly apiId?: number
   readonly apiHash?: string
-  /** How long a second of a ping's `disconnect_delay` lasts, in real milliseconds: 1000, if not given. */
+  /** Real milliseconds for a second of a ping's `disconnect_delay`. Default: 1000. */
   readonly disconnectSecondMillis?: number
 }
 
 export interface PersonOptions {
   readonly username?: string
   readonly password?: string
-  /** The login code; 12345, if not given. */
+  /** The login code. Default: 12345. */
   readonly code?: string
-  /** How the code is sent, at first and at each repeat: to the app, if not given. */
+  /** How the code is sent, at first and at each repeat. Default: to the app. */
   readonly codeWays?: ReadonlyArray<CodeWay>
   /** The account's data centre. Default: the one that clients receive. */
   readonly dcId?: number
-  /** Whether the phone finds the account; it does, if not given. */
+  /** Whether others find the account by its phone. Default: true. */
   readonly isFoundByPhone?: boolean
 }
 
 export interface AccountSessions {
   /** Authorization keys that are logged in. */
   readonly keys: number
-  /** Sessions that hear updates now, and the most of one key at once. */
+  /** Sessions that receive updates now, and the most of one key at once. */
   readonly open: number
   readonly most: number
-  /** How many connections there were that heard updates. */
+  /** How many connections have received updates. */
   readonly begun: number
-  /** How often those asked to be closed after a time of silence (`ping_delay_disconnect`). */
+  /** How often clients asked to be closed after a silence (`ping_delay_disconnect`). */
   readonly pings: number
-  /** How often one of those said something while a later one with its key was open: the mark of two processes. */
+  /** How often a connection spoke while a later one with its key was open: two processes. */
   readonly mixed: number
 }
 
@@ -58,7 +58,75 @@ export class ScanRefused extends Error {
   override readonly name = "ScanRefused"
 }
 
-export interface TelegramServerShape {
+/** What people do with their accounts. */
+interface PeopleControls {
+  /** Registers an account, forgets an earlier one, and returns its id. */
+  readonly person: (phone: string, options?: PersonOptions) => Effect.Effect<number>
+  /** Adds a client that is logged in. Returns its key (256 bytes) for the clients' data centre. */
+  readonly linkedBefore: (phone: string) => Effect.Effect<Uint8Array>
+  /** A person's app scans a login link (`tg://login?token=…`). */
+  readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
+  /** The person reads everything that this account sent. `lost`: the update never arrives. */
+  readonly read: (by: string, from: string, word?: "lost") => Effect.Effect<void>
+  /** The person writes to the account. */
+  readonly answer: (by: string, to: string, text: string) => Effect.Effect<void>
+  /** The person ends all of the account's sessions. Calls then fail with 401 and this text. */
+  readonly revoke: (phone: string, text?: string) => Effect.Effect<void>
+  /** Telegram bans the account. */
+  readonly ban: (phone: string) => Effect.Effect<void>
+  /** The person takes another username, or none. */
+  readonly rename: (phone: string, username: string | null) => Effect.Effect<void>
+  /** Sends any updates to the account's clients. */
+  readonly tell: (phone: string, updates: tl.TypeUpdates) => Effect.Effect<void>
+}
+
+/** What goes wrong. */
+interface FaultControls {
+  /** Whether the server postpones imports of contacts from now on. */
+  readonly refuseContacts: (isSo: boolean) => Effect.Effect<void>
+  /** Writes raw bytes to the account's connections, as a proxy between could. */
+  readonly write: (phone: string, bytes: Uint8Array) => Effect.Effect<void>
+
+  readonly nextCall: (order: CallOrder) => Effect.Effect<void>
+  /** Sends the answers that orders held. */
+  readonly answerHeld: Effect.Effect<void>
+  /** How many orders for calls of that account remain. */
+  readonly ordersLeft: (phone: string) => number
+  /** Cancels the remaining orders. */
+  readonly forgetOrders: (phone: string) => Effect.Effect<void>
+  /** Refuses all earlier salts from now on. */
+  readonly rotateSalts: Effect.Effect<void>
+  /** Forgets the account's keys. */
+  readonly forgetKeys: (phone: string) => Effect.Effect<void>
+  readonly drop: (phone?: string) => Effect.Effect<void>
+  /** Open connections stay open but answer nothing more. */
+  readonly silence: (phone?: string) => Effect.Effect<void>
+  readonly down: Effect.Effect<void>
+  readonly up: Effect.Effect<void>
+  /** The listeners close and reopen on the same ports. The server keeps keys, not sessions. */
+  readonly restart: Effect.Effect<void>
+}
+
+/** What has arrived. */
+interface Observations {
+  /** What a person's phone shows, in order of arrival. */
+  readonly shown: (phone: string) => ReadonlyArray<Shown>
+  /** What phones show of an account's messages, in order of arrival. */
+  readonly sentBy: (phone: string) => ReadonlyArray<Shown>
+  /** How many messages a person's phone shows. */
+  readonly copies: (phone: string) => number
+  readonly sessions: (phone: string) => AccountSessions
+  /** How many of those accounts have a session that receives updates. */
+  readonly online: (phones: ReadonlySet<string>) => number
+  /** How many connections are open in all. */
+  readonly connections: () => number
+  /** How many codes the current login has sent to that phone; 0 without a login. */
+  readonly codesSent: (phone: string) => number
+  /** What the server did not understand. Tests can require that there is none. */
+  readonly complaints: () => ReadonlyArray<string>
+}
+
+export interface TelegramServerShape extends PeopleControls, FaultControls, Observations {
   /** `host:port`, for `TELEGRAM_DC`. */
   readonly address: string
   readonly port: number
@@ -67,66 +135,6 @@ export interface TelegramServerShape {
   readonly publicKey: string
   readonly apiId: number
   readonly apiHash: string
-
-  /** Registers an account and tells its id; one that was there before is forgotten. */
-  readonly person: (phone: string, options?: PersonOptions) => Effect.Effect<number>
-  /** The person has a client that logged in long ago; its key (256 bytes), for the data centre that clients receive. */
-  readonly linkedBefore: (phone: string) => Effect.Effect<Uint8Array>
-  /** A person's app scans a login link (`tg://login?token=…`). */
-  readonly scan: (phone: string, link: string) => Effect.Effect<void, ScanRefused>
-  /** The person has read all that this account sent; `lost`: the word of it gets lost on its way to the account. */
-  readonly read: (by: string, from: string, word?: "lost") => Effect.Effect<void>
-  /** The person writes to the account. */
-  readonly answer: (by: string, to: string, text: string) => Effect.Effect<void>
-  /** The person ends all of the account's sessions; 401 with this text from then on. */
-  readonly revoke: (phone: string, text?: string) => Effect.Effect<void>
-  /** Telegram bans the account. */
-  readonly ban: (phone: string) => Effect.Effect<void>
-
-  /** The person has another username from now on, or none. */
-  readonly rename: (phone: string, username: string | null) => Effect.Effect<void>
-  /** Whether imports of contacts are put off from now on. */
-  readonly refuseContacts: (isSo: boolean) => Effect.Effect<void>
-  /** Updates for the account's clients, whatever they say. */
-  readonly tell: (phone: string, updates: tl.TypeUpdates) => Effect.Effect<void>
-  /** Any bytes on the account's connections, as anything between it and the server could put there. */
-  readonly write: (phone: string, bytes: Uint8Array) => Effect.Effect<void>
-
-  readonly nextCall: (order: CallOrder) => Effect.Effect<void>
-  /** Sends the answers that orders have held back. */
-  readonly answerHeld: Effect.Effect<void>
-  /** How many calls of that account are still to meet an order. */
-  readonly ordersLeft: (phone: string) => number
-  /** Orders that were not met are taken back. */
-  readonly forgetOrders: (phone: string) => Effect.Effect<void>
-  /** Salts that were given before are refused from now on. */
-  readonly rotateSalts: Effect.Effect<void>
-  /** The server does not know the account's keys any more. */
-  readonly forgetKeys: (phone: string) => Effect.Effect<void>
-
-  readonly drop: (phone?: string) => Effect.Effect<void>
-  /** Open connections stay open and answer nothing any more. */
-  readonly silence: (phone?: string) => Effect.Effect<void>
-  readonly down: Effect.Effect<void>
-  readonly up: Effect.Effect<void>
-  /** The listeners go and come back on the same ports; keys are kept, sessions are forgotten. */
-  readonly restart: Effect.Effect<void>
-
-  /** What a person's phone shows, in the order it came. */
-  readonly shown: (phone: string) => ReadonlyArray<Shown>
-  /** What phones show of an account's messages, in the order it came. */
-  readonly sentBy: (phone: string) => ReadonlyArray<Shown>
-  /** How many messages a person's phone shows. */
-  readonly copies: (phone: string) => number
-  readonly sessions: (phone: string) => AccountSessions
-  /** How many of those accounts have a session that hears updates. */
-  readonly online: (phones: ReadonlySet<string>) => number
-  /** How many connections are open in all. */
-  readonly connections: () => number
-  /** How often a code was sent to that phone in the login that goes on; 0 without one. */
-  readonly codesSent: (phone: string) => number
-  /** What the server did not understand; tests can hold it to none. */
-  readonly complaints: () => ReadonlyArray<string>
   /** Waits for something that changes with what the server does. */
   readonly until: (condition: () => boolean) => Effect.Effect<void>
 }
@@ -141,7 +149,7 @@ export class TelegramServer extends Context.Service<TelegramServer, TelegramServ
 /** The data centre that clients receive, and another one. */
 const [firstDc, otherDc] = [2, 4]
 
-/** Runs those who wait for a condition, each time that something has changed. */
+/** Checks each awaited condition whenever something changes. */
 const makeWaiting = () => {
   const waiting = new Set<() => void>()
   const changed = () => {
@@ -173,6 +181,7 @@ const open = ({
       apiId,
       apiHash,
       people: new Map(),
+      lastId: 1000,
       keys: new Map(),
       codes: new Map(),
       tokens: new Map(),
@@ -215,115 +224,107 @@ const makePerson = async (id: number, phone: string, options: PersonOptions): Pr
   uploads: new Map(),
 })
 
-const controls = (opened: Opened): TelegramServerShape => {
-  const { listener, serverKey, sessions, state } = opened
-  let lastId = 1000
+const personOf = (state: ServerState, phone: string): Person => {
+  const found = state.people.get(digitsOf(phone))
+  if (found === undefined) throw new Error(`no person has the phone ${phone}`)
+  return found
+}
 
-  const account = (phone: string): Person => {
-    const found = state.people.get(digitsOf(phone))
-    if (found === undefined) throw new Error(`no person has the phone ${phone}`)
-    return found
-  }
-  const keysOf = (phone: string): ReadonlyArray<AuthKey> =>
-    [...state.keys.values()].filter(({ person }) => person === account(phone))
-  /** The open connections of an account, or all of them. */
-  const connections = (phone?: string) =>
-    phone === undefined
-      ? [...sessions.open]
-      : keysOf(phone).flatMap((key) =>
-          [...key.sessions.values()].flatMap(({ connection }) => connection ?? []),
-        )
-  const end = (phone: string, text: string) => {
-    for (const key of keysOf(phone)) key.ended = text
-    state.changed()
-  }
+const keysOf = (state: ServerState, phone: string): ReadonlyArray<AuthKey> =>
+  [...state.keys.values()].filter(({ person }) => person === personOf(state, phone))
 
-  const down = Effect.promise(listener.down)
-  const up = Effect.promise(listener.up)
-  const port = state.ports.get(firstDc) ?? 0
+/** The open connections of an account, or all of them. */
+const connectionsOf = ({ sessions, state }: Opened, phone?: string) =>
+  phone === undefined
+    ? [...sessions.open]
+    : keysOf(state, phone).flatMap((key) =>
+        [...key.sessions.values()].flatMap(({ connection }) => connection ?? []),
+      )
 
+const endSessions = (state: ServerState, phone: string, text: string) => {
+  for (const key of keysOf(state, phone)) key.ended = text
+  state.changed()
+}
+
+const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
+  person: (phone, options = {}) =>
+    Effect.promise(async () => {
+      const person = await makePerson(++state.lastId, digitsOf(phone), options)
+      state.people.set(person.phone, person)
+      return person.id
+    }),
+  linkedBefore: (phone) =>
+    Effect.sync(() => {
+      const bytes = randomBytes(256)
+      sessions.addKey(firstDc, bytes, randomLong()).person = personOf(state, phone)
+      return bytes
+    }),
+  scan: (phone, link) =>
+    Effect.suspend(() => {
+      const token = state.tokens.get(new URL(link).searchParams.get("token") ?? "")
+      if (token === undefined) return Effect.fail(new ScanRefused("no such code is shown"))
+      token.by = personOf(state, phone)
+      const update = { _: "updateLoginToken" } as const
+      sessions.pushTo(token.keyId, { _: "updateShort", update, date: secondsNow() })
+      return Effect.void
+    }),
+  read: (by, from, word) =>
+    Effect.sync(() => {
+      const [reader, sender] = [personOf(state, by), personOf(state, from)]
+      const maxId = sender.lastTo.get(reader.id)
+      if (maxId === undefined) return
+      const { update } = addEvent(sender, reader, (pts) => ({
+        _: "updateReadHistoryOutbox",
+        peer: peerOf(reader),
+        maxId,
+        pts,
+        ptsCount: 1,
+      }))
+      if (word !== "lost") sessions.push(sender, boxUpdates(sender, reader, update))
+    }),
+  answer: (by, to, text) =>
+    Effect.sync(() => {
+      const [writer, reader] = [personOf(state, by), personOf(state, to)]
+      const id = ++reader.lastMessageId
+      const { update } = addEvent(reader, writer, (pts) => ({
+        _: "updateNewMessage",
+        message: {
+          _: "message",
+          id,
+          peerId: peerOf(writer),
+          fromId: peerOf(writer),
+          date: secondsNow(),
+          message: text,
+        },
+        pts,
+        ptsCount: 1,
+      }))
+      sessions.push(reader, boxUpdates(reader, writer, update))
+    }),
+  revoke: (phone, text = "SESSION_REVOKED") => Effect.sync(() => endSessions(state, phone, text)),
+  ban: (phone) =>
+    Effect.sync(() => {
+      personOf(state, phone).isBanned = true
+      endSessions(state, phone, "USER_DEACTIVATED_BAN")
+    }),
+
+  rename: (phone, username) =>
+    Effect.sync(() => {
+      personOf(state, phone).username = username
+    }),
+  tell: (phone, updates) => Effect.sync(() => sessions.push(personOf(state, phone), updates)),
+})
+
+const controlFaults = (server: Opened): FaultControls => {
+  const { listener, state } = server
   return {
-    address: `127.0.0.1:${port}`,
-    port,
-    dcId: firstDc,
-    publicKey: serverKey.publicPem,
-    apiId: state.apiId,
-    apiHash: state.apiHash,
-    until: opened.until,
-
-    person: (phone, options = {}) =>
-      Effect.promise(async () => {
-        const person = await makePerson(++lastId, digitsOf(phone), options)
-        state.people.set(person.phone, person)
-        return person.id
-      }),
-    linkedBefore: (phone) =>
-      Effect.sync(() => {
-        const bytes = randomBytes(256)
-        sessions.addKey(firstDc, bytes, randomLong()).person = account(phone)
-        return bytes
-      }),
-    scan: (phone, link) =>
-      Effect.suspend(() => {
-        const token = state.tokens.get(new URL(link).searchParams.get("token") ?? "")
-        if (token === undefined) return Effect.fail(new ScanRefused("no such code is shown"))
-        token.by = account(phone)
-        const update = { _: "updateLoginToken" } as const
-        sessions.pushTo(token.keyId, { _: "updateShort", update, date: secondsNow() })
-        return Effect.void
-      }),
-    read: (by, from, word) =>
-      Effect.sync(() => {
-        const [reader, sender] = [account(by), account(from)]
-        const maxId = sender.lastTo.get(reader.id)
-        if (maxId === undefined) return
-        const { update } = addEvent(sender, reader, (pts) => ({
-          _: "updateReadHistoryOutbox",
-          peer: peerOf(reader),
-          maxId,
-          pts,
-          ptsCount: 1,
-        }))
-        if (word !== "lost") sessions.push(sender, boxUpdates(sender, reader, update))
-      }),
-    answer: (by, to, text) =>
-      Effect.sync(() => {
-        const [writer, reader] = [account(by), account(to)]
-        const id = ++reader.lastMessageId
-        const { update } = addEvent(reader, writer, (pts) => ({
-          _: "updateNewMessage",
-          message: {
-            _: "message",
-            id,
-            peerId: peerOf(writer),
-            fromId: peerOf(writer),
-            date: secondsNow(),
-            message: text,
-          },
-          pts,
-          ptsCount: 1,
-        }))
-        sessions.push(reader, boxUpdates(reader, writer, update))
-      }),
-    revoke: (phone, text = "SESSION_REVOKED") => Effect.sync(() => end(phone, text)),
-    ban: (phone) =>
-      Effect.sync(() => {
-        account(phone).isBanned = true
-        end(phone, "USER_DEACTIVATED_BAN")
-      }),
-
-    rename: (phone, username) =>
-      Effect.sync(() => {
-        account(phone).username = username
-      }),
     refuseContacts: (isSo) =>
       Effect.sync(() => {
         state.takesContacts = !isSo
       }),
-    tell: (phone, updates) => Effect.sync(() => sessions.push(account(phone), updates)),
     write: (phone, bytes) =>
       Effect.sync(() => {
-        for (const connection of connections(phone)) connection.write(bytes)
+        for (const connection of connectionsOf(server, phone)) connection.write(bytes)
       }),
 
     nextCall: (order) =>
@@ -342,53 +343,73 @@ const controls = (opened: Opened): TelegramServerShape => {
     }),
     forgetKeys: (phone) =>
       Effect.sync(() => {
-        for (const { id } of keysOf(phone)) state.keys.delete(id)
+        for (const { id } of keysOf(state, phone)) state.keys.delete(id)
       }),
 
     drop: (phone) =>
       Effect.sync(() => {
-        for (const connection of connections(phone)) connection.drop()
+        for (const connection of connectionsOf(server, phone)) connection.drop()
       }),
     silence: (phone) =>
       Effect.sync(() => {
-        for (const connection of connections(phone)) connection.isSilent = true
+        for (const connection of connectionsOf(server, phone)) connection.isSilent = true
       }),
-    down,
-    up,
-    restart: Effect.andThen(down, () => {
+    down: Effect.promise(listener.down),
+    up: Effect.promise(listener.up),
+    restart: Effect.promise(async () => {
+      await listener.down()
       for (const key of state.keys.values()) key.sessions.clear()
-      return up
+      await listener.up()
     }),
+  }
+}
 
-    shown: (phone) => [...account(phone).shown],
-    sentBy: (phone) => state.sent.filter(({ from }) => from === digitsOf(phone)),
-    copies: (phone) => account(phone).shown.length,
-    sessions: (phone) => {
-      const keys = keysOf(phone)
-      return {
-        keys: keys.length,
-        open: keys.reduce((sum, key) => sum + sessions.hearing(key).length, 0),
-        most: Math.max(0, ...keys.map(({ most }) => most)),
-        begun: keys.reduce((sum, { begun }) => sum + begun, 0),
-        pings: keys.reduce((sum, { pings }) => sum + pings, 0),
-        mixed: keys.reduce((sum, { mixed }) => sum + mixed, 0),
-      }
-    },
-    online: (phones) => {
-      const found = new Set<Person>()
-      for (const key of state.keys.values()) {
-        const { person } = key
-        if (person === null || found.has(person) || !phones.has(person.phone)) continue
-        if (sessions.hearing(key).length > 0) found.add(person)
-      }
-      return found.size
-    },
-    connections: () => sessions.open.size,
-    codesSent: (phone) => {
-      const code = state.codes.get(digitsOf(phone))
-      return code === undefined ? 0 : code.repeats + 1
-    },
-    complaints: () => [...state.complaints],
+const observe = ({ sessions, state }: Opened): Observations => ({
+  shown: (phone) => [...personOf(state, phone).shown],
+  sentBy: (phone) => state.sent.filter(({ from }) => from === digitsOf(phone)),
+  copies: (phone) => personOf(state, phone).shown.length,
+  sessions: (phone) => {
+    const keys = keysOf(state, phone)
+    return {
+      keys: keys.length,
+      open: keys.reduce((sum, key) => sum + sessions.hearing(key).length, 0),
+      most: Math.max(0, ...keys.map(({ most }) => most)),
+      begun: keys.reduce((sum, { begun }) => sum + begun, 0),
+      pings: keys.reduce((sum, { pings }) => sum + pings, 0),
+      mixed: keys.reduce((sum, { mixed }) => sum + mixed, 0),
+    }
+  },
+  online: (phones) => {
+    const found = new Set<Person>()
+    for (const key of state.keys.values()) {
+      const { person } = key
+      if (person === null || found.has(person) || !phones.has(person.phone)) continue
+      if (sessions.hearing(key).length > 0) found.add(person)
+    }
+    return found.size
+  },
+  connections: () => sessions.open.size,
+  codesSent: (phone) => {
+    const code = state.codes.get(digitsOf(phone))
+    return code === undefined ? 0 : code.repeats + 1
+  },
+  complaints: () => [...state.complaints],
+})
+
+const controls = (server: Opened): TelegramServerShape => {
+  const { serverKey, state, until } = server
+  const port = state.ports.get(firstDc) ?? 0
+  return {
+    address: `127.0.0.1:${port}`,
+    port,
+    dcId: firstDc,
+    publicKey: serverKey.publicPem,
+    apiId: state.apiId,
+    apiHash: state.apiHash,
+    until,
+    ...controlPeople(server),
+    ...controlFaults(server),
+    ...observe(server),
   }
 }
 

@@ -69,6 +69,7 @@ export interface Sent {
 export interface ServerState {
   readonly accounts: Map<string, Account>
   readonly groups: Map<string, Group>
+  lastGroup: bigint
   readonly sent: Map<string, Sent>
   readonly orders: Orders
   readonly media: Map<string, Buffer>

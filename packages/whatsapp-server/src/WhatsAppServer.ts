@@ -1,6 +1,6 @@
 /**
- * The server as tests see it: an address to connect to, the people behind it, what to let go wrong,
- * and what has arrived. Reads answer at once; `until` waits for a read to become true.
+ * The server as tests see it: an address to connect to, the people behind it, the faults to inject
+ * and what has arrived. Reads answer at once; `until` waits until a condition is true.
  */
 import type { AuthenticationCreds } from "baileys"
 import { Context, Effect, Layer } from "effect"
@@ -24,27 +24,27 @@ import { accountCalled, digitsOf, lidOf } from "./ServerState.ts"
 import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 
 export interface ServerOptions {
-  /** How many QR codes a client is given for one attempt. */
+  /** How many QR codes a client receives for one attempt. */
   readonly qrReferences?: number
   /**
-   * Says of a device without pre-keys that it has one, as of those that were used up: its client then makes and
-   * keeps 5 and not 812 of them, which takes a quarter of a second for each number that is linked.
+   * Reports one pre-key for a device without any. Its client then makes 5 and not 812 of them, which
+   * would take a quarter of a second for each linked number.
    */
   readonly asksForFewPreKeys?: boolean
 }
 
 export interface PersonOptions {
   readonly name?: string
-  /** What the phone says by itself of each message that it shows; nothing, if not given. */
+  /** Receipts that the phone sends for each message it shows. Default: none. */
   readonly receipts?: ReadonlyArray<ReceiptType>
-  /** Whether others receive the account's LID. Default: they do. */
+  /** Whether others receive the account's LID. Default: true. */
   readonly showsLid?: boolean
   readonly needsPasskey?: boolean
 }
 
 export interface GroupOptions {
   readonly subject: string
-  /** Numbers of people; the first one made it. */
+  /** Numbers of people. The first one made the group. */
   readonly participants: ReadonlyArray<string>
   readonly addressing?: "pn" | "lid"
 }
@@ -57,78 +57,87 @@ export interface DeviceSessions {
   readonly logins: number
 }
 
-export interface WhatsAppServerShape {
-  /** For `waWebSocketUrl`. */
-  readonly url: string
-  /** What a client must trust to upload and download. */
-  readonly mediaCertificate: string
-  readonly mediaHost: string
-
-  /** Registers a number; one that was there before is forgotten, with its devices. */
+/** What people do with their phones. */
+interface PeopleControls {
+  /** Registers a number, and forgets an earlier one with its devices. */
   readonly person: (number: string, options?: PersonOptions) => Effect.Effect<void>
   /** The group's id. */
   readonly group: (options: GroupOptions) => Effect.Effect<string>
 
   /**
-   * Links a device without a connection, as if it had been done long ago: the credentials that its
-   * client would have kept. With `preKeys` the server has so many one-time keys of it and asks for no
-   * others; the client cannot open what is sealed by one of these.
+   * Links a device without a connection, and returns the credentials that its client would have
+   * stored. `preKeys`: the server has this many one-time keys of it and asks for no others. The
+   * client cannot open what is sealed with one of them.
    */
   readonly linkedBefore: (number: string, preKeys?: number) => Effect.Effect<AuthenticationCreds>
-  /** A person's phone reads a QR code; succeeds with the device's number once it is linked. */
+  /** A person's phone reads a QR code. Succeeds with the device's id once it is linked. */
   readonly scan: (number: string, qr: string) => Effect.Effect<number, LinkRefused>
   readonly typePairingCode: (number: string, code: string) => Effect.Effect<number, LinkRefused>
-  /** Makes the client that shows this QR code make another secret; this code links no more. */
+  /** Retires this QR code: the client that shows it must make another secret. */
   readonly retireQr: (qr: string) => Effect.Effect<void>
-  /** The person takes the linked devices away. */
+  /** The person removes the linked devices. */
   readonly unlink: (number: string) => Effect.Effect<void>
-  /** A new phone: new keys, nothing known of old sessions. */
+  /** A new phone, with new keys and no old sessions. */
   readonly reinstall: (number: string) => Effect.Effect<void>
-  /** The phone forgets its sessions: it cannot read the next message and asks for it again. */
+  /** The phone forgets its sessions, so it cannot read the next message and asks for it again. */
   readonly loseSessions: (number: string) => Effect.Effect<void>
   /** A person writes to every device of an account. */
   readonly write: (from: string, to: string, text: string) => Effect.Effect<void>
 
-  /** Others take this many of the devices' pre-keys, as they do to begin sessions. */
+  /** Others take this many of the devices' pre-keys, as when they begin sessions. */
   readonly takePreKeys: (number: string, count: number) => Effect.Effect<void>
+  readonly receipt: (
+    order: Omit<ReceiptOrder, "by"> & { readonly by: string },
+  ) => Effect.Effect<void>
+}
 
+/** What goes wrong. */
+interface FaultControls {
   readonly refuseNext: (step: Step, code: number, times?: number) => Effect.Effect<void>
   readonly nextConnection: (outcome: ConnectionOutcome, times?: number) => Effect.Effect<void>
   readonly nextMessage: (order: MessageOrder) => Effect.Effect<void>
   /** How many messages of that number are still to meet an order. */
   readonly ordersLeft: (number: string) => number
   readonly releaseAcks: Effect.Effect<void>
-  readonly receipt: (
-    order: Omit<ReceiptOrder, "by"> & { readonly by: string },
-  ) => Effect.Effect<void>
 
   /** Ends the streams of a number, or all, with a code: 401, 403, 405, 440, 500, 503, 515 … */
   readonly end: (code: number, number?: string) => Effect.Effect<void>
   readonly drop: (number?: string) => Effect.Effect<void>
   /** Sends a frame that cannot be read. */
   readonly garble: (number?: string) => Effect.Effect<void>
-  /** Open connections stay open and answer nothing any more. */
+  /** Open connections stay open but answer nothing more. */
   readonly silence: (number?: string) => Effect.Effect<void>
-  /** The listener goes and comes back on the same port; nothing is forgotten. */
+  /** The listener closes and reopens on the same port. The server keeps its state. */
   readonly restart: Effect.Effect<void>
   readonly down: Effect.Effect<void>
   readonly up: Effect.Effect<void>
+}
 
+/** What has arrived. */
+interface Observations {
   readonly sessions: (number: string) => ReadonlyArray<DeviceSessions>
   /** How many clients wait to be linked. */
   readonly unlinked: () => number
-  /** What a person's phone shows, in the order it came; one for each message id. */
+  /** What a person's phone shows, in order of arrival, once for each message id. */
   readonly decrypted: (number: string) => ReadonlyArray<ShownMessage>
   /** How many messages a person's phone shows. */
   readonly copies: (number: string) => number
   /** Whether a client has asked for a pairing code for this number. */
   readonly codeAsked: (number: string) => boolean
-  /** Receipts that devices of that number have not said they heard: told again when they are back. */
+  /** Receipts that devices of that number have not acknowledged; they receive them again. */
   readonly unheard: (number: string) => number
   /** How many pre-keys the server has of each device. */
   readonly preKeys: (number: string) => ReadonlyArray<number>
-  /** Questions and stanzas that the server does not know; tests can hold it to none. */
+  /** Queries and stanzas that the server does not know. Tests can require that there are none. */
   readonly complaints: () => ReadonlyArray<string>
+}
+
+export interface WhatsAppServerShape extends PeopleControls, FaultControls, Observations {
+  /** For `waWebSocketUrl`. */
+  readonly url: string
+  /** The certificate that a client must trust to upload and download. */
+  readonly mediaCertificate: string
+  readonly mediaHost: string
   /** Waits for something that changes with what the server does. */
   readonly until: (condition: () => boolean) => Effect.Effect<void>
 }
@@ -160,6 +169,7 @@ const makeState = (
   asksForFewPreKeys,
   accounts: new Map(),
   groups: new Map(),
+  lastGroup: 120_363_000_000_000_000n,
   sent: new Map(),
   orders: makeOrders(),
   media: new Map(),
@@ -167,7 +177,7 @@ const makeState = (
   changed,
 })
 
-/** Runs those who wait for a condition, each time that something has changed. */
+/** Checks each awaited condition whenever something changes. */
 const makeWaiting = () => {
   const waiting = new Set<() => void>()
   const changed = () => {
@@ -199,7 +209,7 @@ const open = (options: ServerOptions) =>
     const mediaHost = `127.0.0.1:${typeof address === "object" ? address?.port : ""}`
     const linking = makeLinking(state, options.qrReferences ?? 6)
     const messages = makeMessages(state)
-    const sessions = makeSessions(state, linking, messages, () => mediaHost)
+    const sessions = makeSessions(state, linking, messages, mediaHost)
     const listener = makeListener(state, sharedNoiseKeys(), {
       ...sessions,
       failed: (what, error) => state.complaints.push(`${what} failed: ${String(error)}`),
@@ -220,37 +230,31 @@ const open = (options: ServerOptions) =>
 
 type Opened = Effect.Success<ReturnType<typeof open>>
 
-const controls = (opened: Opened): WhatsAppServerShape => {
-  const { linking, listener, messages, sessions, state } = opened
-  let lastGroup = 120_363_000_000_000_000n
+const accountOf = (state: ServerState, number: string): Account => {
+  const found = state.accounts.get(digitsOf(number))
+  if (found === undefined) throw new Error(`no person has the number ${number}`)
+  return found
+}
 
-  const account = (number: string): Account => {
-    const found = state.accounts.get(digitsOf(number))
-    if (found === undefined) throw new Error(`no person has the number ${number}`)
-    return found
-  }
-  const devicesOf = (number: string): ReadonlyArray<Device> => [...account(number).devices.values()]
-  /** The open connections of a number, or all of them. */
-  const connections = (number?: string): ReadonlyArray<Connection> =>
-    number === undefined
-      ? [...sessions.open]
-      : devicesOf(number).flatMap(({ connection }) => connection ?? [])
+const devicesOf = (state: ServerState, number: string): ReadonlyArray<Device> => [
+  ...accountOf(state, number).devices.values(),
+]
 
-  const linked = (attempt: () => Promise<Device>) =>
-    Effect.tryPromise({
-      try: async () => (await attempt()).id,
-      catch: (error) => (error instanceof LinkRefused ? error : new LinkRefused(String(error))),
-    })
+/** The open connections of a number, or all of them. */
+const connectionsOf = ({ sessions, state }: Opened, number?: string): ReadonlyArray<Connection> =>
+  number === undefined
+    ? [...sessions.open]
+    : devicesOf(state, number).flatMap(({ connection }) => connection ?? [])
 
-  const down = Effect.promise(listener.down)
-  const up = Effect.promise(listener.up)
+const linked = (attempt: () => Promise<Device>) =>
+  Effect.tryPromise({
+    try: async () => (await attempt()).id,
+    catch: (error) => (error instanceof LinkRefused ? error : new LinkRefused(String(error))),
+  })
 
+const controlPeople = (server: Opened): PeopleControls => {
+  const { linking, messages, state } = server
   return {
-    url: `ws://127.0.0.1:${listener.port()}`,
-    mediaCertificate: opened.certificate.cert,
-    mediaHost: opened.mediaHost,
-    until: opened.until,
-
     person: (number, options = {}) =>
       Effect.sync(() => {
         const digits = digitsOf(number)
@@ -258,44 +262,60 @@ const controls = (opened: Opened): WhatsAppServerShape => {
       }),
     group: ({ addressing = "pn", participants, subject }) =>
       Effect.sync(() => {
-        const id = `${++lastGroup}@g.us`
-        const made: Group = { id, subject, addressing, participants: participants.map(account) }
+        const id = `${++state.lastGroup}@g.us`
+        const made: Group = {
+          id,
+          subject,
+          addressing,
+          participants: participants.map((number) => accountOf(state, number)),
+        }
         state.groups.set(id, made)
         return id
       }),
 
     linkedBefore: (number, preKeys = 0) =>
-      Effect.sync(() => linking.linkedBefore(account(number), preKeys)),
-    scan: (number, qr) => linked(() => linking.scan(account(number), qr)),
-    typePairingCode: (number, code) => linked(() => linking.typeCode(account(number), code)),
+      Effect.sync(() => linking.linkedBefore(accountOf(state, number), preKeys)),
+    scan: (number, qr) => linked(() => linking.scan(accountOf(state, number), qr)),
+    typePairingCode: (number, code) =>
+      linked(() => linking.typeCode(accountOf(state, number), code)),
     retireQr: (qr) => Effect.sync(() => linking.retire(qr)),
     unlink: (number) =>
       Effect.sync(() => {
-        for (const connection of connections(number)) endWith(connection, 401)
-        account(number).devices.clear()
+        for (const connection of connectionsOf(server, number)) endWith(connection, 401)
+        accountOf(state, number).devices.clear()
       }),
     reinstall: (number) =>
       Effect.sync(() => {
-        const { phone } = account(number)
+        const { phone } = accountOf(state, number)
         phone.close()
-        account(number).phone = makePhone(phone.shown)
+        accountOf(state, number).phone = makePhone(phone.shown)
       }),
-    loseSessions: (number) => Effect.sync(() => account(number).phone.loseSessions()),
+    loseSessions: (number) => Effect.sync(() => accountOf(state, number).phone.loseSessions()),
     write: (from, to, text) =>
       Effect.forEach(
-        devicesOf(to),
+        devicesOf(state, to),
         (device) =>
-          Effect.promise(() => messages.write(account(from), device, { conversation: text })),
+          Effect.promise(() =>
+            messages.write(accountOf(state, from), device, { conversation: text }),
+          ),
         { discard: true },
       ),
 
     takePreKeys: (number, count) =>
       Effect.sync(() => {
-        for (const device of devicesOf(number)) {
+        for (const device of devicesOf(state, number)) {
           for (let taken = 0; taken < count; taken++) deviceBundle(device)
         }
       }),
 
+    receipt: (order) =>
+      Effect.sync(() => messages.receipt({ ...order, by: accountOf(state, order.by) })),
+  }
+}
+
+const controlFaults = (server: Opened): FaultControls => {
+  const { listener, messages, state } = server
+  return {
     refuseNext: (step, code, times = 1) =>
       Effect.sync(() => state.orders.refuse(step, code, times)),
     nextConnection: (outcome, times = 1) =>
@@ -311,38 +331,52 @@ const controls = (opened: Opened): WhatsAppServerShape => {
       }),
     releaseAcks: Effect.sync(messages.releaseAcks),
     ordersLeft: (number) => state.orders.messagesLeft(digitsOf(number)),
-    receipt: (order) => Effect.sync(() => messages.receipt({ ...order, by: account(order.by) })),
-
     end: (code, number) =>
       Effect.sync(() => {
-        for (const connection of connections(number)) endWith(connection, code)
+        for (const connection of connectionsOf(server, number)) endWith(connection, code)
       }),
     drop: (number) =>
       Effect.sync(() => {
-        for (const connection of connections(number)) connection.drop()
+        for (const connection of connectionsOf(server, number)) connection.drop()
       }),
     garble: (number) =>
       Effect.sync(() => {
-        for (const connection of connections(number)) connection.garble()
+        for (const connection of connectionsOf(server, number)) connection.garble()
       }),
     silence: (number) =>
       Effect.sync(() => {
-        for (const connection of connections(number)) connection.silent = true
+        for (const connection of connectionsOf(server, number)) connection.silent = true
       }),
-    down,
-    up,
-    restart: Effect.andThen(down, up),
-
-    sessions: (number) => devicesOf(number).map((each) => ({ device: each.id, ...each.sessions })),
-    unlinked: linking.waiting,
-    codeAsked: (number) => linking.hasAsked(account(number)),
-    decrypted: (number) => [...(accountCalled(state, number)?.phone.shown.values() ?? [])],
-    copies: (number) => accountCalled(state, number)?.phone.shown.size ?? 0,
-    unheard: (number) => devicesOf(number).reduce((sum, each) => sum + each.unheard.size, 0),
-    preKeys: (number) => devicesOf(number).map(({ preKeys }) => preKeys.length),
-    complaints: () => [...state.complaints],
+    down: Effect.promise(listener.down),
+    up: Effect.promise(listener.up),
+    restart: Effect.promise(async () => {
+      await listener.down()
+      await listener.up()
+    }),
   }
 }
+
+const observe = ({ linking, state }: Opened): Observations => ({
+  sessions: (number) =>
+    devicesOf(state, number).map((each) => ({ device: each.id, ...each.sessions })),
+  unlinked: linking.waiting,
+  codeAsked: (number) => linking.hasAsked(accountOf(state, number)),
+  decrypted: (number) => [...(accountCalled(state, number)?.phone.shown.values() ?? [])],
+  copies: (number) => accountCalled(state, number)?.phone.shown.size ?? 0,
+  unheard: (number) => devicesOf(state, number).reduce((sum, each) => sum + each.unheard.size, 0),
+  preKeys: (number) => devicesOf(state, number).map(({ preKeys }) => preKeys.length),
+  complaints: () => [...state.complaints],
+})
+
+const controls = (server: Opened): WhatsAppServerShape => ({
+  url: `ws://127.0.0.1:${server.listener.port()}`,
+  mediaCertificate: server.certificate.cert,
+  mediaHost: server.mediaHost,
+  until: server.until,
+  ...controlPeople(server),
+  ...controlFaults(server),
+  ...observe(server),
+})
 
 export const make = (
   options: ServerOptions = {},

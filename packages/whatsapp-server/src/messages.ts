@@ -1,6 +1,6 @@
 /**
- * Messages on their way: acked or refused, handed to every device they were sealed for, asked for
- * again by a phone that cannot read them, and the receipts that come back.
+ * Messages on their way: the server acks or refuses them and hands them to every device they were
+ * sealed for. A phone that cannot read one asks for it again. Receipts travel back.
  */
 import { proto } from "baileys"
 import type { BinaryNode } from "baileys"
@@ -13,14 +13,8 @@ import { deviceBundle } from "./queries.ts"
 import { accountAt, deviceIdOf, nowSeconds, sendTo, withDevice } from "./ServerState.ts"
 import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 
-/** Acks that tests hold back, until they let them go. */
-export interface Withheld {
-  readonly device: Device
-  readonly ack: BinaryNode
-}
-
 export interface ReceiptOrder {
-  /** Who got or read it. */
+  /** Who received or read it. */
   readonly by: Account
   readonly ids: ReadonlyArray<string>
   readonly type: ReceiptType | "retry"
@@ -31,10 +25,20 @@ export interface Messages {
   readonly received: (device: Device, stanza: BinaryNode) => Promise<void>
   readonly receipt: (order: ReceiptOrder) => void
   readonly releaseAcks: () => void
-  /** From a person to a linked device, or to all of an account. */
+  /** Sends a person's message to a linked device. */
   readonly write: (from: Account, device: Device, message: proto.IMessage) => Promise<void>
-  /** What a phone tells a device that it has just been linked to. */
+  /** Sends a device what its phone tells it after linking. */
   readonly introduce: (device: Device) => Promise<void>
+}
+
+/** Messages on their way. */
+interface MessageServer {
+  readonly state: ServerState
+  /** Acks that a test withholds until it releases them. */
+  readonly withheld: Array<{ readonly device: Device; readonly ack: BinaryNode }>
+  /** How often each phone asked for a message again. */
+  readonly retries: Map<string, number>
+  lastId: number
 }
 
 const mostRetries = 5
@@ -48,7 +52,7 @@ const ackTo = ({ attrs }: BinaryNode, error?: number) =>
     error: error === undefined ? undefined : String(error),
   })
 
-/** The sealed parts of a stanza for one device: its own first, then what all of a group get. */
+/** The sealed parts of a stanza for one device: its own first, then those for the whole group. */
 const sealedFor = (stanza: BinaryNode, to: string): Envelope["sealed"] => {
   const own = findAll(find(stanza, "participants"), "to")
     .filter(({ attrs }) => attrs["jid"] === to)
@@ -59,219 +63,234 @@ const sealedFor = (stanza: BinaryNode, to: string): Envelope["sealed"] => {
   }))
 }
 
+const authorOf = ({ account, id }: Device) => withDevice(account.lid, id)
+
+/** From the second time on, with keys for a new session, as phones do. */
+const askAgain = async (
+  { retries }: MessageServer,
+  account: Account,
+  device: Device,
+  stanza: BinaryNode,
+  group?: Group,
+) => {
+  const id = stanza.attrs["id"] ?? ""
+  const key = `${id} ${account.number}`
+  const count = (retries.get(key) ?? 0) + 1
+  retries.set(key, count)
+  if (count > mostRetries) return
+  const keys = count === 1 ? [] : bundleNodes(await account.phone.bundle())
+  const attrs =
+    group === undefined
+      ? { from: account.pn }
+      : { from: group.id, participant: group.addressing === "lid" ? account.lid : account.pn }
+  sendTo(
+    device,
+    node("receipt", { ...attrs, id, type: "retry", t: nowSeconds() }, [
+      node("retry", { count: String(count), id, t: nowSeconds(), v: "1" }),
+      node("registration", {}, bigEndian(account.phone.registrationId, 4)),
+      ...(keys.length === 0 ? [] : [node("keys", {}, keys.slice(1))]),
+    ]),
+  )
+}
+
+const handToPhone = async (
+  server: MessageServer,
+  account: Account,
+  device: Device,
+  stanza: BinaryNode,
+  sealed: Envelope["sealed"],
+  group?: Group,
+) => {
+  const id = stanza.attrs["id"] ?? ""
+  const envelope = {
+    id,
+    from: device.account.number,
+    author: authorOf(device),
+    group: group?.id,
+    sealed,
+  }
+  if (await account.phone.receive(envelope, server.state.media)) {
+    if (account !== device.account) {
+      for (const type of account.receipts) sendReceipt(server, { by: account, ids: [id], type })
+    }
+  } else {
+    await askAgain(server, account, device, stanza, group)
+  }
+}
+
+const handToDevice = (
+  to: Device,
+  from: Device,
+  stanza: BinaryNode,
+  sealed: Envelope["sealed"],
+  group?: Group,
+) => {
+  const isOwn = to.account === from.account
+  const chat = stanza.attrs["to"]
+  sendTo(
+    to,
+    node(
+      "message",
+      {
+        id: stanza.attrs["id"],
+        type: stanza.attrs["type"],
+        t: nowSeconds(),
+        from: group?.id ?? withDevice(from.account.pn, from.id),
+        participant: group && withDevice(from.account.pn, from.id),
+        recipient: isOwn && !group ? chat : undefined,
+        notify: from.account.name,
+      },
+      sealed.map(({ bytes, type }) => node("enc", { v: "2", type }, bytes)),
+    ),
+  )
+}
+
+/** Hands a message to one device of an account; the device that sent it does not get it back. */
+const hand = async (
+  server: MessageServer,
+  to: string,
+  from: Device,
+  stanza: BinaryNode,
+  group?: Group,
+) => {
+  const sealed = sealedFor(stanza, to)
+  const account = accountAt(server.state, to)
+  const id = deviceIdOf(to)
+  if (account === undefined || sealed.length === 0) return
+  if (id === 0) return handToPhone(server, account, from, stanza, sealed, group)
+  const device = account.devices.get(id)
+  if (device !== undefined && device !== from) handToDevice(device, from, stanza, sealed, group)
+}
+
+/** Every device of a group, under the address in the stanza when it names the device. */
+const devicesOf = (group: Group, stanza: BinaryNode) => {
+  const named = findAll(find(stanza, "participants"), "to").map(({ attrs }) => attrs["jid"] ?? "")
+  const all = group.participants.flatMap((account) =>
+    [0, ...account.devices.keys()].map((id) =>
+      withDevice(group.addressing === "lid" ? account.lid : account.pn, id),
+    ),
+  )
+  return [...new Set([...named, ...all])]
+}
+
+const deliver = async (server: MessageServer, device: Device, stanza: BinaryNode) => {
+  const to = stanza.attrs["to"] ?? ""
+  const only = stanza.attrs["participant"]
+  const group = server.state.groups.get(to)
+  const named = findAll(find(stanza, "participants"), "to").map(({ attrs }) => attrs["jid"] ?? "")
+  const direct = group === undefined ? [to] : devicesOf(group, stanza)
+  const targets = only === undefined ? [...(named.length > 0 && !group ? named : direct)] : [only]
+  for (const target of targets) await hand(server, target, device, stanza, group)
+}
+
+const finish = (
+  { withheld }: MessageServer,
+  device: Device,
+  stanza: BinaryNode,
+  outcome: MessageOutcome | undefined,
+) => {
+  if (outcome === "withhold ack") return void withheld.push({ device, ack: ackTo(stanza) })
+  if (typeof outcome === "object" && "drop" in outcome && outcome.drop === "before ack") {
+    return device.connection?.drop()
+  }
+  device.connection?.send(ackTo(stanza))
+  if (typeof outcome === "object" && "drop" in outcome) device.connection?.drop()
+}
+
+const sendReceipt = ({ state }: MessageServer, { address = "pn", by, ids, type }: ReceiptOrder) => {
+  const [id = "", ...more] = ids
+  const sent = state.sent.get(id)
+  if (sent === undefined) return void state.complaints.push(`a receipt for unknown ${id}`)
+  const group = state.groups.get(sent.to)
+  const own = address === "lid" || group?.addressing === "lid" ? by.lid : by.pn
+  const attrs = {
+    from: group?.id ?? own,
+    participant: group && own,
+    id,
+    t: nowSeconds(),
+    type: type === "delivered" ? undefined : type,
+  }
+  const items = more.map((other) => node("item", { id: other }))
+  const content = items.length === 0 ? undefined : [node("list", {}, items)]
+  for (const device of sent.device.account.devices.values()) {
+    sendTo(device, node("receipt", attrs, content))
+  }
+}
+
+const write = async (
+  server: MessageServer,
+  from: Account,
+  device: Device,
+  message: proto.IMessage,
+  attrs: Readonly<Record<string, string>> = {},
+) => {
+  const to = withDevice(device.account.lid, device.id)
+  const sealed = await from.phone.seal(to, message, () => deviceBundle(device))
+  const id = `3A${String(++server.lastId).padStart(18, "0")}`
+  sendTo(
+    device,
+    node(
+      "message",
+      {
+        from: from.pn,
+        sender_lid: from.lid,
+        type: "text",
+        id,
+        t: nowSeconds(),
+        notify: from.name,
+        ...attrs,
+      },
+      [node("enc", { v: "2", type: sealed.type }, sealed.ciphertext)],
+    ),
+  )
+}
+
+const receive = async (server: MessageServer, device: Device, stanza: BinaryNode) => {
+  const to = stanza.attrs["to"] ?? ""
+  const chat = server.state.groups.get(to)?.id ?? accountAt(server.state, to)?.number ?? to
+  const outcome = server.state.orders.nextMessage(device.account.number, chat)
+  if (outcome === "lose") return
+  if (typeof outcome === "object" && "nack" in outcome) {
+    return device.connection?.send(ackTo(stanza, outcome.nack))
+  }
+  if (typeof outcome === "object" && outcome.drop === "before work") {
+    return device.connection?.drop()
+  }
+  const id = stanza.attrs["id"] ?? ""
+  if (!server.state.sent.has(id)) server.state.sent.set(id, { device, to })
+  await deliver(server, device, stanza)
+  finish(server, device, stanza, outcome)
+}
+
+const introduce = async (server: MessageServer, device: Device) => {
+  const { account } = device
+  device.hasHistory = true
+  const history = proto.HistorySync.encode({
+    syncType: proto.HistorySync.HistorySyncType.INITIAL_BOOTSTRAP,
+    phoneNumberToLidMappings: [{ pnJid: account.pn, lidJid: account.lid }],
+  }).finish()
+  const historySyncNotification = {
+    syncType: proto.Message.HistorySyncType.INITIAL_BOOTSTRAP,
+    chunkOrder: 1,
+    progress: 100,
+    initialHistBootstrapInlinePayload: deflateSync(history),
+  }
+  const type = proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION
+  const message = { protocolMessage: { type, historySyncNotification } }
+  await write(server, account, device, message, { category: "peer" })
+}
+
+const releaseAcks = ({ withheld }: MessageServer) => {
+  for (const { ack, device } of withheld.splice(0)) device.connection?.send(ack)
+}
+
 export const makeMessages = (state: ServerState): Messages => {
-  const withheld: Array<Withheld> = []
-  const retries = new Map<string, number>()
-  let lastId = 0
-
-  const authorOf = ({ account, id }: Device) => withDevice(account.lid, id)
-
-  /** From the second time on with keys for a new session, as phones do. */
-  const askAgain = async (account: Account, device: Device, stanza: BinaryNode, group?: Group) => {
-    const id = stanza.attrs["id"] ?? ""
-    const key = `${id} ${account.number}`
-    const count = (retries.get(key) ?? 0) + 1
-    retries.set(key, count)
-    if (count > mostRetries) return
-    const keys = count === 1 ? [] : bundleNodes(await account.phone.bundle())
-    const attrs =
-      group === undefined
-        ? { from: account.pn }
-        : { from: group.id, participant: group.addressing === "lid" ? account.lid : account.pn }
-    sendTo(
-      device,
-      node("receipt", { ...attrs, id, type: "retry", t: nowSeconds() }, [
-        node("retry", { count: String(count), id, t: nowSeconds(), v: "1" }),
-        node("registration", {}, bigEndian(account.phone.registrationId, 4)),
-        ...(keys.length === 0 ? [] : [node("keys", {}, keys.slice(1))]),
-      ]),
-    )
-  }
-
-  const handToPhone = async (
-    account: Account,
-    device: Device,
-    stanza: BinaryNode,
-    sealed: Envelope["sealed"],
-    group?: Group,
-  ) => {
-    const id = stanza.attrs["id"] ?? ""
-    const envelope = {
-      id,
-      from: device.account.number,
-      author: authorOf(device),
-      group: group?.id,
-      sealed,
-    }
-    if (await account.phone.receive(envelope, state.media)) {
-      if (account !== device.account) {
-        for (const type of account.receipts) receipt({ by: account, ids: [id], type })
-      }
-    } else {
-      await askAgain(account, device, stanza, group)
-    }
-  }
-
-  const handToDevice = (
-    to: Device,
-    from: Device,
-    stanza: BinaryNode,
-    sealed: Envelope["sealed"],
-    group?: Group,
-  ) => {
-    const isOwn = to.account === from.account
-    const chat = stanza.attrs["to"]
-    sendTo(
-      to,
-      node(
-        "message",
-        {
-          id: stanza.attrs["id"],
-          type: stanza.attrs["type"],
-          t: nowSeconds(),
-          from: group?.id ?? withDevice(from.account.pn, from.id),
-          participant: group && withDevice(from.account.pn, from.id),
-          recipient: isOwn && !group ? chat : undefined,
-          notify: from.account.name,
-        },
-        sealed.map(({ bytes, type }) => node("enc", { v: "2", type }, bytes)),
-      ),
-    )
-  }
-
-  /** Hands a message to one device of an account; the device that sent it does not get it back. */
-  const hand = async (to: string, from: Device, stanza: BinaryNode, group?: Group) => {
-    const sealed = sealedFor(stanza, to)
-    const account = accountAt(state, to)
-    const id = deviceIdOf(to)
-    if (account === undefined || sealed.length === 0) return
-    if (id === 0) return handToPhone(account, from, stanza, sealed, group)
-    const device = account.devices.get(id)
-    if (device !== undefined && device !== from) handToDevice(device, from, stanza, sealed, group)
-  }
-
-  /** Every device of a group, under the address that the stanza names it by, if it does. */
-  const devicesOf = (group: Group, stanza: BinaryNode) => {
-    const named = findAll(find(stanza, "participants"), "to").map(({ attrs }) => attrs["jid"] ?? "")
-    const all = group.participants.flatMap((account) =>
-      [0, ...account.devices.keys()].map((id) =>
-        withDevice(group.addressing === "lid" ? account.lid : account.pn, id),
-      ),
-    )
-    return [...new Set([...named, ...all])]
-  }
-
-  const deliver = async (device: Device, stanza: BinaryNode) => {
-    const to = stanza.attrs["to"] ?? ""
-    const only = stanza.attrs["participant"]
-    const group = state.groups.get(to)
-    const named = findAll(find(stanza, "participants"), "to").map(({ attrs }) => attrs["jid"] ?? "")
-    const direct = group === undefined ? [to] : devicesOf(group, stanza)
-    const targets = only === undefined ? [...(named.length > 0 && !group ? named : direct)] : [only]
-    for (const target of targets) await hand(target, device, stanza, group)
-  }
-
-  const finish = (device: Device, stanza: BinaryNode, outcome: MessageOutcome | undefined) => {
-    if (outcome === "withhold ack") return void withheld.push({ device, ack: ackTo(stanza) })
-    if (typeof outcome === "object" && "drop" in outcome && outcome.drop === "before ack") {
-      return device.connection?.drop()
-    }
-    device.connection?.send(ackTo(stanza))
-    if (typeof outcome === "object" && "drop" in outcome) device.connection?.drop()
-  }
-
-  const receipt = ({ address = "pn", by, ids, type }: ReceiptOrder) => {
-    const [id = "", ...more] = ids
-    const sent = state.sent.get(id)
-    if (sent === undefined) return void state.complaints.push(`a receipt for unknown ${id}`)
-    const group = state.groups.get(sent.to)
-    const own = address === "lid" || group?.addressing === "lid" ? by.lid : by.pn
-    const attrs = {
-      from: group?.id ?? own,
-      participant: group && own,
-      id,
-      t: nowSeconds(),
-      type: type === "delivered" ? undefined : type,
-    }
-    const items = more.map((other) => node("item", { id: other }))
-    const content = items.length === 0 ? undefined : [node("list", {}, items)]
-    for (const device of sent.device.account.devices.values()) {
-      sendTo(device, node("receipt", attrs, content))
-    }
-  }
-
-  const write = async (
-    from: Account,
-    device: Device,
-    message: proto.IMessage,
-    attrs: Readonly<Record<string, string>> = {},
-  ) => {
-    const to = withDevice(device.account.lid, device.id)
-    const sealed = await from.phone.seal(to, message, () => deviceBundle(device))
-    const id = `3A${String(++lastId).padStart(18, "0")}`
-    sendTo(
-      device,
-      node(
-        "message",
-        {
-          from: from.pn,
-          sender_lid: from.lid,
-          type: "text",
-          id,
-          t: nowSeconds(),
-          notify: from.name,
-          ...attrs,
-        },
-        [node("enc", { v: "2", type: sealed.type }, sealed.ciphertext)],
-      ),
-    )
-  }
-
+  const server: MessageServer = { state, withheld: [], retries: new Map(), lastId: 0 }
   return {
-    write,
-    receipt,
-    received: async (device, stanza) => {
-      const to = stanza.attrs["to"] ?? ""
-      const chat = state.groups.get(to)?.id ?? accountAt(state, to)?.number ?? to
-      const outcome = state.orders.nextMessage(device.account.number, chat)
-      if (outcome === "lose") return
-      if (typeof outcome === "object" && "nack" in outcome) {
-        return device.connection?.send(ackTo(stanza, outcome.nack))
-      }
-      if (typeof outcome === "object" && outcome.drop === "before work") {
-        return device.connection?.drop()
-      }
-      const id = stanza.attrs["id"] ?? ""
-      if (!state.sent.has(id)) state.sent.set(id, { device, to })
-      await deliver(device, stanza)
-      finish(device, stanza, outcome)
-    },
-    releaseAcks: () => {
-      for (const { ack, device } of withheld.splice(0)) device.connection?.send(ack)
-    },
-    introduce: async (device) => {
-      const { account } = device
-      device.hasHistory = true
-      const history = proto.HistorySync.encode({
-        syncType: proto.HistorySync.HistorySyncType.INITIAL_BOOTSTRAP,
-        phoneNumberToLidMappings: [{ pnJid: account.pn, lidJid: account.lid }],
-      }).finish()
-      await write(
-        account,
-        device,
-        {
-          protocolMessage: {
-            type: proto.Message.ProtocolMessage.Type.HISTORY_SYNC_NOTIFICATION,
-            historySyncNotification: {
-              syncType: proto.Message.HistorySyncType.INITIAL_BOOTSTRAP,
-              chunkOrder: 1,
-              progress: 100,
-              initialHistBootstrapInlinePayload: deflateSync(history),
-            },
-          },
-        },
-        { category: "peer" },
-      )
-    },
+    received: (device, stanza) => receive(server, device, stanza),
+    receipt: (order) => sendReceipt(server, order),
+    releaseAcks: () => releaseAcks(server),
+    write: (from, device, message) => write(server, from, device, message),
+    introduce: (device) => introduce(server, device),
   }
 }

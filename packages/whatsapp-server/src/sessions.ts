@@ -1,6 +1,6 @@
 /**
- * Who is logged in: a client that names a device and proves its key becomes that device's connection,
- * and takes the place of one that was there before. Then everything that it says is led on.
+ * Logged-in devices: a client that names a device and proves its key becomes that device's
+ * connection and replaces an earlier one. Its stanzas then go to queries, messages or receipts.
  */
 import type { BinaryNode, proto } from "baileys"
 import type { Connection } from "./Connection.ts"
@@ -19,7 +19,7 @@ export interface Sessions {
   readonly open: ReadonlySet<Connection>
 }
 
-/** Ends a stream as the server does for this code. */
+/** Ends a stream as WhatsApp does for this code. */
 export const endWith = (connection: Connection, code: number) => {
   const reason: Readonly<Record<number, BinaryNode>> = {
     401: node("conflict", { type: "device_removed" }),
@@ -32,13 +32,23 @@ export const endWith = (connection: Connection, code: number) => {
   connection.close()
 }
 
-/** For how long accounts are banned, in seconds. */
+/** How long bans last, in seconds. */
 const banSeconds = 1
 
 const fail = (connection: Connection, code: number) => {
   const expire = code === 402 ? String(banSeconds) : undefined
   connection.send(node("failure", { reason: String(code), location: "loopback", expire }))
   connection.close()
+}
+
+/** The connections of one server. */
+interface SessionTable {
+  readonly state: ServerState
+  readonly linking: Linking
+  readonly messages: Messages
+  readonly mediaHost: string
+  readonly connections: Set<Connection>
+  readonly devices: Map<Connection, Device>
 }
 
 const deviceNamed = (
@@ -52,7 +62,7 @@ const deviceNamed = (
   return isItself ? found : undefined
 }
 
-/** Sends an active device what it missed, and what its phone has for it. */
+/** Sends an active device what it missed, and its history once. */
 const catchUp = async (messages: Messages, device: Device) => {
   const missed = missedBy(device)
   for (const stanza of missed) device.connection?.send(stanza)
@@ -73,89 +83,109 @@ const acknowledge = (device: Device, { attrs, tag }: BinaryNode) =>
     }),
   )
 
+const logIn = (
+  { devices, state }: SessionTable,
+  connection: Connection,
+  payload: proto.ClientPayload,
+) => {
+  const refused = state.orders.refusal("login")
+  if (refused !== undefined) return fail(connection, refused)
+  const device = deviceNamed(state, payload, connection)
+  if (device === undefined) return fail(connection, 401)
+  const { sessions } = device
+  sessions.open += 1
+  sessions.most = Math.max(sessions.most, sessions.open)
+  sessions.logins += 1
+  devices.set(connection, device)
+  const before = device.connection
+  device.connection = connection
+  if (before?.isOpen() === true) endWith(before, 440)
+  connection.send(
+    node("success", {
+      t: nowSeconds(),
+      lid: withDevice(device.account.lid, device.id),
+      location: "loopback",
+      props: "27",
+      display_name: device.account.name,
+    }),
+  )
+}
+
+const onQuery = async (
+  { mediaHost, messages, state }: SessionTable,
+  device: Device,
+  query: BinaryNode,
+) => {
+  if (query.attrs["type"] === "result" || query.attrs["type"] === "error") return
+  const answer = await answerQuery(state, device, query, mediaHost)
+  if (answer !== undefined) device.connection?.send(answer)
+  if (find(query, "active") !== undefined) await catchUp(messages, device)
+}
+
+const onStanza = async (sessions: SessionTable, device: Device, stanza: BinaryNode) => {
+  if (stanza.tag === "iq") return onQuery(sessions, device, stanza)
+  if (stanza.tag === "message") return sessions.messages.received(device, stanza)
+  if (stanza.tag === "receipt") return acknowledge(device, stanza)
+  if (stanza.tag === "ack") return heardBy(device, stanza)
+  if (!["ib", "presence", "chatstate"].includes(stanza.tag)) {
+    sessions.state.complaints.push(`a stanza ${stanza.tag}`)
+  }
+}
+
+const open = (sessions: SessionTable, connection: Connection, payload: proto.ClientPayload) => {
+  sessions.connections.add(connection)
+  if (payload.devicePairingData) {
+    const refused = sessions.state.orders.refusal("registration")
+    if (refused === undefined) sessions.linking.register(connection, payload.devicePairingData)
+    else fail(connection, refused)
+  } else {
+    logIn(sessions, connection, payload)
+  }
+  sessions.state.changed()
+}
+
+const receive = async (sessions: SessionTable, connection: Connection, stanza: BinaryNode) => {
+  const device = sessions.devices.get(connection)
+  if (device !== undefined) {
+    await onStanza(sessions, device, stanza)
+  } else if (!sessions.linking.received(connection, stanza) && stanza.tag === "iq") {
+    const isPing = stanza.attrs["xmlns"] === "w:p"
+    connection.send(isPing ? answerTo(stanza) : errorTo(stanza, 401))
+  }
+  sessions.state.changed()
+}
+
+const close = ({ connections, devices, linking, state }: SessionTable, connection: Connection) => {
+  connections.delete(connection)
+  linking.closed(connection)
+  const device = devices.get(connection)
+  devices.delete(connection)
+  if (device !== undefined) {
+    device.sessions.open -= 1
+    if (device.connection === connection) device.connection = undefined
+  }
+  state.changed()
+}
+
 export const makeSessions = (
   state: ServerState,
   linking: Linking,
   messages: Messages,
-  mediaHost: () => string,
+  mediaHost: string,
 ): Sessions => {
-  const open = new Set<Connection>()
-  const devices = new Map<Connection, Device>()
-
-  const logIn = (connection: Connection, payload: proto.ClientPayload) => {
-    const refused = state.orders.refusal("login")
-    if (refused !== undefined) return fail(connection, refused)
-    const device = deviceNamed(state, payload, connection)
-    if (device === undefined) return fail(connection, 401)
-    const { sessions } = device
-    sessions.open += 1
-    sessions.most = Math.max(sessions.most, sessions.open)
-    sessions.logins += 1
-    devices.set(connection, device)
-    const before = device.connection
-    device.connection = connection
-    if (before?.isOpen() === true) endWith(before, 440)
-    connection.send(
-      node("success", {
-        t: nowSeconds(),
-        lid: withDevice(device.account.lid, device.id),
-        location: "loopback",
-        props: "27",
-        display_name: device.account.name,
-      }),
-    )
+  const connections = new Set<Connection>()
+  const sessions: SessionTable = {
+    state,
+    linking,
+    messages,
+    mediaHost,
+    connections,
+    devices: new Map(),
   }
-
-  const onQuery = async (device: Device, query: BinaryNode) => {
-    if (query.attrs["type"] === "result" || query.attrs["type"] === "error") return
-    const answer = await answerQuery(state, device, query, mediaHost())
-    if (answer !== undefined) device.connection?.send(answer)
-    if (find(query, "active") !== undefined) await catchUp(messages, device)
-  }
-
-  const onStanza = async (device: Device, stanza: BinaryNode) => {
-    if (stanza.tag === "iq") return onQuery(device, stanza)
-    if (stanza.tag === "message") return messages.received(device, stanza)
-    if (stanza.tag === "receipt") return acknowledge(device, stanza)
-    if (stanza.tag === "ack") return heardBy(device, stanza)
-    if (!["ib", "presence", "chatstate"].includes(stanza.tag)) {
-      state.complaints.push(`a stanza ${stanza.tag}`)
-    }
-  }
-
   return {
-    open,
-    opened: (connection, payload) => {
-      open.add(connection)
-      if (payload.devicePairingData) {
-        const refused = state.orders.refusal("registration")
-        if (refused === undefined) linking.register(connection, payload.devicePairingData)
-        else fail(connection, refused)
-      } else {
-        logIn(connection, payload)
-      }
-      state.changed()
-    },
-    received: async (connection, stanza) => {
-      const device = devices.get(connection)
-      if (device !== undefined) {
-        await onStanza(device, stanza)
-      } else if (!linking.received(connection, stanza) && stanza.tag === "iq") {
-        const isPing = stanza.attrs["xmlns"] === "w:p"
-        connection.send(isPing ? answerTo(stanza) : errorTo(stanza, 401))
-      }
-      state.changed()
-    },
-    closed: (connection) => {
-      open.delete(connection)
-      linking.closed(connection)
-      const device = devices.get(connection)
-      devices.delete(connection)
-      if (device !== undefined) {
-        device.sessions.open -= 1
-        if (device.connection === connection) device.connection = undefined
-      }
-      state.changed()
-    },
+    open: connections,
+    opened: (connection, payload) => open(sessions, connection, payload),
+    received: (connection, stanza) => receive(sessions, connection, stanza),
+    closed: (connection) => close(sessions, connection),
   }
 }
