@@ -3,11 +3,6 @@ import { Effect } from "effect"
 import { catalogue, problem, problemsOf, refuse, refuseAll } from "../src/error/Refusal.ts"
 import type { Code } from "../src/error/Refusal.ts"
 
-/**
- * The codes of keys, limits, messages, reminders, idempotency, cursors and webhooks (contract: Error codes),
- * and the operator API's of workspaces, keys, contacts, numbers, webhooks and the emulator, each with its
- * status.
- */
 const codes: Readonly<Record<string, number>> = {
   api_v2_not_enabled: 403,
   missing_api_key: 401,
@@ -90,21 +85,23 @@ describe("the error catalogue", () => {
     }),
   )
 
-  it.effect("what is missing in the path is 404, in a request 422", () =>
-    Effect.sync(() => {
-      for (const code of ["number_not_found", "media_not_found", "contact_not_found"] as const) {
-        assert.strictEqual(refuse(code).status, 422)
-        assert.strictEqual(refuse(code, { inPath: true }).status, 404)
-      }
-      assert.strictEqual(refuse("message_not_found", { inPath: true }).status, 404)
-    }),
+  it.effect(
+    "answers 404 for what is missing in the path, 422 for what is missing in a request",
+    () =>
+      Effect.sync(() => {
+        for (const code of ["number_not_found", "media_not_found", "contact_not_found"] as const) {
+          assert.strictEqual(refuse(code).status, 422)
+          assert.strictEqual(refuse(code, { inPath: true }).status, 404)
+        }
+        assert.strictEqual(refuse("message_not_found", { inPath: true }).status, 404)
+      }),
   )
 
-  it.effect("the limit of 10 keys is named in the message of key_limit_reached", () =>
+  it.effect("names the limit of 10 keys in the message of key_limit_reached", () =>
     Effect.sync(() => assert.include(refuse("key_limit_reached").message, "10")),
   )
 
-  it.effect("a refusal of several problems is the first, the others go to errors", () =>
+  it.effect("refuses with the first problem and lists the others in errors", () =>
     Effect.sync(() => {
       const [first, second] = [
         problem("invalid_phone", "to.phone"),

@@ -1,7 +1,7 @@
-/** What is logged while an effect runs: each line with its fields, as an operator reads it. */
+/** Captures log lines with their fields while an effect runs. */
 import { Effect, Logger, References } from "effect"
 
-/** Runs the work; `lines` holds what it logs, as `Level message name=value`, whichever loop said it. */
+/** Runs the work; `lines` holds its log as `Level message name=value`. */
 export const heard = <A, E, R>(lines: Array<string>, work: Effect.Effect<A, E, R>) =>
   Effect.provide(
     work,

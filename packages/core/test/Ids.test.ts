@@ -9,7 +9,7 @@ describe("ids", () => {
       return [requestId(ids), eventId(ids, 0), transportId(ids), ids.hex(40), ids.alphanumeric(38)]
     }).pipe(Effect.provide(Ids.layerRandom), Random.withSeed(seed))
 
-  it.effect("are req_ or evt_ and 24 letters and digits, and 20 hexadecimal capitals", () =>
+  it.effect("start with req_ or evt_, then 24 letters and digits or 20 hexadecimal capitals", () =>
     Effect.gen(function* () {
       const [request, event, transport, hex, alphanumeric] = yield* drawn("ids")
       assert.match(request ?? "", /^req_[0-9A-Za-z]{24}$/)
@@ -20,14 +20,14 @@ describe("ids", () => {
     }),
   )
 
-  it.effect("are the same for the same seed, and others for another", () =>
+  it.effect("are the same for the same seed, and differ for another", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* drawn("one"), yield* drawn("one"))
       assert.notDeepEqual(yield* drawn("one"), yield* drawn("two"))
     }),
   )
 
-  it.effect("of events sort by their bytes as their times do", () =>
+  it.effect("of events sort by time", () =>
     Effect.sync(() => {
       const ids = fromIndexes(() => 61)
       const times = [0, 61, 62, 3_843, 3_844, 1_772_452_800_000, 1_772_452_800_001, 8.64e13]
@@ -78,7 +78,7 @@ describe("an id in a path", () => {
   )
 
   it.effect.prop(
-    "comes back as it went in",
+    "survives a round trip",
     [Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))],
     ([id]) => Effect.sync(() => assert.strictEqual(parseId<number>(String(id)), id)),
   )

@@ -108,13 +108,13 @@ describe("a time in a request", () => {
     }),
   )
 
-  it.effect("is written in no other way", () =>
+  it.effect("has no other form", () =>
     Effect.sync(() => {
       for (const text of refused) assert.isUndefined(parseInstant(text), JSON.stringify(text))
     }),
   )
 
-  it.effect("is a day and an hour that exist", () =>
+  it.effect("names a day and an hour that exist", () =>
     Effect.sync(() => {
       for (const text of nonExistent) assert.isUndefined(parseInstant(text), text)
     }),
@@ -128,7 +128,7 @@ describe("a time in a request", () => {
     }),
   )
 
-  it.effect("may have a very long fraction", () =>
+  it.effect("may have a long fraction", () =>
     Effect.sync(() => {
       const zeros = "0".repeat(1 << 20)
       assert.deepStrictEqual(parseInstant(`1970-01-01T00:00:00.${zeros}Z`), {
@@ -157,9 +157,10 @@ describe("a time in a response", () => {
     }),
   )
 
-  it.effect("is right on every day of the calendar", () =>
+  it.effect("is correct on every day of the calendar", () =>
     Effect.sync(() => {
-      // The calendar repeats after 400 years of 146,097 days; 25 such eras in steps of 11 days meet each of those days.
+      // The calendar repeats every 400 years (146,097 days). Twenty-five such eras in steps of 11
+      // days cover each day.
       for (let millis = earliest; millis <= latest; millis += 11 * dayMillis) {
         const text = formatInstant(millis)
         if (text !== `${new Date(millis).toISOString().slice(0, 19)}Z`) {
@@ -212,7 +213,7 @@ describe("two times", () => {
     }),
   )
 
-  it.effect("are the same moment in every zone and with every number of zeros", () =>
+  it.effect("are equal in every zone and with any number of trailing zeros", () =>
     Effect.sync(() => {
       const same = [
         "2026-03-01T10:00Z",
@@ -228,7 +229,7 @@ describe("two times", () => {
 })
 
 describe("for any input", () => {
-  it.effect.prop("the milliseconds are those of Date.parse", [Millis, Fraction, Offset], (input) =>
+  it.effect.prop("Date.parse gives the same milliseconds", [Millis, Fraction, Offset], (input) =>
     Effect.sync(() => {
       const [millis, fraction, { sign, hour, minute }] = input
       const whole = formatInstant(millis).slice(0, -1)
@@ -244,7 +245,7 @@ describe("for any input", () => {
     }),
   )
 
-  it.effect.prop("a time that was shown is read back as its whole second", [Millis], ([millis]) =>
+  it.effect.prop("a formatted time parses back to its whole second", [Millis], ([millis]) =>
     Effect.sync(() => {
       const text = formatInstant(millis)
       assert.strictEqual(text, `${new Date(millis).toISOString().slice(0, 19)}Z`)
@@ -254,7 +255,7 @@ describe("for any input", () => {
   )
 
   it.effect.prop(
-    "comparisons use the full precision",
+    "comparisons keep full precision",
     [Millis, between(-1, 1), Fraction, Fraction, Fraction],
     ([millis, step, shared, first, second]) =>
       Effect.sync(() => {
@@ -268,7 +269,7 @@ describe("for any input", () => {
       }),
   )
 
-  it.effect.prop("no text makes it throw", [Schema.String, Schema.Natural], ([text, at]) =>
+  it.effect.prop("parsing never throws", [Schema.String, Schema.Natural], ([text, at]) =>
     Effect.sync(() => {
       assert.isUndefined(parseInstant(text))
       const valid = "2026-03-01T10:00:00.000Z"

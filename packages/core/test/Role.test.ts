@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { may, requireRole, roles } from "../src/workspace/Workspace.ts"
 import type { Duty, Role } from "../src/workspace/Workspace.ts"
 
-/** Who may do what, as the operator API says. */
+/** Permissions by role, as the operator API defines them. */
 const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   workspace: ["owner"],
   keys_v2: ["owner"],
@@ -21,7 +21,7 @@ describe("roles", () => {
     Effect.sync(() => assert.deepStrictEqual(roles, ["owner", "administrator", "member"])),
   )
 
-  it.effect.each(duties)("what the role may not do is role_required (403): %s", (duty) =>
+  it.effect.each(duties)("refuses with role_required (403): %s", (duty) =>
     Effect.gen(function* () {
       for (const role of roles) {
         const allowed = table[duty].includes(role)

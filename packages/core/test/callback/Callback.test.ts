@@ -21,7 +21,7 @@ const aMessage = (given: Partial<Message>): Message =>
   })
 
 describe("the callback of a message", () => {
-  it.effect("is frozen with where it goes, and to whom", () =>
+  it.effect("freezes its URL, body and workspace", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(messageCallback(event, aMessage({}), noon), {
         eventId: event,
@@ -49,7 +49,7 @@ describe("the callback of a message", () => {
     ),
   )
 
-  it.effect("of a failed one carries its error, form-encoded", () =>
+  it.effect("of a failure carries its error, form-encoded", () =>
     Effect.sync(() => {
       const error = { code: "send_failed", message: "Größe = 100% & +more" } as const
       const body = messageCallback(event, aMessage({ state: "failed", error }), noon)?.body
@@ -61,7 +61,7 @@ describe("the callback of a message", () => {
     }),
   )
 
-  it.effect('of one without its group says "Group not found"', () =>
+  it.effect('of a failure without its group says "Group not found"', () =>
     Effect.sync(() => {
       const error = { code: "group_not_found", message: "There is none." } as const
       const body = messageCallback(event, aMessage({ state: "failed", error }), noon)?.body
@@ -70,11 +70,11 @@ describe("the callback of a message", () => {
   )
 
   it.effect.each(["waiting", "delivered", "read"] satisfies ReadonlyArray<MessageState>)(
-    "there is none of a message that is %s",
+    "a message that is %s has no callback",
     (state) => Effect.sync(() => assert.isNull(messageCallback(event, aMessage({ state }), noon))),
   )
 
-  it.effect("there is none of a message that reports nowhere", () =>
+  it.effect("a message without a callback URL has no callback", () =>
     Effect.sync(() => assert.isNull(messageCallback(event, aMessage({ callbackUrl: null }), noon))),
   )
 })
@@ -89,7 +89,7 @@ describe("the callback of a connection", () => {
       noon,
     ).body
 
-  it.effect("names the event, the number's id and its digits, empty while they are not known", () =>
+  it.effect("names the event, the number's id and its digits, empty while unknown", () =>
     Effect.sync(() => {
       assert.strictEqual(
         of("qr-generated", null),

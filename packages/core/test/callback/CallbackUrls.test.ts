@@ -19,10 +19,10 @@ const check = (url: string | null, given: { resolvesTo?: "public" | "private" } 
     ),
   )
 
-/** `https://example.com/` and so many characters more. */
+/** `https://example.com/` followed by `length` characters. */
 const ofLength = (length: number): string => "https://example.com/".padEnd(length, "x")
 
-describe("the address of a callback", () => {
+describe("a callback URL", () => {
   it.effect.each([
     null,
     "http://example.com/told",
@@ -30,7 +30,7 @@ describe("the address of a callback", () => {
     "https://example.com:8443",
     "http://8.8.8.8/",
     ofLength(500),
-  ])("%s will do", (url) => check(url))
+  ])("accepts %s", (url) => check(url))
 
   it.effect.each([
     "",
@@ -58,21 +58,21 @@ describe("the address of a callback", () => {
     }),
   )
 
-  it.effect("a port of another protocol is named", () =>
+  it.effect("the error names a port of another protocol", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(check("http://example.com:6667/"))
       assert.match(refused.message, /^Port 6667 is not allowed/)
     }),
   )
 
-  it.effect("a name that resolves to a private address is invalid_callback_url", () =>
+  it.effect("refuses a name that resolves to a private address: invalid_callback_url", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(check("https://example.com/", { resolvesTo: "private" }))
       assert.strictEqual(refused.code, "invalid_callback_url")
     }),
   )
 
-  it.effect("private ones will do where the operator allows them", () =>
+  it.effect("may be private where the operator allows it", () =>
     check("http://127.0.0.1:9000/told").pipe(
       Effect.provideService(OutboundRule, { allowPrivate: true }),
     ),

@@ -72,7 +72,7 @@ const privateHosts = [
 ]
 
 describe("a URL that the service may call", () => {
-  it.effect("is a public https:// address, any port but a bad one", () =>
+  it.effect("is a public https:// address on any port but a blocked one", () =>
     Effect.sync(() => {
       const accepted: ReadonlyArray<readonly [text: string, href: string]> = [
         ["https://example.com", "https://example.com/"],
@@ -101,7 +101,7 @@ describe("a URL that the service may call", () => {
     }),
   )
 
-  it.effect("comes apart into what a request needs", () =>
+  it.effect("splits into the parts of a request", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(
         parseOutboundUrl("https://Example.com:8443/a/b.png?c=d#e", webhook),
@@ -179,7 +179,7 @@ describe("a URL that the service may call", () => {
     }),
   )
 
-  it.effect("holds nothing that the URL standard would drop or mend in silence", () =>
+  it.effect("contains nothing that the URL standard would drop or repair silently", () =>
     Effect.sync(() => {
       assertRefused("not_a_url", development, [
         " https://example.com/",
@@ -202,7 +202,7 @@ describe("a URL that the service may call", () => {
     }),
   )
 
-  it.effect("carries no user information, not even an empty one", () =>
+  it.effect("carries no user information, not even empty", () =>
     Effect.sync(() => {
       const texts = [
         "https://user@example.com/",
@@ -217,7 +217,7 @@ describe("a URL that the service may call", () => {
     }),
   )
 
-  it.effect("names no private or local host in any spelling", () =>
+  it.effect("names no private or local host, however it is written", () =>
     Effect.sync(() => {
       for (const rule of [webhook, media]) {
         assertRefused(
@@ -229,7 +229,7 @@ describe("a URL that the service may call", () => {
     }),
   )
 
-  it.effect("names no port of another protocol, private targets or not", () =>
+  it.effect("names no port of another protocol, even with private targets allowed", () =>
     Effect.sync(() => {
       const ports = [0, 1, 7, 22, 25, 53, 143, 465, 587, 993, 2049, 5060, 6000, 6566, 6679, 10080]
       const more = [6665, 6666, 6667, 6668, 6669, 6697]
@@ -271,7 +271,7 @@ const remarkable = Schema.Literals([
 
 describe("for any input", () => {
   it.effect.prop(
-    "every spelling of an IPv4 address in a URL is judged as the address is",
+    "judges every spelling of an IPv4 address alike",
     [octet, octet, octet, octet],
     ([a, b, c, d]) =>
       Effect.sync(() => {
@@ -308,7 +308,7 @@ describe("for any input", () => {
   )
 
   it.effect.prop(
-    "an IPv6 address is judged alike in every spelling, and only 2000::/3 is public",
+    "judges every spelling of an IPv6 address alike; only 2000::/3 is public",
     [
       Schema.Union([remarkable, group]),
       Schema.Tuple([group, group, group, group, group, group, group]),
@@ -325,25 +325,22 @@ describe("for any input", () => {
       }),
   )
 
-  it.effect.prop(
-    "no text makes it throw, and what is accepted stays accepted",
-    [Schema.String],
-    ([text]) =>
-      Effect.sync(() => {
-        for (const candidate of [
-          text,
-          `https://${text}`,
-          `https://a.example/${text}`,
-          `http://${text}.b`,
-        ]) {
-          for (const rule of [webhook, media, development]) {
-            const result = parseOutboundUrl(candidate, rule)
-            if (Result.isSuccess(result)) {
-              assert.deepStrictEqual(parseOutboundUrl(result.success.href, rule), result, candidate)
-            }
+  it.effect.prop("never throws, and an accepted URL stays accepted", [Schema.String], ([text]) =>
+    Effect.sync(() => {
+      for (const candidate of [
+        text,
+        `https://${text}`,
+        `https://a.example/${text}`,
+        `http://${text}.b`,
+      ]) {
+        for (const rule of [webhook, media, development]) {
+          const result = parseOutboundUrl(candidate, rule)
+          if (Result.isSuccess(result)) {
+            assert.deepStrictEqual(parseOutboundUrl(result.success.href, rule), result, candidate)
           }
-          assert.isBoolean(isPublicAddress(candidate))
         }
-      }),
+        assert.isBoolean(isPublicAddress(candidate))
+      }
+    }),
   )
 })

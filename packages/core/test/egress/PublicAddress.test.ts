@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { isPublicAddress } from "../../src/egress/Egress.ts"
 
-// Addresses of this file are read as texts: nothing connects to one.
+// These addresses are only parsed: nothing connects to one.
 const publicAddresses = [
   "1.1.1.1",
   "8.8.8.8",
@@ -13,7 +13,7 @@ const publicAddresses = [
   "2400:cb00::1",
 ]
 
-// First and last address of each special-purpose range, and the public neighbour on either side where there is one.
+// First and last address of each special-purpose range, and the public neighbours.
 const ranges: ReadonlyArray<
   readonly [name: string, first: string, last: string, before: string | null, after: string | null]
 > = [
@@ -111,14 +111,14 @@ const noAddress = [
   "2606:".repeat(100_000),
 ]
 
-describe("public means global unicast", () => {
-  it.effect("an address outside every special-purpose range is public", () =>
+describe("public addresses are the global unicast ones", () => {
+  it.effect("accepts an address outside every special-purpose range", () =>
     Effect.sync(() => {
       for (const ip of publicAddresses) assert.isTrue(isPublicAddress(ip), ip)
     }),
   )
 
-  it.effect("a special-purpose range is refused from its first to its last address", () =>
+  it.effect("rejects a special-purpose range from its first to its last address", () =>
     Effect.sync(() => {
       for (const [name, first, last, before, after] of ranges) {
         assert.isFalse(isPublicAddress(first), `first of ${name}`)
@@ -129,13 +129,13 @@ describe("public means global unicast", () => {
     }),
   )
 
-  it.effect("local, mapped and translated forms are refused", () =>
+  it.effect("rejects local, mapped and translated forms", () =>
     Effect.sync(() => {
       for (const [name, ip] of notPublic) assert.isFalse(isPublicAddress(ip), `${name}: ${ip}`)
     }),
   )
 
-  it.effect("what is no plain address is refused, and so is a zone", () =>
+  it.effect("rejects a zone and anything but a plain address", () =>
     Effect.sync(() => {
       for (const text of noAddress) assert.isFalse(isPublicAddress(text), text.slice(0, 40))
     }),

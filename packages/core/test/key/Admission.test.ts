@@ -24,7 +24,7 @@ describe("the bearer token", () => {
     ["BEARER  abc ", "abc"],
     ["Bearer a b", "a b"],
   ]
-  it.effect.each(tokens)("of %j is %j", ([header, token]) =>
+  it.effect.each(tokens)("reads %j as %j", ([header, token]) =>
     Effect.sync(() => assert.strictEqual(bearerToken(header), token)),
   )
 })
@@ -51,7 +51,7 @@ describe("a version 2 request", () => {
     }),
   )
 
-  it.effect("over the limit is refused, and its rate is told all the same", () =>
+  it.effect("refuses requests over the limit and still shows the rate", () =>
     Effect.gen(function* () {
       const { admitV2 } = yield* admission().service
       for (let request = 0; request < 60; request++) yield* admitV2(bearer(secret), address)
@@ -76,7 +76,7 @@ describe("a version 2 request", () => {
     ["no header", undefined, {}, "missing_api_key", 401],
     ["an empty token", "Bearer ", {}, "missing_api_key", 401],
     ["another scheme", `Basic ${secret}`, {}, "missing_api_key", 401],
-    ["a token that is no key", bearer("nonsense"), {}, "invalid_api_key", 401],
+    ["a malformed key", bearer("nonsense"), {}, "invalid_api_key", 401],
     ["a truncated key", bearer(secret.slice(0, -1)), {}, "invalid_api_key", 401],
     ["a key that was never issued", bearer(unknown), {}, "invalid_api_key", 401],
     ["the other mode's prefix", bearer(secret.replace("live", "test")), {}, "invalid_api_key", 401],
@@ -131,7 +131,7 @@ describe("a version 2 request", () => {
       403,
     ],
   ]
-  it.effect.each(refused)("with %s is refused", ([, header, stored, code, status]) =>
+  it.effect.each(refused)("refuses %s", ([, header, stored, code, status]) =>
     Effect.gen(function* () {
       const { admitV2 } = yield* admission(stored, false).service
       const refusal = yield* Effect.flip(admitV2(header, address))
@@ -142,7 +142,7 @@ describe("a version 2 request", () => {
     }),
   )
 
-  it.effect("is refused for its key before its workspace, in the order of the checks", () =>
+  it.effect("checks the key before its workspace, in the contract's order", () =>
     Effect.gen(function* () {
       let key: Partial<ApiKey> = { revokedAt: past, expiresAt: past }
       let workspace: Partial<Workspace> = {
@@ -211,7 +211,7 @@ describe("a version 1 request", () => {
       const { admitV1 } = yield* made.service
       const caller = Caller.ofKey(issued, aStoredWorkspace())
       assert.deepStrictEqual(yield* admitV1(given()), caller)
-      // Operations on verification/ send no client_id: the key alone says which workspace it is.
+      // Paths under verification/ carry no client_id: the key alone names the workspace.
       assert.deepStrictEqual(yield* admitV1(given({ clientId: null })), caller)
       const query = {
         hash: hashSecret(version1),
@@ -224,7 +224,7 @@ describe("a version 1 request", () => {
     }),
   )
 
-  it.effect("is admitted also where version 2 is switched off", () =>
+  it.effect("is admitted where version 2 is switched off", () =>
     Effect.gen(function* () {
       const workspace = aStoredWorkspace({ apiV2Enabled: false })
       const { admitV1 } = yield* service({ workspace }).service
@@ -249,7 +249,7 @@ describe("a version 1 request", () => {
     ["a key that was never issued", { apiKey: unissued }, {}, "invalid_api_key", true],
     ["a deleted key", {}, { key: { ...issued, revokedAt: past } }, "invalid_api_key", false],
     ["another workspace's client_id", { clientId: 2 }, {}, "invalid_api_key", false],
-    ["a client_id that none can have", { clientId: 1.5 }, {}, "invalid_api_key", false],
+    ["an impossible client_id", { clientId: 1.5 }, {}, "invalid_api_key", false],
     [
       "a deleted workspace",
       {},
@@ -272,20 +272,20 @@ describe("a version 1 request", () => {
       false,
     ],
   ]
-  it.effect.each(refused)("with %s is refused", ([, credentials, stored, code, isWrong]) =>
+  it.effect.each(refused)("refuses %s", ([, credentials, stored, code, isWrong]) =>
     Effect.gen(function* () {
       const { admitV1 } = yield* service(stored, false).service
       for (let request = 0; request < 30; request++) {
         assert.strictEqual((yield* refusalOf(admitV1, credentials)).code, code)
       }
-      // Wrong means never issued: a deleted key, or one with another workspace's client_id, is not
-      // counted (contract: Wrong keys).
+      // Wrong means never issued. A deleted key, or one with another workspace's client_id, does
+      // not count (contract: Wrong keys).
       const next = yield* refusalOf(admitV1, { apiKey: "nonsense" })
       assert.strictEqual(next.code, isWrong ? "too_many_auth_failures" : "invalid_api_key")
     }),
   )
 
-  it.effect("over 60 in a clock minute is rate_limited until the next one", () =>
+  it.effect("over 60 in a clock minute is rate_limited until the next minute", () =>
     Effect.gen(function* () {
       const { admitV1 } = yield* service().service
       yield* Effect.repeat(admitV1(given()), { times: 59 })
@@ -294,7 +294,7 @@ describe("a version 1 request", () => {
     }),
   )
 
-  it.effect("with a wrong key answers 429 after 30 a minute; a valid key goes on working", () =>
+  it.effect("with a wrong key answers 429 after 30 a minute; a valid key still works", () =>
     Effect.gen(function* () {
       const { admitV1 } = yield* service().service
       const wrong = [unissued, secret, "nonsense"]

@@ -1,4 +1,4 @@
-/** An admission over one stored key and workspace, with defaults for what a test does not say. */
+/** An admission over one stored key and workspace, with defaults for everything else. */
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -25,7 +25,7 @@ export interface Stored {
   readonly workspace?: Workspace
 }
 
-/** Keeps one key, `secret`, and counts as the port says. */
+/** Stores one key, `secret`, and counts as the port specifies. */
 const fakeStore = (
   { key = aStoredKey(), workspace = aStoredWorkspace() }: Stored,
   admits: boolean,

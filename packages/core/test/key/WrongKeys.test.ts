@@ -1,4 +1,4 @@
-/** What the guard against wrong keys remembers, and how much of it. */
+/** What the guard against wrong keys remembers, and its bounds. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { addressGroup, makeWrongKeys } from "../../src/key/Auth.ts"
@@ -10,11 +10,11 @@ const exhaust = (guard: ReturnType<typeof makeWrongKeys>, address: string) => {
   for (let request = 0; request < 31; request++) guard.count("v2", address, now)
 }
 
-/** The 10.x.y.z address with that number. */
+/** The n-th address of 10.0.0.0/8. */
 const address = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`
 
 describe("the guard against wrong keys", () => {
-  it.effect("counts so many addresses as its row says, then forgets the first one", () =>
+  it.effect("tracks as many addresses as the bounds allow, then evicts the oldest", () =>
     Effect.sync(() => {
       const { whole } = sharedLimits.wrongKeyAddresses
       const guard = makeWrongKeys()
@@ -28,7 +28,7 @@ describe("the guard against wrong keys", () => {
     }),
   )
 
-  it.effect("remembers so many unknown keys as its row says, then forgets the first one", () =>
+  it.effect("remembers as many unknown keys as the bounds allow, then evicts the oldest", () =>
     Effect.sync(() => {
       const { whole } = sharedLimits.unknownKeys
       const guard = makeWrongKeys()
@@ -51,7 +51,7 @@ describe("the guard against wrong keys", () => {
     ["no:address", "no:address"],
     ["", ""],
   ] as const
-  it.effect.each(groups)("takes %s for %s", ([given, group]) =>
+  it.effect.each(groups)("counts %s as %s", ([given, group]) =>
     Effect.sync(() => assert.strictEqual(addressGroup(given), group)),
   )
 })

@@ -18,7 +18,7 @@ describe("the brute-force guard", () => {
       refusal._tag === "Refusal" ? refusal : assert.fail("the store did not answer"),
     )
 
-  it.effect("more than 30 wrong keys a minute from one address answer 429, Retry-After 60", () =>
+  it.effect("answers 429 with Retry-After 60 after 30 wrong keys a minute from one address", () =>
     Effect.gen(function* () {
       const { admitV2 } = yield* admission().service
       const wrong = [bearer("nonsense"), bearer(unknown), bearer(version1)]
@@ -30,14 +30,14 @@ describe("the brute-force guard", () => {
         const { code, retryAfter, status } = yield* refusalOf(admitV2, header)
         assert.deepStrictEqual([code, status, retryAfter], ["too_many_auth_failures", 429, 60])
       }
-      // Another address, and the next clock minute, are free.
+      // Other addresses and the next clock minute are not affected.
       assert.strictEqual((yield* refusalOf(admitV2, wrong[0], "192.0.2.2")).status, 401)
       yield* TestClock.setTime(now - (now % minute) + minute)
       assert.strictEqual((yield* refusalOf(admitV2, wrong[0])).status, 401)
     }),
   )
 
-  it.effect("while it refuses, a valid key goes on working and others keep their 401", () =>
+  it.effect("blocks wrong keys only: a valid key works and others keep their 401", () =>
     Effect.gen(function* () {
       const exhaust = (admitV2: (typeof Admission.Service)["admitV2"]) =>
         Effect.repeat(refusalOf(admitV2, bearer(unknown)), { times: 40 })
@@ -54,7 +54,7 @@ describe("the brute-force guard", () => {
     }),
   )
 
-  it.effect("counts neither missing nor revoked nor expired keys, nor refused workspaces", () =>
+  it.effect("ignores missing, revoked and expired keys and refused workspaces", () =>
     Effect.gen(function* () {
       for (const stored of [
         { key: aStoredKey({ revokedAt: 0 }) },
@@ -69,7 +69,7 @@ describe("the brute-force guard", () => {
     }),
   )
 
-  it.effect("counts version 1, version 2 and the operator API apart", () =>
+  it.effect("counts version 1, version 2 and the operator API separately", () =>
     Effect.gen(function* () {
       const { admitOperator, admitV1, admitV2 } = yield* admission().service
       const attempts = [
@@ -87,7 +87,7 @@ describe("the brute-force guard", () => {
     }),
   )
 
-  it.effect("takes the addresses of one IPv6 /64 for one, and another /64 for another", () =>
+  it.effect("counts an IPv6 /64 as one address", () =>
     Effect.gen(function* () {
       const { admitV2 } = yield* admission().service
       const inOne = (host: number) => `2001:db8:0:1::${host.toString(16)}`
@@ -97,34 +97,32 @@ describe("the brute-force guard", () => {
     }),
   )
 
-  it.effect(
-    "asks the store once about a wrong key sent 1,000 times, never about a malformed one",
-    () =>
-      Effect.gen(function* () {
-        const { service, store } = admission()
-        const { admitV1, admitV2, noteV2 } = yield* service
-        const unissued = "b2".repeat(20)
-        const oldKey = { clientId: 1, apiKey: unissued, clientAddress: address }
-        for (let request = 0; request < 1000; request++) {
-          yield* Effect.flip(admitV2(bearer(unknown), address))
-          yield* Effect.flip(admitV2(bearer("nonsense"), address))
-          yield* Effect.flip(admitV2(bearer(version1), address))
-          yield* Effect.flip(admitV1(oldKey))
-          yield* Effect.flip(admitV1({ ...oldKey, apiKey: "nonsense" }))
-          assert.isNull(yield* noteV2(bearer(unknown), address))
-        }
-        assert.deepStrictEqual(
-          store.asked.map(({ hash }) => hash),
-          [hashSecret(unknown)],
-        )
-        assert.deepStrictEqual(
-          store.askedV1.map(({ hash }) => hash),
-          [hashSecret(unissued)],
-        )
-      }),
+  it.effect("looks up a wrong key once in 1,000 requests, a malformed one never", () =>
+    Effect.gen(function* () {
+      const { service, store } = admission()
+      const { admitV1, admitV2, noteV2 } = yield* service
+      const unissued = "b2".repeat(20)
+      const oldKey = { clientId: 1, apiKey: unissued, clientAddress: address }
+      for (let request = 0; request < 1000; request++) {
+        yield* Effect.flip(admitV2(bearer(unknown), address))
+        yield* Effect.flip(admitV2(bearer("nonsense"), address))
+        yield* Effect.flip(admitV2(bearer(version1), address))
+        yield* Effect.flip(admitV1(oldKey))
+        yield* Effect.flip(admitV1({ ...oldKey, apiKey: "nonsense" }))
+        assert.isNull(yield* noteV2(bearer(unknown), address))
+      }
+      assert.deepStrictEqual(
+        store.asked.map(({ hash }) => hash),
+        [hashSecret(unknown)],
+      )
+      assert.deepStrictEqual(
+        store.askedV1.map(({ hash }) => hash),
+        [hashSecret(unissued)],
+      )
+    }),
   )
 
-  it.effect("asks again 10 s later, so that a key made meanwhile works", () =>
+  it.effect("looks the key up again 10 s later, so a key created meanwhile works", () =>
     Effect.gen(function* () {
       const { service, store } = admission()
       const { admitV2 } = yield* service
@@ -135,7 +133,7 @@ describe("the brute-force guard", () => {
       yield* TestClock.setTime(now + 10_000)
       yield* Effect.flip(admitV2(bearer(unknown), address))
       assert.lengthOf(store.asked, 2)
-      // A clock that is set back makes no key unknown for longer.
+      // Setting the clock back does not extend the cache.
       yield* TestClock.setTime(now)
       yield* Effect.flip(admitV2(bearer(unknown), address))
       assert.lengthOf(store.asked, 3)
@@ -143,8 +141,8 @@ describe("the brute-force guard", () => {
   )
 })
 
-describe("a request that is answered 404 or 405 whatever its key", () => {
-  it.effect("counts a good key and shows its rate", () =>
+describe("a request answered 404 or 405 whatever its key", () => {
+  it.effect("counts a valid key and shows its rate", () =>
     Effect.gen(function* () {
       const { service, store } = admission()
       const { noteV2 } = yield* service
@@ -154,7 +152,7 @@ describe("a request that is answered 404 or 405 whatever its key", () => {
     }),
   )
 
-  it.effect("neither counts nor refuses a wrong key, and shows no rate for it", () =>
+  it.effect("neither counts nor refuses a wrong key, and shows no rate", () =>
     Effect.gen(function* () {
       const { service, store } = admission()
       const { admitV2, noteV2 } = yield* service
@@ -169,7 +167,7 @@ describe("a request that is answered 404 or 405 whatever its key", () => {
     }),
   )
 
-  it.effect("shows no rate for a key or a workspace that is refused", () =>
+  it.effect("shows no rate for a refused key or workspace", () =>
     Effect.gen(function* () {
       for (const stored of [
         { key: aStoredKey({ revokedAt: 0 }) },
@@ -195,7 +193,7 @@ describe("the operator's token", () => {
       onFailure: (refusal) => ("code" in refusal ? refusal.code : refusal._tag),
     })
 
-  it.effect("is required, and must be the one", () =>
+  it.effect("is required and must match", () =>
     Effect.gen(function* () {
       assert.strictEqual(code(yield* admit(undefined)), "missing_operator_token")
       assert.strictEqual(code(yield* admit("Basic operator-token")), "missing_operator_token")
@@ -205,7 +203,7 @@ describe("the operator's token", () => {
     }),
   )
 
-  it.effect("wrong more than 30 times a minute answers 429, and then the right one too", () =>
+  it.effect("answers 429 after 30 wrong ones a minute, also to the right one", () =>
     Effect.gen(function* () {
       const { admitOperator } = yield* admission().service
       const wrong = Effect.flip(admitOperator("Bearer wrong", "operator-token", address))
@@ -222,7 +220,7 @@ describe("the operator's token", () => {
     }),
   )
 
-  it.effect("is let in from an unknown address however many wrong ones came from there", () =>
+  it.effect("is accepted from an unknown address however many wrong ones came from it", () =>
     Effect.gen(function* () {
       const { admitOperator } = yield* admission().service
       const wrong = Effect.flip(admitOperator("Bearer wrong", "operator-token", null))
@@ -235,7 +233,7 @@ describe("the operator's token", () => {
 })
 
 describe("scopes and numbers of a key", () => {
-  it.effect("scopes are those of the contract, in its order", () =>
+  it.effect("scopes are the contract's, in its order", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<ReadonlyArray<Scope>>(scopes, [
         "messages:send",
@@ -248,7 +246,7 @@ describe("scopes and numbers of a key", () => {
     ),
   )
 
-  it.effect("a key without a limit may use every number, a limited one only its own", () =>
+  it.effect("an unlimited key may use every number, a limited one only its own", () =>
     Effect.sync(() => {
       const seven = 7 as NumberId
       assert.isTrue(mayUse({ numberIds: null }, seven))

@@ -38,7 +38,7 @@ describe("the text of a key", () => {
     }),
   )
 
-  it.effect("keys that are made have these forms, and no two are alike", () =>
+  it.effect("generated keys have these forms and never repeat", () =>
     Effect.gen(function* () {
       const ids = yield* Ids
       const live = Array.from({ length: 50 }, () => makeKeyV2(ids, "live"))
@@ -63,7 +63,7 @@ describe("secrets", () => {
   )
 
   it.effect.prop(
-    "are the same only when they are equal",
+    "compare equal only when they are equal",
     [Schema.String, Schema.String],
     ([a, b]) =>
       Effect.sync(() => {

@@ -21,19 +21,17 @@ const makeCounted = (whole: number, most: number) => {
   return { hold, holding }
 }
 
-describe("places of a shared resource", () => {
-  it.effect(
-    "no holder has more than its share, and what waits for it is in no other holder's way",
-    () =>
-      Effect.gen(function* () {
-        const { hold, holding } = makeCounted(4, 2)
-        for (let asked = 0; asked < 10; asked++) yield* hold("greedy")
-        yield* hold("modest")
-        assert.deepStrictEqual(holding, ["greedy", "greedy", "modest"])
-      }),
+describe("a bulkhead", () => {
+  it.effect("limits each tenant to its share, and its waiters block no other tenant", () =>
+    Effect.gen(function* () {
+      const { hold, holding } = makeCounted(4, 2)
+      for (let asked = 0; asked < 10; asked++) yield* hold("greedy")
+      yield* hold("modest")
+      assert.deepStrictEqual(holding, ["greedy", "greedy", "modest"])
+    }),
   )
 
-  it.effect("all of them together are bounded, and a place that becomes free is taken", () =>
+  it.effect("bounds all tenants together and hands on a freed permit", () =>
     Effect.gen(function* () {
       const { hold, holding } = makeCounted(3, 2)
       const first = yield* hold("a")
@@ -45,7 +43,7 @@ describe("places of a shared resource", () => {
     }),
   )
 
-  it.effect("a caller that gives up while waiting takes no place", () =>
+  it.effect("a caller that gives up while waiting takes no permit", () =>
     Effect.gen(function* () {
       const { hold, holding } = makeCounted(1, 1)
       const first = yield* hold("a")

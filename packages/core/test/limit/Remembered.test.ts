@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { memoize } from "../../src/limit/Bulkhead.ts"
 
-describe("a function that remembers its answers", () => {
-  it.effect("is asked once for each question", () =>
+describe("a memoized function", () => {
+  it.effect("runs once for each argument", () =>
     Effect.sync(() => {
       const asked: Array<string> = []
       const length = memoize((text) => {
@@ -15,7 +15,7 @@ describe("a function that remembers its answers", () => {
     }),
   )
 
-  it.effect("keeps 1,000 answers and no more", () =>
+  it.effect("keeps at most 1,000 results", () =>
     Effect.sync(() => {
       let asked = 0
       const answer = memoize((text) => {
@@ -25,7 +25,7 @@ describe("a function that remembers its answers", () => {
       for (let question = 0; question < 1000; question++) answer(`question ${question}`)
       assert.strictEqual(answer("question 0"), "question 0")
       assert.strictEqual(asked, 1000)
-      // One more: all are forgotten.
+      // One more clears the cache.
       answer("question 1000")
       assert.strictEqual(answer("question 0"), "question 0")
       assert.strictEqual(asked, 1002)

@@ -22,7 +22,7 @@ const bounds = ({ share, whole }: SharedLimit, what: string): ReadonlyArray<stri
   share === null ? "" : `${amount(what, share.most)} for each ${share.of}`,
 ]
 
-/** The rows of a Markdown table, without the white space that a formatter adds. */
+/** The rows of a Markdown table, without the formatter's padding. */
 const rowsOf = (markdown: string): ReadonlyArray<ReadonlyArray<string>> =>
   markdown
     .split("\n")
@@ -34,7 +34,7 @@ const rowsOf = (markdown: string): ReadonlyArray<ReadonlyArray<string>> =>
         .map((cell) => cell.trim()),
     )
 
-it.effect("docs/security.md names every shared resource, its bound and its share", () =>
+it.effect("docs/security.md lists every shared resource with its bound and share", () =>
   Effect.gen(function* () {
     const [, table = ""] = (yield* page).split(/<!-- (?:end of )?shared resources -->/)
     const [head, , ...rows] = rowsOf(table)

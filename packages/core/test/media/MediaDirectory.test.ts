@@ -22,7 +22,7 @@ interface Parts {
   readonly store?: (store: typeof MediaStore.Service) => Partial<typeof MediaStore.Service>
 }
 
-/** What the directory stands on, in memory, with parts of it replaced. */
+/** The directory's dependencies in memory, some of them replaced. */
 const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
   const replacedFiles = Layer.effect(
     MediaFiles,
@@ -78,7 +78,7 @@ const upload = (caller: Caller, size: number, key: string | null = null) =>
     )
   })
 
-/** What the store says is used. */
+/** Storage used, as the store reports it. */
 const used = ({ workspaceId }: Caller) =>
   Effect.gen(function* () {
     const store = yield* MediaStore
@@ -104,7 +104,7 @@ const listed = (caller: Caller) =>
 
 const sweep = Effect.flatten(makeMediaSweep)
 
-/** Notes the keys under which bytes are kept. */
+/** Records the keys under which bytes are stored. */
 const watching = (kept: Set<string>) => (files: typeof MediaFiles.Service) => ({
   spool: <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number) =>
     Effect.map(files.spool(content, maximumBytes), (spooled) => ({
@@ -116,7 +116,7 @@ const watching = (kept: Set<string>) => (files: typeof MediaFiles.Service) => ({
 })
 
 describe("an upload", () => {
-  it.effect("is refused by a process that has no disk, and takes no room", () =>
+  it.effect("is refused by a process without a disk, and takes no storage", () =>
     inAWorld(
       Effect.gen(function* () {
         const caller = yield* aCaller
@@ -128,7 +128,7 @@ describe("an upload", () => {
     ),
   )
 
-  it.effect("whose bytes cannot be kept takes no room and frees its key", () => {
+  it.effect("takes no storage and frees its key when its bytes cannot be stored", () => {
     let full = true
     return inAWorld(
       Effect.gen(function* () {
@@ -153,7 +153,7 @@ describe("an upload", () => {
     )
   })
 
-  it.effect("whose key was taken over meanwhile is told to wait, and leaves nothing", () => {
+  it.effect("waits when another request took over its key, and leaves nothing behind", () => {
     const kept = new Set<string>()
     return inAWorld(
       Effect.gen(function* () {
@@ -176,7 +176,7 @@ describe("an upload", () => {
     ["not done", false],
   ]
   it.effect.each(fates)(
-    "of which the store did not say what became of it was %s: the sweep finds out",
+    "lets the sweep find out when the store's answer is lost (%s)",
     ([, done]) => {
       const kept = new Set<string>()
       return inAWorld(
@@ -207,7 +207,7 @@ describe("an upload", () => {
     },
   )
 
-  it.effect("is finished even if its client hangs up once all of it was read", () =>
+  it.effect("finishes even if the client hangs up once its body was read", () =>
     Effect.gen(function* () {
       const keeping = yield* Deferred.make<void>()
       const goOn = yield* Deferred.make<void>()
@@ -243,7 +243,7 @@ describe("an upload", () => {
 })
 
 describe("a deletion", () => {
-  it.effect("whose bytes cannot be removed at once is a deletion; they are swept later", () => {
+  it.effect("succeeds when bytes cannot be removed at once; the sweep removes them", () => {
     let stuck = true
     const kept = new Set<string>()
     return inAWorld(
@@ -272,7 +272,7 @@ describe("a deletion", () => {
     )
   })
 
-  it.effect("is forgotten a day after its upload, when that can no longer be repeated", () =>
+  it.effect("is forgotten a day after the upload, when it can no longer be repeated", () =>
     inAWorld(
       Effect.gen(function* () {
         const store = yield* MediaStore
@@ -294,7 +294,7 @@ describe("a deletion", () => {
 })
 
 describe("the sweep", () => {
-  it.effect("removes the files of a deleted workspace, more than one batch of them", () => {
+  it.effect("removes the files of a deleted workspace, more than one batch", () => {
     const kept = new Set<string>()
     return inAWorld(
       Effect.gen(function* () {
@@ -313,7 +313,7 @@ describe("the sweep", () => {
     )
   })
 
-  it.effect("does what it can while some files cannot be removed", () => {
+  it.effect("continues when some files cannot be removed", () => {
     const removed: Array<string> = []
     return inAWorld(
       Effect.gen(function* () {

@@ -11,21 +11,21 @@ const hour = 60 * 60 * 1000
 const id = 71 as MediaId
 const later = Math.ceil((noon + hour) / 1000)
 
-/** The two segments behind `/media`. */
+/** The two segments after `/media`. */
 const segments = (path: string): readonly [token: string, name: string] => {
   const [empty, media, token, name, ...rest] = path.split("/")
   assert.deepStrictEqual([empty, media, rest], ["", "media", []])
   return [token ?? "", name ?? ""]
 }
 
-/** What a link with that name leads to. */
+/** The target of a link with that name. */
 const leadsTo = (fileName: string | null) => {
   const [token, name] = segments(makeLinkPath(secret, id, fileName, later))
   return readLinkPath(secret, token, name, noon)
 }
 
 describe("the path of a link to a stored file", () => {
-  it.effect("leads to its file until its time is over", () =>
+  it.effect("leads to its file until it expires", () =>
     Effect.sync(() => {
       const [token, name] = segments(makeLinkPath(secret, id, "photo.png", later))
       const file = { id, fileName: "photo.png" }
@@ -35,7 +35,7 @@ describe("the path of a link to a stored file", () => {
     }),
   )
 
-  it.effect("is of no use with anything in it changed", () =>
+  it.effect("is invalid after any alteration", () =>
     Effect.sync(() => {
       const [token, name] = segments(makeLinkPath(secret, id, "photo.png", later))
       const [a, b, signature] = token.split("-")
@@ -63,7 +63,7 @@ describe("the path of a link to a stored file", () => {
     }),
   )
 
-  it.effect("takes its name in every spelling of the same text", () =>
+  it.effect("accepts its name in every spelling of the same text", () =>
     Effect.sync(() => {
       const [token] = segments(makeLinkPath(secret, id, "größe (1).pdf", later))
       for (const spelling of [
@@ -88,12 +88,12 @@ describe("the path of a link to a stored file", () => {
     ['quote".png', 'quote".png'],
     ["100%?#&.png", "100%?#&.png"],
   ]
-  it.effect.each(names)("has the name %s as the one segment %s", ([given, shown]) =>
+  it.effect.each(names)("encodes the name %s as the one segment %s", ([given, shown]) =>
     Effect.sync(() => assert.deepStrictEqual(leadsTo(given), { id, fileName: shown })),
   )
 
   it.effect.prop(
-    "survives every client: it is one segment of a URL, whatever the name",
+    "survives every client as one segment of a URL, whatever the name",
     [Schema.String],
     ([fileName]) =>
       Effect.sync(() => {
@@ -118,7 +118,7 @@ describe("a link to a stored file", () => {
     return readPath(token, name, now)
   }
 
-  it.effect("begins with the public origin and works for 26 hours", () =>
+  it.effect("starts with the public origin and works for 26 hours", () =>
     Effect.gen(function* () {
       const made = yield* links("https://messages.example.com")
       const url = made.link(id, "photo.png", noon)
@@ -129,7 +129,7 @@ describe("a link to a stored file", () => {
     }),
   )
 
-  it.effect("is made anew for another file, another name and another time", () =>
+  it.effect("changes with the file, the name and the time", () =>
     Effect.gen(function* () {
       const { link } = yield* links("https://messages.example.com")
       const url = link(id, "photo.png", noon)

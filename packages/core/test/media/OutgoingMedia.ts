@@ -1,4 +1,4 @@
-/** A source of outgoing media whose files, records and answers a test chooses. */
+/** A source of outgoing media whose files, records and answers the test chooses. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Ref, Stream } from "effect"
 import { Egress, EgressError } from "../../src/egress/Egress.ts"
@@ -56,18 +56,18 @@ export const answer = (status: number, given: Partial<EgressAnswer> = {}): Egres
 
 export type Reason = EgressError["reason"]
 
-/** An answer, the reason why none came, or one that takes its time. */
+/** An answer, a failure, or a delayed answer. */
 type Reply = EgressAnswer | Reason | Effect.Effect<EgressAnswer, EgressError>
 
 export interface Setup {
-  /** One for each call, the last one for all that follow. */
+  /** One for each call; the last one repeats. */
   readonly replies?: ReadonlyArray<Reply>
   readonly records?: ReadonlyArray<MediaFile>
   readonly open?: Effect.Effect<StoredContent, MediaFilesError>
   readonly mimeType?: string
-  /** Why the disk keeps nothing. */
+  /** Why the disk stores nothing. */
   readonly cannotKeep?: "full" | "io"
-  /** Whether it says so before anything is spooled. */
+  /** Whether it fails before the transfer begins. */
   readonly noRoom?: boolean
 }
 
@@ -132,7 +132,7 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
     return { open, calls, released: Ref.get(released) }
   })
 
-/** Why the media cannot be had. */
+/** Why the media are unavailable. */
 export const reason = (given: Setup, reference: MediaReference = link()) =>
   Effect.gen(function* () {
     const { calls, open } = yield* setup(given)

@@ -1,4 +1,4 @@
-/** The media of a send: files of the directory, the names of fetched files, and what cannot be sent. */
+/** The media of a send: stored files, names of fetched files, and what cannot be sent. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import type { EgressAnswer } from "../../src/egress/Egress.ts"
@@ -9,7 +9,7 @@ import { owner, link, stored, record, content, answer, setup, reason } from "./O
 import type { Setup } from "./OutgoingMedia.ts"
 
 describe("a file of the media directory", () => {
-  it.effect("is sent as it was stored", () =>
+  it.effect("is sent as stored", () =>
     Effect.gen(function* () {
       const { calls, open } = yield* setup({})
       const outgoing = yield* open(owner, stored())
@@ -25,19 +25,17 @@ describe("a file of the media directory", () => {
     }),
   )
 
-  it.effect(
-    "a link is fetched later when the disk cannot keep its file, for it is not to blame",
-    () =>
-      Effect.gen(function* () {
-        for (const cannotKeep of ["full", "io"] as const) {
-          const { open } = yield* setup({ cannotKeep })
-          const error = yield* Effect.flip(open(owner, link()))
-          assert.strictEqual(error._tag, cannotKeep === "full" ? "NoRoom" : "LinksBusy")
-        }
-      }),
+  it.effect("a full disk postpones a link and does not fail it", () =>
+    Effect.gen(function* () {
+      for (const cannotKeep of ["full", "io"] as const) {
+        const { open } = yield* setup({ cannotKeep })
+        const error = yield* Effect.flip(open(owner, link()))
+        assert.strictEqual(error._tag, cannotKeep === "full" ? "NoRoom" : "LinksBusy")
+      }
+    }),
   )
 
-  it.effect("nothing is fetched while the disk has no room; what is stored can be sent", () =>
+  it.effect("a full disk stops fetching, not sending of stored files", () =>
     Effect.gen(function* () {
       const { calls, open } = yield* setup({ noRoom: true })
       assert.strictEqual((yield* Effect.flip(open(owner, link())))._tag, "NoRoom")
@@ -46,7 +44,7 @@ describe("a file of the media directory", () => {
     }),
   )
 
-  it.effect("has the MIME type that was found for it, by its name too", () =>
+  it.effect("has the MIME type detected for it, also by its name", () =>
     Effect.gen(function* () {
       const csv = { ...record, fileName: "list.csv", mimeType: "text/csv" }
       const { open } = yield* setup({
@@ -57,7 +55,7 @@ describe("a file of the media directory", () => {
     }),
   )
 
-  it.effect("takes name and type from the request where it gives them", () =>
+  it.effect("takes name and type from the request when it gives them", () =>
     Effect.gen(function* () {
       const { open } = yield* setup({})
       const { fileName, type } = yield* open(owner, stored({ type: "file", fileName: "a.png" }))
@@ -65,7 +63,7 @@ describe("a file of the media directory", () => {
     }),
   )
 
-  it.effect("that was deleted, or is another workspace's or mode's, cannot be had", () =>
+  it.effect("is unavailable when deleted or in another workspace or mode", () =>
     Effect.gen(function* () {
       yield* reason({ records: [] }, stored())
       yield* reason({ records: [{ ...record, workspaceId: 2 as WorkspaceId }] }, stored())
@@ -73,11 +71,11 @@ describe("a file of the media directory", () => {
     }),
   )
 
-  it.effect("whose content is gone cannot be had", () =>
+  it.effect("is unavailable when its content is gone", () =>
     reason({ open: Effect.fail(new MediaFilesError({ reason: "not_found" })) }, stored()),
   )
 
-  it.effect("whose content cannot be opened now may be there, so the message is put off", () =>
+  it.effect("postpones the message when its content cannot be opened now", () =>
     Effect.gen(function* () {
       const { open } = yield* setup({ open: Effect.fail(new MediaFilesError({ reason: "io" })) })
       assert.strictEqual((yield* Effect.flip(open(owner, stored())))._tag, "StoreUnavailable")
@@ -97,14 +95,14 @@ describe("the name of a fetched file", () => {
       return [fileName, mimeType]
     })
 
-  it.effect("is what the send says, as it is", () =>
+  it.effect("is the send's, unchanged", () =>
     Effect.gen(function* () {
       const headers = { "content-disposition": "attachment; filename=other.png" }
       assert.deepStrictEqual(yield* named({ headers }, { fileName: "Foto" }), ["Foto", "image/png"])
     }),
   )
 
-  it.effect("is that of the answer, else of the last path, else of the link", () =>
+  it.effect("comes from the answer, else from the last path, else from the link", () =>
     Effect.gen(function* () {
       const headers = { "content-disposition": `inline; filename*=UTF-8''B%C3%BCro.png` }
       const from = "https://cdn.example.com/files/one.png"
@@ -119,7 +117,7 @@ describe("the name of a fetched file", () => {
     }),
   )
 
-  it.effect("has an ending that fits its type, within its length", () =>
+  it.effect("has an extension that fits its type, within its length", () =>
     Effect.gen(function* () {
       const nameFrom = (last: string, mimeType: string) =>
         named({ from: `https://example.com/${last}`, mimeType })
@@ -147,7 +145,7 @@ describe("the name of a fetched file", () => {
 })
 
 describe("what cannot be sent", () => {
-  it.effect("is an empty file", () =>
+  it.effect("an empty file", () =>
     Effect.gen(function* () {
       const empty = answer(200, { body: Stream.empty })
       const { calls, message } = yield* reason({ replies: [empty] })
@@ -155,7 +153,7 @@ describe("what cannot be sent", () => {
     }),
   )
 
-  it.effect("is a file that is no image although the send or the link's ending says so", () =>
+  it.effect("a file that is no image although the send or the link's extension says so", () =>
     Effect.gen(function* () {
       const image = { type: "image" } as const
       for (const mimeType of ["application/octet-stream", "application/pdf", "image/tiff"]) {
@@ -163,7 +161,7 @@ describe("what cannot be sent", () => {
         assert.strictEqual(calls, 1)
         assert.include(message, "no image")
       }
-      // Called a picture, and text all the same.
+      // Declared as a picture, but text.
       yield* reason(
         { mimeType: "application/octet-stream" },
         link({ ...image, url: "https://example.com/a.svg" }),

@@ -12,7 +12,7 @@ describe("the MIME type of a content", () => {
     [nothing, "drawing.svg", "image/svg+xml"],
     [nothing, "page.html", "text/html"],
     [nothing, "a.b.md", "text/markdown"],
-    // What such files begin with is known, and this does not.
+    // Known formats begin with known bytes; this one does not.
     [nothing, "photo.png", nothing],
     [nothing, "report.pdf", nothing],
     [nothing, "archive.zip", nothing],
@@ -34,7 +34,7 @@ describe("the MIME type of a content", () => {
   }
 })
 
-describe("an ending that fits", () => {
+describe("a fitting extension", () => {
   const names: ReadonlyArray<readonly [mimeType: string, given: string, name: string]> = [
     ["image/jpeg", "photo", "photo.jpg"],
     ["image/jpeg", "photo.jpg", "photo.jpg"],

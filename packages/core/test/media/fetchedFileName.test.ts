@@ -29,7 +29,7 @@ describe("the name in a Content-Disposition", () => {
     [`attachment; filename=a.pdf; filename=b.pdf`, "a.pdf"],
     [`attachment; filename="B%C3%BCro%20M.pdf"`, "Büro M.pdf"],
     [`attachment; filename="100%.pdf"`, "100%.pdf"],
-    // UTF-8 and Latin-1 as header bytes come.
+    // UTF-8 and Latin-1 as header bytes arrive.
     [`attachment; filename="B\xc3\xbcro.pdf"`, "Büro.pdf"],
     [`attachment; filename="B\xfcro.pdf"`, "Büro.pdf"],
     [`attachment; filename="写真.png"`, "写真.png"],
@@ -68,9 +68,9 @@ describe("the name in a path", () => {
   }
 })
 
-describe("whatever a server says", () => {
+describe("for any server", () => {
   it.effect.prop(
-    "the name is one step of a path, of at most 255 characters",
+    "the name is one path segment of at most 255 characters",
     [Schema.String],
     ([said]) =>
       Effect.sync(() => {

@@ -22,12 +22,12 @@ describe("the name of an uploaded file", () => {
     ["a/", undefined],
     ["\u0000\n", undefined],
   ]
-  it.effect.each(names)("%j is called %j", ([given, name]) =>
+  it.effect.each(names)("turns %j into %j", ([given, name]) =>
     Effect.sync(() => assert.strictEqual(uploadedFileName(given), name)),
   )
 
   it.effect.prop(
-    "is one step of a path of 1 to 255 characters, whatever was given",
+    "is one path segment of 1 to 255 characters, whatever the input",
     [Schema.String],
     ([given]) =>
       Effect.sync(() => {

@@ -1,4 +1,4 @@
-/** Media behind links: how often and how long they are fetched, and how many at once. */
+/** Media behind links: how often, how long and how many at once they are fetched. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ import { second, owner, link, answer, setup, reason } from "./OutgoingMedia.ts"
 import type { Reason } from "./OutgoingMedia.ts"
 
 describe("a link", () => {
-  it.effect("is fetched when the message is sent: at most 100 MB, 30 s, 3 redirects", () =>
+  it.effect("is fetched at send time: at most 100 MB, 30 s, 3 redirects", () =>
     Effect.gen(function* () {
       const { calls, open } = yield* setup({})
       const outgoing = yield* open(owner, link())
@@ -31,7 +31,7 @@ describe("a link", () => {
     }),
   )
 
-  it.effect("tells its type by its content where nothing else told it", () =>
+  it.effect("takes its type from its content where nothing else gives it", () =>
     Effect.gen(function* () {
       const typeOf = (mimeType: string, given: Partial<MediaReference> = {}) =>
         Effect.gen(function* () {
@@ -44,7 +44,7 @@ describe("a link", () => {
     }),
   )
 
-  it.effect("keeps its connection for as long as the attempt needs the content", () =>
+  it.effect("keeps its connection while the attempt needs the content", () =>
     Effect.gen(function* () {
       const { open, released } = yield* setup({})
       yield* Effect.scoped(
@@ -57,7 +57,7 @@ describe("a link", () => {
     }),
   )
 
-  it.effect("answering 4xx is tried once", () =>
+  it.effect("is tried once when it answers 4xx", () =>
     Effect.gen(function* () {
       for (const status of [400, 401, 403, 404, 410, 429]) {
         const { calls, message } = yield* reason({ replies: [answer(status)] })
@@ -67,11 +67,11 @@ describe("a link", () => {
     }),
   )
 
-  it.effect("answering with a redirect that is not followed any further is tried once", () =>
+  it.effect("is tried once when a redirect is not followed", () =>
     Effect.map(reason({ replies: [answer(302)] }), ({ calls }) => assert.strictEqual(calls, 1)),
   )
 
-  it.effect("answering 5xx is tried three times", () =>
+  it.effect("is tried three times when it answers 5xx", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* reason({ replies: [answer(503)] })).calls, 3)
       const { calls, open } = yield* setup({ replies: [answer(500), answer(502), answer(200)] })
@@ -80,7 +80,7 @@ describe("a link", () => {
     }),
   )
 
-  it.effect("whose connection breaks is tried three times, in the middle of the body too", () =>
+  it.effect("is tried three times when its connection breaks, also inside the body", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* reason({ replies: ["connection"] })).calls, 3)
       const broken = answer(200, {
@@ -97,11 +97,11 @@ describe("a link", () => {
   )
 
   const once: ReadonlyArray<Reason> = ["dns", "tls", "blocked_address", "redirects", "too_large"]
-  it.effect.each(once)("that fails by %s is tried once", (failure) =>
+  it.effect.each(once)("is tried once when it fails by %s", (failure) =>
     Effect.map(reason({ replies: [failure] }), ({ calls }) => assert.strictEqual(calls, 1)),
   )
 
-  it.effect("with more than 100 MB cannot be had", () =>
+  it.effect("is unavailable above 100 MB", () =>
     Effect.gen(function* () {
       const block = new Uint8Array(10_000_001)
       const { calls, message } = yield* reason({
@@ -114,7 +114,7 @@ describe("a link", () => {
     }),
   )
 
-  it.effect("has 30 s for all its tries together", () =>
+  it.effect("has 30 s for all tries together", () =>
     Effect.gen(function* () {
       const slow = Effect.andThen(Effect.sleep(14 * second), Effect.succeed(answer(500)))
       const { calls, open } = yield* setup({ replies: [slow] })
@@ -130,12 +130,12 @@ describe("a link", () => {
   )
 })
 
-describe("places for the files of links", () => {
+describe("the bulkhead for files of links", () => {
   const { share, whole } = sharedLimits.linkedFiles
   const hanging = { replies: [Effect.never] }
   const of = (workspaceId: number) => ({ ...owner, workspaceId: workspaceId as WorkspaceId })
 
-  it.effect("one workspace fetches no more than its share, and is in no other one's way", () =>
+  it.effect("limits a workspace to its share and leaves the rest to others", () =>
     Effect.gen(function* () {
       const { calls, open } = yield* setup(hanging)
       for (let message = 0; message < share.most + 5; message++) {
@@ -147,7 +147,7 @@ describe("places for the files of links", () => {
     }),
   )
 
-  it.effect("all together fetch no more than the whole", () =>
+  it.effect("bounds all workspaces together", () =>
     Effect.gen(function* () {
       const { calls, open } = yield* setup(hanging)
       for (let message = 0; message < whole + 5; message++) {
@@ -158,7 +158,7 @@ describe("places for the files of links", () => {
     }),
   )
 
-  it.effect("a file has its place until its message is sent", () =>
+  it.effect("keeps a file's permit until its message is sent", () =>
     Effect.gen(function* () {
       const { calls, open } = yield* setup({})
       const sent = yield* Scope.make()
@@ -172,7 +172,7 @@ describe("places for the files of links", () => {
     }),
   )
 
-  it.effect("a link without a place after 30 s is tried another time", () =>
+  it.effect("postpones a link that gets no permit within 30 s", () =>
     Effect.gen(function* () {
       const { calls, open } = yield* setup({})
       for (let message = 0; message < share.most; message++) yield* open(of(1), link())

@@ -37,6 +37,6 @@ describe("mediaTypeOfLink", () => {
     ["no link.png", undefined],
   ]
   for (const [url, type] of links) {
-    it(`${url} tells ${type ?? "nothing"}`, () => assert.strictEqual(mediaTypeOfLink(url), type))
+    it(`${url} implies ${type ?? "nothing"}`, () => assert.strictEqual(mediaTypeOfLink(url), type))
   }
 })

@@ -1,4 +1,4 @@
-/** Sends as the decision about them is asked: the facts of a store, requests, and what is decided. */
+/** Sends for tests of the acceptance decision: a store's facts, requests and decisions. */
 import { Result } from "effect"
 import type { Contact, Phone } from "../../src/recipient/Recipient.ts"
 import type { Code, Refusal } from "../../src/error/Refusal.ts"
@@ -84,7 +84,7 @@ export interface Circumstances {
   readonly quota?: QuotaFacts
 }
 
-/** What a store tells in these circumstances for a request, as its port says. */
+/** The store's facts for a request in this situation. */
 export const factsFor = (request: SendRequest, circumstances: Circumstances): AcceptanceFacts => {
   const quota = circumstances.quota ?? emptyQuota
   const all = (circumstances.numbers ?? [aNumber(1)]).map((number) => ({ number, quota }))
@@ -114,7 +114,7 @@ export const aRequest = (given: Readonly<Record<string, unknown>>): SendRequest 
   return Result.getOrThrow(Array.isArray(body["to"]) ? parser.batch(body) : parser.single(body))
 }
 
-/** Ids that count up, so that no two are alike. */
+/** Sequential ids. */
 export const countingIds = () => {
   let drawn = 0
   return fromIndexes((bound) => drawn++ % bound)
@@ -146,7 +146,7 @@ export const verdict = (result: Result.Result<unknown, Refusal>): Verdict =>
 export const refusalOf = (result: Result.Result<unknown, Refusal>): Refusal =>
   Result.getOrThrow(Result.flip(result))
 
-/** ISO 8601 of a moment, to the millisecond. */
+/** ISO 8601, to the millisecond. */
 export const iso = (millis: number, digits = "") =>
   formatInstant(millis).replace("Z", `.${String(millis % 1000).padStart(3, "0")}${digits}Z`)
 

@@ -18,7 +18,7 @@ const taken = (given: Readonly<Record<string, string>>) => {
 const noon = Date.UTC(2030, 0, 1, 12)
 
 describe("GET /messages", () => {
-  it.effect("lists everything, 25 to a page, without parameters", () =>
+  it.effect("without parameters lists everything, 25 to a page", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(taken({}), {
         filter: { statuses: null, from: null, phone: null, since: null, until: null },
@@ -28,7 +28,7 @@ describe("GET /messages", () => {
     ),
   )
 
-  it.effect("takes values as it takes their text, and is as strict with them", () =>
+  it.effect("parses values from text as strictly as from JSON", () =>
     Effect.sync(() => {
       const text = {
         status: "sent,read",
@@ -87,7 +87,7 @@ describe("GET /messages", () => {
     ),
   )
 
-  it.effect("status is one or several, comma-separated, in any order", () =>
+  it.effect("accepts one or several statuses, comma-separated, in any order", () =>
     Effect.sync(() => {
       const statuses = (status: string) => taken({ status }).filter.statuses
       const all = "queued,scheduled,sent,delivered,read,failed,cancelled,expired"
@@ -100,7 +100,7 @@ describe("GET /messages", () => {
     }),
   )
 
-  it.effect("since and until compare at full precision", () =>
+  it.effect("compares since and until at full precision", () =>
     Effect.sync(() => {
       const { filter } = taken({
         since: "2030-01-01T12:00:00.0001Z",
@@ -121,7 +121,7 @@ describe("GET /messages", () => {
     ["a status in capitals", { status: "Sent" }, [["validation_failed", "status"]]],
     ["a trailing comma", { status: "sent," }, [["validation_failed", "status"]]],
     ["a space between", { status: "sent, read" }, [["validation_failed", "status"]]],
-    ["a from that is no id", { from: "x" }, [["validation_failed", "from"]]],
+    ["a from that is not an id", { from: "x" }, [["validation_failed", "from"]]],
     ["a from of 0", { from: "0" }, [["validation_failed", "from"]]],
     ["an empty from", { from: "" }, [["validation_failed", "from"]]],
     ["a from that is too large", { from: "9007199254740992" }, [["validation_failed", "from"]]],

@@ -22,7 +22,7 @@ const triggers = [
   "read_tick",
 ] as const satisfies ReadonlyArray<Trigger>
 
-/** Every change of status that there is (contract: Message status). */
+/** Every transition (contract: Message status). */
 const table: ReadonlyArray<
   readonly [
     from: MessageState,
@@ -41,7 +41,7 @@ const table: ReadonlyArray<
   ["delivered", "read_tick", "read", null, false],
 ]
 
-/** How far along a message is: nothing ever goes to a smaller or an equal one. */
+/** Progress of a message: it never goes back or repeats. */
 const progress: Readonly<Record<MessageState, number>> = {
   waiting: 0,
   sent: 1,
@@ -55,7 +55,7 @@ const progress: Readonly<Record<MessageState, number>> = {
 const final: ReadonlyArray<MessageState> = ["read", "failed", "cancelled", "expired"]
 
 describe("the states of a message", () => {
-  it.effect("move as the contract's table says, and in no other way", () =>
+  it.effect("change as the contract's table says, and in no other way", () =>
     Effect.sync(() => {
       assert.sameMembers(Object.keys(transitions), [...states])
       for (const from of states) {
@@ -70,7 +70,7 @@ describe("the states of a message", () => {
   )
 
   it.effect.prop(
-    "no sequence of triggers ever leaves a final state or goes back",
+    "no sequence of triggers leaves a final state or goes back",
     [Schema.Array(Schema.Literals(triggers))],
     ([sequence]) =>
       Effect.sync(() => {
@@ -84,7 +84,7 @@ describe("the states of a message", () => {
           if (move.event !== null) announced++
           state = move.to
         }
-        // Exactly one event for the end of waiting, none before and none after.
+        // Exactly one event for the end of waiting.
         assert.strictEqual(announced, state === "waiting" ? 0 : 1)
       }),
     { arbitrary: { runs: 500 } },
@@ -100,7 +100,7 @@ describe("the states of a message", () => {
     }),
   )
 
-  it.effect("cancelled and expired give allowance and quota back, failed and sent do not", () =>
+  it.effect("cancelled and expired refund allowance and quota, failed and sent do not", () =>
     Effect.sync(() => {
       const giving = states.flatMap((from) =>
         triggers.filter((trigger) => transition(from, trigger)?.givesBack === true),
@@ -110,7 +110,7 @@ describe("the states of a message", () => {
   )
 })
 
-describe("the status that a client reads", () => {
+describe("the public status", () => {
   const sendAt = 1000
 
   it.effect("a scheduled message becomes queued when due", () =>
@@ -133,13 +133,13 @@ describe("the status that a client reads", () => {
     }),
   )
 
-  it.effect("the first answer's status is what it was at acceptance", () =>
+  it.effect("the first answer's status is the status at acceptance", () =>
     Effect.sync(() => {
       const answered = (planned: number | null, createdAt: number) =>
         statusAt({ state: "waiting", sendAt: planned }, createdAt)
       assert.strictEqual(answered(null, 500), "queued")
       assert.strictEqual(answered(sendAt, 500), "scheduled")
-      // In the future by less than the millisecond that is kept: it was due when it was answered.
+      // In the future by less than the stored millisecond: it was due when it was answered.
       assert.strictEqual(answered(sendAt, sendAt), "queued")
     }),
   )

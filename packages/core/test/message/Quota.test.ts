@@ -5,7 +5,7 @@ import type { PlannedQuota, QuotaFacts } from "../../src/message/Message.ts"
 
 const day = 24 * 60 * 60 * 1000
 
-/** What the fullest window holds that a message planned for then falls into: each is counted. */
+/** The load of the fullest window that a message planned for then falls into, counted in full. */
 const fullest = (times: ReadonlyArray<number>, plannedAt: number, windowMillis: number) => {
   let most = 0
   for (let end = plannedAt; end < plannedAt + windowMillis; end++) {
@@ -22,7 +22,7 @@ describe("countExactly", () => {
   const limit = { messages: 3, windowMillis: day }
   const planned = (plannedAt: number, count = 1): PlannedQuota => ({ plannedAt, count, limit })
 
-  it.effect("counts the fullest of the windows that the planned time lies in", () =>
+  it.effect("counts the fullest window that contains the planned time", () =>
     Effect.sync(() => {
       const times = [0, 1, day - 1, day, day + 1]
       assert.strictEqual(countExactly(times, planned(day)).planned, 3)
@@ -41,11 +41,11 @@ describe("countExactly", () => {
     }),
   )
 
-  it.effect("messages planned for later keep the room that they will need", () =>
+  it.effect("messages planned for later reserve their room", () =>
     Effect.sync(() => {
       const times = [0, 0, 0, day, day, day]
       assert.strictEqual(countExactly(times, planned(1)).roomAt, 2 * day)
-      // Until 24 hours before them there is room, and not a moment longer.
+      // Room until 24 hours before them, and not a moment longer.
       const later = [3 * day, 3 * day, 3 * day]
       assert.strictEqual(countExactly(later, planned(2 * day)).roomAt, 2 * day)
       assert.strictEqual(countExactly(later, planned(2 * day + 1)).roomAt, 4 * day)
@@ -71,7 +71,7 @@ describe("countExactly", () => {
     Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
   it.effect.prop(
-    "agrees with counting every window of every planned time one after the other",
+    "agrees with counting every window separately",
     [Times, Small(0, 60), Small(1, 4), Small(0, 4), Small(1, 20)],
     ([times, plannedAt, count, spare, windowMillis]) =>
       Effect.sync(() => {
@@ -87,7 +87,7 @@ describe("countExactly", () => {
   )
 
   it.effect.prop(
-    "what is accepted by it never overfills 24 hours, in whatever order it is planned",
+    "never overfills 24 hours, in whatever order messages are planned",
     [Schema.Array(Small(0, 40)), Small(1, 4), Small(1, 20)],
     ([wanted, messages, windowMillis]) =>
       Effect.sync(() => {
@@ -103,7 +103,7 @@ describe("countExactly", () => {
     { arbitrary: { runs: 1000 } },
   )
 
-  it.effect("there is never room for more than the limit", () =>
+  it.effect("never grants more than the limit", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(countExactly([1], planned(1, 4)), { planned: 1, roomAt: null }),
     ),
@@ -141,37 +141,37 @@ describe("quotaVerdict", () => {
       full(0, now + 5),
     ],
     [
-      "a list that does not fit whole does not fit",
+      "a list fits as a whole or not at all",
       { bound: 1000, fullUntil: null, exact: { planned: 1, roomAt: now + 5 } },
       planned(1000),
       full(999, now + 5),
     ],
     [
-      "an exact count outweighs the moment that was remembered",
+      "an exact count precedes the cached time",
       { bound: 1000, fullUntil: now + 5, exact: { planned: 0, roomAt: now } },
       planned(1),
       fits,
     ],
     [
-      "without a count, what is planned before the remembered moment does not fit",
+      "without a count, messages planned before the cached time do not fit",
       { bound: 1000, fullUntil: now + 5, exact: null },
       planned(1, now + 4),
       full(0, now + 5),
     ],
     [
-      "without a count, what is planned from the remembered moment on may fit",
+      "without a count, messages planned from the cached time on may fit",
       { bound: 1000, fullUntil: now + 5, exact: null },
       planned(1, now + 5),
       fits,
     ],
     [
-      "without a count and without a remembered moment it may fit",
+      "without a count and a cached time it may fit",
       { bound: 5000, fullUntil: null, exact: null },
       planned(1),
       fits,
     ],
     [
-      "more than the limit at once never fit",
+      "more than the limit never fit",
       { bound: 0, fullUntil: null, exact: null },
       planned(1001),
       full(1000, null),
@@ -187,7 +187,7 @@ describe("quotaVerdict", () => {
     ),
   )
 
-  it.effect("is counted only where the bound and what is remembered cannot tell", () =>
+  it.effect("counts only when the bound and the cache cannot decide", () =>
     Effect.sync(() => {
       const known = (bound: number, fullUntil: number | null = null) => ({
         bound,
@@ -198,7 +198,7 @@ describe("quotaVerdict", () => {
       assert.isTrue(needsCount(known(1000), planned(1)))
       assert.isFalse(needsCount(known(1000, now + 5), planned(1)))
       assert.isTrue(needsCount(known(1000, now + 5), planned(1, now + 5)))
-      // For how long several have no room is more than is remembered.
+      // The time until several messages fit exceeds what the cache holds.
       assert.isTrue(needsCount(known(1000, now + 5), planned(2)))
       assert.isTrue(needsCount(known(0), planned(1001)))
       const counted = { ...known(1000), exact: { planned: 1000, roomAt: now + 5 } }

@@ -1,4 +1,4 @@
-/** Bodies of sends, and what is told of them. */
+/** Bodies of sends, and their expected refusals. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { Refusal } from "../../src/error/Refusal.ts"
@@ -9,19 +9,19 @@ export const { batch, single } = sendRequestParser({ allowPrivate: false })
 
 export const phone = { phone: "+15550000001" }
 
-/** A body that is right but for what the test is about. */
+/** A valid body apart from the fields under test. */
 export const body = (given: Readonly<Record<string, unknown>>) => ({
   to: phone,
   text: "Hello",
   ...given,
 })
 
-/** As a reader of JSON may make it: without a prototype. */
+/** Without a prototype, as a JSON reader may build it. */
 export const bare = (object: object): object => Object.assign(Object.create(null), object)
 
 export type Told = ReadonlyArray<readonly [code: string, field: string | null]>
 
-/** Every problem that a refusal names, the error first; nothing when it was taken. */
+/** Every problem of a refusal, the error first; empty when accepted. */
 export const told = (result: Result.Result<SendRequest, Refusal>): Told =>
   Result.match(result, {
     onSuccess: () => [],

@@ -1,11 +1,11 @@
-/** The body of a send: what it needs, to whom it goes, and batches. */
+/** The body of a send: required fields, recipients, batches. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { bare, single, batch, phone, body, taken, refusals } from "./SendBodies.ts"
 import type { Told } from "./SendBodies.ts"
 
 describe("POST /messages", () => {
-  it.effect("takes the least that a message needs", () =>
+  it.effect("accepts the minimum of a message", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<unknown>(taken(single({ to: phone, text: "Hello" })), {
         recipients: [{ kind: "phone", phone: "+15550000001" }],
@@ -53,18 +53,16 @@ describe("POST /messages", () => {
     ),
   )
 
-  it.effect(
-    "from, media, send_at and expires_at may be null, which is as if they were missing",
-    () =>
-      Effect.sync(() =>
-        assert.deepStrictEqual(
-          taken(single(body({ from: null, media: null, send_at: null, expires_at: null }))),
-          taken(single(body({}))),
-        ),
+  it.effect("from, media, send_at and expires_at may be null, which means missing", () =>
+    Effect.sync(() =>
+      assert.deepStrictEqual(
+        taken(single(body({ from: null, media: null, send_at: null, expires_at: null }))),
+        taken(single(body({}))),
       ),
+    ),
   )
 
-  it.effect("takes objects without a prototype, as a reader of JSON may make them", () =>
+  it.effect("accepts objects without a prototype, as a JSON reader may build them", () =>
     Effect.sync(() => {
       const json = {
         to: bare({ phone: "+1 555-000-0001" }),
@@ -79,7 +77,7 @@ describe("POST /messages", () => {
     }),
   )
 
-  describe("a body that is JSON but no object is validation_failed", () => {
+  describe("a JSON body that is not an object is validation_failed", () => {
     refusals(
       [null, [], [body({})], "text", 5, true].map(
         (given) => [JSON.stringify(given), given, [["validation_failed", null]]] as const,
@@ -107,7 +105,7 @@ describe("POST /messages", () => {
       to("a second key that is null", { ...phone, group: null }, [
         ["validation_failed", "to.group"],
       ]),
-      to("an unknown key beside the one", { ...phone, country_code: "1" }, [
+      to("an unknown key as well", { ...phone, country_code: "1" }, [
         ["validation_failed", "to.country_code"],
       ]),
       to("an unknown key alone", { number: "+15550000001" }, [["validation_failed", "to.number"]]),
@@ -188,7 +186,7 @@ describe("POST /messages/batch", () => {
     ...rest,
   })
 
-  it.effect("one message for each recipient, in the order of to, doubles included", () =>
+  it.effect("makes one message for each recipient, in the order of to, duplicates included", () =>
     Effect.sync(() => {
       const request = taken(batch(list([phone, { group: "Team" }, phone])))
       assert.isTrue(request.batch)
@@ -200,7 +198,7 @@ describe("POST /messages/batch", () => {
     }),
   )
 
-  it.effect("takes 1,000 recipients", () =>
+  it.effect("accepts 1,000 recipients", () =>
     Effect.sync(() => {
       const request = taken(batch(list(Array.from({ length: 1000 }, () => phone))))
       assert.lengthOf(request.recipients, 1000)
@@ -209,7 +207,7 @@ describe("POST /messages/batch", () => {
 
   refusals(
     [
-      ["a to that is no list", list(phone), [["validation_failed", "to"]]],
+      ["a to that is not a list", list(phone), [["validation_failed", "to"]]],
       ["a missing to", { text: "Hello" }, [["validation_failed", "to"]]],
       ["an empty to", list([]), [["validation_failed", "to"]]],
       [
@@ -218,7 +216,7 @@ describe("POST /messages/batch", () => {
         [["too_many_recipients", "to"]],
       ],
       [
-        "1,001 recipients whatever they are",
+        "1,001 recipients of any kind",
         list(Array.from({ length: 1001 }, () => 5)),
         [["too_many_recipients", "to"]],
       ],

@@ -28,7 +28,7 @@ describe("a send under terms", () => {
     }),
   )
 
-  it.effect("carries the attachment in place of its media, and the callback", () =>
+  it.effect("carries the attachment instead of media, and the callback", () =>
     Effect.sync(() => {
       const callbackUrl = "https://example.com/callback" as CallbackUrl
       assert.deepStrictEqual(underTerms(request, { ...plainTerms, attachment, callbackUrl }), {
@@ -45,15 +45,15 @@ describe("a send under terms", () => {
     }),
   )
 
-  it.effect("is as version 2 has it under plain terms", () =>
+  it.effect("follows version 2's rules under plain terms", () =>
     Effect.sync(() => assert.deepStrictEqual(underTerms(request, plainTerms), request)),
   )
 })
 
-describe("beside an attachment", () => {
+describe("with an attachment", () => {
   const parsers = [sendRequestParser(rule), sendRequestParser(rule, true)] as const
 
-  it.effect("text may be missing or blank, as beside media", () =>
+  it.effect("text may be missing or blank, as with media", () =>
     Effect.sync(() => {
       for (const text of [undefined, "", " \n"]) {
         const rest = text === undefined ? {} : { text }
@@ -72,7 +72,7 @@ describe("beside an attachment", () => {
     }),
   )
 
-  it.effect("text is as long as without one", () =>
+  it.effect("text has the same limit as without one", () =>
     Effect.sync(() => {
       const refused = parsers[1].single({ to: recipient, text: "x".repeat(3001) })
       assert.isTrue(Result.isFailure(refused))

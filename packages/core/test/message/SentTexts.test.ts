@@ -1,4 +1,4 @@
-/** Which texts a live transport finds again. */
+/** The texts that a live transport can look up. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { NumberId, TransportId } from "../../src/Ids.ts"
@@ -17,8 +17,8 @@ const layerMessages = Layer.mock(MessageStore, {
     Effect.succeed((numberId === number ? (stored.get(id) ?? null) : null) as Message | null),
 })
 
-describe("the text of a message that left", () => {
-  it.effect("is that of the number's own message, and of none with media", () =>
+describe("the text of a sent message", () => {
+  it.effect("belongs to the number's own message, and media have none", () =>
     Effect.gen(function* () {
       const { of } = yield* SentTexts
       assert.strictEqual(yield* of(number, "TEXT" as TransportId), "Hello")

@@ -1,4 +1,4 @@
-/** Acceptances of sends: their times and references, the order of checks, and what is written. */
+/** Acceptance of sends: times, references, the order of checks, and what is written. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { KeyId } from "../../src/Ids.ts"
@@ -40,7 +40,7 @@ describe("time_in_past", () => {
     }),
   )
 
-  it.effect("offsets are told apart from clock times", () =>
+  it.effect("parses offsets correctly, not as clock times", () =>
     Effect.sync(() => {
       assert.strictEqual(past({ send_at: "2026-03-02T12:00:01+00:00" }), "accepted")
       assert.strictEqual(past({ send_at: "2026-03-02T07:00:01-05:00" }), "accepted")
@@ -51,7 +51,7 @@ describe("time_in_past", () => {
     }),
   )
 
-  it.effect("of two past times the first of the table is named", () =>
+  it.effect("names the first of two past times in the table's order", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(
         past({ send_at: iso(now - 2 * second), expires_at: iso(now - second) }),
@@ -98,7 +98,7 @@ describe("references", () => {
 })
 
 it.effect(
-  "checks come in the contract's order: times, number, contact, media, allowance, quota",
+  "checks run in the contract's order: times, number, contact, media, allowance, quota",
   () =>
     Effect.sync(() => {
       let given: Readonly<Record<string, unknown>> = {
@@ -146,7 +146,7 @@ describe("an acceptance", () => {
     context: Partial<AcceptContext> = {},
   ) => Result.getOrThrow(decide(aRequest(given), circumstances, context))
 
-  it.effect("holds all that the message is to be, and what it takes", () =>
+  it.effect("holds the whole message and its costs", () =>
     Effect.sync(() => {
       const claim = {
         keyId: 5 as KeyId,
@@ -216,7 +216,7 @@ describe("an acceptance", () => {
     }),
   )
 
-  it.effect("a recipient that appears twice receives two messages, each with ids of its own", () =>
+  it.effect("a repeated recipient receives two messages, each with its own ids", () =>
     Effect.sync(() => {
       const { allowance, messages, quota } = accepted({ to: [to.phone, to.phone] })
       assert.lengthOf(messages, 2)
@@ -241,7 +241,7 @@ describe("an acceptance", () => {
     }),
   )
 
-  it.effect("a file of the media directory tells its type and name unless the request does", () =>
+  it.effect("a stored file provides its type and name unless the request does", () =>
     Effect.sync(() => {
       const media = (given: object) =>
         accepted({ to: to.phone, media: { media_id: 71, ...given } }, { media: anImage })
@@ -263,7 +263,7 @@ describe("an acceptance", () => {
     }),
   )
 
-  it.effect("a link stays as it was given", () =>
+  it.effect("a link stays unchanged", () =>
     Effect.sync(() => {
       const url = "https://example.com/download"
       assert.deepStrictEqual(accepted({ to: to.phone, media: { url } }).messages[0]?.media, {
@@ -276,7 +276,7 @@ describe("an acceptance", () => {
     }),
   )
 
-  it.effect("keeps the number's phone of the moment, null before it was ever scanned", () =>
+  it.effect("keeps the number's current phone, null before the first scan", () =>
     Effect.sync(() => {
       const unscanned = { ...aNumber(1, "whatsapp", "disconnected"), phone: null }
       const { messages } = accepted({ to: to.phone, from: 1 }, { numbers: [unscanned] })

@@ -14,7 +14,7 @@ import { noon, unknown, accepted, refused, notConnected, claim } from "../worker
 const end = (ending: Ending) =>
   ending.trigger === "send_failed" ? ending.error.code : ending.trigger
 
-describe("what the outcome of an attempt means", () => {
+describe("the result of an attempt", () => {
   const judged = (
     outcome: Parameters<typeof judgeAttempt>[1],
     interruptions: number,
@@ -45,37 +45,37 @@ describe("what the outcome of an attempt means", () => {
     ]
   > = [
     [
-      "the remote server's word is believed, whatever came before",
+      "the remote server's answer decides, whatever came before",
       accepted,
       ["send_succeeded", "send_succeeded", "send_succeeded"],
     ],
     [
-      "a refusal is the reason, but of a repeat says nothing about the attempts before it",
+      "a refusal is the reason, but a repeat's says nothing about earlier attempts",
       refused,
       ["recipient_not_found", "outcome_unknown", "outcome_unknown"],
     ],
     [
-      "media that cannot be had fails the message, if nothing can have left before",
+      "unavailable media fail the message, if nothing can have left before",
       unsendable,
       ["media_unavailable", "outcome_unknown", "outcome_unknown"],
     ],
     [
-      "what expired before it was handed over is expired, if nothing can have left before",
+      "a message past its expiry is expired, if nothing can have left before",
       { _tag: "TooLate" },
       ["expire", "outcome_unknown", "outcome_unknown"],
     ],
     [
-      "a flood wait lets the lane rest and is no interruption",
+      "a flood wait rests the lane and is not an interruption",
       postponed,
       [again(false, noon + 5000), again(false, noon + 5000), again(false, noon + 5000)],
     ],
     [
-      "a number that is not connected goes on waiting",
+      "a message of a disconnected number keeps waiting",
       notConnected,
       [again(false), again(false), again(false)],
     ],
     [
-      "not knowing is repeated with the same id, three times in all",
+      "an unknown outcome is repeated with the same id, three times in all",
       unknown,
       [again(true), again(true), "outcome_unknown"],
     ],
@@ -89,7 +89,7 @@ describe("what the outcome of an attempt means", () => {
     ),
   )
 
-  it.effect("where the transport cannot drop copies, not knowing ends the message at once", () =>
+  it.effect("an unknown outcome is final where the transport cannot drop copies", () =>
     Effect.sync(() => {
       assert.strictEqual(judged(unknown, 0, false), "outcome_unknown")
       assert.strictEqual(judged(refused, 0, false), "recipient_not_found")
@@ -97,7 +97,7 @@ describe("what the outcome of an attempt means", () => {
     }),
   )
 
-  it.effect("what may have left and expired meanwhile is not sent again: outcome_unknown", () =>
+  it.effect("a possibly sent message that expired is not sent again: outcome_unknown", () =>
     Effect.sync(() => {
       const over = (outcome: Parameters<typeof judgeAttempt>[1], interruptions: number) =>
         judged(outcome, interruptions, true, noon)
@@ -105,21 +105,21 @@ describe("what the outcome of an attempt means", () => {
       assert.strictEqual(over(postponed, 1), "outcome_unknown")
       assert.strictEqual(over(notConnected, 1), "outcome_unknown")
       assert.strictEqual(over(accepted, 1), "send_succeeded")
-      // Nothing can have left: it goes back, and the sweep expires it.
+      // Nothing can have left: the message waits again, and the sweep expires it.
       assert.deepStrictEqual(over(postponed, 0), again(false, noon + 5000))
       assert.deepStrictEqual(over(notConnected, 0), again(false))
       assert.deepStrictEqual(judged(unknown, 0, true, noon + 1), again(true))
     }),
   )
 
-  it.effect("a transport has 60 s, and three interrupted attempts are the end", () =>
+  it.effect("a transport has 60 s; the third interrupted attempt is the last", () =>
     Effect.sync(() =>
       assert.deepStrictEqual([attemptTimeoutMillis, maximumInterruptions], [60_000, 3]),
     ),
   )
 })
 
-describe("the last check before a message is handed over", () => {
+describe("the last check before handover", () => {
   const past = noon
   const ahead = noon + 1
   type Row = readonly [
@@ -139,13 +139,13 @@ describe("the last check before a message is handed over", () => {
     ["interrupted three times", { interruptions: 3 }, "outcome_unknown", "outcome_unknown"],
     ["interrupted, expires later", { interruptions: 1, expiresAt: ahead }, null, "outcome_unknown"],
     [
-      "interrupted, then expired: neither expired nor sent would be the truth",
+      "interrupted, then expired: neither expired nor sent would be true",
       { interruptions: 1, expiresAt: past },
       "outcome_unknown",
       "outcome_unknown",
     ],
     [
-      "interrupted, then removed: cancelled would not be the truth",
+      "interrupted, then removed: cancelled would not be true",
       { interruptions: 1, removed: true },
       "outcome_unknown",
       "outcome_unknown",

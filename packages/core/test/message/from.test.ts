@@ -1,4 +1,4 @@
-/** The number that a send goes from: named, or found among those that are connected. */
+/** The sending number: named, or chosen from the connected ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { Sender } from "../../src/key/Auth.ts"
@@ -22,7 +22,7 @@ describe("from", () => {
     ...[11, 12].slice(0, telegram).map((id) => aNumber(id, "telegram")),
   ]
 
-  /** The number that is used, or the refusal. */
+  /** The chosen number, or the refusal. */
   const resolved = (
     recipients: unknown,
     numbers: ReadonlyArray<SendingNumber>,
@@ -60,7 +60,7 @@ describe("from", () => {
     const needed = `username_needs_telegram ${field}`
     return [needed, 11, needed, needed, 11, needed, needed, 11, needed]
   }
-  /** Of a batch that mixes usernames with others. */
+  /** For a batch that mixes usernames with others. */
   const mixedOf = (field: string) => {
     const needed = `username_needs_telegram ${field}`
     return [needed, 11, needed, none, none, none, none, none, none]
@@ -105,7 +105,7 @@ describe("from", () => {
       ),
     )
 
-    it.effect("numbers that are logged out or being connected do not count", () =>
+    it.effect("ignores numbers that are logged out or connecting", () =>
       Effect.sync(() => {
         const numbers = [
           aNumber(1, "whatsapp", "disconnected"),
@@ -163,7 +163,7 @@ describe("from", () => {
       }),
     )
 
-    it.effect("a number that is not the workspace's is number_not_found", () =>
+    it.effect("a number outside the workspace is number_not_found", () =>
       Effect.sync(() => {
         for (const from of [99, 0, -1]) {
           for (const sender of [aSender(), limitedTo(1)]) {
@@ -195,14 +195,14 @@ describe("from", () => {
       }),
     )
 
-    it.effect("omitted, the only connected number must be one of its numbers", () =>
+    it.effect("when omitted, the only connected number must be one of the key's", () =>
       Effect.sync(() => {
         const use = (sender: Sender, recipients: unknown, ...connectedNow: Array<SendingNumber>) =>
           resolved(recipients, connectedNow, { sender })
         assert.strictEqual(use(limitedTo(1, 2), to.phone, aNumber(1)), 1)
         assert.strictEqual(use(limitedTo(2), to.phone, aNumber(1)), none)
         assert.strictEqual(use(limitedTo(2), to.group, aNumber(1)), none)
-        // Several of the workspace are several, whatever the key may use of them.
+        // The workspace has several, whatever the key may use.
         assert.strictEqual(use(limitedTo(1), to.phone, aNumber(1), aNumber(2)), none)
         const telegram = aNumber(11, "telegram")
         assert.strictEqual(use(limitedTo(11), to.username, aNumber(1), telegram), 11)
@@ -211,7 +211,7 @@ describe("from", () => {
         assert.strictEqual(use(limitedTo(11), to.phone, aNumber(1), telegram), none)
         assert.strictEqual(use(limitedTo(11), to.phone, telegram), 11)
         assert.strictEqual(use(limitedTo(), to.phone, aNumber(1)), none)
-        // Several are several of the platform that would be used.
+        // Only numbers of the chosen platform count as several.
         assert.strictEqual(use(limitedTo(1), to.phone, aNumber(1), telegram), 1)
         assert.strictEqual(use(limitedTo(11), to.username, telegram, aNumber(1), aNumber(2)), 11)
         assert.strictEqual(use(limitedTo(11), [to.username, to.phone], telegram), 11)

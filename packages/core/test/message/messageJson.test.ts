@@ -17,7 +17,7 @@ const aMessage = (given: Partial<Message> = {}): Message =>
 
 const link: MediaLink = (id, fileName, now) => `link to ${id} ${fileName} at ${now}`
 
-/** As a send answers, and again every repeat of it. */
+/** The answer to a send and to every repeat of it. */
 const answered = (message: Message) => messageJson(asAccepted(message), message.createdAt, link)
 
 const event = "evt_000000000000000000000001" as EventId
@@ -37,7 +37,7 @@ const asJson = {
 }
 
 describe("a Message", () => {
-  it.effect("has the contract's fields and no other", () =>
+  it.effect("has the contract's fields and no others", () =>
     Effect.sync(() => assert.deepStrictEqual<unknown>(messageJson(aMessage(), noon, link), asJson)),
   )
 
@@ -131,7 +131,7 @@ describe("a Message", () => {
     }),
   )
 
-  it.effect("shows an attachment with a link and without an id, which no request could name", () =>
+  it.effect("shows an attachment with a link and without an id", () =>
     Effect.sync(() => {
       const media = {
         mediaId: null,
@@ -149,7 +149,7 @@ describe("a Message", () => {
     }),
   )
 
-  it.effect("shows a stored file with a link made for the answer, and again at its replay", () =>
+  it.effect("makes a new link to a stored file for each answer, also for a replay", () =>
     Effect.sync(() => {
       const media = {
         mediaId: 71 as MediaId,
@@ -188,7 +188,7 @@ describe("a Message", () => {
     }),
   )
 
-  it.effect("the first answer is the same whatever became of the message since", () =>
+  it.effect("the first answer never changes, whatever happens to the message", () =>
     Effect.sync(() => {
       const error = { code: "send_failed", message: "No." } as const
       const scheduled = { sendAt: noon + hour, dueAt: noon + hour }
@@ -224,7 +224,7 @@ describe("the end of a message's waiting", () => {
     ["message.expired", { trigger: "expire" }, { state: "expired" }, true],
   ]
 
-  it.effect.each(endings)("is announced by %s, whose envelope is the contract's", (row) =>
+  it.effect.each(endings)("is announced by %s in the contract's envelope", (row) =>
     Effect.sync(() => {
       const [type, ending, becomes, givesBack] = row
       const message = aMessage({ mode: "test", sendAt: noon + 1, dueAt: noon + 1 })
@@ -254,7 +254,7 @@ describe("the end of a message's waiting", () => {
     }),
   )
 
-  it.effect("the Message inside is in its state at that time", () =>
+  it.effect("contains the Message in its state at that time", () =>
     Effect.sync(() => {
       const change = endMessage(
         aMessage(),

@@ -1,4 +1,4 @@
-/** Terms of version 1 that ask for nothing. */
+/** Version 1 terms without any extras. */
 import type { SendTerms } from "../../src/message/Messages.ts"
 
 export const plainTerms: SendTerms = { callbackUrl: null, attachment: null, keepRefused: false }

@@ -1,4 +1,4 @@
-/** What a send takes of the plan and of the number's 24 hours, and sends for which there is no room. */
+/** Plan allowance and the number's 24-hour quota, and sends that exceed them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { decideRefused, plannedQuota } from "../../src/message/accept.ts"
@@ -33,7 +33,7 @@ describe("plan allowance", () => {
       ),
     )
 
-  it.effect("the whole list must fit the plan's remaining messages, else no_credits", () =>
+  it.effect("refuses a list that exceeds the plan's remaining messages: no_credits", () =>
     Effect.sync(() => {
       assert.strictEqual(send(3, plan(3)), "accepted")
       assert.deepStrictEqual(send(4, plan(3)), ["no_credits", null])
@@ -46,7 +46,7 @@ describe("plan allowance", () => {
     Effect.sync(() => assert.deepStrictEqual(send(1, null), ["no_credits", null])),
   )
 
-  it.effect("a test key is subject to it too", () =>
+  it.effect("a test key needs allowance too", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(send(1, plan(0), aSender({ mode: "test" })), ["no_credits", null])
     }),
@@ -72,7 +72,7 @@ describe("the number's 24-hour quota", () => {
       { sender },
     )
 
-  it.effect("a list that does not fit is refused as a whole", () =>
+  it.effect("refuses as a whole a list that does not fit", () =>
     Effect.sync(() => {
       assert.strictEqual(verdict(send(1000, emptyQuota)), "accepted")
       assert.strictEqual(verdict(send(1, full(now, 999))), "accepted")
@@ -84,13 +84,14 @@ describe("the number's 24-hour quota", () => {
     }),
   )
 
-  it.effect("a refusal tells the room that is left, and from when on all of the request fits", () =>
+  it.effect("a refusal tells the free quota, and when the whole request fits", () =>
     Effect.sync(() => {
       const told = (count: number, quota: QuotaFacts, given: object = {}) => {
         const { details, message, retryAfter } = refusalOf(send(count, quota, given))
         return [message, details, retryAfter] as const
       }
-      // It is a quarter past the second: shown are whole seconds, of which the next one has room.
+      // It is a quarter past the second: answers show whole seconds, and only the next one has
+      // room.
       const [at, later] = ["2026-03-02T12:00:00Z", "2026-03-03T12:00:01Z"]
       assert.deepStrictEqual(told(2, full(now + day, 999)), [
         `The number has room for 1 more in the 24 hours around ${at}. All of this request fits from ${later} on: send it then, or with that \`send_at\`.`,
@@ -128,7 +129,7 @@ describe("the number's 24-hour quota", () => {
     }),
   )
 
-  it.effect("the moment until which the number is known to be full refuses without counting", () =>
+  it.effect("a number known to be full until later is refused without counting", () =>
     Effect.sync(() => {
       const quota: QuotaFacts = { bound: 1000, fullUntil: now + 90 * second, exact: null }
       const refusal = refusalOf(send(1, quota))
@@ -137,7 +138,7 @@ describe("the number's 24-hour quota", () => {
     }),
   )
 
-  it.effect("planned time governs: send_at, else now", () =>
+  it.effect("planned time counts: send_at, else now", () =>
     Effect.sync(() => {
       const at = (given: object) =>
         plannedQuota(aRequest({ to: [to.phone, to.phone], ...given }), now, dailyQuota)
@@ -151,7 +152,7 @@ describe("the number's 24-hour quota", () => {
     }),
   )
 
-  it.effect("a test key is subject to it too", () =>
+  it.effect("a test key needs quota too", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(verdict(send(1, full(now + 1), {}, aSender({ mode: "test" }))), [
         "number_daily_cap_reached",
@@ -161,7 +162,7 @@ describe("the number's 24-hour quota", () => {
   )
 })
 
-describe("a request that is refused for want of room", () => {
+describe("a request refused for quota", () => {
   const context = () => ({
     sender: aSender(),
     now,
@@ -172,7 +173,7 @@ describe("a request that is refused for want of room", () => {
   })
   const full = { bound: 1000, fullUntil: now + day, exact: null }
 
-  it.effect("comes to the same messages as with room, but takes nothing", () =>
+  it.effect("yields the same messages as an accepted one, but takes nothing", () =>
     Effect.sync(() => {
       const request = aRequest({ to: to.contactWithPhone, send_at: iso(now + second) })
       const refused = decideRefused(request, factsFor(request, { quota: full }), context())
@@ -184,7 +185,7 @@ describe("a request that is refused for want of room", () => {
     }),
   )
 
-  it.effect("is still refused for everything else", () =>
+  it.effect("is still refused for every other problem", () =>
     Effect.sync(() => {
       const request = aRequest({ to: { contact_id: 99 } })
       const refused = decideRefused(request, factsFor(request, { quota: full }), context())

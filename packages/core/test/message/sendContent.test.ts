@@ -1,4 +1,4 @@
-/** What a send may hold: text, media and times. */
+/** The content of a send: text, media and times. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { sendRequestParser } from "../../src/message/SendRequest.ts"
@@ -16,11 +16,7 @@ describe("the content of POST /messages", () => {
         body({ text: " \t\r\n\u0085\u00A0\u2003\u2028\u3000" }),
         [["text_required", "text"]],
       ],
-      [
-        "blank text beside media null",
-        body({ text: " ", media: null }),
-        [["text_required", "text"]],
-      ],
+      ["blank text with media null", body({ text: " ", media: null }), [["text_required", "text"]]],
       ["3,001 characters", body({ text: "x".repeat(3001) }), [["text_too_long", "text"]]],
       [
         "3,001 characters outside the basic plane",
@@ -28,13 +24,13 @@ describe("the content of POST /messages", () => {
         [["text_too_long", "text"]],
       ],
       [
-        "3,001 characters beside media",
+        "3,001 characters with media",
         body({ text: "x".repeat(3001), media: { media_id: 1 } }),
         [["text_too_long", "text"]],
       ],
       ["null", body({ text: null }), [["validation_failed", "text"]]],
       [
-        "null beside media",
+        "null with media",
         body({ text: null, media: { media_id: 1 } }),
         [["validation_failed", "text"]],
       ],
@@ -42,7 +38,7 @@ describe("the content of POST /messages", () => {
       ["a list", body({ text: ["Hello"] }), [["validation_failed", "text"]]],
     ])
 
-    it.effect("takes 3,000 code points, and keeps text unchanged", () =>
+    it.effect("accepts 3,000 code points, and keeps text unchanged", () =>
       Effect.sync(() => {
         for (const text of [
           "x".repeat(3000),
@@ -57,7 +53,7 @@ describe("the content of POST /messages", () => {
       }),
     )
 
-    it.effect("beside media it may be missing, empty or blank", () =>
+    it.effect("with media it may be missing, empty or blank", () =>
       Effect.sync(() => {
         const media = { media_id: 1 }
         assert.strictEqual(taken(single({ to: phone, media })).text, "")
@@ -79,10 +75,8 @@ describe("the content of POST /messages", () => {
       media("both url and media_id", { url: "https://example.com/a", media_id: 1 }, [
         ["validation_failed", "media"],
       ]),
-      media("a null beside the one", { url: null, media_id: 1 }, [
-        ["validation_failed", "media.url"],
-      ]),
-      media("a url that is no text", { url: 5 }, [["validation_failed", "media.url"]]),
+      media("an extra null", { url: null, media_id: 1 }, [["validation_failed", "media.url"]]),
+      media("a url that is not a string", { url: 5 }, [["validation_failed", "media.url"]]),
       media("an empty url", { url: "" }, [["invalid_media_url", "media.url"]]),
       media("a url without a scheme", { url: "example.com/a.png" }, [
         ["invalid_media_url", "media.url"],
@@ -90,9 +84,7 @@ describe("the content of POST /messages", () => {
       media("another scheme", { url: "ftp://example.com/a.png" }, [
         ["invalid_media_url", "media.url"],
       ]),
-      media("a file of the machine", { url: "file:///etc/passwd" }, [
-        ["invalid_media_url", "media.url"],
-      ]),
+      media("a local file", { url: "file:///etc/passwd" }, [["invalid_media_url", "media.url"]]),
       media("a private address", { url: "http://10.0.0.1/a.png" }, [
         ["invalid_media_url", "media.url"],
       ]),
@@ -135,7 +127,7 @@ describe("the content of POST /messages", () => {
       ),
     ])
 
-    it.effect("keeps what was given, and the type that the link's ending tells", () =>
+    it.effect("keeps the media and the type implied by the link's extension", () =>
       Effect.sync(() => {
         const reference = (media: unknown) => taken(single(body({ media }))).media
         const link = "https://example.com/photo.PNG?size=2"
@@ -162,7 +154,7 @@ describe("the content of POST /messages", () => {
       }),
     )
 
-    it.effect("ALLOW_PRIVATE_TARGETS lets a link be private or local", () =>
+    it.effect("ALLOW_PRIVATE_TARGETS permits private and local links", () =>
       Effect.sync(() => {
         const open = sendRequestParser({ allowPrivate: true })
         for (const url of ["http://127.0.0.1:8080/a.png", "http://localhost/a", "http://[::1]/"]) {
@@ -234,13 +226,13 @@ describe("the content of POST /messages", () => {
       ],
     ])
 
-    it.effect("expires_at may be after send_at by less than a millisecond", () =>
+    it.effect("expires_at may be less than a millisecond after send_at", () =>
       Effect.sync(() =>
         taken(single(body({ send_at: `${at}.0000001Z`, expires_at: `${at}.00000011Z` }))),
       ),
     )
 
-    it.effect("times in the past are no matter of the fields", () =>
+    it.effect("accepts times in the past: acceptance checks them", () =>
       Effect.sync(() => taken(single(body({ send_at: "2001-01-01T00:00:00Z" })))),
     )
   })

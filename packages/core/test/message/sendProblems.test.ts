@@ -1,4 +1,4 @@
-/** Bodies of sends in which several things are wrong, or unknown. */
+/** Bodies of sends with several or unknown problems. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { bare, single, body, refusals } from "./SendBodies.ts"
@@ -31,7 +31,7 @@ describe("POST /messages", () => {
         ],
       ],
       [
-        "of which those that read several fields stand at their own field",
+        "with rules across fields at their own field",
         {
           to: { phone: "bad" },
           from: "7",
@@ -55,7 +55,7 @@ describe("POST /messages", () => {
       ],
     ])
 
-    it.effect("each carries a message, and the first one's code gives the status", () =>
+    it.effect("each problem has a message, and the first one's code gives the status", () =>
       Effect.gen(function* () {
         const refusal = yield* Effect.flip(
           Effect.fromResult(single({ to: { phone: "bad" }, text: 5 })),
@@ -68,7 +68,7 @@ describe("POST /messages", () => {
       }),
     )
 
-    it.effect("repeats nothing of the request in its messages", () =>
+    it.effect("messages repeat nothing of the request", () =>
       Effect.gen(function* () {
         const secret = "s3cr3t"
         const refusal = yield* Effect.flip(
@@ -90,7 +90,7 @@ describe("POST /messages", () => {
     )
   })
 
-  describe("unknown fields are refused", () => {
+  describe("rejects unknown fields", () => {
     const strange = (json: string) => bare(JSON.parse(json) as object)
     const start = '{"to":{"phone":"+15550000001"},"text":"Hello"'
     refusals([

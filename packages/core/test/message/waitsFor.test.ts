@@ -36,7 +36,7 @@ it.effect("a live message waits for its number, and one in test mode does not", 
   }),
 )
 
-it.effect("a message that is past its expiry waits for nothing any more", () =>
+it.effect("an expired message waits for nothing", () =>
   Effect.sync(() => {
     assert.isNull(reasons({ expiresAt: noon }))
     assert.deepStrictEqual(reasons({ expiresAt: noon + 1 }), ["not_connected"])
@@ -45,7 +45,7 @@ it.effect("a message that is past its expiry waits for nothing any more", () =>
 
 const hour = 3_600_000
 
-/** Everything at once. */
+/** Every reason at once. */
 const stopped: ConnectionFacts = {
   ...facts,
   changed: { at: noon - hour, reason: "logged_out" },
@@ -70,7 +70,7 @@ const everything = (
     isHeld,
   )
 
-it.effect("reasons come in one order, each with its end and what is behind it", () =>
+it.effect("lists reasons in one order, each with its end and the messages behind it", () =>
   Effect.sync(() => {
     assert.deepStrictEqual(everything({}, stopped, true), [
       { reason: "disabled", until: null, because: "account_disabled" },
@@ -86,7 +86,7 @@ it.effect("reasons come in one order, each with its end and what is behind it", 
   }),
 )
 
-it.effect("nothing of its number holds up a message in test mode", () =>
+it.effect("its number holds up no message in test mode", () =>
   Effect.sync(() => {
     assert.deepStrictEqual(everything({ mode: "test" }), [
       { reason: "disabled", until: null, because: "account_disabled" },
@@ -95,7 +95,7 @@ it.effect("nothing of its number holds up a message in test mode", () =>
   }),
 )
 
-it.effect("a number is not connected for a reason of its connection, whatever else stops it", () =>
+it.effect("a disconnected number names its connection's reason, whatever else stops it", () =>
   Effect.sync(() => {
     const lost: ConnectionFacts = {
       ...stopped,
@@ -106,7 +106,7 @@ it.effect("a number is not connected for a reason of its connection, whatever el
   }),
 )
 
-it.effect("what is held since a restore waits for an operator first", () =>
+it.effect("a message held since a restore waits for an operator first", () =>
   Effect.sync(() => {
     assert.deepStrictEqual(reasons({}, true), ["held", "not_connected"])
     assert.deepStrictEqual(reasons({ mode: "test" }, true), ["held"])

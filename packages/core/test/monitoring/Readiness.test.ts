@@ -1,4 +1,4 @@
-/** One service knows why a process is not ready, and logs it once. */
+/** Readiness: why a process is not ready, logged once. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
 } from "../../src/index.ts"
 
-/** A readiness over a store and a disk that answer as told, and what it logs. */
+/** A readiness with scripted answers of store and disk, and its log. */
 const aReadiness = Effect.gen(function* () {
   const lines: Array<string> = []
   const answers: {
@@ -33,7 +33,7 @@ const refused = new StoreUnavailable({
   cause: new Error("the pool failed", { cause: new Error("connection refused") }),
 })
 
-it.effect("a process is not ready for each reason that holds, and one line says which", () =>
+it.effect("a process is unready for each current reason, and one line lists them", () =>
   Effect.gen(function* () {
     const { answers, context, lines } = yield* aReadiness
     yield* Effect.gen(function* () {
@@ -70,7 +70,7 @@ it.effect("a process is not ready for each reason that holds, and one line says 
   }),
 )
 
-it.effect("reasons that come and go are said once a minute", () =>
+it.effect("logs changing reasons once a minute", () =>
   Effect.gen(function* () {
     const { answers, context, lines } = yield* aReadiness
     yield* Effect.gen(function* () {
@@ -90,7 +90,7 @@ it.effect("reasons that come and go are said once a minute", () =>
   }),
 )
 
-it.effect("a store that keeps silent, or fails in a way of its own, is a reason", () =>
+it.effect("an unresponsive or failing store is a reason", () =>
   Effect.gen(function* () {
     const { answers, context } = yield* aReadiness
     yield* Effect.gen(function* () {

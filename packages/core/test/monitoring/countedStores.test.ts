@@ -1,4 +1,4 @@
-/** Counting stands behind the commit: what a store did not write is not counted. */
+/** Counters follow the commit: what a store did not write is not counted. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import type { MessageId, NumberId } from "../../src/Ids.ts"
@@ -19,7 +19,7 @@ import type { ReminderRun, RunCommit } from "../../src/reminder/Reminder.ts"
 import { WorkGate } from "../../src/worker/Worker.ts"
 import type { Mode } from "../../src/workspace/Workspace.ts"
 
-/** Only what is counted of an acceptance and of a change matters here. */
+/** Only the counted fields of an acceptance and of a change matter here. */
 const anAcceptance = (mode: Mode, count: number) =>
   ({ mode, messages: Array.from({ length: count }) }) as unknown as Acceptance
 
@@ -53,7 +53,7 @@ interface Answers {
 
 const accepted: AcceptanceOutcome = { _tag: "Accepted", ids: [] }
 
-/** Counters that are not 0 after the effect has used stores that answer so. */
+/** Non-zero counters after the effect has used a store with these answers. */
 const countedBy = <E>(
   answers: Answers,
   use: Effect.Effect<unknown, E, MessageStore | LaneQueue | ReminderStore | DeliveryQueue>,
@@ -89,7 +89,7 @@ const countedBy = <E>(
 }
 
 describe("counted stores", () => {
-  it.effect("count the messages of an acceptance, and of a reminder's run", () =>
+  it.effect("count the messages of an acceptance and of a reminder's run", () =>
     Effect.gen(function* () {
       const counted = yield* countedBy(
         {},
@@ -126,7 +126,7 @@ describe("counted stores", () => {
     }),
   )
 
-  it.effect("count each message that ended by how, once it is written", () =>
+  it.effect("count each ended message by its end, once written", () =>
     Effect.gen(function* () {
       const counted = yield* countedBy(
         { written: ids(1, 2, 4), refused: aChange(9, "failed") },
@@ -147,7 +147,7 @@ describe("counted stores", () => {
     }),
   )
 
-  it.effect("count attempts at webhooks, and those at callbacks, by their outcome", () =>
+  it.effect("count webhook and callback attempts by outcome", () =>
     Effect.gen(function* () {
       const webhooks = [aResult(null), aResult("timeout"), aResult("http_status"), aResult(null)]
       const results = [...webhooks, aResult(null, "callback"), aResult("dns", "callback")]

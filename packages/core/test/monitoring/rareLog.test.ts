@@ -1,4 +1,4 @@
-/** While the store is away a process says so now and then, however much fails. */
+/** While the store is down, a process logs it at intervals, however much fails. */
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,14 +10,14 @@ const away = new StoreUnavailable({
   cause: new Error("connect failed", { cause: new Error("connection refused\nat a line") }),
 })
 
-/** What is logged meanwhile, as text. */
+/** What was logged meanwhile, as text. */
 const heard = <A, E, R>(lines: Array<string>, work: Effect.Effect<A, E, R>) =>
   Effect.provide(
     work,
     Logger.layer([Logger.make(({ message }) => void lines.push([message].flat().join(" ")))]),
   )
 
-it.effect("the first line is said at once, then one a minute that counts the others", () => {
+it.effect("logs the first line at once, then one a minute that counts the others", () => {
   const lines: Array<string> = []
   return heard(
     lines,
@@ -38,7 +38,7 @@ it.effect("the first line is said at once, then one a minute that counts the oth
   )
 })
 
-it.effect("a defect is told in full each time", () => {
+it.effect("logs a defect in full each time", () => {
   const lines: Array<string> = []
   return heard(
     lines,

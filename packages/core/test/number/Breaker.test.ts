@@ -20,7 +20,7 @@ const restricted: SendOutcome = {
   againstNumber: true,
 }
 
-/** What a number has against it after these outcomes, and the pauses that they brought, in hours. */
+/** Consecutive failures after these outcomes, and the pauses they caused, in hours. */
 const after = (outcomes: ReadonlyArray<SendOutcome>) => {
   let strikes = noFailures
   const hours: Array<number> = []
@@ -38,7 +38,7 @@ const after = (outcomes: ReadonlyArray<SendOutcome>) => {
 const times = (count: number, outcome: SendOutcome) => Array.from({ length: count }, () => outcome)
 
 describe("the breaker", () => {
-  it.effect("pauses after five refusals in a row, then for twice as long each time", () =>
+  it.effect("pauses after five consecutive refusals, then for twice as long each time", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(after(times(4, restricted)).hours, [])
       assert.deepStrictEqual(after(times(5, restricted)).hours, [1])
@@ -50,7 +50,7 @@ describe("the breaker", () => {
     }),
   )
 
-  it.effect("begins anew once a message was accepted", () =>
+  it.effect("starts over once a message was accepted", () =>
     Effect.sync(() => {
       const { hours } = after([...times(4, restricted), accepted, ...times(4, restricted)])
       assert.deepStrictEqual(hours, [])
@@ -61,7 +61,7 @@ describe("the breaker", () => {
     }),
   )
 
-  it.effect("neither counts nor forgives for what is not the number's", () =>
+  it.effect("ignores outcomes that the number did not cause", () =>
     Effect.sync(() => {
       const others = [
         refused,
@@ -75,7 +75,7 @@ describe("the breaker", () => {
     }),
   )
 
-  it.effect("keeps to moments that a clock can show", () =>
+  it.effect("stays within the range of dates", () =>
     Effect.sync(() => {
       const { pause } = failuresAfter({ refusals: 4, pauses: 1000 }, restricted, noon) ?? {}
       assert.isTrue(Number.isFinite(new Date(pause?.until ?? Number.NaN).getTime()))
@@ -89,7 +89,7 @@ describe("a pause", () => {
     reason,
   })
 
-  it.effect("lasts until its moment, or until it is resumed", () =>
+  it.effect("lasts until its end or until it is resumed", () =>
     Effect.sync(() => {
       assert.isNull(pausedUntil(null, noon))
       assert.strictEqual(pausedUntil(until(noon + 1), noon), noon + 1)
@@ -100,28 +100,26 @@ describe("a pause", () => {
 
   const breaker = until(noon + 2, "restricted")
   const banned = until(null, "banned")
-  /** Which count and what stands behind, after these came one after the other. */
+  /** The active and the other pause after these in sequence. */
   const after = (...pauses: ReadonlyArray<Pause>) => {
     const { behind, first } = pauses.reduce(pausesAfter, noPauses)
     return behind === null ? [first] : [first, behind]
   }
 
-  it.effect(
-    "of an operator gives way to the operator's next, and of the number's the later stays",
-    () =>
-      Effect.sync(() => {
-        const [short, long, endless] = [until(noon), until(noon + 1), until(null)]
-        assert.deepStrictEqual(after(short), [short])
-        assert.deepStrictEqual(after(endless, short), [short])
-        assert.deepStrictEqual(after(long, short), [short])
-        const earlier = until(noon + 1, "restricted")
-        assert.deepStrictEqual(after(breaker, earlier), [breaker])
-        assert.deepStrictEqual(after(earlier, breaker), [breaker])
-        assert.deepStrictEqual(after(breaker, banned, earlier), [banned])
-      }),
+  it.effect("an operator's next pause replaces the last; the number's own keeps the later", () =>
+    Effect.sync(() => {
+      const [short, long, endless] = [until(noon), until(noon + 1), until(null)]
+      assert.deepStrictEqual(after(short), [short])
+      assert.deepStrictEqual(after(endless, short), [short])
+      assert.deepStrictEqual(after(long, short), [short])
+      const earlier = until(noon + 1, "restricted")
+      assert.deepStrictEqual(after(breaker, earlier), [breaker])
+      assert.deepStrictEqual(after(earlier, breaker), [breaker])
+      assert.deepStrictEqual(after(breaker, banned, earlier), [banned])
+    }),
   )
 
-  it.effect("of the number's own standing ends with a new session, and an operator's stays", () =>
+  it.effect("the number's own ends with a new session, an operator's does not", () =>
     Effect.sync(() => {
       const left = (...pauses: ReadonlyArray<Pause>) =>
         pausesOnceLinked(pauses.reduce(pausesAfter, noPauses))
@@ -134,21 +132,21 @@ describe("a pause", () => {
     }),
   )
 
-  it.effect("of an operator and one of the number stand side by side, and the later counts", () =>
+  it.effect("an operator's and the number's own coexist, and the later counts", () =>
     Effect.sync(() => {
       const [short, long, endless] = [until(noon + 1), until(noon + 3), until(null)]
       assert.deepStrictEqual(after(breaker, short), [breaker, short])
       assert.deepStrictEqual(after(short, breaker), [breaker, short])
       assert.deepStrictEqual(after(breaker, endless), [endless, breaker])
       assert.deepStrictEqual(after(long, breaker), [long, breaker])
-      // What an operator shortens is the operator's alone.
+      // An operator shortens only the operator's own.
       assert.deepStrictEqual(after(breaker, endless, short), [breaker, short])
       assert.deepStrictEqual(after(short, breaker, endless), [endless, breaker])
       assert.deepStrictEqual(after(breaker, until(noon + 2)), [breaker, until(noon + 2)])
     }),
   )
 
-  it.effect("of a number that is banned counts before an operator's, and is not ended by it", () =>
+  it.effect("of a banned number precedes an operator's and outlasts it", () =>
     Effect.sync(() => {
       const [short, endless] = [until(noon), until(null)]
       assert.deepStrictEqual(after(endless, banned), [banned, endless])
@@ -157,7 +155,7 @@ describe("a pause", () => {
     }),
   )
 
-  it.effect("follows what the remote server says of the number, until it is resumed", () =>
+  it.effect("follows the remote server's verdict until it is resumed", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(pauseFor("banned"), { until: null, reason: "banned" })
       assert.deepStrictEqual(pauseFor("client_outdated"), {

@@ -45,7 +45,7 @@ const live = (given: Partial<ConnectionFacts> = {}) => {
 }
 
 describe("the connection of a live number", () => {
-  it.effect("is what the worker that has it reports", () =>
+  it.effect("is the state that its worker reports", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(connectionOf(facts(), noon, true), {
         state: "connected",
@@ -67,7 +67,7 @@ describe("the connection of a live number", () => {
     }),
   )
 
-  it.effect("is lost when that worker was not heard of for too long, or none has it", () =>
+  it.effect("is lost once that worker falls silent, or when none has it", () =>
     Effect.sync(() => {
       const reportedAt = noon - 45 * second
       assert.deepStrictEqual(live({ report: { ...report, reportedAt } }), [
@@ -87,7 +87,7 @@ describe("the connection of a live number", () => {
     }),
   )
 
-  it.effect("that was given up says why, whatever was reported before", () =>
+  it.effect("keeps the reason of a number that was given up", () =>
     Effect.sync(() => {
       const changed = { at: noon - second, reason: "logged_out" } as const
       const number = numberOf("disconnected")
@@ -102,7 +102,7 @@ describe("the connection of a live number", () => {
   )
 
   it.effect(
-    "that was lost for long is between two tries, although its number is disconnected",
+    "counts as between two tries after a long loss, although the number is disconnected",
     () =>
       Effect.sync(() => {
         const lost = { ...report, state: "waiting", reason: "connection_lost" } as const
@@ -116,7 +116,7 @@ describe("the connection of a live number", () => {
       }),
   )
 
-  it.effect("shows that its workspace is disabled, before a pause and like one", () =>
+  it.effect("shows a disabled workspace before a pause", () =>
     Effect.sync(() => {
       const disabled = { isDisabled: true, pause: { until: null, reason: "restricted" } } as const
       assert.deepStrictEqual(live(disabled), ["connected", "account_disabled", report.since])
@@ -131,7 +131,7 @@ describe("the connection of a live number", () => {
     }),
   )
 
-  it.effect("that dropped out is being connected once its process began with it after that", () =>
+  it.effect("is connecting again once a process starts on it after it was lost", () =>
     Effect.sync(() => {
       const number = numberOf("disconnected")
       const begun = (reason: ConnectionReason, since: number) =>
@@ -140,7 +140,7 @@ describe("the connection of a live number", () => {
           changed: { at: noon - second, reason },
           report: { ...report, state: "connecting", since, reportedAt: noon },
         })[0]
-      // After a login, or by a process that starts.
+      // After a login, or when a process starts.
       assert.strictEqual(begun("connection_lost", noon), "connecting")
       assert.strictEqual(begun("restricted", noon), "connecting")
       assert.strictEqual(begun("restricted", noon - 2 * second), "disconnected")
@@ -149,7 +149,7 @@ describe("the connection of a live number", () => {
     }),
   )
 
-  it.effect("is shut out when the remote server has ended it and nothing connects it", () =>
+  it.effect("is shut out when the remote server ended it and nothing reconnects it", () =>
     Effect.sync(() => {
       const out = (reason: ConnectionReason, given: Partial<ConnectionFacts> = {}) =>
         isShutOut(
@@ -172,7 +172,7 @@ describe("the connection of a live number", () => {
     }),
   )
 
-  it.effect("shows a pause too, unless something has to be mended first", () =>
+  it.effect("shows a pause unless something has to be repaired first", () =>
     Effect.sync(() => {
       const shown = (given: Partial<ConnectionFacts>) => {
         const { pausedUntil, reason, state } = connectionOf(facts(given), noon, true)
@@ -216,7 +216,7 @@ describe("the connection of a live number", () => {
     }),
   )
 
-  it.effect("tells when the next message may leave, as far as that is known", () =>
+  it.effect("tells when the next message may leave, if known", () =>
     Effect.sync(() => {
       const next = (given: Partial<ConnectionFacts>) =>
         connectionOf(facts(given), noon, true).nextSendAt
@@ -233,7 +233,7 @@ describe("the connection of a live number", () => {
 })
 
 describe("a report", () => {
-  it.effect("is kept when it says something new, and every ten seconds as a sign of life", () =>
+  it.effect("is stored when it changes, and every ten seconds as a heartbeat", () =>
     Effect.sync(() => {
       const before = { report, at: noon }
       assert.isTrue(shouldReplace(report, undefined, noon))

@@ -17,12 +17,12 @@ const rests = (pacing: Pacing, count: number, seed = "rests") =>
   )
 
 describe("the rest after a message", () => {
-  it.effect("is drawn evenly from the shortest to the longest", () =>
+  it.effect("is drawn uniformly between shortest and longest", () =>
     Effect.gen(function* () {
       const drawn = yield* rests(liveWhatsAppPacing, 20_000)
       assert.isAtLeast(Math.min(...drawn), 1000)
       assert.isAtMost(Math.max(...drawn), 3000)
-      // Ten parts of equal width, each within a tenth of its share.
+      // Ten bins of equal width, each within a tenth of its expected count.
       const parts = Array.from({ length: 10 }, () => 0)
       for (const rest of drawn) {
         const part = Math.min(9, Math.floor((rest - 1000) / 200))
@@ -33,7 +33,7 @@ describe("the rest after a message", () => {
     }),
   )
 
-  it.effect("has both ends, and is the same from the same source of chance", () =>
+  it.effect("includes both ends, and repeats for the same random source", () =>
     Effect.gen(function* () {
       const few = { ...unpaced, minIntervalMillis: 5, jitterMillis: 1 }
       assert.deepStrictEqual([...new Set(yield* rests(few, 100))].toSorted(), [5, 6])
@@ -48,7 +48,7 @@ describe("the rest after a message", () => {
     }),
   )
 
-  it.effect("is none without pacing, and exact without jitter", () =>
+  it.effect("is zero without pacing, and exact without jitter", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* rests(unpaced, 3), [0, 0, 0])
       assert.deepStrictEqual(yield* rests({ ...unpaced, minIntervalMillis: 700 }, 2), [700, 700])
@@ -65,7 +65,7 @@ describe("the limits of a number", () => {
     pacing: null,
   }
 
-  it.effect("a window has room once the last of as many as fit is a window ago", () =>
+  it.effect("a window has room again as its oldest counted message leaves", () =>
     Effect.sync(() => {
       const limit = { messages: 2, windowMillis: minute }
       const times = [noon - 50, noon - 40, noon - 30]
@@ -77,7 +77,7 @@ describe("the limits of a number", () => {
     }),
   )
 
-  it.effect("all hold at once: the last to let the message leave counts", () =>
+  it.effect("all apply at once: the last to admit the message decides", () =>
     Effect.sync(() => {
       const sentTimes = [noon - 2 * minute, noon - 2, noon - 1]
       const until = (pacing: Partial<Pacing>) =>
@@ -93,7 +93,7 @@ describe("the limits of a number", () => {
     }),
   )
 
-  it.effect("new recipients are held back, known ones are not", () =>
+  it.effect("delays new recipients, not known ones", () =>
     Effect.sync(() => {
       const given = {
         ...facts,

@@ -16,7 +16,7 @@ describe("a proxy's URL", () => {
     ["socks5://[2001:db8::7]", "2001:db8::7", 1080],
     [`socks5://${"u".repeat(255)}:${"%C3%A9".repeat(127)}p@192.0.2.1`, "192.0.2.1", 1080],
     [`http://${"u".repeat(256)}:p@192.0.2.1`, "192.0.2.1", 80],
-  ] as const)("%s is one", ([text, host, port]) =>
+  ] as const)("accepts %s", ([text, host, port]) =>
     Effect.sync(() => {
       const { href, ...shown } = parseProxyUrl(text) ?? { href: "" }
       assert.deepStrictEqual<unknown>(shown, { host, port })
@@ -41,7 +41,7 @@ describe("a proxy's URL", () => {
     // Nothing listens there.
     "http://192.0.2.1:0",
     "socks5://192.0.2.1:0",
-    // Escapes that stand for no text.
+    // Escapes that decode to no text.
     "http://us%er:secret@192.0.2.1",
     "http://user:%FF@192.0.2.1",
     "socks5://user:%zz@192.0.2.1",
@@ -49,11 +49,11 @@ describe("a proxy's URL", () => {
     // SOCKS has one byte for the length of each.
     `socks5://${"u".repeat(256)}:p@192.0.2.1`,
     `socks5://user:${"%C3%A9".repeat(128)}@192.0.2.1`,
-  ])("%j is none", (text) => Effect.sync(() => assert.isUndefined(parseProxyUrl(text))))
+  ])("rejects %j", (text) => Effect.sync(() => assert.isUndefined(parseProxyUrl(text))))
 })
 
 describe("the proxy of a number", () => {
-  it.effect("is read by transports as it was given, and stands sealed in the store", () =>
+  it.effect("reaches transports unchanged, and the store sealed", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore
       const secrets = yield* Secrets
@@ -87,7 +87,7 @@ describe("the proxy of a number", () => {
       const read = yield* proxies.of(id)
       assert.strictEqual(read && Redacted.value(read), "http://user:secret@192.0.2.1/")
       assert.notInclude(JSON.stringify([...(yield* numbers.settings([id]))]), "secret")
-      // Sealed for another number, it opens nothing.
+      // Sealed for another number, it does not open.
       const stolen = {
         ...proxy,
         url: secrets.seal(proxyPlace((id + 1) as typeof id), "http://192.0.2.2"),

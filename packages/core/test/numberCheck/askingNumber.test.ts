@@ -21,7 +21,7 @@ const loggedOut = { status: "disconnected" } as const
 const connecting = { status: "connecting" } as const
 const telegram = { platform: "telegram" } as const
 
-/** The id of the number that asks, or the code and field of the refusal. */
+/** The id of the checking number, or the code and field of the refusal. */
 const asked = (
   from: number | null,
   numbers: ReadonlyArray<SendingNumber>,
@@ -34,19 +34,19 @@ const asked = (
 
 const required = ["from_required", "from"]
 
-describe("the number that a check asks from", () => {
+describe("the number that runs a check", () => {
   const rows: ReadonlyArray<readonly [what: string, found: unknown, expected: unknown]> = [
-    ["is the one that is named", asked(2, [aNumber(1), aNumber(2)]), 2],
+    ["is the named one", asked(2, [aNumber(1), aNumber(2)]), 2],
     ["must be one of the workspace", asked(3, [aNumber(1)]), ["number_not_found", "from"]],
     ["must be connected", asked(1, [aNumber(1, loggedOut)]), ["number_not_connected", "from"]],
     [
-      "must be connected, and one that is being connected is not",
+      "must be connected, not just connecting",
       asked(1, [aNumber(1, connecting)]),
       ["number_not_connected", "from"],
     ],
     ["must be of WhatsApp", asked(1, [aNumber(1, telegram)]), ["validation_failed", "from"]],
     [
-      "must be of WhatsApp before it must be connected",
+      "is checked for WhatsApp before its connection",
       asked(1, [aNumber(1, { ...telegram, ...loggedOut })]),
       ["validation_failed", "from"],
     ],
@@ -57,7 +57,7 @@ describe("the number that a check asks from", () => {
     ],
     ["is a limited key's own", asked(2, [aNumber(1), aNumber(2)], [2]), 2],
     [
-      "that is no number of the workspace is not found, for a limited key too",
+      "is not found outside the workspace, for a limited key too",
       asked(9, [aNumber(1)], [9]),
       ["number_not_found", "from"],
     ],
@@ -67,7 +67,7 @@ describe("the number that a check asks from", () => {
       2,
     ],
     [
-      "is the only connected one beside Telegram",
+      "is the only connected one besides Telegram",
       asked(null, [aNumber(1, telegram), aNumber(2)]),
       2,
     ],

@@ -13,7 +13,7 @@ const problems = (body: unknown) => {
 }
 
 describe("the body of a number check", () => {
-  it.effect("takes phones with spaces and dashes, and keeps their order and doubles", () =>
+  it.effect("accepts phones with spaces and dashes, and keeps order and duplicates", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<unknown>(
         parseCheckNumbers({ phones: ["+1 555-000 0002", phone, "+15550000002"] }),
@@ -22,7 +22,7 @@ describe("the body of a number check", () => {
     ),
   )
 
-  it.effect("takes a name of up to 100 characters, and null for what is not given", () =>
+  it.effect("accepts a name of up to 100 characters, and null for missing fields", () =>
     Effect.sync(() => {
       const name = "🌻".repeat(100)
       assert.deepStrictEqual<unknown>(
@@ -49,7 +49,7 @@ describe("the body of a number check", () => {
       [["validation_failed", "phones[1]"]],
     ],
     [
-      "several bad phones, each by its place",
+      "several bad phones, each by its index",
       { phones: [phone, "0155500001", phone, ""] },
       [
         ["invalid_phone", "phones[1]"],
@@ -69,17 +69,17 @@ describe("the body of a number check", () => {
       ],
     ],
   ]
-  it.effect.each(wrong)("is refused with %s", ([, body, found]) =>
+  it.effect.each(wrong)("refuses %s", ([, body, found]) =>
     Effect.sync(() => assert.deepStrictEqual<unknown>(problems(body), found)),
   )
 
-  it.effect("takes 1,000 phones", () =>
+  it.effect("accepts 1,000 phones", () =>
     Effect.sync(() => assert.deepStrictEqual(problems({ phones: Array(1000).fill(phone) }), [])),
   )
 })
 
 describe("the query of a check's results", () => {
-  it.effect("takes one status or several, in any order", () =>
+  it.effect("accepts one status or several, in any order", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(parseListCheckResults({}), Result.succeed({}))
       const asked = Result.succeed({ status: ["failed", "registered"] as const, limit: 30 })
@@ -92,7 +92,7 @@ describe("the query of a check's results", () => {
     }),
   )
 
-  it.effect("refuses what is no status", () =>
+  it.effect("rejects an unknown status", () =>
     Effect.sync(() => {
       for (const status of ["", "Registered", "registered,", "queued"]) {
         const parsed = parseListCheckResults({ status })

@@ -14,7 +14,7 @@ describe("a group name", () => {
     }),
   )
 
-  it.effect("is matched exactly, so white space is part of it", () =>
+  it.effect("matches exactly, including white space", () =>
     Effect.sync(() => {
       assert.isTrue(isGroupName(" Team "))
       assert.isFalse(isGroupName("x".repeat(100) + " "))

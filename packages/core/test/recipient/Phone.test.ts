@@ -48,7 +48,7 @@ const refused = [
 const unassigned = ["210", "214", "259", "28", "295", "384", "422", "671", "699", "801", "83", "89"]
 
 describe("a phone", () => {
-  it.effect("is + and 7 to 15 digits after spaces and dashes are taken out", () =>
+  it.effect("is + and 7 to 15 digits once spaces and dashes are removed", () =>
     Effect.sync(() => {
       for (const [text, phone] of accepted) {
         assert.strictEqual(parsePhone(text), phone, text)
@@ -56,7 +56,7 @@ describe("a phone", () => {
     }),
   )
 
-  it.effect("is nothing else: no guessed country code, no other sign or digit", () =>
+  it.effect("has no other form: no guessed country code, no other sign or digit", () =>
     Effect.sync(() => {
       for (const text of refused) assert.isUndefined(parsePhone(text), JSON.stringify(text))
     }),
@@ -72,7 +72,7 @@ describe("a phone", () => {
     }),
   )
 
-  it.effect("begins with an assigned country calling code", () =>
+  it.effect("starts with an assigned country calling code", () =>
     Effect.sync(() => {
       for (const code of unassigned) {
         assert.isUndefined(parsePhone(`+${code}5550001234`), code)
@@ -80,9 +80,9 @@ describe("a phone", () => {
     }),
   )
 
-  it.effect("knows the calling codes that libphonenumber knows, of countries and of none", () =>
+  it.effect("accepts the calling codes that libphonenumber knows, with or without a country", () =>
     Effect.sync(() => {
-      // Those of no country stand in a table that the metadata's own type leaves out.
+      // A table that the metadata's own type leaves out holds codes without a country.
       const all: { readonly country_calling_codes: object; readonly nonGeographic?: object } =
         metadata
       const known = [
@@ -93,7 +93,7 @@ describe("a phone", () => {
     }),
   )
 
-  it.effect("is not checked against a national numbering plan: the test numbers pass", () =>
+  it.effect("is not checked against national numbering plans: the test numbers pass", () =>
     Effect.sync(() => {
       for (const text of ["+15005550001", "+15005550009", "+4900000000", "+15005550000"]) {
         assert.strictEqual(parsePhone(text), text)
@@ -101,14 +101,14 @@ describe("a phone", () => {
     }),
   )
 
-  it.effect("shows in a Number as digits without +", () =>
+  it.effect("appears in a Number as digits without +", () =>
     Effect.sync(() =>
       assert.strictEqual(phoneDigits(parsePhone("+1 500-5550006")!), "15005550006"),
     ),
   )
 
   it.effect.prop(
-    "reads the same wherever spaces and dashes stand",
+    "reads the same wherever spaces and dashes are",
     [
       Schema.Int.check(Schema.isBetween({ minimum: 1_000_000, maximum: 999_999_999_999_999 })),
       Schema.Array(Schema.Literals(["", " ", "-", " - "])),
@@ -123,7 +123,7 @@ describe("a phone", () => {
       }),
   )
 
-  it.effect.prop("no text makes it throw", [Schema.String], ([text]) =>
+  it.effect.prop("parsing never throws", [Schema.String], ([text]) =>
     Effect.sync(() => {
       for (const candidate of [text, `+1${text}`, `+${text}`]) {
         const phone = parsePhone(candidate)

@@ -96,7 +96,7 @@ const refused = [
 ]
 
 describe("a username", () => {
-  it.effect("is @name or a t.me link with that name", () =>
+  it.effect("is @name or a t.me link with it", () =>
     Effect.sync(() => {
       for (const [given, name] of names) {
         assert.deepStrictEqual(
@@ -116,14 +116,14 @@ describe("a username", () => {
     }),
   )
 
-  it.effect("is nothing else: no bare name, no invite link", () =>
+  it.effect("has no other form: no bare name, no invite link", () =>
     Effect.sync(() => {
       for (const text of refused) assert.isUndefined(parseUsername(text), JSON.stringify(text))
     }),
   )
 
   it.effect.prop(
-    "means the same name in every spelling",
+    "is the same name in every spelling",
     [Schema.Literals(["", "http://", "https://"]), Schema.Literals(["", "www."]), Schema.String],
     ([scheme, www, suffix]) =>
       Effect.sync(() => {
@@ -134,7 +134,7 @@ describe("a username", () => {
   )
 
   it.effect.prop(
-    "no text makes it throw, and one accepted is shown as given",
+    "parsing never throws, and an accepted one is shown unchanged",
     [Schema.String],
     ([text]) =>
       Effect.sync(() => {

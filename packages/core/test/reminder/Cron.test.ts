@@ -3,7 +3,7 @@ import { Effect, Result, Schema } from "effect"
 import { parseCron } from "../../src/reminder/Cron.ts"
 import type { CronProblem } from "../../src/reminder/Cron.ts"
 
-/** Wall times of a pattern, from the start of a day on. */
+/** Wall times of a pattern from the start of a day. */
 const wallTimes = (text: string, from: string, count: number): ReadonlyArray<string> => {
   const cron = Result.getOrThrow(parseCron(text))
   const found: Array<string> = []
@@ -196,7 +196,7 @@ const days: ReadonlyArray<
     ["2026-02-03T00:00", "2026-02-10T00:00", "2026-02-17T00:00", "2026-02-24T00:00"],
   ],
   [
-    "of day of month and day of week, both given, either fires",
+    "fires on either when both day of month and day of week are given",
     "0 0 13 * fri",
     "2026-01-08",
     ["2026-01-09T00:00", "2026-01-13T00:00", "2026-01-16T00:00", "2026-01-23T00:00"],
@@ -232,7 +232,7 @@ const days: ReadonlyArray<
     ["2026-01-01T00:00", "2026-01-02T00:00"],
   ],
   [
-    "either one fires where the day of month alone never comes",
+    "fires by the other where the day of month never occurs",
     "0 0 30 2 mon",
     "2026-02-01",
     [
@@ -244,7 +244,7 @@ const days: ReadonlyArray<
     ],
   ],
   [
-    "months without the day are passed over",
+    "skips months without the day",
     "0 9 31 * *",
     "2026-01-31",
     [
@@ -256,7 +256,7 @@ const days: ReadonlyArray<
     ],
   ],
   [
-    "29 February comes in leap years, not in 2100",
+    "29 February occurs in leap years, not in 2100",
     "0 0 29 2 *",
     "2090-01-01",
     ["2092-02-29T00:00", "2096-02-29T00:00", "2104-02-29T00:00"],
@@ -290,7 +290,7 @@ describe("a cron pattern", () => {
     )
   }
 
-  it.effect("names nothing past the year 9999", () =>
+  it.effect("never runs after the year 9999", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(wallTimes("59 23 31 12 *", "9998-01-01", 3), [
         "9998-12-31T23:59",
@@ -318,7 +318,7 @@ describe("a cron pattern", () => {
     }),
   )
 
-  it.effect("gives the same answers in any order of questions", () =>
+  it.effect("answers independently of the order of questions", () =>
     Effect.sync(() => {
       const one = Result.getOrThrow(parseCron("0 9 10,20 * *"))
       const dayMillis = 86_400_000
@@ -332,7 +332,7 @@ describe("a cron pattern", () => {
 
   const Piece = Schema.Literals([..."0123456789*/-, ?LW#@", "mon", "feb", "* * * * *"])
 
-  it.effect.prop("no text makes it throw", [Schema.String, Schema.Array(Piece)], ([text, pieces]) =>
+  it.effect.prop("parsing never throws", [Schema.String, Schema.Array(Piece)], ([text, pieces]) =>
     Effect.sync(() => {
       for (const candidate of [text, pieces.join(""), `${pieces.join("")} * * *`]) {
         const cron = parseCron(candidate)

@@ -1,4 +1,4 @@
-/** Which of a reminder's due times a run is made for. */
+/** Which of a reminder's due times gets a run. */
 import { assert, describe, it } from "@effect/vitest"
 
 import type { ReminderId, WorkspaceId } from "../../src/index.ts"
@@ -31,7 +31,7 @@ const everyTwoMinutes: Reminder = {
 const planAt = (now: number) => planRun(everyTwoMinutes, dueAt, now)
 
 describe("planRun", () => {
-  it("changes nothing while the run is not due, as after the clock was set back", () => {
+  it("changes nothing before the run is due, as after the clock was set back", () => {
     assert.isNull(planAt(dueAt - 1))
     assert.isNull(planAt(dueAt - 7_772))
     assert.isNull(planAt(dueAt - 90 * minute))
@@ -50,7 +50,7 @@ describe("planRun", () => {
     })
   })
 
-  it("makes up the latest due time of the last hour alone", () => {
+  it("makes up only the latest due time of the last hour", () => {
     const plan = planAt(dueAt + 3 * 60 * minute + second)
     assert.strictEqual(plan?.run.dueAt, dueAt + 3 * 60 * minute)
     assert.isNull(plan?.instead)

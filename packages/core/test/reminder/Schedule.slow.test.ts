@@ -16,15 +16,15 @@ const day = 1440
 const minutesSince1970 = (date: string) => Date.parse(date) / minuteMillis
 
 /**
- * Eleven months with a day that Samoa and Tokelau skipped and with the double summer time of Morocco, and
- * those of a year to come in which clocks change. Both have a 29 February.
+ * Eleven months with a day that Samoa and Tokelau skipped and Morocco's double summer time, and
+ * months of a future year with clock changes. Both include a 29 February.
  */
 const spans = [
   ["2011-12-20T00:00Z", "2012-11-15T00:00Z"],
   ["2028-02-20T00:00Z", "2028-11-15T00:00Z"],
 ] as const
 
-/** A day: no clock was changed and changed back within one. */
+/** A day: no clock changes twice within one. */
 const stride = day
 
 /** All runs of a schedule later than `after` and before `end`. */
@@ -66,7 +66,7 @@ describe("the runs in every zone of the tz database", () => {
     const end = minutesSince1970(to)
     const millisAt = (minute: number) => (start + minute) * minuteMillis
 
-    it.effect(`are those of the definition, ${from} to ${to}`, () =>
+    it.effect(`match the definition, ${from} to ${to}`, () =>
       Effect.sync(() => {
         const cases = patterns.map((pattern) => ({
           pattern,
@@ -74,7 +74,8 @@ describe("the runs in every zone of the tz database", () => {
           named: namedMinutes(pattern, start - 2 * day, end + 2 * day),
         }))
 
-        // Names that are one zone to Intl share a walk, and zones whose clocks showed the same share the definition.
+        // Names that are one zone to Intl share a walk; zones with identical clocks share the
+        // definition.
         const byZone = new Map<string, Expectation>()
         const byClock = new Map<string, Expectation>()
         const expectationOf = (name: string): Expectation => {
@@ -102,9 +103,9 @@ describe("the runs in every zone of the tz database", () => {
           for (const [i, { cron, pattern }] of cases.entries()) {
             const schedule = { cron, timezone }
             const expected = expectation.runs[i]!
-            // Between changes the same happens again and again: of the first months a tenth of the clocks
-            // is walked whole, the others through ten days and around each change, and so is what runs many
-            // times a day in all but the first, and everything in the later months.
+            // Nothing new happens between changes. So only a tenth of the clocks is walked whole,
+            // in the first months. The others are walked for ten days and around each change; so
+            // are frequent patterns outside the first months, and everything in the later ones.
             const isShortened = expected.length > (4 * (end - start)) / day || from !== spans[0][0]
             const windows =
               tried.has(expectation) || tried.size % 10 > 0 || (isShortened && tried.size > 0)
@@ -149,7 +150,7 @@ describe("the runs in every zone of the tz database", () => {
   }
 })
 
-/** The place of the first run later than `after`. */
+/** The index of the first run later than `after`. */
 const firstIndexAfter = (runs: ReadonlyArray<number>, after: number): number => {
   let low = 0
   let high = runs.length

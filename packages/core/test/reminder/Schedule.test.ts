@@ -42,7 +42,7 @@ describe("clocks that change", () => {
     ["Pacific/Kwajalein", "1993-08-21"],
   ] as const
 
-  it.effect("give the runs of the definition, from every minute around them", () =>
+  it.effect("give the defined runs from every minute around them", () =>
     Effect.sync(() => {
       for (const [zone, date] of changes) {
         const middle = Date.parse(date) / minuteMillis
@@ -127,7 +127,7 @@ describe("the next run", () => {
 })
 
 describe("the latest run in a span of time", () => {
-  it.effect("lies behind its beginning and not behind its end", () =>
+  it.effect("lies after its start and not after its end", () =>
     Effect.sync(() => {
       const of = schedule("*/20 9 * * *", "UTC")
       const at = (text: string) => Date.parse(`2026-05-04T${text}Z`)
@@ -142,24 +142,20 @@ describe("the latest run in a span of time", () => {
     }),
   )
 
-  it.effect(
-    "is the one of skipped times behind a gap, and the second of an hourly one that comes twice",
-    () =>
-      Effect.sync(() => {
-        const spring = Date.parse("2026-03-29T01:00Z")
-        assert.strictEqual(
-          latestRunIn(schedule("*/10 2 * * *", "Europe/Berlin"), spring - 3_600_000, spring),
-          spring,
-        )
-        const autumn = Date.parse("2026-10-25T01:00Z")
-        assert.strictEqual(
-          latestRunIn(schedule("0 * * * *", "Europe/Berlin"), autumn - 3_600_000, autumn),
-          autumn,
-        )
-        assert.isNull(
-          latestRunIn(schedule("0 2 * * *", "Europe/Berlin"), autumn - 3_600_000, autumn),
-        )
-      }),
+  it.effect("is the skipped time after a gap, and the second of an hourly one that repeats", () =>
+    Effect.sync(() => {
+      const spring = Date.parse("2026-03-29T01:00Z")
+      assert.strictEqual(
+        latestRunIn(schedule("*/10 2 * * *", "Europe/Berlin"), spring - 3_600_000, spring),
+        spring,
+      )
+      const autumn = Date.parse("2026-10-25T01:00Z")
+      assert.strictEqual(
+        latestRunIn(schedule("0 * * * *", "Europe/Berlin"), autumn - 3_600_000, autumn),
+        autumn,
+      )
+      assert.isNull(latestRunIn(schedule("0 2 * * *", "Europe/Berlin"), autumn - 3_600_000, autumn))
+    }),
   )
 
   const Moment = Schema.Int.check(
@@ -176,7 +172,7 @@ describe("the latest run in a span of time", () => {
   const Pattern = Schema.Literals(patterns.map((pattern) => pattern.cron))
 
   it.effect.prop(
-    "is the last that one finds by going from run to run",
+    "equals the last run reached by stepping from run to run",
     [Pattern, Zone, Moment, Span],
     ([cron, zone, from, span]) =>
       Effect.sync(() => {

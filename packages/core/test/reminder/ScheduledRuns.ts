@@ -1,4 +1,4 @@
-/** Schedules from their pattern and zone, and their runs. */
+/** Schedules from pattern and zone, and their runs. */
 import { Result } from "effect"
 import { formatInZone, nextRunAfter, parseCron, parseTimeZone } from "../../src/reminder/Cron.ts"
 import type { ReminderSchedule } from "../../src/reminder/Cron.ts"
@@ -8,7 +8,7 @@ export const schedule = (cron: string, zone: string): ReminderSchedule => ({
   timezone: parseTimeZone(zone)!,
 })
 
-/** The runs later than `from` up to `to`, as the zone's clocks show them. */
+/** The runs later than `from` up to `to`, in the zone's wall time. */
 export const runs = (of: ReminderSchedule, from: string, to: string): ReadonlyArray<string> => {
   const found: Array<string> = []
   let run = nextRunAfter(of, Date.parse(from))

@@ -1,9 +1,10 @@
 /**
- * The runs of a pattern by definition, computed in another way than the service does: a zone's clock is walked from minute
- * to minute as `Intl` shows it, and each wall time that it showed or left out is held against the pattern.
+ * The runs of a pattern by definition, computed differently from the service. A zone's clock is
+ * walked minute by minute as `Intl` shows it, and each wall time shown or skipped is matched
+ * against the pattern.
  */
 
-/** A pattern, and what it means in the tests' own words. */
+/** A pattern, and its meaning in the tests' own terms. */
 export interface Pattern {
   readonly cron: string
   /** Whether it is hourly or more frequent. */
@@ -24,15 +25,15 @@ export interface WallTime {
 export interface WalkedClock {
   readonly start: number
   readonly shown: Int32Array
-  /** Positions in `shown` at which it did not just go on by a minute. */
+  /** Positions in `shown` at which it did not advance by one minute. */
   readonly changes: ReadonlyArray<number>
 }
 
 const minuteMillis = 60_000
 
 /**
- * Walks a clock through the minutes from `start` up to `end`. It is read every `stride` minutes, and where it did not go
- * on by as much in between, it is looked for where it did not.
+ * Walks a clock from `start` up to `end`. It is read every `stride` minutes; where it did not
+ * advance by as much, each minute is read.
  */
 export const walk = (zone: string, start: number, end: number, stride: number): WalkedClock => {
   const formatter = new Intl.DateTimeFormat("en-US", {
@@ -94,8 +95,8 @@ export const namedMinutes = (
 }
 
 /**
- * The runs of a pattern in a walked clock, in epoch milliseconds. The first two days are left out: what is shown there may
- * have been shown before.
+ * The runs of a pattern in a walked clock, in epoch milliseconds. The first two days are left out:
+ * their wall times may have appeared before.
  */
 export const runsByDefinition = (
   clock: WalkedClock,
@@ -106,7 +107,8 @@ export const runsByDefinition = (
   for (const wall of named) {
     const shown = positionsShowing(clock, wall)
     const [first = endOfGapOver(clock, wall)] = shown
-    // A fixed time runs at the first minute that shows it, or else at the end of the gap that it fell into.
+    // A fixed time runs at the first minute that shows it, or at the end of the gap that skipped
+    // it.
     if (pattern.frequent) for (const at of shown) runs.add(at)
     else if (first !== undefined) runs.add(first)
   }
@@ -116,7 +118,10 @@ export const runsByDefinition = (
     .map((at) => (clock.start + at) * minuteMillis)
 }
 
-/** Between two changes a clock goes on by the minute, so a wall time is looked for where it would stand. */
+/**
+ * A clock advances by the minute between two changes, so a wall time is looked up at its expected
+ * position.
+ */
 const positionsShowing = ({ changes, shown }: WalkedClock, wall: number): ReadonlyArray<number> => {
   const positions: Array<number> = []
   for (let i = 0; i <= changes.length; i++) {

@@ -1,4 +1,4 @@
-/** Runs of schedules where the clocks of their zone change, known case by case. */
+/** Runs of schedules around known clock changes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { schedule, runs } from "./ScheduledRuns.ts"
@@ -39,13 +39,13 @@ const saoPauloAutumn = {
 
 const rules: ReadonlyArray<Rule> = [
   {
-    rule: "a fixed time that is skipped runs at the first instant after the gap",
+    rule: "a skipped fixed time runs at the first instant after the gap",
     cron: "30 2 * * *",
     ...berlinSpring,
     runs: ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"],
   },
   {
-    rule: "fixed times that are skipped run once together",
+    rule: "skipped fixed times run once together",
     cron: "*/15 2 * * 7",
     ...berlinSpring,
     runs: ["2026-03-29T03:00:00+02:00"],
@@ -62,7 +62,7 @@ const rules: ReadonlyArray<Rule> = [
     ],
   },
   {
-    rule: "the last minute before the gap and the first one behind it are not skipped",
+    rule: "the minutes right before and after the gap are not skipped",
     cron: "59,0 1,3 29 * *",
     ...berlinSpring,
     runs: [
@@ -94,7 +94,7 @@ const rules: ReadonlyArray<Rule> = [
     runs: ["2026-03-29T01:30:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-29T03:30:00+02:00"],
   },
   {
-    rule: "every second hour is less frequent than hourly: a skipped one is run behind the gap",
+    rule: "every second hour is less frequent than hourly: a skipped one runs after the gap",
     cron: "0 */2 29 * *",
     zone: "Europe/Berlin",
     from: "2026-03-28T22:00Z",
@@ -129,7 +129,7 @@ const rules: ReadonlyArray<Rule> = [
     ],
   },
   {
-    rule: "from within the repeated hour a fixed time does not come again",
+    rule: "a fixed time does not repeat, asked from within the repeated hour",
     cron: "30 2 * * *",
     zone: "Europe/Berlin",
     from: "2026-10-25T01:10Z",
@@ -170,7 +170,7 @@ const rules: ReadonlyArray<Rule> = [
     runs: ["2026-10-04T01:00:00+10:30", "2026-10-04T03:00:00+11:00", "2026-10-04T04:00:00+11:00"],
   },
   {
-    rule: "a gap of half an hour: an hourly pattern beside it",
+    rule: "a gap of half an hour: an hourly pattern around it",
     cron: "45 * * * *",
     ...lordHoweSpring,
     runs: [
@@ -253,7 +253,7 @@ const rules: ReadonlyArray<Rule> = [
     runs: ["2018-02-17T23:30:00-02:00"],
   },
   {
-    rule: "the midnight behind an hour that occurs twice",
+    rule: "the midnight after an hour that occurs twice",
     cron: "0 0 * * *",
     ...saoPauloAutumn,
     runs: ["2018-02-18T00:00:00-03:00"],
@@ -275,7 +275,7 @@ const rules: ReadonlyArray<Rule> = [
     runs: ["2026-03-29T01:00:00+03:00"],
   },
   {
-    rule: "Dublin's winter time, which the database calls the shifted one, is a winter time",
+    rule: "Dublin's winter time counts as one, although the database calls it shifted",
     cron: "30 1 * * *",
     zone: "Europe/Dublin",
     from: "2026-10-24T12:00Z",

@@ -3,7 +3,7 @@
  *
  *     node test/reminder/makeZoneNames.ts tzdata.zi
  *
- * `tzdata.zi` comes with every release and with most systems, beside their compiled zones.
+ * `tzdata.zi` comes with every release and with most systems, next to their compiled zones.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -17,7 +17,7 @@ const names = readFileSync(source, "utf8")
   .flatMap(
     ([kind, first, second]) => (kind === "Z" ? first : kind === "L" ? second : undefined) ?? [],
   )
-  // What a machine shows until its zone is set.
+  // The default until a machine's zone is set.
   .filter((name) => name !== "Factory")
   .toSorted()
 

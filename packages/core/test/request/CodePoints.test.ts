@@ -29,8 +29,10 @@ describe("lengths are counted in Unicode code points", () => {
     }),
   )
 
-  it.effect.prop("as the string's own iterator counts", [Schema.String, Schema.String], ([a, b]) =>
-    Effect.sync(() => assert.strictEqual(codePointLength(a + b), [...(a + b)].length)),
+  it.effect.prop(
+    "agrees with the string's own iterator",
+    [Schema.String, Schema.String],
+    ([a, b]) => Effect.sync(() => assert.strictEqual(codePointLength(a + b), [...(a + b)].length)),
   )
 })
 
@@ -45,7 +47,7 @@ describe("text of white space only counts as blank", () => {
     }),
   )
 
-  it.effect("the empty text is blank, and one other character is enough not to be", () =>
+  it.effect("the empty text is blank, and one visible character is not", () =>
     Effect.sync(() => {
       const all = String.fromCodePoint(...whiteSpace)
       assert.isTrue(isBlank(""))
@@ -56,7 +58,7 @@ describe("text of white space only counts as blank", () => {
     }),
   )
 
-  it.effect("a long run of white space is judged in one pass", () =>
+  it.effect("judges a long run of white space in one pass", () =>
     Effect.sync(() => assert.isFalse(isBlank(" ".repeat(1 << 20) + "x"))),
   )
 })

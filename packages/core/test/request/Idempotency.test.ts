@@ -31,7 +31,7 @@ describe("the header Idempotency-Key", () => {
     "x".repeat(255),
     printable,
     "8e03978e-40d5-43dd-bc93-6894a57f9324",
-  ])("takes %s as it is", (key) =>
+  ])("accepts %s unchanged", (key) =>
     Effect.sync(() => assert.deepStrictEqual(parseIdempotencyKey([key]), Result.succeed(key))),
   )
 
@@ -60,7 +60,7 @@ describe("the header Idempotency-Key", () => {
 describe("the fingerprint", () => {
   const print = fingerprint("POST", "/api/v2/messages", '{"a":1}')
 
-  it.effect("tells method, path and body apart, also where they could run together", () =>
+  it.effect("separates method, path and body, even where their texts could run together", () =>
     Effect.sync(() => {
       const others = [
         fingerprint("PUT", "/api/v2/messages", '{"a":1}'),
@@ -85,7 +85,7 @@ describe("a repeat with the same key", () => {
   })
   const judged = (outcome: ClaimOutcome | null) => judgeClaim(outcome, requested)
 
-  it.effect("gets the first answer when it is the same request", () =>
+  it.effect("gets the first answer when the request is the same", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(
         judged({ _tag: "Finished", record: record("same") }),
@@ -103,7 +103,7 @@ describe("a repeat with the same key", () => {
     ),
   )
 
-  it.effect("is idempotency_in_progress (409, Retry-After 1) while the first is running", () =>
+  it.effect("is idempotency_in_progress (409, Retry-After 1) while the first runs", () =>
     Effect.sync(() => {
       const result = judged({ _tag: "InProgress" })
       assert.deepStrictEqual(refusal(result), { code: "idempotency_in_progress", status: 409 })
@@ -111,7 +111,7 @@ describe("a repeat with the same key", () => {
     }),
   )
 
-  it.effect("goes on when the claim is its own, and without a key", () =>
+  it.effect("proceeds under its own claim, and without a key", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(judged({ _tag: "Claimed" }), Result.succeed(null))
       assert.deepStrictEqual(judged(null), Result.succeed(null))
@@ -119,7 +119,7 @@ describe("a repeat with the same key", () => {
     }),
   )
 
-  it.effect("is remembered for 24 hours; a claim whose process died is free after 30 s", () =>
+  it.effect("is kept for 24 hours; a claim whose process died is free after 30 s", () =>
     Effect.sync(() =>
       assert.deepStrictEqual([answerKeptMillis, claimKeptMillis], [86_400_000, 30_000]),
     ),

@@ -47,7 +47,7 @@ const told = (body: unknown) =>
 const codes = (body: unknown) => told(body).map(([code, field]) => [code, field])
 
 describe("inputDecoder", () => {
-  it.effect("gives the decoded value", () =>
+  it.effect("returns the decoded value", () =>
     Effect.sync(() =>
       assert.deepStrictEqual<unknown>(
         decode({
@@ -70,7 +70,7 @@ describe("inputDecoder", () => {
     ),
   )
 
-  it.effect("a value that is no object is validation_failed as a whole", () =>
+  it.effect("rejects a non-object value as a whole: validation_failed", () =>
     Effect.sync(() => {
       for (const body of [undefined, null, 5, "text", true, [], [{}]]) {
         assert.deepStrictEqual(codes(body), [["validation_failed", null]])
@@ -78,7 +78,7 @@ describe("inputDecoder", () => {
     }),
   )
 
-  it.effect("a check that names a code of the catalogue is refused with it and its text", () =>
+  it.effect("refuses with the catalogue code and text that a check names", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(told({ name: "a", phone: "1" }), [
         ["invalid_phone", "phone", "Phone numbers are international, with + and a country code."],
@@ -88,7 +88,7 @@ describe("inputDecoder", () => {
     }),
   )
 
-  it.effect("everything else is validation_failed, in words that say what is wrong", () =>
+  it.effect("everything else is validation_failed, with a description", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(told({}), [["validation_failed", "name", "is required"]])
       assert.deepStrictEqual(told({ name: 5 }), [["validation_failed", "name", "must be a text"]])
@@ -137,7 +137,7 @@ describe("inputDecoder", () => {
     }),
   )
 
-  it.effect("every problem is reported, whatever the order of the input", () =>
+  it.effect("reports every problem, whatever the order of the input", () =>
     Effect.sync(() => {
       const expected = [
         ["validation_failed", "name"],
@@ -175,7 +175,7 @@ describe("inputDecoder", () => {
     ),
   )
 
-  it.effect("rules across fields stand in the table's order, beside problems of fields", () =>
+  it.effect("orders rules across fields as the table does, among problems of fields", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(codes({ name: "abc" }), [["missing_scope", "when"]])
       assert.deepStrictEqual(codes({ name: "abc", inner: 5, list: 5 }), [
@@ -186,7 +186,7 @@ describe("inputDecoder", () => {
     }),
   )
 
-  it.effect("null is accepted only where the field says so", () =>
+  it.effect("accepts null only where the field allows it", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(codes({ name: "a", when: null, inner: null }), [])
       assert.deepStrictEqual(codes({ name: null, list: null, phone: null, pair: null }), [
@@ -198,7 +198,7 @@ describe("inputDecoder", () => {
     }),
   )
 
-  it.effect("a field given as undefined is as wrong as one of another type", () =>
+  it.effect("undefined is as wrong as a value of another type", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(codes({ name: "a", list: undefined }), [
         ["validation_failed", "list"],

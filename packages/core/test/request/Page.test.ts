@@ -16,17 +16,14 @@ const Scalar = Schema.Union([
 const Binding = Schema.Array(Scalar)
 
 describe("a cursor", () => {
-  it.effect.prop(
-    "leads on from the record that it was made for, in its own list",
-    [Id, Binding],
-    ([id, binding]) =>
-      Effect.sync(() =>
-        assert.strictEqual(readCursor(secret, makeCursor(secret, id, binding), binding), id),
-      ),
+  it.effect.prop("continues after its record, in its own list", [Id, Binding], ([id, binding]) =>
+    Effect.sync(() =>
+      assert.strictEqual(readCursor(secret, makeCursor(secret, id, binding), binding), id),
+    ),
   )
 
   it.effect.prop(
-    "that was altered in any character is refused",
+    "is refused after any alteration",
     [
       Id,
       Binding,
@@ -57,7 +54,7 @@ describe("a cursor", () => {
     }),
   )
 
-  it.effect("does not mistake one part of what it is bound to for another", () =>
+  it.effect("does not confuse the parts that it is bound to", () =>
     Effect.sync(() => {
       const bindings: ReadonlyArray<CursorBinding> = [
         [],
@@ -90,7 +87,7 @@ describe("a cursor", () => {
     (text) => Effect.sync(() => assert.isUndefined(readCursor(secret, text, ["messages"]))),
   )
 
-  it.effect("in capitals is another text, and refused", () =>
+  it.effect("in capitals is a different text, and refused", () =>
     Effect.sync(() => {
       const cursor = makeCursor(secret, 123_456, ["messages"])
       assert.notStrictEqual(cursor.toUpperCase(), cursor)
@@ -102,7 +99,7 @@ describe("a cursor", () => {
 describe("pages", () => {
   const cursors = (key: string) => Effect.provide(makeCursors, layerSecrets(new Map(), key))
 
-  /** What the page of a cursor continues after, and the cursor of the page behind record 7. */
+  /** What the page of a cursor continues after, and the cursor of the page after record 7. */
   const page = (
     made: Effect.Success<typeof makeCursors>,
     cursor: string | null,
@@ -118,7 +115,7 @@ describe("pages", () => {
     }),
   )
 
-  it.effect("a malformed one, or one made for other filters, is invalid_cursor", () =>
+  it.effect("a malformed cursor, or one made for other filters, is invalid_cursor", () =>
     Effect.gen(function* () {
       const made = yield* cursors(aSecretsKey("01"))
       const { next } = yield* page(made, null, ["messages", 1])
@@ -134,7 +131,7 @@ describe("pages", () => {
     }),
   )
 
-  it.effect("processes with one key read one another's cursors, those with two keys do not", () =>
+  it.effect("processes with one key read each other's cursors, those with two keys do not", () =>
     Effect.gen(function* () {
       const first = yield* cursors(aSecretsKey("01"))
       const second = yield* cursors(aSecretsKey("01"))

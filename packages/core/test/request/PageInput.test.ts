@@ -19,19 +19,19 @@ describe("the query of a paged list", () => {
   )
 
   it.effect.each(["0", "101", "-1", "", " ", "1.5", "1e1", "0x10", "ten", "9".repeat(20), "+5"])(
-    "a limit of %j is validation_failed",
+    "refuses a limit of %j: validation_failed",
     (limit) =>
       Effect.sync(() => assert.deepStrictEqual(told({ limit }), [["validation_failed", "limit"]])),
   )
 
-  it.effect("a cursor is passed on as it is, an empty one too", () =>
+  it.effect("passes a cursor on unchanged, even an empty one", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(told({ cursor: "abc" }), { cursor: "abc" })
       assert.deepStrictEqual(told({ cursor: "" }), { cursor: "" })
     }),
   )
 
-  it.effect("a problem names its parameter in the message too", () =>
+  it.effect("names the parameter in the message too", () =>
     Effect.sync(() => {
       const { errors, message } = Result.getOrThrow(
         Result.flip(parsePageRequest({ limit: "0", colour: "red" })),
@@ -44,7 +44,7 @@ describe("the query of a paged list", () => {
     }),
   )
 
-  it.effect.each([null, [], "limit", 1])("%j is no query", (query) =>
+  it.effect.each([null, [], "limit", 1])("rejects %j as a query", (query) =>
     Effect.sync(() => assert.deepStrictEqual(told(query as never), [["validation_failed", null]])),
   )
 
@@ -64,7 +64,7 @@ describe("pageOf", () => {
     Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
   it.effect.prop(
-    "pages follow one another without gap or double, and the last has no next",
+    "pages follow one another without gap or duplicate, and the last has no next",
     [Count(0, 60), Count(1, 20)],
     ([count, limit]) =>
       Effect.sync(() => {

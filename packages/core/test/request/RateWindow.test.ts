@@ -18,7 +18,7 @@ const day = 24 * 60 * minute
 /** 2026-03-02T12:34:56.789Z */
 const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)
 
-describe("the windows in which a key's requests are counted", () => {
+describe("the rate windows of a key", () => {
   it.effect("are fixed: the minute starts on the clock minute, the day at 00:00 UTC", () =>
     Effect.sync(() => {
       assert.strictEqual(minuteStart(now), Date.UTC(2026, 2, 2, 12, 34))
@@ -30,7 +30,7 @@ describe("the windows in which a key's requests are counted", () => {
   )
 
   it.effect.prop(
-    "hold every moment, before 1970 too",
+    "cover every moment, before 1970 too",
     [Schema.Int.check(Schema.isBetween({ minimum: -(10 ** 13), maximum: 10 ** 13 }))],
     ([moment]) =>
       Effect.sync(() => {
@@ -45,7 +45,7 @@ describe("the windows in which a key's requests are counted", () => {
       }),
   )
 
-  it.effect("take 60 requests in a minute and 10,000 in a day, and 30 wrong keys in a minute", () =>
+  it.effect("allow 60 requests a minute, 10,000 a day, and 30 wrong keys a minute", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(
         [requestsPerMinute, requestsPerDay, wrongKeysPerMinute],
@@ -56,7 +56,7 @@ describe("the windows in which a key's requests are counted", () => {
   )
 })
 
-describe("what RateLimit-* shows", () => {
+describe("RateLimit-*", () => {
   const untilMinute = 4
   const untilDay = 11 * 3600 + 25 * 60 + 4
   const states: ReadonlyArray<
@@ -68,7 +68,7 @@ describe("what RateLimit-* shows", () => {
       { limit: 60, remaining: 59, reset: untilMinute, exceeded: false },
     ],
     [
-      "the 60th passes with none left",
+      "the 60th passes and shows none left",
       { minute: 60, day: 60 },
       { limit: 60, remaining: 0, reset: untilMinute, exceeded: false },
     ],
@@ -83,12 +83,12 @@ describe("what RateLimit-* shows", () => {
       { limit: 60, remaining: 59, reset: untilMinute, exceeded: false },
     ],
     [
-      "the limit is the day's once that refuses",
+      "shows the day's limit once that refuses",
       { minute: 1, day: 10_001 },
       { limit: 10_000, remaining: 0, reset: untilDay, exceeded: true },
     ],
     [
-      "over both limits the day's is shown, which lasts longer",
+      "over both limits shows the day's, which lasts longer",
       { minute: 61, day: 10_061 },
       { limit: 10_000, remaining: 0, reset: untilDay, exceeded: true },
     ],
@@ -97,7 +97,7 @@ describe("what RateLimit-* shows", () => {
     Effect.sync(() => assert.deepStrictEqual(rateState(count, now), state)),
   )
 
-  it.effect("the reset is the seconds until the window restarts, never 0", () =>
+  it.effect("resets in whole seconds until the window restarts, never 0", () =>
     Effect.sync(() => {
       const reset = (at: number) => rateState({ minute: 1, day: 1 }, at).reset
       const start = minuteStart(now)
@@ -126,7 +126,7 @@ describe("rate_limited", () => {
     }),
   )
 
-  it.effect("is not said within the limits", () =>
+  it.effect("is not returned within the limits", () =>
     Effect.sync(() => assert.isUndefined(rateRefusal(rateState({ minute: 60, day: 10_000 }, now)))),
   )
 })

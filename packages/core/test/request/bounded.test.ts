@@ -1,4 +1,4 @@
-/** How much of a request is looked at and told (sharedResources: refusalErrors). */
+/** Bounds on how much of a request is read and reported (sharedResources: refusalErrors). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import { sharedLimits } from "../../src/limit/Bulkhead.ts"
@@ -20,7 +20,7 @@ const refusalOf = (body: unknown) => {
   return Result.isFailure(result) ? result.failure : assert.fail("accepted")
 }
 
-/** A list that counts how often one of its members is read. */
+/** A list that counts reads of one of its members. */
 const counted = (members: ReadonlyArray<unknown>) => {
   const reads = { count: 0 }
   const list = new Proxy([...members], {
@@ -44,7 +44,7 @@ const keysOf = (value: unknown): number =>
     : 0
 
 describe("a bounded input", () => {
-  it.effect("of a list that is too long no member is read, and its own error comes first", () =>
+  it.effect("reads no member of a list that is too long, and reports that first", () =>
     Effect.sync(() => {
       const { list, reads } = counted(Array.from({ length: 100_000 }, () => "bad"))
       const { code, errors, field } = refusalOf({ name: "a", list })
@@ -53,7 +53,7 @@ describe("a bounded input", () => {
     }),
   )
 
-  it.effect("the problems of the other fields are told beside it, in their order", () =>
+  it.effect("reports the problems of the other fields in their order", () =>
     Effect.sync(() => {
       const { code, errors, field } = refusalOf({ name: 1, list: null, other: [1, 2, 3, "4"] })
       assert.deepStrictEqual([code, field], ["validation_failed", "name"])
@@ -63,13 +63,13 @@ describe("a bounded input", () => {
     }),
   )
 
-  it.effect("a list of exactly as many members as it may have is read", () =>
+  it.effect("reads a list of exactly the maximum length", () =>
     Effect.sync(() =>
       assert.isTrue(Result.isSuccess(decode({ name: "a", list: null, other: [1, 2, 3] }))),
     ),
   )
 
-  it.effect("the decoder is given no more unknown fields than may be told, wherever they are", () =>
+  it.effect("passes the decoder no more unknown fields than can be reported", () =>
     Effect.sync(() => {
       const { input } = boundedBy(
         Body,
@@ -85,14 +85,14 @@ describe("a bounded input", () => {
     }),
   )
 
-  it.effect("an object of unknown fields alone is refused for one of them", () =>
+  it.effect("refuses an object of only unknown fields for one of them", () =>
     Effect.sync(() => {
       const { errors } = refusalOf({ name: "a", list: [unknownFields(1000), unknownFields(9)] })
       assert.isTrue(errors.some(({ field }) => field === "list[0].unknown_0"))
     }),
   )
 
-  it.effect("at most 50 problems are told beside the first", () =>
+  it.effect("reports at most 50 problems after the first", () =>
     Effect.sync(() => {
       const bad = Array.from({ length: 1000 }, () => ({ size: "large" }))
       const { errors } = refusalOf({ name: "a", list: bad })
@@ -102,7 +102,7 @@ describe("a bounded input", () => {
 })
 
 describe("a refusal", () => {
-  it.effect("stays within its bytes whatever names it repeats", () =>
+  it.effect("stays within its byte limit whatever names it repeats", () =>
     Effect.sync(() => {
       const name = "\u0001".repeat(100_000)
       const most = refuseAll(

@@ -16,7 +16,7 @@ const start = (
 ) => Effect.provide(Secrets, layerSecrets(stored, key, older))
 
 describe("the keys of purposes", () => {
-  it.effect("are those of the secrets key, and all different", () =>
+  it.effect("derive from the secrets key and all differ", () =>
     Effect.gen(function* () {
       const [one, again, other] = [
         yield* start(),
@@ -30,7 +30,7 @@ describe("the keys of purposes", () => {
     }),
   )
 
-  it.effect("stand nowhere in the store", () =>
+  it.effect("never reach the store", () =>
     Effect.gen(function* () {
       const stored: Stored = new Map()
       const { keys } = yield* start(stored)
@@ -39,7 +39,7 @@ describe("the keys of purposes", () => {
     }),
   )
 
-  it.effect("are not made with another key than the store was first used with", () =>
+  it.effect("are refused for a key other than the store's first one", () =>
     Effect.gen(function* () {
       const stored: Stored = new Map()
       yield* start(stored)
@@ -50,7 +50,7 @@ describe("the keys of purposes", () => {
 })
 
 describe("a sealed text", () => {
-  it.effect("opens where it belongs, with the key, and tells nothing without", () =>
+  it.effect("opens in its place with the key, and reveals nothing without it", () =>
     Effect.gen(function* () {
       const stored: Stored = new Map()
       const [one, other] = [yield* start(stored), yield* start(stored)]
@@ -64,7 +64,7 @@ describe("a sealed text", () => {
     }),
   )
 
-  it.effect("opens nowhere else, with no other key, and not once it was altered", () =>
+  it.effect("opens nowhere else, with no other key, and not after alteration", () =>
     Effect.gen(function* () {
       const secrets = yield* start()
       const stranger = yield* start(new Map(), aSecretsKey("02"))
@@ -83,10 +83,10 @@ describe("a sealed text", () => {
   )
 })
 
-describe("a secrets key that is exchanged", () => {
+describe("a rotated secrets key", () => {
   const [first, second, third] = ["01", "02", "03"].map(aSecretsKey)
 
-  it.effect("opens what the one before it sealed, and seals what that one does not open", () =>
+  it.effect("opens what its predecessor sealed, and seals what the predecessor cannot open", () =>
     Effect.gen(function* () {
       const stored: Stored = new Map()
       const before = yield* start(stored, first)
@@ -101,7 +101,7 @@ describe("a secrets key that is exchanged", () => {
     }),
   )
 
-  it.effect("takes the place of the one before it, which then starts nothing any more", () =>
+  it.effect("replaces its predecessor, which then starts nothing any more", () =>
     Effect.gen(function* () {
       const stored: Stored = new Map()
       yield* start(stored, first)
@@ -111,7 +111,7 @@ describe("a secrets key that is exchanged", () => {
     }),
   )
 
-  it.effect("changes no signature, however often it happens", () =>
+  it.effect("changes no signature, however often it is rotated", () =>
     Effect.gen(function* () {
       const stored: Stored = new Map()
       const { keys } = yield* start(stored, first)
@@ -125,7 +125,7 @@ describe("a secrets key that is exchanged", () => {
   )
 })
 
-it.effect("several secrets keys stand with commas between them, the present one first", () =>
+it.effect("several secrets keys are comma-separated, the current one first", () =>
   Effect.sync(() => {
     const [first, second] = ["01", "02"].map(aSecretsKey)
     assert.deepStrictEqual(parseSecretsKeys(`${first},${second}`)?.older.length, 1)

@@ -1,4 +1,4 @@
-/** Secrets over a store of their own, for tests of what signs with them. */
+/** Secrets over a store of their own, for tests of signing. */
 import { Effect, Layer } from "effect"
 import { Ids } from "../../src/Ids.ts"
 import {
@@ -9,7 +9,7 @@ import {
   ServiceSecrets,
 } from "../../src/secret/Secrets.ts"
 
-/** What a store keeps under a name. */
+/** The stored value of a name. */
 export type Stored = Map<string, string>
 
 const layerStored = (stored: Stored) =>

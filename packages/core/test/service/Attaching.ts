@@ -1,7 +1,4 @@
-/**
- * What tests of attachments need: links that lead to files, sends that bring a file with them, and a
- * look at what there is of it afterwards.
- */
+/** Links to files, sends with attachments, and what is stored of them. */
 import { Effect, Layer, Option, Stream } from "effect"
 import {
   Attachments,
@@ -17,13 +14,10 @@ import type { SendTerms } from "../../src/message/Messages.ts"
 import { shown, the } from "./Operations.ts"
 import { minute } from "./Service.ts"
 
-/** What a link answers with: a content, or a status without one. */
+/** A link's answer: a content, or a status without one. */
 type Answer = Stream.Stream<Uint8Array, EgressError> | number
 
-/**
- * A way out that finds these answers under these links and nothing elsewhere; hosts that are called
- * `private` may not be called.
- */
+/** An egress with these answers by link; other links fail, and so do the hosts in `private`. */
 export const linksTo = (answers: Readonly<Record<string, Answer>>): Layer.Layer<Egress> =>
   Layer.succeed(Egress, {
     allows: (url) => Effect.succeed(!url.includes("//private")),
@@ -53,7 +47,7 @@ export const uploaded = (caller: Caller, fileName: string, text: string) =>
     )
   })
 
-/** Attaches what a link leads to. */
+/** Attaches the target of a link. */
 export const linked = (caller: Caller, url: string, fileName: string | null = null) =>
   Attachments.use((attachments) => attachments.fromLink(caller, { url, type: null, fileName }))
 
@@ -95,5 +89,5 @@ export const leftOver = MediaStore.use((store) =>
   store.leftovers({ reservedBefore: 0, limit: 100 }),
 )
 
-/** A little longer than the rest between two sweeps. */
+/** Slightly longer than the sweep's interval. */
 export const aSweep = 11 * minute

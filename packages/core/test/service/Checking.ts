@@ -1,4 +1,4 @@
-/** Number checks as the suites of the whole service make and read them, and remote servers that answer as told. */
+/** Number checks for the suites of the whole service, and scripted remote servers. */
 import { assert } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/emulator"
 import { Clock, Effect, Layer } from "effect"
@@ -41,7 +41,7 @@ export const made = (
 export const read = (caller: Caller, { id }: NumberCheck) =>
   NumberChecks.use((checks) => checks.get(caller, id))
 
-/** What was found out, in the order of the list. */
+/** The results, in the order of the list. */
 export const found = (caller: Caller, { id, total }: NumberCheck) =>
   Effect.gen(function* () {
     const checks = yield* NumberChecks
@@ -59,7 +59,7 @@ export const found = (caller: Caller, { id, total }: NumberCheck) =>
 
 export const somePhones = (count: number) => Array.from({ length: count }, aPhone)
 
-/** A remote server that answers as told, call by call, then for ever as by default; and its calls. */
+/** A remote server with scripted answers, call by call, then the default; and its calls. */
 export const scripted = (
   answers: ReadonlyArray<Effect.Effect<PhonesOutcome>>,
   byDefault: (phones: ReadonlyArray<Phone>) => PhonesOutcome = (phones) => ({

@@ -1,8 +1,8 @@
-/** A clock that is set forward and back, while timers go on as if nothing had happened. */
+/** A clock that jumps forward and back while timers go on. */
 import { Clock, Effect, Latch } from "effect"
 import { RealTime } from "../../src/index.ts"
 
-/** Sets the clock forward by so many milliseconds, or back where they are below zero. */
+/** Moves the clock by so many milliseconds, back when negative. */
 export type Leap = (millis: number) => Effect.Effect<void>
 
 export const withLeaps = <A, E, R>(

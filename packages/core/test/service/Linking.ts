@@ -1,4 +1,4 @@
-/** Numbers that are being linked, as the suites of the whole service ask for them. */
+/** Numbers being linked, for the suites of the whole service. */
 import { Emulator } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import type { Stream } from "effect"
@@ -26,7 +26,7 @@ export const scan = (number: { readonly id: number }, body: object = {}) =>
 
 export const aKeyToConnect = Effect.flatMap(aWorkspace(), (workspace) => aKey(workspace))
 
-/** What the code behind a number's QR link says. */
+/** The code behind a number's QR link. */
 export const qrText = (key: Caller, number: { readonly id: number }) =>
   Effect.gen(function* () {
     const { connect: shown } = yield* read(key, number)
@@ -37,6 +37,6 @@ export const qrText = (key: Caller, number: { readonly id: number }) =>
 export const attemptOf = (number: { readonly id: number }) =>
   LinkingStore.use((store) => store.get(number.id as NumberId))
 
-/** A remote server of the test's own. */
+/** A scripted remote server. */
 export const linkingBy = (link: (request: LinkingRequest) => Stream.Stream<LinkingEvent>) =>
   Layer.succeed(NumberLinking, { link })

@@ -1,4 +1,4 @@
-/** What tests ask of the service, and what they look at: sends, answers, events and what is stored. */
+/** Operations and observations for tests: sends, answers, events and stored records. */
 import { assert } from "@effect/vitest"
 import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
 import type { SentCopy } from "@messaging-service/emulator"
@@ -47,7 +47,7 @@ export const shown = (messages: ReadonlyArray<Message>) =>
     return messages.map((message) => messageJson(message, now, link))
   })
 
-/** What was accepted, as its answer shows it. */
+/** The accepted messages, as the answer shows them. */
 const accepted = ({ messages, replayed }: Sent) =>
   Effect.map(MediaLinks, ({ link }) => ({
     messages: messages.map((message) => messageJson(message, message.createdAt, link)),
@@ -109,11 +109,9 @@ export const cancel = (caller: Caller, message: Pick<MessageJson, "id">) =>
     Effect.map(the),
   )
 
-/** The statuses of messages, as their key reads them now. */
 export const statuses = (caller: Caller, messages: ReadonlyArray<Pick<MessageJson, "id">>) =>
   Effect.forEach(messages, (message) => Effect.map(get(caller, message), ({ status }) => status))
 
-/** The status of a message, as its key reads it now. */
 export const status = (caller: Caller, message: Pick<MessageJson, "id">) =>
   Effect.map(get(caller, message), (read) => read.status)
 
@@ -126,7 +124,7 @@ export const logOut = (number: NumberId) => Emulator.use((emulator) => emulator.
 export const reconnect = (number: NumberId) =>
   Numbers.use((numbers) => numbers.connectionChanged(number, "connected", null))
 
-/** Claims messages as a worker would that dies before it sends anything. */
+/** Claims messages like a worker that dies before it sends anything. */
 export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis = 30_000) {
   const now = yield* Clock.currentTimeMillis
   return yield* LaneQueue.use((lanes) =>
@@ -142,7 +140,7 @@ export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis
   )
 })
 
-/** What recipients really saw, oldest first. */
+/** What recipients saw, oldest first. */
 export const copies = (number: NumberId | null = null) =>
   Effect.gen(function* () {
     const simulated = yield* SimulatedPhones
@@ -159,11 +157,11 @@ export const copies = (number: NumberId | null = null) =>
     return all.toReversed()
   })
 
-/** The messages whose copies recipients saw, in the order in which they arrived. */
+/** The messages that recipients saw, in order of arrival. */
 export const arrived = (number: NumberId | null = null) =>
   Effect.map(copies(number), (all) => all.map(({ messageId }) => messageId))
 
-/** What the outbox tells of a message, in order. */
+/** A message's events in the outbox, in order. */
 export const events = (message: Pick<MessageJson, "id">) =>
   Effect.map(allEvents, (all) =>
     all.flatMap(({ messageId, type }) => (messageId === message.id ? [type] : [])),
@@ -182,20 +180,19 @@ export const messagesOf = (workspaceId: WorkspaceId) =>
     return lists.flatMap(({ items }) => items).toSorted((a, b) => a.id - b.id)
   })
 
-/** Everything in the outbox, in order. */
 export const allEvents = Effect.gen(function* () {
   const outbox = yield* Outbox
   return yield* outbox.read(0, Number.MAX_SAFE_INTEGER)
 })
 
-/** What the plan of a workspace has left. */
+/** The remaining messages of a workspace's plan. */
 export const remaining = (workspace: WorkspaceId) =>
   Effect.map(
     Workspaces.use((workspaces) => workspaces.get(workspace)),
     ({ plan }) => plan?.messagesRemaining ?? null,
   )
 
-/** A message as it is stored. */
+/** The stored message. */
 export const stored = (
   message: Pick<MessageJson, "id">,
 ): Effect.Effect<Message, StoreUnavailable, MessageStore> =>

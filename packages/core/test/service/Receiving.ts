@@ -1,4 +1,4 @@
-/** A way out on which posts are recorded and answered as a test says; what receivers see of them. */
+/** An egress that records posts and answers as scripted, as receivers see them. */
 import { createHmac } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { Egress } from "../../src/index.ts"
@@ -14,7 +14,7 @@ export interface Post {
 
 export const ok: PostAnswer = { status: 200, headers: {} }
 
-/** Every post is answered so; `posts` are in the order in which they were made. */
+/** Every post gets this answer; `posts` are in the order of sending. */
 export const receiving = (
   answer: (post: Post) => Effect.Effect<PostAnswer, EgressError> = () => Effect.succeed(ok),
 ) => {

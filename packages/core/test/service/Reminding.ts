@@ -1,4 +1,4 @@
-/** Requests about reminders, as the suites of the whole service make them. */
+/** Requests about reminders, for the suites of the whole service. */
 import { Effect } from "effect"
 import { Reminders, formatInZone, formatInstant, Messages } from "../../src/index.ts"
 import type {
@@ -26,7 +26,7 @@ export const aCommand = (given: Fields = {}) => ({
   ...given,
 })
 
-/** Makes a reminder, and returns the answer with whether it was a replay. */
+/** Creates a reminder, and returns the answer with whether it was a replay. */
 export const answer = (caller: Caller, given: Fields = {}, idempotencyKey: string | null = null) =>
   Reminders.use((reminders) =>
     reminders.create(
@@ -55,7 +55,7 @@ export const remove = (caller: Caller, { id }: Pick<Reminder, "id">) =>
 export const list = (caller: Caller, query: ListReminders = {}) =>
   Reminders.use((reminders) => reminders.list(caller, query))
 
-/** The log of a reminder, oldest first: due time, outcome and why. */
+/** The log of a reminder, oldest first: due time, outcome and reason. */
 export const log = (workspace: WorkspaceId, { id }: Pick<Reminder, "id">) =>
   Effect.map(
     Reminders.use((reminders) => reminders.runs("owner", workspace, id, { limit: 100 })),
@@ -63,7 +63,7 @@ export const log = (workspace: WorkspaceId, { id }: Pick<Reminder, "id">) =>
       items.map((run) => [formatInstant(run.dueAt), run.outcome, run.code] as const).toReversed(),
   )
 
-/** The due time of its next run as the clocks of its zone show it. */
+/** The due time of its next run in its zone's wall time. */
 export const nextRun = ({ nextRunAt, timezone }: Reminder) =>
   nextRunAt === null ? null : formatInZone(nextRunAt, timezone)
 
@@ -84,7 +84,6 @@ export const sent = (key: Caller) =>
     return all.toReversed()
   })
 
-/** When they were made. */
 export const times = (key: Caller) =>
   Effect.map(sent(key), (all) => all.map(({ created_at }) => created_at))
 

@@ -1,7 +1,6 @@
 /**
- * The whole service for tests: every port in memory, simulated phones, the worker
- * running, all on the test clock and from one seed. The builders say what a test is about; everything
- * else has a default.
+ * The whole service for tests: ports in memory, simulated phones, a running worker, the test clock
+ * and one seed. Builders take what a test is about; everything else has a default.
  */
 import { assert } from "@effect/vitest"
 import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
@@ -50,26 +49,26 @@ export const minute = 60 * second
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** When every test begins: 2026-03-02T12:00:00Z, a Monday. */
+/** The start of every test: 2026-03-02T12:00:00Z, a Monday. */
 export const noon = Date.UTC(2026, 2, 2, 12)
 
 type Transports = WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends
 
 export interface ServiceParts {
   readonly seed?: string
-  /** Stands in for the simulated phones. */
+  /** Replaces the simulated phones. */
   readonly transport?: Layer.Layer<Transports, never, NumberStore | SimulatedPhones | Ids>
-  /** Stands in for the way simulated phones are linked. */
+  /** Replaces the linking of simulated phones. */
   readonly linking?: Layer.Layer<NumberLinking, never, Ids>
-  /** The store as it is seen by everything above it. */
+  /** Wraps the store for everything above it. */
   readonly store?: typeof layerStore
-  /** The way out; there is none by default. */
+  /** The egress; none by default. */
   readonly egress?: Layer.Layer<Egress>
-  /** Which numbers the worker has; all by default. */
+  /** The worker's numbers; all by default. */
   readonly ownership?: Layer.Layer<NumberOwnership>
-  /** Where files are kept; in memory by default. */
+  /** The file storage; in memory by default. */
   readonly files?: Layer.Layer<MediaFiles, never, Ids>
-  /** Whether the worker runs from the beginning; else nothing is sent, expired or swept. */
+  /** Whether the worker runs from the start. Without it, nothing is sent, expired or swept. */
   readonly worker?: boolean
 }
 
@@ -92,7 +91,7 @@ const makeLayer = ({
 
 export type TestService = Layer.Success<ReturnType<typeof makeLayer>>
 
-/** Both platforms behind one transport of the test's own. */
+/** Both platforms on one scripted transport. */
 export const transportOf = (transport: Transport): Layer.Layer<Transports> =>
   Layer.succeedContext(
     Context.make(WhatsAppTransport, transport).pipe(
@@ -102,7 +101,7 @@ export const transportOf = (transport: Transport): Layer.Layer<Transports> =>
     ),
   )
 
-/** Runs a test on a service of its own, whose clock begins at noon. */
+/** Runs a test on a service of its own, whose clock starts at noon. */
 export const inAService = <A, E>(
   test: Effect.Effect<A, E, TestService | Scope.Scope>,
   parts: ServiceParts = {},
@@ -116,8 +115,8 @@ export const inAService = <A, E>(
   }).pipe(Effect.scoped, Random.withSeed(parts.seed ?? "world"))
 
 /**
- * Starts a worker, and returns once its loops have nothing left to do. At the end of the test it is
- * stopped; what it waits for then in real time, the test's clock gives it.
+ * Starts a worker and returns once its loops are idle. It stops at the end of the test; the test's
+ * clock supplies the time that stopping waits for.
  */
 export const startWorker = Effect.gen(function* () {
   const worker = yield* Worker
@@ -126,19 +125,19 @@ export const startWorker = Effect.gen(function* () {
   return fiber
 })
 
-/** Stops a worker as a signal would: attempts under way have 8 s to end. */
+/** Stops a worker as a signal would: attempts in flight have 8 s to end. */
 export const stopWorker = (fiber: Fiber.Fiber<never>) =>
   Effect.gen(function* () {
     const stopping = yield* Effect.forkDetach(Fiber.interrupt(fiber))
     while (stopping.pollUnsafe() === undefined) yield* TestClock.adjust(second)
   })
 
-/** More turns than anything here needs to come to rest. */
+/** More turns than anything here needs to become idle. */
 const manyTurns = 1_000_000
 /** More turns than an attempt needs that waits for nothing. */
 const calmTurns = 200
 
-/** Returns once nothing is due, and nothing has happened for as long as anything that can takes. */
+/** Returns once nothing is due and nothing has happened for long enough. */
 export const settled = Effect.gen(function* () {
   const status = yield* DueWork
   const outbox = yield* Outbox
@@ -161,7 +160,7 @@ export const settled = Effect.gen(function* () {
   }
 })
 
-/** Moves time on, in the order in which things fall due. */
+/** Moves time on, in the order in which work falls due. */
 export const pass = (millis: number) =>
   Effect.gen(function* () {
     yield* settled
@@ -169,13 +168,13 @@ export const pass = (millis: number) =>
     yield* settled
   })
 
-/** A moment as a request writes it. */
+/** A moment in a request's format. */
 export const iso = (moment: number): string => {
   const text = new Date(moment).toISOString()
   return text.replace("Z", "+00:00")
 }
 
-/** `millis` from now, as a request writes it. */
+/** `millis` from now, in a request's format. */
 export const ahead = (millis: number) =>
   Effect.map(Clock.currentTimeMillis, (now) => iso(now + millis))
 
@@ -217,7 +216,7 @@ export const aContact = (workspace: WorkspaceId, given: Readonly<Record<string, 
     ({ id }) => id,
   )
 
-/** A key's caller, as admission would let it in. */
+/** The caller of a key, as admission would build it. */
 export const aKey = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
     const body = { version: 2 as const, name: "Key", ...given }
@@ -226,7 +225,7 @@ export const aKey = (workspace: WorkspaceId, given: Readonly<Record<string, unkn
     return caller
   })
 
-/** What most tests send with: a workspace with one connected WhatsApp number, and a live key. */
+/** The usual sender: a workspace with one connected WhatsApp number and a live key. */
 export const aSender = (messagesRemaining: number | null = null) =>
   Effect.gen(function* () {
     const workspace = yield* aWorkspaceWith(messagesRemaining)

@@ -1,4 +1,4 @@
-/** The memory store with something around every operation: to count what is asked of it, or to fail. */
+/** The memory store with every operation wrapped, to count calls or to fail. */
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../../src/index.ts"

@@ -32,7 +32,7 @@ describe("the plan's allowance", () => {
     ),
   )
 
-  it.effect("cancelled and expired give it back, failed does not", () =>
+  it.effect("cancelled and expired refund it, failed does not", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender(10)
@@ -50,7 +50,7 @@ describe("the plan's allowance", () => {
     ),
   )
 
-  it.effect("what an unlimited plan accepted is not given to a limited one", () =>
+  it.effect("what an unlimited plan accepted does not refund to a limited one", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender(null)
@@ -74,7 +74,7 @@ describe("the plan's allowance", () => {
     ),
   )
 
-  it.effect("two requests at once cannot take the same last message", () =>
+  it.effect("two concurrent requests cannot both take the last message", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender(1)

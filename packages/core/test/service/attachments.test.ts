@@ -1,4 +1,4 @@
-/** Files that come with a send, uploaded or behind a link: kept, shown, shared, and for how long. */
+/** Files sent with a message, uploaded or behind a link: storing, showing, sharing, retention. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import {
@@ -23,8 +23,8 @@ import {
 import { copies, get, refusal, status, the } from "./Operations.ts"
 import { ahead, aSender, day, hour, inAService, pass, settled } from "./Service.ts"
 
-describe("a file that comes with a send", () => {
-  it.effect("is what is sent, may be without text, and is shown with a link that works", () =>
+describe("an attached file", () => {
+  it.effect("is sent, may come without text, and is shown with a working link", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -56,7 +56,7 @@ describe("a file that comes with a send", () => {
   it.effect("is not listed in the media directory and takes no storage quota", () =>
     inAService(
       Effect.gen(function* () {
-        // The plan of this sender has no storage at all.
+        // This sender's plan has no storage.
         const { key } = yield* aSender()
         const directory = yield* MediaDirectory
         const id = yield* Effect.scoped(
@@ -78,7 +78,7 @@ describe("a file that comes with a send", () => {
     ),
   )
 
-  it.effect("is one file for all messages of a batch, until the last of them is over", () =>
+  it.effect("is stored once for all messages of a batch, until the last one ended", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -107,7 +107,7 @@ describe("a file that comes with a send", () => {
     ),
   )
 
-  it.effect("is kept 26 h past the final state of its message, and goes then", () =>
+  it.effect("is kept until 26 h after the final state of its message", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -126,12 +126,12 @@ describe("a file that comes with a send", () => {
   )
 })
 
-describe("a link that is downloaded during the call", () => {
+describe("a link downloaded during the call", () => {
   const url = "https://example.com/files/report.pdf"
   const found = { [url]: Stream.make(bytes("con"), bytes("tent")) }
   const nameless = "https://example.com/download?id=7"
 
-  it.effect("becomes a file that is called as the request says, else as the link ends", () =>
+  it.effect("becomes a file named by the request, else by the link's end", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -159,7 +159,7 @@ describe("a link that is downloaded during the call", () => {
 
   const megabyte = new Uint8Array(1024 * 1024)
   const broken: ReadonlyArray<readonly [string, string]> = [
-    ["that is no link", "nonsense"],
+    ["that is not a link", "nonsense"],
     ["that is not http", "ftp://example.com/a.pdf"],
     ["to a private address in its text", "http://127.0.0.1/a.pdf"],
     ["to a host whose addresses are private", "https://private.example.com/a.pdf"],
@@ -195,7 +195,7 @@ describe("a link that is downloaded during the call", () => {
     ),
   )
 
-  it.effect("has 30 s, and 100 MB are not too much", () => {
+  it.effect("has 30 s, and allows 100 MB", () => {
     const size = 100_000_001
     const whole = Array.from({ length: 95 }, () => megabyte)
     return inAService(
@@ -225,17 +225,17 @@ describe("a link that is downloaded during the call", () => {
 })
 
 describe("the attachments of one workspace", () => {
-  it.effect("may take 1 GiB together, unless the service is told otherwise", () =>
+  it.effect("may take 1 GiB together by default", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* AttachmentBytes, 1024 ** 3)
     }),
   )
 })
 
-describe("links that are downloaded during a call", () => {
+describe("downloads during a call", () => {
   const quick = "https://example.com/quick"
 
-  it.effect("above its workspace's share it waits 5 s and is told to come back later", () =>
+  it.effect("above its workspace's share wait 5 s, then are refused with Retry-After", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()

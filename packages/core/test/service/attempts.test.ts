@@ -27,8 +27,8 @@ import {
   settled,
 } from "./Service.ts"
 
-describe("what the remote server refuses", () => {
-  it.effect("fails with the reason that the phone gives", () =>
+describe("a refusal by the remote server", () => {
+  it.effect("fails the message with the phone's reason", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -46,7 +46,7 @@ describe("what the remote server refuses", () => {
     ),
   )
 
-  it.effect("a phone that is not registered is recipient_not_found", () =>
+  it.effect("is recipient_not_found for a phone that is not registered", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -63,7 +63,7 @@ describe("what the remote server refuses", () => {
     ),
   )
 
-  it.effect("a group is matched exactly when the message is sent; none is group_not_found", () =>
+  it.effect("is group_not_found when no group matches exactly at send time", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -83,7 +83,7 @@ describe("what the remote server refuses", () => {
     ),
   )
 
-  it.effect("a failed message does not hold up those behind it", () =>
+  it.effect("does not block the messages behind it", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -95,7 +95,7 @@ describe("what the remote server refuses", () => {
     ),
   )
 
-  it.effect("media that cannot be had is media_unavailable", () =>
+  it.effect("is media_unavailable for missing media", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -108,8 +108,8 @@ describe("what the remote server refuses", () => {
   )
 })
 
-describe("a transport that does not answer", () => {
-  it.effect("for 60 s three times ends in outcome_unknown, and the message is not sent again", () =>
+describe("a transport without an answer", () => {
+  it.effect("three times for 60 s ends in outcome_unknown without another send", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -128,7 +128,7 @@ describe("a transport that does not answer", () => {
     ),
   )
 
-  it.effect("and then answers, gets the same message once", () =>
+  it.effect("gets the same message again and delivers it once", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -144,7 +144,7 @@ describe("a transport that does not answer", () => {
     ),
   )
 
-  it.effect("holds what is behind it, and no other number", () =>
+  it.effect("blocks what is behind it, and no other number", () =>
     inAService(
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
@@ -152,9 +152,9 @@ describe("a transport that does not answer", () => {
         const key = yield* aKey(workspace)
         yield* behave(number, { send: "hang" })
         const behind = yield* sendBatch(key, 2, { from: number })
-        const beside = yield* send(key, { from: other })
+        const elsewhere = yield* send(key, { from: other })
         yield* pass(2 * minute)
-        assert.deepStrictEqual(yield* statuses(key, [...behind, beside]), [
+        assert.deepStrictEqual(yield* statuses(key, [...behind, elsewhere]), [
           "queued",
           "queued",
           "sent",
@@ -165,7 +165,7 @@ describe("a transport that does not answer", () => {
     ),
   )
 
-  it.effect("keeps its lane while it takes longer than a lease", () =>
+  it.effect("keeps its lane for longer than a lease", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -183,7 +183,7 @@ describe("a transport that does not answer", () => {
 })
 
 describe("a connection that breaks before the ack", () => {
-  it.effect("is repeated with the same id, and the recipient sees one copy", () =>
+  it.effect("causes a repeat with the same id, and the recipient sees one copy", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -197,7 +197,7 @@ describe("a connection that breaks before the ack", () => {
     ),
   )
 
-  it.effect("and a message that expires meanwhile end in outcome_unknown, not sent again", () =>
+  it.effect("ends in outcome_unknown without a repeat when the message expires meanwhile", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()

@@ -1,4 +1,4 @@
-/** Version 1 callbacks on the test clock: what a receiver gets, when, and signed with which secret. */
+/** Version 1 callbacks on the test clock: their content, their times and their signing secret. */
 import { assert, describe, it } from "@effect/vitest"
 import { Emulator } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -103,7 +103,7 @@ describe("the callback of a message", () => {
     )
   })
 
-  it.effect("tells every end: a failure with its error, a cancel, an expiry", () => {
+  it.effect("reports every end: a failure with its error, a cancel, an expiry", () => {
     const { egress, posts } = receiving()
     return inAService(
       Effect.gen(function* () {
@@ -138,7 +138,7 @@ describe("the callback of a message", () => {
         const { key } = yield* aSender()
         yield* sendReporting(key)
         yield* settled
-        // Each delay is up to 5 % longer by jitter.
+        // Jitter adds up to 5 % to each delay.
         for (const [index, delay] of [10 * second, minute, 4 * minute].entries()) {
           yield* pass(delay * 0.95)
           assert.lengthOf(posts, index + 1)
@@ -162,7 +162,7 @@ describe("the callback of a message", () => {
     )
   })
 
-  it.effect("is delivered by a 2xx alone, and not repeated then", () => {
+  it.effect("ends with a 2xx, and only with one", () => {
     const answers: Array<PostAnswer | null> = [
       { status: 302, headers: { location: "https://example.org/" } },
       null,
@@ -190,7 +190,7 @@ describe("the callback of a message", () => {
     )
   })
 
-  it.effect("waits longer when the receiver asks for it, at most twice the delay", () => {
+  it.effect("waits longer at the receiver's request, at most twice the delay", () => {
     const { egress, posts } = receiving(() =>
       Effect.succeed({ status: 503, headers: { "retry-after": "3600" } }),
     )
@@ -207,7 +207,7 @@ describe("the callback of a message", () => {
     )
   })
 
-  it.effect("is signed with the secret of the moment of each attempt", () => {
+  it.effect("is signed at each attempt with the current secret", () => {
     const { egress, posts } = receiving(() => Effect.succeed(failing))
     return inAService(
       Effect.gen(function* () {
@@ -230,7 +230,7 @@ describe("the callback of a message", () => {
     )
   })
 
-  it.effect("is held up by no receiver but its own, which is called five times at once", () => {
+  it.effect("waits only for its own receiver, which gets five calls at once", () => {
     const { egress, posts } = receiving(({ url }) =>
       url === callbackUrl ? Effect.never : Effect.succeed(ok),
     )
@@ -251,7 +251,7 @@ describe("the callback of a message", () => {
     )
   })
 
-  it.effect("is held up by no other workspace, however many receivers hang there", () => {
+  it.effect("waits for no other workspace, however many receivers hang there", () => {
     const quick = "https://quick.example.com/" as CallbackUrl
     const { egress, posts } = receiving(({ url }) =>
       url === quick ? Effect.succeed(ok) : Effect.never,
@@ -274,7 +274,7 @@ describe("the callback of a message", () => {
     )
   })
 
-  it.effect("goes with its workspace, whose messages end unreported", () => {
+  it.effect("ends with its workspace: no message reports its end then", () => {
     const { egress, posts } = receiving(() => Effect.succeed(failing))
     return inAService(
       Effect.gen(function* () {
@@ -301,7 +301,7 @@ describe("the callback of a connection", () => {
   const scan = (number: NumberId, body: object = {}) =>
     Emulator.use((emulator) => emulator.scan(number, body))
 
-  it.effect("comes with each QR code, the link that is made, and the log-out", () => {
+  it.effect("reports each QR code, the linking and the log-out", () => {
     const { egress, posts } = receiving()
     return inAService(
       Effect.gen(function* () {
@@ -332,7 +332,7 @@ describe("the callback of a connection", () => {
     )
   })
 
-  it.effect("tells of an attempt that lapsed; a pairing code is not told of", () => {
+  it.effect("reports a lapsed attempt, but no pairing code", () => {
     const { egress, posts } = receiving()
     return inAService(
       Effect.gen(function* () {
@@ -349,7 +349,7 @@ describe("the callback of a connection", () => {
     )
   })
 
-  it.effect("goes where the latest attempt said; after one of version 2 nowhere", () => {
+  it.effect("goes to the latest attempt's URL; after one of version 2 nowhere", () => {
     const { egress, posts } = receiving()
     return inAService(
       Effect.gen(function* () {
@@ -380,7 +380,7 @@ describe("the callback of a connection", () => {
     )
   })
 
-  it.effect("an address that may not be called is refused, and nothing is connected", () =>
+  it.effect("a URL that may not be called is refused, and nothing is connected", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace())

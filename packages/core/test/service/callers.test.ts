@@ -58,7 +58,7 @@ const upload = { fileName: "a.txt", content: {} as never }
 const page = { offset: 0, limit: 1 }
 const wrong = {} as never
 
-/** Every way into an operation, with what would be refused for other reasons behind the gate. */
+/** Every way into an operation, each with a later reason to be refused. */
 const ways: Readonly<Record<OperationName, Begun>> = {
   getKeyInfo: (caller) => [authorize(caller, "getKeyInfo")],
   sendMessage: (caller) => [
@@ -110,10 +110,10 @@ const ways: Readonly<Record<OperationName, Begun>> = {
   ],
 }
 
-describe("the gate", () => {
+describe("authorization", () => {
   const rules = Object.entries(operations) as ReadonlyArray<[OperationName, OperationRule]>
 
-  it.effect.each(rules)("of %s asks for its scope, before anything else", ([name, { scope }]) =>
+  it.effect.each(rules)("of %s checks its scope before anything else", ([name, { scope }]) =>
     inAService(
       Effect.gen(function* () {
         const { workspace } = yield* aSender()
@@ -148,7 +148,7 @@ describe("the gate", () => {
 })
 
 describe("a command", () => {
-  it.effect("may hold dates, which are held to the rules of text", () =>
+  it.effect("may hold dates, under the rules for text", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -193,7 +193,7 @@ describe("a trusted caller", () => {
     ),
   )
 
-  it.effect("has what its maker said: scopes, numbers and mode", () =>
+  it.effect("has the scopes, numbers and mode that its maker chose", () =>
     inAService(
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
@@ -212,7 +212,7 @@ describe("a trusted caller", () => {
     ),
   )
 
-  it.effect("is answered again by its idempotency key, apart from others' keys", () =>
+  it.effect("repeats its answer for its idempotency key, separately from others' keys", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -239,7 +239,7 @@ describe("a trusted caller", () => {
     ),
   )
 
-  it.effect("makes webhook endpoints", () =>
+  it.effect("creates webhook endpoints", () =>
     inAService(
       Effect.gen(function* () {
         const { workspace } = yield* aSender()

@@ -52,7 +52,7 @@ const cancelAndWait = (caller: Caller, message: MessageJson, waits: number) =>
   })
 
 describe("DELETE of a waiting message", () => {
-  it.effect("cancels a queued one, which is answered as cancelled, with its event", () =>
+  it.effect("cancels a queued one, answers it as cancelled, and writes its event", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -68,7 +68,7 @@ describe("DELETE of a waiting message", () => {
     ),
   )
 
-  it.effect("cancels a scheduled one, which then is never sent", () =>
+  it.effect("cancels a scheduled one, which is then never sent", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -81,7 +81,7 @@ describe("DELETE of a waiting message", () => {
     ),
   )
 
-  it.effect("lets those behind it go", () =>
+  it.effect("releases those behind it", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -96,7 +96,7 @@ describe("DELETE of a waiting message", () => {
     ),
   )
 
-  it.effect("of a message that is no longer waiting is not_cancellable, with its status", () =>
+  it.effect("answers not_cancellable with the status once the message no longer waits", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -131,7 +131,7 @@ describe("DELETE of a waiting message", () => {
     ),
   )
 
-  it.effect("past its expires_at finds it expired, whether or not the sweep came by", () =>
+  it.effect("finds a message past its expires_at expired, even before the sweep", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -148,7 +148,7 @@ describe("DELETE of a waiting message", () => {
     ),
   )
 
-  it.effect("of an unknown id is message_not_found", () =>
+  it.effect("answers message_not_found for an unknown id", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -174,8 +174,8 @@ describe("DELETE of a waiting message", () => {
   )
 })
 
-describe("DELETE of a message in the hands of the transport", () => {
-  it.effect("waits for that attempt to settle, then answers by the settled state", () =>
+describe("DELETE of a message in flight", () => {
+  it.effect("waits for the attempt to settle, then answers with the settled state", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -194,7 +194,7 @@ describe("DELETE of a message in the hands of the transport", () => {
     ),
   )
 
-  it.effect("cancels it when the attempt put it back to wait", () =>
+  it.effect("cancels it when the attempt made it wait again", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -234,8 +234,8 @@ describe("DELETE of a message in the hands of the transport", () => {
   )
 })
 
-describe("DELETE of a message in the hands of the transport, while the store is slow", () => {
-  /** A store in which a look-up takes that long; null: the first answers, those after it never do. */
+describe("DELETE of a message in flight while the store is slow", () => {
+  /** A store whose look-ups take that long; null: only the first one answers. */
   const slowStore = (millis: number | null) => {
     const slow = { is: false, looks: 0 }
     const store = storeWithin((operation, effect) =>
@@ -271,7 +271,7 @@ describe("DELETE of a message in the hands of the transport, while the store is 
     )
   }
 
-  it.effect("waits 5 s by the clock, the look-ups included", () =>
+  it.effect("waits 5 s in all, look-ups included", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* took(200), 5 * second)
       assert.strictEqual(yield* took(3 * second), 5 * second)
@@ -280,7 +280,7 @@ describe("DELETE of a message in the hands of the transport, while the store is 
   )
 })
 
-describe("a cancelled message is never sent, even if a worker was just about to claim it", () => {
+describe("a cancelled message is never sent, even if a worker was about to claim it", () => {
   it.effect("cancelled before the claim: nothing is claimed", () =>
     inAService(
       Effect.gen(function* () {
@@ -314,7 +314,7 @@ describe("a cancelled message is never sent, even if a worker was just about to 
     ),
   )
 
-  it.effect("cancels that race with sending end in exactly one outcome each", () =>
+  it.effect("a race of cancel and send ends in exactly one outcome", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -398,7 +398,7 @@ describe("removing a number or a workspace", () => {
     ),
   )
 
-  it.effect("lets an attempt under way end, and reports what came of it", () =>
+  it.effect("lets an attempt in flight end, and reports its result", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()

@@ -1,4 +1,4 @@
-/** A process whose system clock differs from the database's: it must not work until both agree. */
+/** A process whose system clock differs from the database's stops working until both agree. */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Clock, Effect, Layer, Metric } from "effect"
@@ -17,8 +17,8 @@ import { ahead, aSender, inAService, minute, second, settled } from "./Service.t
 import type { TestService } from "./Service.ts"
 
 /**
- * A service over a database with a clock of its own, which the test's time is; the process is ahead of it
- * by `processAhead` milliseconds. `answers`: whether the database tells its time.
+ * A service over a database whose clock is the test's time; the process is `processAhead`
+ * milliseconds ahead of it. `answers`: whether the database tells its time.
  */
 const onSkewedClock = <A, E>(
   processAhead: number,
@@ -63,8 +63,8 @@ const comeToRest = Effect.forEach(Array.from({ length: 1000 }), () => Effect.yie
   discard: true,
 })
 
-describe("a process whose clock is wrong", () => {
-  it.effect("sends no scheduled message early, and goes on once the clock is right", () =>
+describe("a process with a wrong clock", () => {
+  it.effect("sends no scheduled message early, and continues once the clock is right", () =>
     onSkewedClock(0, (setAhead) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -74,7 +74,7 @@ describe("a process whose clock is wrong", () => {
         yield* TestClock.adjust(minute)
         yield* TestClock.adjust(30 * second)
         yield* comeToRest
-        // By its own clock the message is due, and has been for some time.
+        // By its own clock the message is long due.
         assert.strictEqual(yield* status(key, message), "queued")
         assert.deepStrictEqual([...(yield* WorkGate).causes().keys()], ["clock"])
 
@@ -90,7 +90,7 @@ describe("a process whose clock is wrong", () => {
     ),
   )
 
-  it.effect("expires no message before its time", () =>
+  it.effect("expires no message early", () =>
     onSkewedClock(0, (setAhead) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -99,7 +99,7 @@ describe("a process whose clock is wrong", () => {
         yield* settled
         yield* setAhead(40 * minute)
         yield* TestClock.adjust(minute)
-        // As when another process tells of new work.
+        // As when another process signals new work.
         yield* (yield* WakeUp).wake("expiry")
         yield* comeToRest
         yield* setAhead(0)
@@ -111,7 +111,7 @@ describe("a process whose clock is wrong", () => {
     ),
   )
 
-  it.effect("does not call a message expired that is cancelled before its time", () =>
+  it.effect("cancels rather than expires a message before its time", () =>
     onSkewedClock(0, (setAhead) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -127,7 +127,7 @@ describe("a process whose clock is wrong", () => {
     ),
   )
 
-  it.effect("accepts nothing from its start on, ahead or behind, and says so", () =>
+  it.effect("accepts nothing from its start, ahead or behind, and says why", () =>
     Effect.forEach([11 * second, -11 * second], (skew) =>
       onSkewedClock(skew, (setAhead) =>
         Effect.gen(function* () {
@@ -151,7 +151,7 @@ describe("a process whose clock is wrong", () => {
     ),
   )
 
-  it.effect("works on with a skew of 10 s, which is worth a warning and a figure", () =>
+  it.effect("works with a skew of 10 s, and reports it as a warning and a metric", () =>
     onSkewedClock(-10 * second, () =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -190,7 +190,7 @@ describe("a process whose clock is wrong", () => {
 })
 
 describe("the gate", () => {
-  it.effect("stays closed until the last cause is gone, and runs the loops again then", () =>
+  it.effect("stays closed until the last cause is gone, then runs the loops again", () =>
     Effect.gen(function* () {
       const gate = yield* WorkGate
       let running = 0
@@ -221,7 +221,7 @@ describe("the gate", () => {
     ),
   )
 
-  it.effect("gives the worker's numbers to others while it is closed", () => {
+  it.effect("hands the worker's numbers to others while closed", () => {
     let holds = 0
     const ownership = Layer.effect(
       NumberOwnership,

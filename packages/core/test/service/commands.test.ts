@@ -1,6 +1,6 @@
 /**
- * Typed commands given to the services themselves, without HTTP: each is held to the rules of the body
- * that it is written as, and refused with the same code on the same field.
+ * Typed commands for the services, without HTTP. The rules of the request body apply: a command is
+ * refused with the same code on the same field.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -44,7 +44,7 @@ interface Operation {
     sender: TestSender,
     command: object,
   ) => Effect.Effect<unknown, Refusal | StoreUnavailable, Services>
-  /** For each field, its code and values that are refused with it. */
+  /** Codes by field, and values that each one refuses. */
   readonly wrong: Readonly<Record<string, readonly [Code, ...ReadonlyArray<unknown>]>>
 }
 
@@ -52,7 +52,7 @@ const noDate = new Date(Number.NaN)
 const aDate = new Date(0)
 const long = (length: number) => "n".repeat(length)
 
-/** What is no text, no number, no list and no truth value at once. */
+/** Wrong for every field: no text, number, list or boolean. */
 const strange = [{}, aDate, noDate, 1n, Symbol("value")] as const
 const noText = [...strange, null, 1, true, []] as const
 const noTruth = [...strange, null, 0, 1, "true", []] as const
@@ -226,7 +226,7 @@ const aWholeSender = Effect.gen(function* () {
   return { key, limited, number, workspace }
 })
 
-/** The command with that value in the field, of which `plan.name` and `scopes[0]` name a part. */
+/** The command with that value at that path, such as `plan.name` or `scopes[0]`. */
 const withWrong = (right: object, field: string, value: unknown) => ({
   ...right,
   [field.replace(/[.[].*/, "")]: value,
@@ -257,6 +257,6 @@ describe("a typed command", () => {
   )
 })
 
-/** Values that JSON does not know. */
+/** Values that JSON cannot hold. */
 const replaced = (_: string, value: unknown): unknown =>
   typeof value === "bigint" || typeof value === "symbol" ? String(value) : value

@@ -45,7 +45,7 @@ describe("contacts", () => {
     ),
   )
 
-  it.effect("a deleted one can no longer be sent to, nor another workspace's", () =>
+  it.effect("a deleted contact, or another workspace's, cannot be sent to", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -68,7 +68,7 @@ describe("contacts", () => {
     ),
   )
 
-  it.effect("a phone shows the oldest contact that has it", () =>
+  it.effect("a phone shows its oldest contact", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()

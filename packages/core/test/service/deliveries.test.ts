@@ -1,4 +1,4 @@
-/** Webhook deliveries on the test clock: what workers that stop, die or cannot write it down leave behind. */
+/** Webhook deliveries on the test clock: workers that stop, die, or cannot record a result. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
@@ -31,7 +31,7 @@ interface Call {
   readonly eventId: string
 }
 
-/** A way out on which every post is answered so, and what was posted. */
+/** An egress that answers every post so, and the posts. */
 const receiving = (answer: (call: Call) => Effect.Effect<PostAnswer, EgressError>) => {
   const calls: Array<Call> = []
   const unused = () => Effect.die("not asked for in these tests")
@@ -69,7 +69,7 @@ const log = (workspace: WorkspaceId, endpoint: WebhookId) =>
   )
 
 describe("a delivery", () => {
-  it.effect("that a stopping worker has begun is ended and recorded; no other is begun", () => {
+  it.effect("in flight in a stopping worker ends and is recorded; no other begins", () => {
     const { calls, egress } = receiving(() => Effect.as(Effect.sleep(3 * second), ok))
     return inAService(
       Effect.gen(function* () {
@@ -95,7 +95,7 @@ describe("a delivery", () => {
     )
   })
 
-  it.effect("that a worker took and never settled is made again when its lease is over", () => {
+  it.effect("claimed and never settled is repeated once its lease ends", () => {
     const { calls, egress } = receiving(() => Effect.succeed(ok))
     return inAService(
       Effect.gen(function* () {
@@ -106,7 +106,7 @@ describe("a delivery", () => {
         yield* settled
         yield* Fiber.interrupt(worker)
         assert.lengthOf(calls, 1)
-        // Once more, and this time the worker that claims it dies.
+        // Again, and this time the worker that claims it dies.
         const eventId = calls[0]?.eventId ?? ""
         const operations = yield* WebhookOperations
         yield* operations.redeliver("owner", workspace, endpoint, { event_id: eventId })
@@ -135,36 +135,33 @@ describe("a delivery", () => {
     )
   })
 
-  it.effect(
-    "that the store would not record is recorded when it answers again, and not repeated",
-    () => {
-      const { calls, egress } = receiving(() => Effect.succeed(ok))
-      let failures = 5
-      const store = storeWithin((operation, effect) =>
-        Effect.gen(function* () {
-          const records = operation.startsWith("DeliveryQueue.settle")
-          if (!records || failures-- <= 0) return yield* effect
-          return yield* new StoreUnavailable({ operation, cause: "a test" })
-        }),
-      )
-      return inAService(
-        Effect.gen(function* () {
-          const { key, workspace } = yield* aSender()
-          const endpoint = yield* anEndpoint(key)
-          yield* send(key)
-          yield* settled
-          assert.deepStrictEqual(yield* log(workspace, endpoint), [])
-          for (let tries = 0; tries < 8; tries++) yield* pass(second)
-          assert.lengthOf(yield* log(workspace, endpoint), 1)
-          yield* pass(hour)
-          assert.lengthOf(calls, 1)
-        }),
-        { egress, store },
-      )
-    },
-  )
+  it.effect("is recorded when the store answers again, and not repeated", () => {
+    const { calls, egress } = receiving(() => Effect.succeed(ok))
+    let failures = 5
+    const store = storeWithin((operation, effect) =>
+      Effect.gen(function* () {
+        const records = operation.startsWith("DeliveryQueue.settle")
+        if (!records || failures-- <= 0) return yield* effect
+        return yield* new StoreUnavailable({ operation, cause: "a test" })
+      }),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const endpoint = yield* anEndpoint(key)
+        yield* send(key)
+        yield* settled
+        assert.deepStrictEqual(yield* log(workspace, endpoint), [])
+        for (let tries = 0; tries < 8; tries++) yield* pass(second)
+        assert.lengthOf(yield* log(workspace, endpoint), 1)
+        yield* pass(hour)
+        assert.lengthOf(calls, 1)
+      }),
+      { egress, store },
+    )
+  })
 
-  it.effect("reaches its receiver in the end, whatever happens to it before", () => {
+  it.effect("reaches its receiver despite all failures", () => {
     const succeeded = new Map<string, number>()
     const { calls, egress } = receiving(({ eventId }) =>
       Effect.gen(function* () {
@@ -185,7 +182,7 @@ describe("a delivery", () => {
         for (let passed = 0; passed < 25; passed++) yield* pass(hour)
         assert.strictEqual((yield* allOf(workspace, endpoint)).length, calls.length)
         const lost = 60 - succeeded.size
-        // Nine attempts of which more than half fail: one event in a hundred is lost for good.
+        // With nine attempts, most of them failing, one event in a hundred is lost.
         assert.isAtMost(lost, 3)
         assert.isTrue([...succeeded.values()].every((times) => times === 1))
       }),
@@ -194,7 +191,6 @@ describe("a delivery", () => {
   })
 })
 
-/** Every entry of the delivery log. */
 const allOf = (workspace: WorkspaceId, endpoint: WebhookId) =>
   Effect.gen(function* () {
     const operations = yield* WebhookOperations
@@ -215,7 +211,7 @@ const allOf = (workspace: WorkspaceId, endpoint: WebhookId) =>
   })
 
 describe("endpoints", () => {
-  it.effect("five calls at once to each, however many wait", () => {
+  it.effect("get five concurrent calls each, however many wait", () => {
     let open = 0
     let most = 0
     const { calls, egress } = receiving(() =>
@@ -241,41 +237,38 @@ describe("endpoints", () => {
     )
   })
 
-  it.effect(
-    "those of one workspace are called no more than its share, removed ones included",
-    () => {
-      const most = callsPerTarget * endpointLimit
-      let open = 0
-      let highest = 0
-      const { calls, egress } = receiving(() =>
-        Effect.gen(function* () {
-          highest = Math.max(highest, ++open)
-          yield* Effect.sleep(15 * second)
-          open--
-          return ok
-        }),
-      )
-      return inAService(
-        Effect.gen(function* () {
-          const { key } = yield* aSender()
-          const endpoints = Effect.forEach([1, 2, 3, 4, 5], () => anEndpoint(key))
-          const first = yield* endpoints
-          for (let sent = 0; sent < callsPerTarget; sent++) yield* send(key)
-          yield* settled
-          assert.strictEqual(open, most)
-          yield* Effect.forEach(first, (id) => Webhooks.use((webhooks) => webhooks.remove(key, id)))
-          yield* endpoints
-          yield* send(key)
-          yield* settled
-          assert.strictEqual(open, most)
-          yield* pass(hour)
-          // The five of the new endpoints had their turn.
-          assert.deepStrictEqual([calls.length, highest], [most + 5, most])
-          const { callbackCalls, receiverCalls } = sharedLimits
-          assert.strictEqual(receiverCalls.share.most, most + callbackCalls.share.most)
-        }),
-        { egress },
-      )
-    },
-  )
+  it.effect("of one workspace share its limit, removed ones included", () => {
+    const most = callsPerTarget * endpointLimit
+    let open = 0
+    let highest = 0
+    const { calls, egress } = receiving(() =>
+      Effect.gen(function* () {
+        highest = Math.max(highest, ++open)
+        yield* Effect.sleep(15 * second)
+        open--
+        return ok
+      }),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const endpoints = Effect.forEach([1, 2, 3, 4, 5], () => anEndpoint(key))
+        const first = yield* endpoints
+        for (let sent = 0; sent < callsPerTarget; sent++) yield* send(key)
+        yield* settled
+        assert.strictEqual(open, most)
+        yield* Effect.forEach(first, (id) => Webhooks.use((webhooks) => webhooks.remove(key, id)))
+        yield* endpoints
+        yield* send(key)
+        yield* settled
+        assert.strictEqual(open, most)
+        yield* pass(hour)
+        // The five of the new endpoints had their turn.
+        assert.deepStrictEqual([calls.length, highest], [most + 5, most])
+        const { callbackCalls, receiverCalls } = sharedLimits
+        assert.strictEqual(receiverCalls.share.most, most + callbackCalls.share.most)
+      }),
+      { egress },
+    )
+  })
 })

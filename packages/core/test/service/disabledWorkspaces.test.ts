@@ -9,14 +9,14 @@ const setDisabled = (workspace: WorkspaceId, account_disabled: boolean) =>
   Workspaces.use((all) => all.update("owner", workspace, { account_disabled }))
 
 describe("a disabled workspace", () => {
-  it.effect("sends nothing, test messages neither, and all of it once it is enabled", () =>
+  it.effect("sends nothing, not even test messages, until it is enabled", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const test = yield* aKey(workspace, { mode: "test" })
         const scheduled = yield* send(key, { send_at: yield* ahead(hour), text: "Second" })
         yield* setDisabled(workspace, true)
-        // Callers that a program trusts are not refused.
+        // Trusted callers are not refused.
         const live = yield* send(key, { text: "First" })
         const tested = yield* send(test)
         const expiring = yield* send(key, { expires_at: yield* ahead(hour) })

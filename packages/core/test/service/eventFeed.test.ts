@@ -1,4 +1,4 @@
-/** Events told in process: in order, again after a failure, and within a bound. */
+/** Events delivered in process: in order, again after a failure, and within a bound. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,7 +8,7 @@ import { cancel, send } from "./Operations.ts"
 import { ahead, aSender, hour, inAService, pass, second } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
-/** What a listener heard, which fails as often as it is told to. */
+/** What a listener heard that fails so many times. */
 const aListener = () => {
   const heard: Array<MessageId> = []
   const failing = new Map<MessageId, number>()
@@ -35,8 +35,8 @@ const cancelled = (count: number) =>
     return ids
   })
 
-describe("a listener", () => {
-  it.effect("hears every event behind its position, in their order, and those to come", () =>
+describe("an event listener", () => {
+  it.effect("receives every event after its position, in order, and later ones", () =>
     inAService(
       Effect.gen(function* () {
         const { end, follow } = yield* EventFeed
@@ -55,7 +55,7 @@ describe("a listener", () => {
     ),
   )
 
-  it.effect("that fails is told again after growing pauses, while later events wait", () =>
+  it.effect("gets a failed event again after growing pauses, while later events wait", () =>
     inAService(
       Effect.gen(function* () {
         const { follow } = yield* EventFeed
@@ -81,7 +81,7 @@ describe("a listener", () => {
     ),
   )
 
-  it.effect("that goes on failing is told five times, and then of the next event", () =>
+  it.effect("gets a failing event five times, then the next one", () =>
     inAService(
       Effect.gen(function* () {
         const { follow } = yield* EventFeed
@@ -99,41 +99,38 @@ describe("a listener", () => {
     ),
   )
 
-  it.effect(
-    "misses nothing of what its store does not tell, and ends when it is interrupted",
-    () => {
-      const away = new StoreUnavailable({ operation: "Outbox.read", cause: "away" })
-      let breaking: Effect.Effect<never, StoreUnavailable> | null = null
-      const store = storeWithin((asked, effect) =>
-        Effect.andThen(
-          Effect.suspend((): Effect.Effect<void, StoreUnavailable> =>
-            asked === "Outbox.read" && breaking !== null ? breaking : Effect.void,
-          ),
-          effect,
+  it.effect("misses nothing that its store does not announce, and ends when interrupted", () => {
+    const away = new StoreUnavailable({ operation: "Outbox.read", cause: "away" })
+    let breaking: Effect.Effect<never, StoreUnavailable> | null = null
+    const store = storeWithin((asked, effect) =>
+      Effect.andThen(
+        Effect.suspend((): Effect.Effect<void, StoreUnavailable> =>
+          asked === "Outbox.read" && breaking !== null ? breaking : Effect.void,
         ),
-      )
-      return inAService(
-        Effect.gen(function* () {
-          const { follow } = yield* EventFeed
-          const { heard, listener } = aListener()
-          const following = yield* Effect.forkScoped(follow(0, listener))
-          const all: Array<MessageId> = []
-          for (breaking of [Effect.fail(away), Effect.die(new Error("a bug")), Effect.interrupt]) {
-            const before = [...all]
-            all.push(...(yield* cancelled(1)))
-            yield* TestClock.adjust(2 * second)
-            assert.deepStrictEqual(heard, before)
-            breaking = null
-            yield* pass(2 * second)
-            assert.deepStrictEqual(heard, all)
-          }
-          yield* Fiber.interrupt(following)
-          yield* cancelled(1)
-          yield* pass(second)
+        effect,
+      ),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { follow } = yield* EventFeed
+        const { heard, listener } = aListener()
+        const following = yield* Effect.forkScoped(follow(0, listener))
+        const all: Array<MessageId> = []
+        for (breaking of [Effect.fail(away), Effect.die(new Error("a bug")), Effect.interrupt]) {
+          const before = [...all]
+          all.push(...(yield* cancelled(1)))
+          yield* TestClock.adjust(2 * second)
+          assert.deepStrictEqual(heard, before)
+          breaking = null
+          yield* pass(2 * second)
           assert.deepStrictEqual(heard, all)
-        }),
-        { store },
-      )
-    },
-  )
+        }
+        yield* Fiber.interrupt(following)
+        yield* cancelled(1)
+        yield* pass(second)
+        assert.deepStrictEqual(heard, all)
+      }),
+      { store },
+    )
+  })
 })

@@ -15,7 +15,7 @@ import type { Caller, MessageId, NumberId, WorkspaceId } from "../../src/index.t
 import { cancel, copies, send, status } from "./Operations.ts"
 import { aNumber, aSender, day, hour, inAService, noon, pass, second, settled } from "./Service.ts"
 
-/** A disk that a test fills, and links of which it counts what is fetched. */
+/** A disk that a test fills, and links that count their fetches. */
 const aDisk = () => {
   const disk = { isFull: true, looks: 0, fetched: 0 }
   const files = Layer.effect(
@@ -53,12 +53,12 @@ const why = (workspace: WorkspaceId, number: NumberId, id: MessageId, now: numbe
       : waitsFor(message, facts, now, false, false)
   })
 
-describe("a disk with less free than its reserve", () => {
+describe("a disk with less free space than its reserve", () => {
   const texts = Effect.map(copies(), (all) => all.map(({ text }) => text))
   const sendTo = (key: Caller, from: NumberId, given: Readonly<Record<string, unknown>>) =>
     send(key, { from, ...given })
 
-  it.effect("keeps a number's messages in their order behind one that needs a file", () => {
+  it.effect("blocks a number's messages behind one that needs a file, in order", () => {
     const { disk, parts } = aDisk()
     return inAService(
       Effect.gen(function* () {
@@ -91,7 +91,7 @@ describe("a disk with less free than its reserve", () => {
     )
   })
 
-  it.effect("holds back nothing once the message that needs a file is cancelled", () => {
+  it.effect("blocks nothing once the message that needs a file is cancelled", () => {
     const { disk, parts } = aDisk()
     return inAService(
       Effect.gen(function* () {

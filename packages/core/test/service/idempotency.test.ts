@@ -30,7 +30,7 @@ import {
 } from "./Service.ts"
 
 describe("Idempotency-Key", () => {
-  it.effect("a repeat returns the first answer, marked as a replay, and does nothing twice", () =>
+  it.effect("a repeat returns the first answer, marked as a replay, and acts only once", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender(10)
@@ -39,7 +39,7 @@ describe("Idempotency-Key", () => {
         yield* pass(minute)
         const again = yield* answer(key, {}, "key")
         assert.isTrue(again.replayed)
-        // Also after the message was sent: the first answer, not the message as it is now.
+        // After the message was sent too: the first answer, not the message's present state.
         assert.deepStrictEqual(again.messages, first.messages)
         assert.strictEqual(the(again.messages).status, "queued")
         assert.strictEqual(yield* status(key, the(first.messages)), "sent")
@@ -49,7 +49,7 @@ describe("Idempotency-Key", () => {
     ),
   )
 
-  it.effect("a repeat gets the first answer even when its send_at has passed since", () =>
+  it.effect("a repeat gets the first answer even when its send_at has passed", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -80,7 +80,7 @@ describe("Idempotency-Key", () => {
       ),
   )
 
-  it.effect("a batch is replayed in the order of to, whatever became of its messages", () =>
+  it.effect("replays a batch in the order of to, whatever happened to its messages", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -103,7 +103,7 @@ describe("Idempotency-Key", () => {
         yield* answer(key, {}, "key", "one")
         const refused = yield* refusal(answer(key, { text: "Other" }, "key", "two"))
         assert.deepStrictEqual([refused.code, refused.status], ["idempotency_key_reused", 422])
-        // Also when that request would be refused for what it asks.
+        // Even if that request is invalid.
         const late = answer(key, { send_at: "2001-01-01T00:00:00Z" }, "key", "two")
         assert.strictEqual(yield* code(late), "idempotency_key_reused")
         assert.lengthOf(yield* messagesOf(workspace), 1)
@@ -112,7 +112,7 @@ describe("Idempotency-Key", () => {
   )
 
   it.effect(
-    "while the first is running the second is idempotency_in_progress, and one is made",
+    "a second request during the first is idempotency_in_progress, and one message is made",
     () =>
       inAService(
         Effect.gen(function* () {
@@ -165,7 +165,7 @@ describe("Idempotency-Key", () => {
     ),
   )
 
-  it.effect("is kept for 24 hours from the first request, and is then new", () =>
+  it.effect("is kept for 24 hours from the first request, then is new again", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -180,7 +180,7 @@ describe("Idempotency-Key", () => {
     ),
   )
 
-  it.effect("is scoped to the API key", () =>
+  it.effect("belongs to the API key", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -191,12 +191,12 @@ describe("Idempotency-Key", () => {
     ),
   )
 
-  it.effect("a claim whose process died is free again after 30 s", () =>
+  it.effect("a claim whose process died is free after 30 s", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const store = yield* MessageStore
-        // What a request does first, and then its process dies.
+        // What a request does before its process dies.
         yield* store.loadAcceptance({
           workspaceId: key.workspaceId,
           mode: "live",

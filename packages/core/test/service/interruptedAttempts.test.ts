@@ -15,8 +15,8 @@ import {
 } from "./Operations.ts"
 import { ahead, aSender, hour, inAService, pass, second, settled, startWorker } from "./Service.ts"
 
-describe("a worker that died with a message in its hands", () => {
-  it.effect("is followed by another that repeats the attempt once the lease ran out", () =>
+describe("a worker that died with a message in flight", () => {
+  it.effect("is replaced by another that repeats the attempt after the lease", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -64,7 +64,7 @@ describe("a worker that died with a message in its hands", () => {
     ),
   )
 
-  it.effect("leaves a removed number's message as outcome_unknown: cancelled may not be true", () =>
+  it.effect("leaves a removed number's message as outcome_unknown: it may have left", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -81,7 +81,7 @@ describe("a worker that died with a message in its hands", () => {
     ),
   )
 
-  it.effect("leaves a logged-out number's message as outcome_unknown once it has expired", () =>
+  it.effect("leaves a logged-out number's message as outcome_unknown once it expired", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -104,7 +104,7 @@ describe("a worker that died with a message in its hands", () => {
     ),
   )
 
-  it.effect("leaves a logged-out number's message waiting until it is back", () =>
+  it.effect("leaves a logged-out number's message waiting for the number", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()

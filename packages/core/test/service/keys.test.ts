@@ -13,7 +13,7 @@ describe("keys", () => {
   const admit = (key: string) =>
     Admission.use((admission) => admission.admitV2(`Bearer ${key}`, "192.0.2.1"))
 
-  it.effect("a key shows its text once, with everything as chosen or by default", () =>
+  it.effect("a key shows its text once, with its settings and defaults", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -40,7 +40,7 @@ describe("keys", () => {
     ),
   )
 
-  it.effect("scopes come back in the contract's order, numbers once, the mode in the prefix", () =>
+  it.effect("scopes return in the contract's order, numbers once, the mode in the prefix", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -93,7 +93,7 @@ describe("keys", () => {
           const refused = yield* refusal(make)
           assert.deepStrictEqual([refused.code, refused.status], ["key_limit_reached", 403])
           assert.include(refused.message, "10")
-          // Version 1 counts apart.
+          // Version 1 has its own limit.
           yield* Effect.replicateEffect(create(workspace, { version: 1 }), 10)
           assert.strictEqual(yield* code(create(workspace, { version: 1 })), "key_limit_reached")
           yield* Keys.use((service) => service.revoke("owner", workspace, keys[3]!.record.id))
@@ -103,7 +103,7 @@ describe("keys", () => {
       ),
   )
 
-  it.effect("revoking stops a key at once, once and for all", () =>
+  it.effect("revoking stops a key at once and permanently", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -180,7 +180,7 @@ describe("keys", () => {
     ),
   )
 
-  it.effect("a number that is not the workspace's is number_not_found", () =>
+  it.effect("a number outside the workspace is number_not_found", () =>
     inAService(
       Effect.gen(function* () {
         const theirs = yield* aNumber(yield* aWorkspace())
@@ -194,7 +194,7 @@ describe("keys", () => {
     ),
   )
 
-  it.effect("a number that the key's mode cannot use is number_not_found", () =>
+  it.effect("a number of the other mode is number_not_found", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()

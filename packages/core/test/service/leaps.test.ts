@@ -1,4 +1,4 @@
-/** Clocks that are set forward, and machines that sleep: timers know nothing of either. */
+/** Clocks set forward, and machines that sleep: timers notice neither. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -8,7 +8,7 @@ import { log, scheduled } from "./Reminding.ts"
 import { ahead, aSender, hour, inAService, minute, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
 
-/** A service whose clock leaps, and that has done before and after it what there was to do. */
+/** A service whose clock jumps, idle before and after. */
 const inALeapingService = <E>(
   test: (
     leap: (millis: number) => Effect.Effect<void, unknown, TestService>,
@@ -20,8 +20,8 @@ const inALeapingService = <E>(
     ),
   )
 
-describe("when its machine has slept, or its clock was set forward", () => {
-  it.effect("a service does at once what fell due meanwhile, and not what did not", () =>
+describe("after its machine slept, or its clock was set forward", () => {
+  it.effect("a service at once does what fell due, and nothing else", () =>
     inALeapingService((leap) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -36,7 +36,7 @@ describe("when its machine has slept, or its clock was set forward", () => {
     ),
   )
 
-  it.effect("what expired meanwhile is told of at once", () =>
+  it.effect("an expiry is reported at once", () =>
     inALeapingService((leap) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()

@@ -1,4 +1,4 @@
-/** Sends that are cut off or refused, and what is left of their files. */
+/** The files of sends that are cut off or refused. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { StoreUnavailable } from "../../src/index.ts"
@@ -27,8 +27,8 @@ import {
   settled,
 } from "./Service.ts"
 
-describe("a call that is cut off", () => {
-  it.effect("during the download leaves nothing behind", () =>
+describe("an interrupted call", () => {
+  it.effect("leaves nothing during the download", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -46,7 +46,7 @@ describe("a call that is cut off", () => {
     ),
   )
 
-  it.effect("between file and message leaves nothing behind", () =>
+  it.effect("leaves nothing between file and message", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -68,7 +68,7 @@ describe("a call that is cut off", () => {
     ),
   )
 
-  it.effect("behind its message takes nothing from that one", () =>
+  it.effect("keeps the file once its message is stored", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -92,11 +92,11 @@ describe("a call that is cut off", () => {
     ),
   )
 
-  it.effect("by the end of its process leaves a file that goes 26 h later", () =>
+  it.effect("leaves a file for 26 h when its process dies", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        // This scope is never closed: the process is dead.
+        // This scope never closes: the process is dead.
         const scope = yield* Scope.make()
         const { id } = yield* Scope.provide(uploaded(key, "a.pdf", "content"), scope)
         yield* pass(26 * hour - 1)
@@ -109,8 +109,8 @@ describe("a call that is cut off", () => {
   )
 })
 
-describe("a send that is refused", () => {
-  it.effect("leaves nothing of its file either when an adapter says so in words of its own", () =>
+describe("a refused send", () => {
+  it.effect("leaves no file when an adapter refuses in its own words", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -122,7 +122,7 @@ describe("a send that is refused", () => {
     ),
   )
 
-  it.effect("leaves nothing of its file, wherever the refusal becomes an answer", () =>
+  it.effect("leaves no file, wherever the refusal becomes an answer", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspaceWith(0)
@@ -143,7 +143,7 @@ describe("a send that is refused", () => {
     ),
   )
 
-  it.effect("when the store does not say what it did, the file waits for a message", () => {
+  it.effect("leaves its file to the sweep when the store does not say what it did", () => {
     const trouble = { losing: false }
     const store = storeWithin((asked, effect) =>
       Effect.gen(function* () {

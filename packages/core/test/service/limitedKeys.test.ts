@@ -5,7 +5,7 @@ import { cancel, code, get, send } from "./Operations.ts"
 import { ahead, aKey, aNumber, aSender, hour, inAService } from "./Service.ts"
 
 describe("a key limited to some numbers", () => {
-  it.effect("sends, reads, lists and cancels only what is its numbers'", () =>
+  it.effect("sends, reads, lists and cancels only its numbers' messages", () =>
     inAService(
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
@@ -32,7 +32,7 @@ describe("a key limited to some numbers", () => {
     ),
   )
 
-  it.effect("uses the only connected number when it is its own", () =>
+  it.effect("uses the only connected number when it may", () =>
     inAService(
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()

@@ -1,4 +1,4 @@
-/** Linking a number: its codes, its link, how it ends, and what stands in its way. */
+/** Linking a number: its codes, its link, its end, and its obstacles. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -20,7 +20,7 @@ import {
 import { connect, read, scan, aKeyToConnect, qrText, attemptOf, linkingBy } from "./Linking.ts"
 
 describe("a message from a number that is not linked yet", () => {
-  it.effect("shows no phone until it is, and then the one that it left from", () =>
+  it.effect("shows no phone until it is linked, then the one that it left from", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -39,7 +39,7 @@ describe("a message from a number that is not linked yet", () => {
           bodies.map(({ data }) => data.message.from.phone),
           ["15550001111"],
         )
-        // The first answer, whatever became of the number since.
+        // The first answer, whatever happened to the number since.
         const again = yield* answer(key, { from: number.id }, "key")
         assert.deepStrictEqual(again, { messages: first.messages, replayed: true })
       }),
@@ -47,7 +47,7 @@ describe("a message from a number that is not linked yet", () => {
   )
 })
 
-/** All that an answer shows of a number. */
+/** Everything that an answer shows of a number. */
 const shownOf = ({ id, label, loginMethod, phone, platform, status }: ShownNumber) => ({
   id,
   label,
@@ -57,8 +57,8 @@ const shownOf = ({ id, label, loginMethod, phone, platform, status }: ShownNumbe
   status,
 })
 
-describe("a repeat of a request to connect", () => {
-  it.effect("is answered as the first one was, whatever became of the number since", () =>
+describe("a repeated request to connect", () => {
+  it.effect("gets the first answer, whatever happened to the number since", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -92,7 +92,7 @@ describe("a repeat of a request to connect", () => {
 })
 
 describe("the codes of an attempt", () => {
-  it.effect("a QR code stands for 60 s, five more for 20 s each, and then it begins again", () =>
+  it.effect("a QR code is valid for 60 s, five more for 20 s each, then it starts over", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -111,7 +111,7 @@ describe("the codes of an attempt", () => {
     ),
   )
 
-  it.effect("an expired pairing code is followed by the next, asked for by itself", () =>
+  it.effect("requests the next pairing code by itself when one expires", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -129,7 +129,7 @@ describe("the codes of an attempt", () => {
     ),
   )
 
-  it.effect("a pairing code past its end is not shown while there is no other", () =>
+  it.effect("hides a pairing code past its end even without a successor", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -158,7 +158,7 @@ describe("the codes of an attempt", () => {
 })
 
 describe("the end of an attempt", () => {
-  it.effect("is the end of its pairing code too, and of a reconnect's other phone", () =>
+  it.effect("ends its pairing code too, and forgets a reconnect's other phone", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -188,7 +188,7 @@ describe("the end of an attempt", () => {
     ),
   )
 
-  it.effect("comes after ten minutes, not before, and the number can be connected again", () =>
+  it.effect("comes after exactly ten minutes, and the number can be connected again", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -206,7 +206,7 @@ describe("the end of an attempt", () => {
     ),
   )
 
-  it.effect("a scan in time wins: nothing disconnects the number later", () =>
+  it.effect("does not disconnect a number that was scanned in time", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -219,7 +219,7 @@ describe("the end of an attempt", () => {
     ),
   )
 
-  it.effect("a logout and a removal end it too", () =>
+  it.effect("follows a logout and a removal too", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -237,7 +237,7 @@ describe("the end of an attempt", () => {
     ),
   )
 
-  it.effect("what waited for the number leaves in order once it is linked again", () =>
+  it.effect("the number's waiting messages leave in order once it is linked again", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -295,7 +295,7 @@ describe("the QR link", () => {
         assert.strictEqual(yield* follow, yield* qrText(key, number))
         yield* pass(9 * minute)
         assert.strictEqual(yield* code(follow), "not_found")
-        // Not even when the number is connecting anew.
+        // Not even when the number connects again.
         yield* connect(key, { number_id: number.id })
         yield* settled
         assert.strictEqual(yield* code(follow), "not_found")
@@ -306,8 +306,8 @@ describe("the QR link", () => {
   )
 })
 
-describe("what stands in the way", () => {
-  it.effect("connect_in_progress names the number", () =>
+describe("a refusal to connect", () => {
+  it.effect("names the connecting number: connect_in_progress", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -322,7 +322,7 @@ describe("what stands in the way", () => {
     ),
   )
 
-  it.effect("a limited key of one world is not told of numbers of the other", () =>
+  it.effect("names no number of the other mode to a limited key", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()

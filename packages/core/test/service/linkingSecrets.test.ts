@@ -1,4 +1,4 @@
-/** What is shown of numbers that are being connected: the store sees it sealed alone. */
+/** Codes of numbers being connected: the store sees only sealed ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Queue, Stream } from "effect"
 import { StoreUnavailable } from "../../src/index.ts"
@@ -10,7 +10,7 @@ import { aKey, aWorkspace, hour, inAService, noon, second, settled } from "./Ser
 import { storeWithin } from "./Watched.ts"
 import { TestClock } from "effect/testing"
 
-/** Everything that a store was given. */
+/** Everything that a store received. */
 const noting = () => {
   const seen: Array<string> = []
   const store = storeWithin((operation, effect, given) => {
@@ -21,7 +21,7 @@ const noting = () => {
 }
 
 describe("the codes of an attempt at linking", () => {
-  it.effect("reach the store sealed, and people as they are", () =>
+  it.effect("reach the store sealed, and people readable", () =>
     Effect.gen(function* () {
       const { seen, store } = noting()
       yield* inAService(
@@ -53,7 +53,7 @@ describe("the codes of an attempt at linking", () => {
     }),
   )
 
-  it.effect("of another attempt, or in plain text, count as none", () =>
+  it.effect("of another attempt, or in plain text, count as missing", () =>
     inAService(
       Effect.gen(function* () {
         const secrets = yield* Secrets
@@ -72,7 +72,7 @@ describe("the codes of an attempt at linking", () => {
     ),
   )
 
-  it.effect("stored again are the same to the store", () =>
+  it.effect("are the same to the store when stored again", () =>
     Effect.gen(function* () {
       const said = yield* Queue.unbounded<LinkingEvent>()
       const given: Array<unknown> = []
@@ -80,7 +80,7 @@ describe("the codes of an attempt at linking", () => {
         operation === "LinkingStore.show"
           ? Effect.flatMap(effect, (shown) => {
               given.push(view)
-              // Its answer gets lost.
+              // Its answer is lost.
               return given.length === 1
                 ? Effect.fail(new StoreUnavailable({ operation, cause: "lost" }))
                 : Effect.succeed(shown)

@@ -1,4 +1,4 @@
-/** Workers that link numbers: what the remote server tells them, leases, and many attempts at once. */
+/** Workers that link numbers: events of the remote server, leases, and concurrent attempts. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Queue, Stream } from "effect"
 import { LinkingStore, WakeUp, sharedLimits } from "../../src/index.ts"
@@ -16,10 +16,10 @@ import {
 } from "./Service.ts"
 import { connect, read, scan, aKeyToConnect, qrText, attemptOf, linkingBy } from "./Linking.ts"
 
-describe("what a transport says while it links", () => {
+describe("a linking transport", () => {
   const phone = "15550002222"
 
-  it.effect("is stored step by step, up to the link", () =>
+  it.effect("has each step stored, up to the link", () =>
     Effect.gen(function* () {
       const said = yield* Queue.unbounded<LinkingEvent>()
       const requests: Array<LinkingRequest> = []
@@ -55,7 +55,7 @@ describe("what a transport says while it links", () => {
     }),
   )
 
-  it.effect("that it cannot be linked at all ends the attempt at once", () =>
+  it.effect("ends the attempt at once when it cannot link at all", () =>
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
@@ -69,7 +69,7 @@ describe("what a transport says while it links", () => {
     ),
   )
 
-  it.effect("nothing, again and again: it is asked once a second, until the time is over", () => {
+  it.effect("that sends nothing is asked once a second until the time is over", () => {
     let asked = 0
     return inAService(
       Effect.gen(function* () {
@@ -93,7 +93,7 @@ describe("what a transport says while it links", () => {
     )
   })
 
-  it.effect("a code, and ends at once, again and again: it is asked once a second too", () => {
+  it.effect("that sends a code and ends at once is asked once a second too", () => {
     let asked = 0
     return inAService(
       Effect.gen(function* () {
@@ -106,7 +106,7 @@ describe("what a transport says while it links", () => {
       }),
       {
         linking: linkingBy(() => {
-          // Without a pause there would be no end of them.
+          // Without a pause this would never end.
           if (++asked > 1000) return Stream.never
           return Stream.make({ _tag: "QrShown" as const, text: `code ${asked}` })
         }),
@@ -114,7 +114,7 @@ describe("what a transport says while it links", () => {
     )
   })
 
-  it.effect("a connection is given up when the attempt is over, however it ended", () => {
+  it.effect("is closed when the attempt is over, however it ended", () => {
     const open = new Set<number>()
     return inAService(
       Effect.gen(function* () {
@@ -142,7 +142,7 @@ describe("what a transport says while it links", () => {
 })
 
 describe("several workers", () => {
-  it.effect("one runs an attempt; when it is stopped another goes on with fresh codes", () => {
+  it.effect("run an attempt once; when one stops, another continues with fresh codes", () => {
     let connections = 0
     const counting = linkingBy(() =>
       Stream.concat(
@@ -168,7 +168,7 @@ describe("several workers", () => {
     )
   })
 
-  it.effect("a lease that is not renewed runs out, and the attempt is taken over", () => {
+  it.effect("take over an attempt whose lease was not renewed", () => {
     let connections = 0
     return inAService(
       Effect.gen(function* () {
@@ -176,7 +176,7 @@ describe("several workers", () => {
         yield* connect(key)
         const now = yield* Clock.currentTimeMillis
         const leaseUntil = now + linkingLeaseMillis
-        // As a worker that died right after its claim.
+        // Like a worker that died right after its claim.
         yield* LinkingStore.use((store) =>
           store.claim({
             now,
@@ -205,51 +205,49 @@ describe("several workers", () => {
 })
 
 describe("a workspace that links many numbers at once", () => {
-  it.effect(
-    "has its share of a worker's attempts; those above it wait, and lapse as any other",
-    () =>
-      Effect.gen(function* () {
-        const { most } = sharedLimits.linkAttempts.share
-        const said = yield* Queue.unbounded<LinkingEvent>()
-        let connections = 0
-        yield* inAService(
-          Effect.gen(function* () {
-            const key = yield* aKeyToConnect
-            const numbers = yield* Effect.forEach(Array.from({ length: most + 3 }), () =>
-              connect(key),
-            )
-            yield* settled
-            assert.strictEqual(connections, most)
-            yield* connect(yield* aKeyToConnect)
-            yield* settled
-            assert.strictEqual(connections, most + 1)
-            // The end of one makes room for the next.
-            yield* Queue.offer(said, { _tag: "Failed", reason: "a test" })
-            yield* settled
-            assert.strictEqual(connections, most + 2)
-            yield* pass(9 * minute)
-            const waiting = numbers.slice(-2)
-            const statuses = Effect.forEach(waiting, (number) =>
-              Effect.map(read(key, number), ({ status }) => status),
-            )
-            assert.deepStrictEqual(yield* statuses, ["connecting", "connecting"])
-            yield* pass(minute)
-            assert.deepStrictEqual(yield* statuses, ["disconnected", "disconnected"])
-            assert.strictEqual(connections, most + 2)
+  it.effect("gets its share of a worker's attempts; those above it wait, and lapse as usual", () =>
+    Effect.gen(function* () {
+      const { most } = sharedLimits.linkAttempts.share
+      const said = yield* Queue.unbounded<LinkingEvent>()
+      let connections = 0
+      yield* inAService(
+        Effect.gen(function* () {
+          const key = yield* aKeyToConnect
+          const numbers = yield* Effect.forEach(Array.from({ length: most + 3 }), () =>
+            connect(key),
+          )
+          yield* settled
+          assert.strictEqual(connections, most)
+          yield* connect(yield* aKeyToConnect)
+          yield* settled
+          assert.strictEqual(connections, most + 1)
+          // The end of one makes room for the next.
+          yield* Queue.offer(said, { _tag: "Failed", reason: "a test" })
+          yield* settled
+          assert.strictEqual(connections, most + 2)
+          yield* pass(9 * minute)
+          const waiting = numbers.slice(-2)
+          const statuses = Effect.forEach(waiting, (number) =>
+            Effect.map(read(key, number), ({ status }) => status),
+          )
+          assert.deepStrictEqual(yield* statuses, ["connecting", "connecting"])
+          yield* pass(minute)
+          assert.deepStrictEqual(yield* statuses, ["disconnected", "disconnected"])
+          assert.strictEqual(connections, most + 2)
+        }),
+        {
+          linking: linkingBy(() => {
+            connections++
+            return Stream.fromEffect(Queue.take(said))
           }),
-          {
-            linking: linkingBy(() => {
-              connections++
-              return Stream.fromEffect(Queue.take(said))
-            }),
-          },
-        )
-      }),
+        },
+      )
+    }),
   )
 })
 
-describe("a lease that ran out under its holder", () => {
-  it.effect("is taken again, and the connection goes on", () =>
+describe("a lease that expired under its holder", () => {
+  it.effect("is acquired again, and the connection continues", () =>
     Effect.gen(function* () {
       const said = yield* Queue.unbounded<LinkingEvent>()
       let connections = 0
@@ -260,7 +258,7 @@ describe("a lease that ran out under its holder", () => {
           yield* settled
           const { id } = (yield* attemptOf(number))!
           const now = yield* Clock.currentTimeMillis
-          // The first claim of an attempt has the lease 1.
+          // The first claim of an attempt has lease 1.
           const ranOut = LinkingStore.use((store) => store.renew([{ id, lease: 1 }], now))
           assert.deepStrictEqual(yield* ranOut, new Set([id]))
           yield* WakeUp.use((wakeUp) => wakeUp.wake("linking"))

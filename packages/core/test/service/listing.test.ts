@@ -26,7 +26,7 @@ describe("GET /messages", () => {
   const ids = (page: { readonly data: ReadonlyArray<Pick<Message, "id">> }) =>
     page.data.map(({ id }): number => id)
 
-  it.effect("pages newest first; items added meanwhile do not shift pages", () =>
+  it.effect("pages newest first; new items do not shift pages", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -66,7 +66,7 @@ describe("GET /messages", () => {
           list(yield* aKey(yield* aWorkspace()), { cursor, status: "sent" }),
         ]
         for (const other of others) assert.strictEqual(yield* code(other), "invalid_cursor")
-        // Another key of the same view may go on.
+        // Another key of the same view may continue.
         assert.lengthOf((yield* list(yield* aKey(workspace), { cursor, status: "sent" })).data, 3)
       }),
     ),
@@ -106,7 +106,7 @@ describe("GET /messages", () => {
         assert.deepStrictEqual(yield* found({ since, until }), newest(failed))
         assert.deepStrictEqual(yield* found({ until: since }), newest(sent))
         yield* pass(hour)
-        // It fell due and was sent, so that it is neither scheduled nor queued any more.
+        // It fell due and was sent: it is neither scheduled nor queued.
         assert.deepStrictEqual(yield* found({ status: "scheduled" }), [])
         assert.deepStrictEqual(yield* found({ status: "sent" }), newest(scheduled, sent))
       }),

@@ -14,7 +14,7 @@ import {
 } from "./Service.ts"
 
 describe("the connection of a live number", () => {
-  it.effect("is what the worker that has it says, until that is not heard of any more", () =>
+  it.effect("is what its worker reports, until the worker falls silent", () =>
     Effect.gen(function* () {
       let reports: ReadonlyArray<ConnectionReport> = []
       const transport = transportOf({
@@ -52,7 +52,7 @@ describe("the connection of a live number", () => {
             lastSeenAt: noon + second,
             worker: "worker",
           })
-          // It says again and again that it lives, also when nothing changes.
+          // It sends heartbeats even when nothing changes.
           yield* pass(10 * minute)
           assert.deepInclude(yield* shown, connected)
           reports = []

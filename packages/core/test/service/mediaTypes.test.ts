@@ -25,8 +25,8 @@ const announced = ({ id }: MessageJson) =>
     ),
   )
 
-describe("the type of media that neither the request nor the link tells", () => {
-  it.effect("is settled when the message is sent, and shown from then on", () =>
+describe("a media type that neither request nor link gives", () => {
+  it.effect("is detected when the message is sent, and shown from then on", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -50,7 +50,7 @@ describe("the type of media that neither the request nor the link tells", () => 
     ),
   )
 
-  it.effect("is settled by an attempt that the remote server refuses, too", () =>
+  it.effect("is detected by an attempt that the remote server refuses, too", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -65,7 +65,7 @@ describe("the type of media that neither the request nor the link tells", () => 
     ),
   )
 
-  it.effect("stays unknown where the media could not be had, and in test mode", () =>
+  it.effect("stays unknown where the media are unavailable, and in test mode", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -82,7 +82,7 @@ describe("the type of media that neither the request nor the link tells", () => 
     ),
   )
 
-  it.effect("is what the request says, when it says it", () =>
+  it.effect("comes from the request if given there", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()

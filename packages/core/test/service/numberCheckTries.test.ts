@@ -1,4 +1,4 @@
-/** Number checks that get no answer: tries, pauses, numbers that are logged out, workers that stop. */
+/** Number checks without an answer: tries, pauses, logged-out numbers, stopping workers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { NumberCheckStore, Numbers, sharedLimits } from "../../src/index.ts"
@@ -25,7 +25,7 @@ import {
 import { made, read, found, somePhones, scripted, unknown } from "./Checking.ts"
 
 describe("a number check", () => {
-  it.effect("waits while its number is logged out, and goes on where it was", () =>
+  it.effect("waits while its number is logged out, then continues where it was", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -43,7 +43,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("notes that its number turned out to be logged out", () => {
+  it.effect("marks its number as logged out when that is the answer", () => {
     const notConnected = Effect.succeed<PhonesOutcome>({ _tag: "NotConnected" })
     const { calls, transport } = scripted([notConnected])
     return inAService(
@@ -70,7 +70,7 @@ describe("a number check", () => {
     ["does not answer", Effect.never, checkTimeoutMillis],
   ]
   it.effect.each(silences)(
-    "a remote server that %s is asked three times for a chunk; then it failed, and the next one comes",
+    "asks a remote server that %s three times for a chunk, then fails it and continues",
     ([, answer, takes]) => {
       const { calls, transport } = scripted([answer, answer, answer])
       return inAService(
@@ -98,7 +98,7 @@ describe("a number check", () => {
     },
   )
 
-  it.effect("a try that succeeds forgives those before it", () => {
+  it.effect("forgets failed tries after a success", () => {
     const checked = Effect.succeed<PhonesOutcome>({ _tag: "Checked", registered: new Set() })
     const { transport } = scripted([unknown, unknown, checked, unknown, unknown, checked])
     return inAService(
@@ -112,7 +112,7 @@ describe("a number check", () => {
     )
   })
 
-  it.effect("a pause that the remote server asks for is no try", () => {
+  it.effect("does not count a pause requested by the remote server as a try", () => {
     const pause = Effect.succeed<PhonesOutcome>({ _tag: "Postponed", afterMillis: 10 * minute })
     const { calls, transport } = scripted([pause, pause, pause, pause])
     return inAService(
@@ -130,7 +130,7 @@ describe("a number check", () => {
     )
   })
 
-  it.effect("a number that does not answer holds up no other number's check", () =>
+  it.effect("delays no other number's check when its number does not answer", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -145,7 +145,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("a workspace whose checks hang holds its share of a worker, and no other's up", () =>
+  it.effect("holds at most its workspace's share of a worker when it hangs", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -169,7 +169,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("a worker that is stopped gives its chunk back at once", () =>
+  it.effect("is handed back at once by a worker that stops", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -188,7 +188,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("a chunk of a worker that died is taken up when its lease runs out", () =>
+  it.effect("is taken over when the lease of a dead worker ends", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -214,7 +214,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("a lease outlives the longest look", () =>
+  it.effect("has a lease longer than the longest query", () =>
     Effect.sync(() => assert.isAbove(checkLeaseMillis, checkTimeoutMillis)),
   )
 })

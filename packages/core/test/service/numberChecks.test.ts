@@ -1,4 +1,4 @@
-/** Number checks: what they find out, chunk by chunk, how long it takes, and repeats. */
+/** Number checks: their results by chunk, their duration, and repeats. */
 import { assert, describe, it } from "@effect/vitest"
 import { Emulator } from "@messaging-service/emulator"
 import { Effect, Fiber } from "effect"
@@ -11,7 +11,7 @@ import { aKey, aSender, inAService, minute, noon, pass, second, settled } from "
 import { unknownPhone, create, made, read, found, somePhones, scripted } from "./Checking.ts"
 
 describe("a number check", () => {
-  it.effect("tells which phones are registered, a doubled phone in each of its places", () =>
+  it.effect("tells which phones are registered, a duplicate in each of its places", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -49,7 +49,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("asks the phones that were set, not the rule", () =>
+  it.effect("asks the configured phones, not the rule", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -89,7 +89,7 @@ describe("a number check", () => {
     )
   })
 
-  it.effect("takes the time that its phone takes", () =>
+  it.effect("takes as long as its phone does", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -106,7 +106,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("of a test key follows the rule, and reaches no transport, not even logged out", () => {
+  it.effect("of a test key follows the rule and reaches no transport", () => {
     const { calls, transport } = scripted([])
     return inAService(
       Effect.gen(function* () {
@@ -123,7 +123,7 @@ describe("a number check", () => {
     )
   })
 
-  it.effect("whose number is removed can no longer be made: what is left failed", () =>
+  it.effect("fails its open phones when its number is removed", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -138,7 +138,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("can be driven by hand, without the loop", () =>
+  it.effect("can run step by step, without the loop", () =>
     inAService(
       Effect.gen(function* () {
         const checker = yield* makeNumberChecker
@@ -154,7 +154,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("a repeat shows the first answer, whatever was found out since", () =>
+  it.effect("repeats its first answer, whatever is known since", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -171,7 +171,7 @@ describe("a number check", () => {
     ),
   )
 
-  it.effect("time moves on to the end of a look, and not past it", () =>
+  it.effect("moves time to the end of a query, and no further", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()

@@ -9,52 +9,50 @@ import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
 const unknown = 999_999
 
 describe("numbers", () => {
-  it.effect(
-    "are made connected unless told otherwise, listed oldest first, relabelled, removed",
-    () =>
-      inAService(
-        Effect.gen(function* () {
-          const workspace = yield* aWorkspace()
-          const { create, list, remove, update } = yield* Numbers
-          const made = yield* create("owner", workspace, {
-            platform: "whatsapp",
-            phone: "+44 20-7946 0958",
-          })
-          const expected = {
-            id: made.id,
-            workspaceId: workspace,
-            mode: "live",
-            phone: "442079460958",
-            label: "",
-            platform: "whatsapp",
-            status: "connected",
-            loginMethod: "qr",
-            createdAt: noon,
-          }
-          assert.deepStrictEqual<unknown>(made, expected)
-          const other = yield* create("owner", workspace, {
-            platform: "telegram",
-            phone: "+442079460959",
-            label: "Sales",
-            status: "disconnected",
-          })
-          assert.deepStrictEqual(yield* list("owner", workspace), [made, other])
-          const relabelled = yield* update("owner", workspace, made.id, { label: "Support" })
-          const settings = { pacing: unpaced, proxy: null }
-          assert.deepStrictEqual<unknown>(relabelled, {
-            ...expected,
-            label: "Support",
-            ...settings,
-          })
-          assert.deepStrictEqual(yield* update("owner", workspace, made.id, {}), relabelled)
-          assert.strictEqual(yield* remove("owner", workspace, made.id), made.id)
-          assert.deepStrictEqual(yield* list("owner", workspace), [other])
-          assert.isNull(yield* NumberStore.use((store) => store.find(made.id)))
-        }),
-      ),
+  it.effect("are created connected by default, listed oldest first, relabelled, removed", () =>
+    inAService(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const { create, list, remove, update } = yield* Numbers
+        const made = yield* create("owner", workspace, {
+          platform: "whatsapp",
+          phone: "+44 20-7946 0958",
+        })
+        const expected = {
+          id: made.id,
+          workspaceId: workspace,
+          mode: "live",
+          phone: "442079460958",
+          label: "",
+          platform: "whatsapp",
+          status: "connected",
+          loginMethod: "qr",
+          createdAt: noon,
+        }
+        assert.deepStrictEqual<unknown>(made, expected)
+        const other = yield* create("owner", workspace, {
+          platform: "telegram",
+          phone: "+442079460959",
+          label: "Sales",
+          status: "disconnected",
+        })
+        assert.deepStrictEqual(yield* list("owner", workspace), [made, other])
+        const relabelled = yield* update("owner", workspace, made.id, { label: "Support" })
+        const settings = { pacing: unpaced, proxy: null }
+        assert.deepStrictEqual<unknown>(relabelled, {
+          ...expected,
+          label: "Support",
+          ...settings,
+        })
+        assert.deepStrictEqual(yield* update("owner", workspace, made.id, {}), relabelled)
+        assert.strictEqual(yield* remove("owner", workspace, made.id), made.id)
+        assert.deepStrictEqual(yield* list("owner", workspace), [other])
+        assert.isNull(yield* NumberStore.use((store) => store.find(made.id)))
+      }),
+    ),
   )
 
-  it.effect("an unknown, removed or another workspace's number is number_not_found, 404", () =>
+  it.effect("an unknown, removed or foreign number is number_not_found, 404", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -75,7 +73,7 @@ describe("numbers", () => {
     ),
   )
 
-  it.effect("a phone that a number of the workspace has is number_exists, connected or not", () =>
+  it.effect("a phone that the workspace already has is number_exists, connected or not", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -97,7 +95,7 @@ describe("numbers", () => {
     ),
   )
 
-  it.effect("a live number without status begins disconnected", () =>
+  it.effect("a live number without status starts disconnected", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -111,7 +109,7 @@ describe("numbers", () => {
     ).pipe(Effect.provideService(ConnectedFromTheStart, false)),
   )
 
-  it.effect("owners and administrators keep numbers and contacts, members do not", () =>
+  it.effect("owners and administrators manage numbers and contacts, members do not", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()

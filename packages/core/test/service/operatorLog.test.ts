@@ -1,4 +1,4 @@
-/** What an operator reads at `info`: of messages, numbers and webhook endpoints, never a text or a phone. */
+/** The log at `info`: messages, numbers and webhook endpoints, never a text or a phone. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +9,7 @@ import { heard } from "../Heard.ts"
 import { behave, send, sendBatch } from "./Operations.ts"
 import { aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
 
-/** Receivers that answer with this status, which a test sets. */
+/** Receivers with a status that the test sets. */
 const answering = () => {
   const receiver = { status: 500 }
   const unused = () => Effect.die("not asked for in these tests")
@@ -28,34 +28,31 @@ const anEndpoint = (caller: Caller) =>
   )
 
 describe("the log", () => {
-  it.effect(
-    "names messages that failed, and when the remote server's refusals paused a number",
-    () => {
-      const lines: Array<string> = []
-      return heard(
-        lines,
-        inAService(
-          Effect.gen(function* () {
-            const { key, number } = yield* aSender()
-            yield* behave(number, { send: "fail", error_message: "463" })
-            const messages = yield* sendBatch(key, 6)
-            yield* settled
-            assert.deepStrictEqual(lines, [
-              ...messages
-                .slice(0, 5)
-                .map(
-                  ({ id }) =>
-                    `Info message failed message_id=${id} number=${number} code=send_failed`,
-                ),
-              `Info number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
-            ])
-          }),
-        ),
-      )
-    },
-  )
+  it.effect("names failed messages, and the pause after the remote server's refusals", () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { key, number } = yield* aSender()
+          yield* behave(number, { send: "fail", error_message: "463" })
+          const messages = yield* sendBatch(key, 6)
+          yield* settled
+          assert.deepStrictEqual(lines, [
+            ...messages
+              .slice(0, 5)
+              .map(
+                ({ id }) =>
+                  `Info message failed message_id=${id} number=${number} code=send_failed`,
+              ),
+            `Info number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
+          ])
+        }),
+      ),
+    )
+  })
 
-  it.effect("tells when an operator pauses a number and resumes it", () => {
+  it.effect("reports an operator's pause and resume", () => {
     const lines: Array<string> = []
     return heard(
       lines,
@@ -74,14 +71,14 @@ describe("the log", () => {
     )
   })
 
-  it.effect("holds 20 lines of a wording in a minute, and counts the others", () => {
+  it.effect("limits a message to 20 lines a minute, and counts the others", () => {
     const lines: Array<string> = []
     return heard(
       lines,
       inAService(
         Effect.gen(function* () {
           const { key, number } = yield* aSender()
-          // A refusal that is about the recipient, so that the number goes on.
+          // A refusal about the recipient, so the number continues.
           yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [] }))
           yield* sendBatch(key, 50)
           yield* settled
@@ -99,7 +96,7 @@ describe("the log", () => {
     )
   })
 
-  it.effect("says nothing of all that where `info` is off", () => {
+  it.effect("writes none of it where `info` is off", () => {
     const lines: Array<string> = []
     return heard(
       lines,
@@ -117,7 +114,7 @@ describe("the log", () => {
     )
   })
 
-  it.effect("tells when an endpoint begins to fail, and when it recovers, once each", () => {
+  it.effect("reports once when an endpoint starts to fail, and once when it recovers", () => {
     const lines: Array<string> = []
     const { egress, receiver } = answering()
     return heard(
@@ -143,7 +140,7 @@ describe("the log", () => {
     )
   })
 
-  it.effect("tells when an endpoint has stopped, and not before it has", () => {
+  it.effect("reports a stopped endpoint, and not before it has stopped", () => {
     const lines: Array<string> = []
     const { egress } = answering()
     return heard(
@@ -153,7 +150,7 @@ describe("the log", () => {
           const { key } = yield* aSender()
           const endpoint = yield* anEndpoint(key)
           yield* send(key)
-          // An event is out of attempts after a day, and an endpoint stops after five days of silence.
+          // An event is out of attempts after a day; an endpoint stops after five days of silence.
           for (let hours = 0; hours < 30; hours++) yield* pass(hour)
           assert.lengthOf(lines, 1)
           for (let hours = 0; hours < 100; hours++) yield* pass(hour)

@@ -17,7 +17,7 @@ import {
 } from "./Service.ts"
 
 describe("other transports", () => {
-  /** Transports that answer as told, and note what they were given. */
+  /** Transports with scripted answers that record their calls. */
   const scripted = (answers: ReadonlyArray<Effect.Effect<SendOutcome>>, dropsCopies: boolean) => {
     const given: Array<OutgoingMessage> = []
     const transport: Transport = {
@@ -33,7 +33,7 @@ describe("other transports", () => {
     return { given, layer }
   }
 
-  it.effect("a flood wait lets the number's lane rest, and sends then", () => {
+  it.effect("a flood wait rests the number's lane, then sends", () => {
     const wait: SendOutcome = { _tag: "Postponed", afterMillis: 5 * minute }
     const { given, layer } = scripted([Effect.succeed(wait)], true)
     return inAService(
@@ -57,7 +57,7 @@ describe("other transports", () => {
     )
   })
 
-  it.effect("a flood wait holds up no other number", () => {
+  it.effect("a flood wait delays no other number", () => {
     const wait: SendOutcome = { _tag: "Postponed", afterMillis: hour }
     const { layer } = scripted([Effect.succeed(wait)], true)
     return inAService(
@@ -81,7 +81,7 @@ describe("other transports", () => {
     ["breaks", Effect.die(new Error("a bug"))],
   ]
   it.effect.each(notKnowing)(
-    "one that cannot drop copies and %s is never asked again: outcome_unknown",
+    "never repeats on one that cannot drop copies and %s: outcome_unknown",
     ([, answer]) => {
       const { given, layer } = scripted([answer], false)
       return inAService(
@@ -99,24 +99,21 @@ describe("other transports", () => {
     },
   )
 
-  it.effect(
-    "one that says it is not connected logs the number out, and is not asked in a circle",
-    () => {
-      const { given, layer } = scripted([Effect.succeed({ _tag: "NotConnected" })], true)
-      return inAService(
-        Effect.gen(function* () {
-          const { key, number } = yield* aSender()
-          const message = yield* send(key)
-          yield* pass(day)
-          assert.strictEqual(yield* status(key, message), "queued")
-          assert.lengthOf(given, 1)
-          yield* reconnect(number)
-          yield* settled
-          assert.strictEqual(yield* status(key, message), "sent")
-          assert.lengthOf(given, 2)
-        }),
-        { transport: layer },
-      )
-    },
-  )
+  it.effect("one that answers not connected logs the number out, without a loop", () => {
+    const { given, layer } = scripted([Effect.succeed({ _tag: "NotConnected" })], true)
+    return inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        const message = yield* send(key)
+        yield* pass(day)
+        assert.strictEqual(yield* status(key, message), "queued")
+        assert.lengthOf(given, 1)
+        yield* reconnect(number)
+        yield* settled
+        assert.strictEqual(yield* status(key, message), "sent")
+        assert.lengthOf(given, 2)
+      }),
+      { transport: layer },
+    )
+  })
 })

@@ -26,7 +26,7 @@ const pace = (
   pacing: Readonly<Record<string, number | null>>,
 ) => Numbers.use((numbers) => numbers.update("owner", workspace, number, { pacing }))
 
-/** The moments at which recipients saw the copies of a number, in milliseconds from noon. */
+/** When recipients saw the copies of a number, in milliseconds from noon. */
 const arrivals = (number: NumberId) =>
   Effect.map(copies(number), (all) => all.map(({ at }) => at - noon))
 
@@ -34,7 +34,7 @@ const gaps = (moments: ReadonlyArray<number>) =>
   moments.slice(1).map((moment, place) => moment - (moments[place] ?? 0))
 
 describe("the pacing of a number", () => {
-  it.effect("rests between messages, each time for a new random time, and keeps their order", () =>
+  it.effect("rests between messages for a new random time each, and keeps their order", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -55,7 +55,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("lets out no more in a minute and in an hour than it says, whatever arrives", () =>
+  it.effect("sends no more in a minute and in an hour than configured", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -73,7 +73,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("begins its rest when the remote server has answered", () =>
+  it.effect("starts its rest when the remote server has answered", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -89,7 +89,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("holds up no other number", () =>
+  it.effect("delays no other number", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -105,7 +105,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("is kept when the worker is another one", () =>
+  it.effect("survives a change of worker", () =>
     inAService(
       Effect.gen(function* () {
         const first = yield* startWorker
@@ -124,7 +124,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("lets what it holds back expire and be cancelled, and goes on with the rest", () =>
+  it.effect("lets waiting messages expire and be cancelled, and continues with the rest", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -143,7 +143,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("limits new recipients of a day, and knows whom it wrote to before", () =>
+  it.effect("limits new recipients of a day, and remembers known ones", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -169,7 +169,7 @@ describe("the pacing of a number", () => {
     ),
   )
 
-  it.effect("is what its platform begins with, until it is told another", () =>
+  it.effect("defaults to its platform's", () =>
     inAService(
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()

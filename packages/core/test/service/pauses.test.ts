@@ -41,7 +41,7 @@ const resume = ({ number, workspace }: Sender) =>
   NumberOperations.use((all) => all.resume("owner", workspace, number))
 
 describe("a paused number", () => {
-  it.effect("sends nothing until the pause is over, or until it is resumed", () =>
+  it.effect("sends nothing until the pause ends or is resumed", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -75,7 +75,7 @@ describe("a paused number", () => {
     ),
   )
 
-  it.effect("sends on time when the pause is given an end, or an earlier one", () =>
+  it.effect("sends on time when the pause gets an end, or an earlier one", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -93,24 +93,26 @@ describe("a paused number", () => {
     ),
   )
 
-  it.effect("lets what waits expire and be cancelled, and stays paused when it reconnects", () =>
-    inAService(
-      Effect.gen(function* () {
-        const sender = yield* aSender()
-        yield* pause(sender)
-        const expiring = yield* send(sender.key, { expires_at: yield* ahead(minute) })
-        const cancelled = yield* send(sender.key)
-        yield* logOut(sender.number)
-        yield* reconnect(sender.number)
-        yield* pass(minute)
-        assert.strictEqual(yield* status(sender.key, expiring), "expired")
-        assert.strictEqual((yield* cancel(sender.key, cancelled)).status, "cancelled")
-        assert.lengthOf(yield* copies(), 0)
-      }),
-    ),
+  it.effect(
+    "lets waiting messages expire and be cancelled, and stays paused when it reconnects",
+    () =>
+      inAService(
+        Effect.gen(function* () {
+          const sender = yield* aSender()
+          yield* pause(sender)
+          const expiring = yield* send(sender.key, { expires_at: yield* ahead(minute) })
+          const cancelled = yield* send(sender.key)
+          yield* logOut(sender.number)
+          yield* reconnect(sender.number)
+          yield* pass(minute)
+          assert.strictEqual(yield* status(sender.key, expiring), "expired")
+          assert.strictEqual((yield* cancel(sender.key, cancelled)).status, "cancelled")
+          assert.lengthOf(yield* copies(), 0)
+        }),
+      ),
   )
 
-  it.effect("is asked for in the future, of a number that is there, by those who may", () =>
+  it.effect("needs a future end, an existing number and permission", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -137,7 +139,7 @@ describe("a paused number", () => {
 })
 
 describe("the breaker", () => {
-  it.effect("pauses for an hour after five refusals in a row, then for twice as long", () =>
+  it.effect("pauses for an hour after five consecutive refusals, then for twice as long", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -162,7 +164,7 @@ describe("the breaker", () => {
         yield* behave(sender.number, {})
         yield* pass(2 * hour)
         assert.strictEqual(yield* status(sender.key, messages[10]!), "sent")
-        // One accepted message ends it: the next pause is an hour again.
+        // One accepted message resets it: the next pause is an hour again.
         yield* behave(sender.number, { send: "fail" })
         yield* sendBatch(sender.key, 5)
         yield* settled
@@ -171,7 +173,7 @@ describe("the breaker", () => {
     ),
   )
 
-  it.effect("does not count what is about the recipient, and is ended by an operator", () =>
+  it.effect("ignores refusals about the recipient, and an operator can end it", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -193,7 +195,7 @@ describe("the breaker", () => {
     ),
   )
 
-  it.effect("is not ended by an operator who pauses the number too, and thinks better of it", () =>
+  it.effect("stays when an operator pauses the number too, and resumes that pause", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -215,7 +217,7 @@ describe("the breaker", () => {
     ),
   )
 
-  it.effect("a number that is banned stays paused after it is linked again, until resumed", () =>
+  it.effect("a banned number stays paused after it is linked again, until resumed", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
@@ -247,7 +249,7 @@ describe("the breaker", () => {
 })
 
 describe("the connection of a simulated number", () => {
-  it.effect("tells what waits, what was sent, and when the next may leave", () =>
+  it.effect("shows what waits, what was sent, and when the next may leave", () =>
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()

@@ -46,7 +46,7 @@ describe("the number's 24-hour quota", () => {
     ),
   )
 
-  it.effect("Retry-After tells when the number has room, and then it has", () =>
+  it.effect("Retry-After tells when the number has room again", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -65,7 +65,7 @@ describe("the number's 24-hour quota", () => {
     ),
   )
 
-  it.effect("planned time governs: scheduled messages fill the window around their send_at", () =>
+  it.effect("planned time counts: scheduled messages fill the window around their send_at", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -78,14 +78,14 @@ describe("the number's 24-hour quota", () => {
           )
         })
         assert.deepStrictEqual(yield* full, ["Success", "Failure", "Failure", "Failure", "Success"])
-        // Now has room of its own, also while the number is logged out.
+        // The present has its own room, also while the number is logged out.
         yield* logOut(number)
         yield* send(key, { from: number })
       }),
     ),
   )
 
-  it.effect("cancelled and expired messages give it back", () =>
+  it.effect("cancelled and expired messages refund it", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -106,7 +106,7 @@ describe("the number's 24-hour quota", () => {
     ),
   )
 
-  it.effect("failed messages do not give it back", () =>
+  it.effect("failed messages do not refund it", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -119,7 +119,7 @@ describe("the number's 24-hour quota", () => {
     ),
   )
 
-  it.effect("is the number's, not the workspace's", () =>
+  it.effect("belongs to the number, not to the workspace", () =>
     inAService(
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
@@ -134,7 +134,7 @@ describe("the number's 24-hour quota", () => {
     ),
   )
 
-  it.effect("requests at once cannot overfill it", () =>
+  it.effect("concurrent requests cannot overfill it", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -154,7 +154,7 @@ describe("the number's 24-hour quota", () => {
 })
 
 describe("a number that comes back with more than 1,000 waiting", () => {
-  it.effect("sends 1,000 in 24 hours; what would be over waits, still queued", () =>
+  it.effect("sends 1,000 in 24 hours; the excess waits, still queued", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()

@@ -22,7 +22,7 @@ import { ahead, aSender, day, hour, inAService, minute, pass, settled } from "./
 
 const full = "number_daily_cap_reached"
 
-/** Sends one message that is to be stored although it may be refused. */
+/** Sends one message that is stored even if refused. */
 const sendKept = (
   caller: Caller,
   given: Readonly<Record<string, unknown>> = {},
@@ -41,10 +41,7 @@ const keptId = (refused: {
   readonly details: Readonly<Record<string, string | number | boolean | null>>
 }) => Number(refused.details["message_id"]) as MessageId
 
-/**
- * A workspace whose only number has no room. It is logged out, so that what was accepted waits and
- * the tests are about nothing else.
- */
+/** A workspace whose only number has no quota. It is logged out, so accepted messages wait. */
 const aFullSender = (accepted = 1000, messagesRemaining: number | null = null) =>
   Effect.gen(function* () {
     const sender = yield* aSender(messagesRemaining)
@@ -54,7 +51,7 @@ const aFullSender = (accepted = 1000, messagesRemaining: number | null = null) =
     return { ...sender, from: { from: number } }
   })
 
-describe("a message that is refused because its number has no room, and is kept", () => {
+describe("a kept message that was refused for quota", () => {
   it.effect("is stored as failed; the refusal tells its id, and version 2 reads it", () =>
     inAService(
       Effect.gen(function* () {
@@ -89,7 +86,7 @@ describe("a message that is refused because its number has no room, and is kept"
     ),
   )
 
-  it.effect("takes no allowance and nothing of the quota, however many there are", () =>
+  it.effect("takes neither allowance nor quota, however many there are", () =>
     inAService(
       Effect.gen(function* () {
         const { from, key, workspace } = yield* aFullSender(999, 2500)
@@ -151,7 +148,7 @@ describe("a message that is refused because its number has no room, and is kept"
     )
   })
 
-  it.effect("keeps its attachment like any other message, for 26 h", () =>
+  it.effect("keeps its attachment for 26 h like any other message", () =>
     inAService(
       Effect.gen(function* () {
         const { from, key } = yield* aFullSender()
@@ -175,7 +172,7 @@ describe("a message that is refused because its number has no room, and is kept"
     ),
   )
 
-  it.effect("at once with others: each is either accepted or stored as failed", () =>
+  it.effect("is one of two results in a race: each is accepted or stored as failed", () =>
     inAService(
       Effect.gen(function* () {
         const { from, key } = yield* aFullSender(990)
@@ -243,7 +240,7 @@ describe("a refusal that keeps nothing", () => {
       Effect.gen(function* () {
         const { from, key } = yield* aFullSender(1000, 1000)
         const before = (yield* allEvents).length
-        // Neither credits nor room: the allowance is looked at first.
+        // Neither credits nor quota: the allowance is checked first.
         assert.strictEqual(yield* code(sendKept(key, from)), "no_credits")
         assert.strictEqual(yield* code(sendKept(key, { ...from, text: "" })), "text_required")
         assert.lengthOf(yield* allEvents, before)

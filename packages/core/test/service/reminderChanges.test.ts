@@ -18,7 +18,7 @@ import { code, logOut } from "./Operations.ts"
 import { aContact, aKey, aNumber, aPlan, aSender, aWorkspace, inAService } from "./Service.ts"
 
 describe("a change", () => {
-  it.effect("touches the fields that are given and no others", () =>
+  it.effect("affects only the given fields", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -42,7 +42,7 @@ describe("a change", () => {
     ),
   )
 
-  it.effect("of the schedule replaces it as a whole, and without timezone keeps the zone", () =>
+  it.effect("of the schedule replaces it as a whole, and keeps the zone without timezone", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -61,7 +61,7 @@ describe("a change", () => {
     ),
   )
 
-  it.effect("that blanks the text is text_required, with media too", () =>
+  it.effect("to a blank text is text_required, with media too", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -71,7 +71,7 @@ describe("a change", () => {
     ),
   )
 
-  it.effect("to paused works in any plan, and alone; everything else needs a plan", () =>
+  it.effect("to paused alone works in any plan; everything else needs a plan", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -95,7 +95,7 @@ describe("a change", () => {
     ),
   )
 
-  it.effect("of another field does not ask whether the number is still connected, or there", () =>
+  it.effect("of another field ignores whether the number is still connected, or exists", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -139,7 +139,7 @@ describe("a change", () => {
     ),
   )
 
-  it.effect("says nothing of a contact that was deleted since", () =>
+  it.effect("ignores a contact that was deleted since", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -153,7 +153,7 @@ describe("a change", () => {
 })
 
 describe("a key that may not see a reminder finds none", () => {
-  it.effect("another workspace, the other mode, and a key limited to other numbers", () =>
+  it.effect("in another workspace, the other mode, or limited to other numbers", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -176,7 +176,7 @@ describe("a key that may not see a reminder finds none", () => {
     ),
   )
 
-  it.effect("a limited key names one of its numbers, and goes on naming one", () =>
+  it.effect("a limited key must keep naming one of its numbers", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()

@@ -1,4 +1,4 @@
-/** What became of runs: sent, refused, missed, and how the reminder and its log tell it. */
+/** Results of runs: sent, refused, missed, and how the reminder and its log show them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -23,7 +23,7 @@ describe("last_run", () => {
   const lastRun = (key: Caller, reminder: { readonly id: number }) =>
     Effect.map(read(key, { id: reminder.id as never }), (found) => found.lastRun)
 
-  it.effect("tells what became of the latest run, and why", () =>
+  it.effect("tells the result of the latest run, and why", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender(1)
@@ -55,7 +55,7 @@ describe("last_run", () => {
     ),
   )
 
-  it.effect("tells of runs that passed while nothing was running and were not made up", () =>
+  it.effect("tells of runs that passed during an outage and were not made up", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -75,8 +75,8 @@ describe("last_run", () => {
   )
 })
 
-describe("a run that is refused", () => {
-  it.effect("leaves no message, is shown in the log, and the reminder goes on", () =>
+describe("a refused run", () => {
+  it.effect("leaves no message, appears in the log, and the reminder continues", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender(1)
@@ -109,7 +109,7 @@ describe("a run that is refused", () => {
     ),
   )
 
-  it.effect("because the number has its 1,000 in 24 hours comes again when there is room", () =>
+  it.effect("for the number's quota of 1,000 returns when there is room", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -137,7 +137,7 @@ describe("a run that is refused", () => {
   )
 })
 
-describe("runs missed while nothing was running", () => {
+describe("runs missed during an outage", () => {
   it.effect("only the latest one within the last hour is made up", () =>
     inAService(
       Effect.gen(function* () {

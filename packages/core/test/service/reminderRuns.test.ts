@@ -1,4 +1,4 @@
-/** Runs of reminders: when they come, and from which number. */
+/** Runs of reminders: their times and their numbers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Contacts, Numbers } from "../../src/index.ts"
@@ -47,7 +47,7 @@ describe("a run", () => {
     ),
   )
 
-  it.effect("comes at the same time of day for months, over both changes of the clocks", () =>
+  it.effect("keeps its time of day for months, over both changes of the clocks", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -75,7 +75,7 @@ describe("a run", () => {
         const nights = all
           .filter(({ text }) => text === "Night")
           .map(({ created_at }) => created_at)
-        // 51 Sundays; 02:30 is skipped on one of them and comes twice on another.
+        // 51 Sundays; one skips 02:30, and another has it twice.
         assert.lengthOf(nights, 51)
         assert.include(nights, "2026-03-29T01:00:00Z")
         assert.include(nights, "2026-10-25T00:30:00Z")
@@ -100,7 +100,7 @@ describe("a run", () => {
     ),
   )
 
-  it.effect("of a paused or deleted reminder does not come", () =>
+  it.effect("of a paused or deleted reminder does not happen", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -116,7 +116,7 @@ describe("a run", () => {
     ),
   )
 
-  it.effect("of a resumed reminder comes at its next due time, and none is made up", () =>
+  it.effect("of a resumed reminder happens at its next due time, and none is made up", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -132,7 +132,7 @@ describe("a run", () => {
     ),
   )
 
-  it.effect("uses what the reminder says by then, and follows a new schedule at once", () =>
+  it.effect("uses the reminder's current content and schedule", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -149,7 +149,7 @@ describe("a run", () => {
     ),
   )
 
-  it.effect("goes to the contact as it is by then, from the number that is connected by then", () =>
+  it.effect("goes to the current contact, from the currently connected number", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -195,7 +195,7 @@ describe("a run", () => {
     ),
   )
 
-  it.effect("of test mode makes a test message, which reaches no transport", () =>
+  it.effect("of test mode creates a test message, which reaches no transport", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender(5)
@@ -215,7 +215,7 @@ describe("a run", () => {
 describe("a run without a number of its own", () => {
   const froms = (key: Caller) => Effect.map(sent(key), (all) => all.map(({ from }) => from.id))
 
-  it.effect("takes the one with most room in its 24 hours, the oldest among equals", () =>
+  it.effect("uses the one with most room in its 24 hours, the oldest among equals", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number: first, workspace } = yield* aSender()
@@ -227,7 +227,7 @@ describe("a run without a number of its own", () => {
         yield* sendBatch(key, 1, { from: third })
         const before = (yield* sent(key)).length
         yield* pass(5 * hour)
-        // What is planned for tomorrow takes of the room only when it is less than 24 hours ahead.
+        // Messages planned for tomorrow count only when less than 24 hours ahead.
         assert.deepStrictEqual((yield* froms(key)).slice(before), [
           second,
           second,
@@ -246,7 +246,7 @@ describe("a run without a number of its own", () => {
     ),
   )
 
-  it.effect("takes one of the platform that the recipient needs, WhatsApp where both could", () =>
+  it.effect("uses the platform that the recipient needs, WhatsApp where both could", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number: whatsapp, workspace } = yield* aSender()
@@ -270,7 +270,7 @@ describe("a run without a number of its own", () => {
         )
         yield* logOut(whatsapp)
         yield* pass(day)
-        // A group needs WhatsApp, and waits for it; a phone can be reached from Telegram too.
+        // A group needs WhatsApp, and waits for it; Telegram can reach a phone too.
         assert.deepStrictEqual(
           new Map(
             (yield* sent(key))
@@ -287,7 +287,7 @@ describe("a run without a number of its own", () => {
     ),
   )
 
-  it.effect("is refused where none is connected and none was before, or that one is gone", () =>
+  it.effect("is refused where none is connected and the previous number is missing", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()

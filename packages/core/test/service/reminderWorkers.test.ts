@@ -21,46 +21,43 @@ import {
 } from "./Service.ts"
 
 describe("exactly one message for each due time", () => {
-  it.effect(
-    "while another transaction holds up its number, and the other numbers' meanwhile",
-    () => {
-      let held: string | null = "Held"
-      const tried: Array<string> = []
-      const store = storeWithin((operation, effect, given) => {
-        if (operation !== "ReminderStore.run") return effect
-        const [{ messages }] = given as [Acceptance]
-        const text = messages[0]?.text ?? ""
-        tried.push(text)
-        return text === held ? Effect.succeed({ _tag: "HeldUp" } as never) : effect
-      })
-      return inAService(
-        Effect.gen(function* () {
-          const { key, number, workspace } = yield* aSender()
-          const own = yield* aNumber(workspace)
-          const daily = { schedule: { cron: "0 13 * * *", timezone: "UTC" } }
-          for (const text of ["Held", "Held", "Held"]) {
-            yield* remind(key, { ...daily, text, from: number })
-          }
-          yield* remind(key, { ...daily, text: "Free", from: own })
-          yield* TestClock.adjust(hour)
-          const { runOnce } = yield* makeReminderRunner
-          assert.strictEqual(yield* runOnce, 1)
-          assert.include(tried, "Free")
-          // They are tried once for their number, then all of them.
-          tried.length = 0
-          assert.strictEqual(yield* runOnce, 0)
-          assert.deepStrictEqual(tried, ["Held"])
-          held = null
-          assert.strictEqual(yield* runOnce, 3)
-          assert.strictEqual(yield* runOnce, 0)
-          assert.lengthOf(yield* sent(key), 4)
-        }),
-        { store, worker: false },
-      )
-    },
-  )
+  it.effect("while another transaction locks its number, and meanwhile for other numbers", () => {
+    let held: string | null = "Held"
+    const tried: Array<string> = []
+    const store = storeWithin((operation, effect, given) => {
+      if (operation !== "ReminderStore.run") return effect
+      const [{ messages }] = given as [Acceptance]
+      const text = messages[0]?.text ?? ""
+      tried.push(text)
+      return text === held ? Effect.succeed({ _tag: "HeldUp" } as never) : effect
+    })
+    return inAService(
+      Effect.gen(function* () {
+        const { key, number, workspace } = yield* aSender()
+        const own = yield* aNumber(workspace)
+        const daily = { schedule: { cron: "0 13 * * *", timezone: "UTC" } }
+        for (const text of ["Held", "Held", "Held"]) {
+          yield* remind(key, { ...daily, text, from: number })
+        }
+        yield* remind(key, { ...daily, text: "Free", from: own })
+        yield* TestClock.adjust(hour)
+        const { runOnce } = yield* makeReminderRunner
+        assert.strictEqual(yield* runOnce, 1)
+        assert.include(tried, "Free")
+        // Once each for their number, then all together.
+        tried.length = 0
+        assert.strictEqual(yield* runOnce, 0)
+        assert.deepStrictEqual(tried, ["Held"])
+        held = null
+        assert.strictEqual(yield* runOnce, 3)
+        assert.strictEqual(yield* runOnce, 0)
+        assert.lengthOf(yield* sent(key), 4)
+      }),
+      { store, worker: false },
+    )
+  })
 
-  it.effect("with two workers at it, for hours of runs every minute", () =>
+  it.effect("with two workers, for hours of runs every minute", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -133,7 +130,7 @@ describe("exactly one message for each due time", () => {
     )
   })
 
-  it.effect("when a worker dies after the commit, before its answer came", () => {
+  it.effect("when a worker dies after the commit, before its answer arrived", () => {
     let dying = true
     const reached = Deferred.makeUnsafe<void>()
     const store = storeWithin((operation, effect) =>
@@ -162,39 +159,36 @@ describe("exactly one message for each due time", () => {
     )
   })
 
-  it.effect(
-    "when the reminder is changed between load and commit, which is then decided anew",
-    () => {
-      let change: Effect.Effect<unknown, unknown> = Effect.void
-      const store = storeWithin((operation, effect) =>
-        operation !== "ReminderStore.run"
-          ? effect
-          : Effect.gen(function* () {
-              const now = change
-              change = Effect.void
-              yield* Effect.orDie(now)
-              return yield* effect
-            }),
-      )
-      return inAService(
-        Effect.gen(function* () {
-          const { key } = yield* aSender()
-          const made = yield* remind(key, { schedule: { cron: "0 13 * * *" } })
-          const context = yield* Effect.context<never>()
-          change = Effect.provideContext(patch(key, made, { text: "New" }), context as never)
-          yield* pass(hour)
-          assert.deepStrictEqual(
-            (yield* sent(key)).map(({ text }) => text),
-            ["New"],
-          )
-        }),
-        { store },
-      )
-    },
-  )
+  it.effect("when the reminder changes between load and commit, with a new decision", () => {
+    let change: Effect.Effect<unknown, unknown> = Effect.void
+    const store = storeWithin((operation, effect) =>
+      operation !== "ReminderStore.run"
+        ? effect
+        : Effect.gen(function* () {
+            const now = change
+            change = Effect.void
+            yield* Effect.orDie(now)
+            return yield* effect
+          }),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        const made = yield* remind(key, { schedule: { cron: "0 13 * * *" } })
+        const context = yield* Effect.context<never>()
+        change = Effect.provideContext(patch(key, made, { text: "New" }), context as never)
+        yield* pass(hour)
+        assert.deepStrictEqual(
+          (yield* sent(key)).map(({ text }) => text),
+          ["New"],
+        )
+      }),
+      { store },
+    )
+  })
 })
 
-it.effect("an idle worker asks nothing for a reminder that is due on a later day", () => {
+it.effect("an idle worker does not query for a reminder due on a later day", () => {
   const asked: Array<string> = []
   const store = storeWithin((operation, effect) =>
     Effect.suspend(() => {

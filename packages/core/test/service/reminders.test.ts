@@ -1,4 +1,4 @@
-/** New reminders: what they need, what they are answered with, and the list of them. */
+/** New reminders: their requirements, answers and list. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Reminders } from "../../src/index.ts"
@@ -30,7 +30,7 @@ import {
 } from "./Service.ts"
 
 describe("a new reminder", () => {
-  it.effect("is answered as it was asked for, active, in UTC and from any number by default", () =>
+  it.effect("returns the request's values, by default active, in UTC, from any number", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -68,7 +68,7 @@ describe("a new reminder", () => {
     ),
   )
 
-  it.effect("that is paused has no next run", () =>
+  it.effect("has no next run when paused", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -134,12 +134,12 @@ describe("a new reminder", () => {
     [{ from: 99 }, "number_not_connected from"],
     [{ to: { username: "@jane" } }, "username_needs_telegram to.username"],
   ] as ReadonlyArray<readonly [Readonly<Record<string, unknown>>, string]>)(
-    "is refused: %j is %s",
+    "refuses %j as %s",
     ([given, expected]) =>
       inAService(
         Effect.gen(function* () {
           const { key } = yield* aSender()
-          // What is undefined is left out, as JSON leaves it out.
+          // JSON leaves undefined out.
           const command = JSON.parse(JSON.stringify(aCommand(given))) as CreateReminder
           const create = Reminders.use((reminders) => reminders.create(key, command, null))
           assert.strictEqual(yield* refusedAs(create), expected)
@@ -148,7 +148,7 @@ describe("a new reminder", () => {
       ),
   )
 
-  it.effect("has its problems in the order of the contract's table", () =>
+  it.effect("reports its problems in the order of the contract's table", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -169,7 +169,7 @@ describe("a new reminder", () => {
     ),
   )
 
-  it.effect("needs a plan with reminders, before its references are looked at", () =>
+  it.effect("needs a plan with reminders, before its references are checked", () =>
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace(withoutReminders)
@@ -181,7 +181,7 @@ describe("a new reminder", () => {
     ),
   )
 
-  it.effect("sends from a connected number that suits its recipient", () =>
+  it.effect("needs a connected number that suits its recipient", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -197,7 +197,7 @@ describe("a new reminder", () => {
           yield* refusedAs(remind(key, { from: telegram, to: { group: "Team" } })),
           "validation_failed to.group",
         )
-        // Any of several will do.
+        // Any of several is enough.
         yield* aNumber(workspace, { platform: "telegram", phone: "+15550000102" })
         assert.isNull((yield* remind(key, { to: jane })).from)
         yield* logOut(number)
@@ -205,14 +205,14 @@ describe("a new reminder", () => {
           yield* refusedAs(remind(key, { from: number })),
           "number_not_connected from",
         )
-        // Which number is there when it runs is seen then.
+        // The number is chosen when it runs.
         yield* logOut(telegram)
         assert.isNull((yield* remind(key)).from)
       }),
     ),
   )
 
-  it.effect("is made once for an Idempotency-Key, and its repeat gets the first answer", () =>
+  it.effect("is made once for an Idempotency-Key, and a repeat gets the first answer", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -229,7 +229,7 @@ describe("a new reminder", () => {
     ),
   )
 
-  it.effect("that is refused leaves its Idempotency-Key free", () =>
+  it.effect("frees its Idempotency-Key when refused", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()

@@ -1,4 +1,4 @@
-/** A store that went back in time, as an operator meets it. */
+/** A store that went back in time, as an operator sees it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -38,7 +38,7 @@ describe("a restored store", () => {
     ),
   )
 
-  it.effect("says so once for each time that it went back, unless it is meant", () =>
+  it.effect("logs each time that it went back once, unless intended", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -52,7 +52,7 @@ describe("a restored store", () => {
     ),
   )
 
-  it.effect("refuses what is out of bounds once, and names the bounds", () =>
+  it.effect("refuses input out of bounds once, and names the bounds", () =>
     inAService(
       Effect.gen(function* () {
         const { workspace } = yield* aSender()
@@ -78,7 +78,7 @@ describe("a restored store", () => {
     ),
   )
 
-  it.effect("cancels what is held, by id or all of it, and customers may too", () =>
+  it.effect("lets operators and customers cancel held messages, by id or all", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -107,7 +107,7 @@ describe("a restored store", () => {
     ),
   )
 
-  it.effect("takes at most a thousand a call, and tells that there are more", () =>
+  it.effect("handles at most a thousand a call, and tells that there are more", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -120,7 +120,7 @@ describe("a restored store", () => {
     ),
   )
 
-  it.effect("misses the runs that were due, and reminders go on once released", () =>
+  it.effect("misses the runs that were due, and reminders continue once released", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()

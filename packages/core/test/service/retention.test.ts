@@ -25,7 +25,7 @@ const read = (caller: Caller, { id }: { readonly id: number }) =>
   Messages.use((messages) => messages.get(caller, id as MessageId))
 
 describe("retention", () => {
-  it.effect("a message is erased so many days after it ended, and unknown from then on", () =>
+  it.effect("erases a message that many days after it ended; it is unknown then", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -46,7 +46,7 @@ describe("retention", () => {
     ).pipe(Effect.provideService(RetentionDays, 7)),
   )
 
-  it.effect("messages are kept where neither the service nor their workspace has a retention", () =>
+  it.effect("keeps messages where neither the service nor their workspace has a retention", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -65,7 +65,7 @@ describe("retention", () => {
     ),
   )
 
-  it.effect("of a workspace's ended test messages the newest are kept", () =>
+  it.effect("keeps the newest of a workspace's ended test messages", () =>
     inAService(
       Effect.gen(function* () {
         const { workspace } = yield* aSender()

@@ -159,7 +159,7 @@ describe("a scheduled message", () => {
 })
 
 describe("a message with expires_at", () => {
-  it.effect("becomes expired instead of being sent, with its event", () =>
+  it.effect("becomes expired instead of sent, with its event", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -177,7 +177,7 @@ describe("a message with expires_at", () => {
     ),
   )
 
-  it.effect("that leaves in time is sent, and nothing expires it afterwards", () =>
+  it.effect("is sent when it leaves in time, and never expires then", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -193,7 +193,7 @@ describe("a message with expires_at", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        // The one in front takes a minute; the one behind falls due and expires with its end.
+        // The one in front takes a minute; when it ends, the one behind falls due and expires.
         yield* behave(number, { latency_ms: minute - 1 })
         const first = yield* send(key)
         const second_ = yield* send(key, { expires_at: yield* ahead(minute - 1) })
@@ -204,30 +204,28 @@ describe("a message with expires_at", () => {
     ),
   )
 
-  it.effect(
-    "expiry wins when sending and expiry are due at once, after the worker stood still",
-    () =>
-      inAService(
-        Effect.gen(function* () {
-          const { key, number } = yield* aSender()
-          yield* logOut(number)
-          const message = yield* send(key, {
-            from: number,
-            send_at: yield* ahead(hour),
-            expires_at: yield* ahead(hour + 1),
-          })
-          yield* pass(hour)
-          assert.strictEqual(yield* status(key, message), "queued")
-          // Both at one moment: the number is back just when the message expires.
-          yield* reconnectAt(number, 1)
-          assert.strictEqual(yield* status(key, message), "expired")
-          assert.deepStrictEqual(yield* arrived(), [])
-          assert.deepStrictEqual(yield* events(message), ["message.expired"])
-        }),
-      ),
+  it.effect("expires when sending and expiry are due at once, after the worker paused", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        yield* logOut(number)
+        const message = yield* send(key, {
+          from: number,
+          send_at: yield* ahead(hour),
+          expires_at: yield* ahead(hour + 1),
+        })
+        yield* pass(hour)
+        assert.strictEqual(yield* status(key, message), "queued")
+        // Both at one moment: the number returns just when the message expires.
+        yield* reconnectAt(number, 1)
+        assert.strictEqual(yield* status(key, message), "expired")
+        assert.deepStrictEqual(yield* arrived(), [])
+        assert.deepStrictEqual(yield* events(message), ["message.expired"])
+      }),
+    ),
   )
 
-  /** Reconnects a number `millis` from now, at the same moment as whatever else falls due then. */
+  /** Reconnects a number `millis` from now, at the same moment as other due work. */
   const reconnectAt = (number: Parameters<typeof reconnect>[0], millis: number) =>
     Effect.gen(function* () {
       const start = yield* Clock.currentTimeMillis
@@ -255,8 +253,8 @@ describe("a message with expires_at", () => {
   )
 })
 
-describe("the order in which messages leave", () => {
-  it.effect("messages of one number leave in the order in which they fell due, then by id", () =>
+describe("the order of sending", () => {
+  it.effect("messages of one number leave in the order of their due times, then of their ids", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -278,7 +276,7 @@ describe("the order in which messages leave", () => {
     ),
   )
 
-  it.effect("one at a time: the next leaves when the one before has settled", () =>
+  it.effect("one at a time: the next leaves when the previous one has settled", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -293,7 +291,7 @@ describe("the order in which messages leave", () => {
     ),
   )
 
-  it.effect("a number that hangs does not hold up other numbers", () =>
+  it.effect("a number that hangs does not block other numbers", () =>
     inAService(
       Effect.gen(function* () {
         const { number: slow, workspace } = yield* aSender()
@@ -310,7 +308,7 @@ describe("the order in which messages leave", () => {
   )
 
   it.effect(
-    "a logged-out number holds only its own lane, and drains in order when it is back",
+    "a logged-out number blocks only its own lane, and drains in order when it returns",
     () =>
       inAService(
         Effect.gen(function* () {

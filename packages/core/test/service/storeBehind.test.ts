@@ -1,4 +1,4 @@
-/** A process whose store goes back in time under it. */
+/** A process whose store goes back in time while it runs. */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Effect, Layer, Logger, Metric } from "effect"
@@ -34,7 +34,7 @@ describe("a store", () => {
   const id = (of: number) => of as MessageId
   const seen = { ...seenOf(position(), null), accepted: [id(92), id(95)], ended: [id(80)] }
 
-  it.effect("that has what was seen of it is not behind, on whatever server", () =>
+  it.effect("that has everything seen of it is not behind, on any server", () =>
     Effect.sync(() => {
       assert.isNull(behindBecause(seen, position()))
       assert.isNull(behindBecause(seen, position({ server: "second" })))
@@ -44,7 +44,7 @@ describe("a store", () => {
     }),
   )
 
-  it.effect("whose latest message was erased is not behind once its server is another one", () =>
+  it.effect("whose latest message was erased is not behind on another server", () =>
     Effect.sync(() => {
       const erased = position({ missing: id(95) })
       assert.deepStrictEqual(seenOf(erased, withoutErased(seen, erased)).accepted, [])
@@ -53,7 +53,7 @@ describe("a store", () => {
     }),
   )
 
-  it.effect("is behind when ids, events or what became of a message are missing", () =>
+  it.effect("is behind when ids, events or a message's end are missing", () =>
     Effect.sync(() => {
       const isBehind = (given: Partial<StorePosition>) =>
         behindBecause(seen, position(given)) !== null
@@ -68,19 +68,17 @@ describe("a store", () => {
     }),
   )
 
-  it.effect(
-    "is not behind in another epoch, from which on what was seen before counts no more",
-    () =>
-      Effect.sync(() => {
-        const next = position({ epoch: 2, messages: { given: 1, highest: 0 }, waitsAgain: id(80) })
-        assert.isNull(behindBecause(seen, next))
-        const then = seenOf(next, seen)
-        assert.deepStrictEqual([then.highestMessage, then.accepted, then.ended], [0, [], []])
-      }),
+  it.effect("is not behind in another epoch, which voids earlier sightings", () =>
+    Effect.sync(() => {
+      const next = position({ epoch: 2, messages: { given: 1, highest: 0 }, waitsAgain: id(80) })
+      assert.isNull(behindBecause(seen, next))
+      const then = seenOf(next, seen)
+      assert.deepStrictEqual([then.highestMessage, then.accepted, then.ended], [0, [], []])
+    }),
   )
 })
 
-/** A service over a store that tells that position, and fails while it is `away`. */
+/** A service over a store at that position, which fails while `away`. */
 const onSharedStore = <A, E>(
   test: (server: {
     isAway: boolean
@@ -120,7 +118,7 @@ const onSharedStore = <A, E>(
 const behind = { messages: { given: 3, highest: 3 } }
 
 describe("a process whose store could lose commits", () => {
-  it.effect("warns of it at the start, and shows each reason as it holds", () =>
+  it.effect("warns of it at the start, and shows each reason while it applies", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const log = Logger.layer([
@@ -160,7 +158,7 @@ describe("a process whose store could lose commits", () => {
 })
 
 describe("a process whose store went back in time", () => {
-  it.effect("accepts and sends nothing more until restored is said", () =>
+  it.effect("accepts and sends nothing until `restored` is called", () =>
     onSharedStore((server) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -188,7 +186,7 @@ describe("a process whose store went back in time", () => {
     ),
   )
 
-  it.effect("claims nothing between an outage and its next look", () =>
+  it.effect("claims nothing between an outage and its next check", () =>
     onSharedStore((server) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()

@@ -1,7 +1,7 @@
 /**
- * Storms in which the clock is set by hours, which the simulation never does, on the emulator's own phones:
- * seeded random sends, cancels, log-outs, changes of behaviour, dying workers and a store that fails before
- * or after it did what it was asked. Afterwards what the service promises about every message must hold.
+ * Storms in which the clock jumps by hours, which the simulation never does, on the emulator's own
+ * phones: seeded random sends, cancels, log-outs, changes of behaviour, dying workers, and a store
+ * that fails before or after it acts. Afterwards every promise about every message must hold.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Random } from "effect"
@@ -44,7 +44,7 @@ import { storeWithin } from "./Watched.ts"
 
 const allowance = 10_000
 
-/** A store that sometimes does not answer, before or after it did what it was asked. */
+/** A store that sometimes fails, before or after it acts. */
 const unreliableStore = () => {
   const trouble = { chance: 0 }
   const mayFail = /^(LaneQueue|WorkStatus|MessageStore|SimulatedPhones|NumberStore|KeyStore)\./
@@ -68,13 +68,13 @@ const oneOf = <A>(items: ReadonlyArray<A>) =>
 
 const inOneOf = (bound: number) => Effect.map(below(bound), (drawn) => drawn === 0)
 
-/** What came of asking to cancel a message. */
+/** The result of a request to cancel a message. */
 interface Asked {
   readonly id: MessageId
   readonly fiber: Fiber.Fiber<boolean>
 }
 
-/** `leap`: sets the clock forward and back, by up to two hours now and then. */
+/** `leap`: now and then sets the clock forward or back, by up to two hours. */
 const storm = (seed: string, actions: number, leap: Leap) =>
   Effect.gen(function* () {
     const { store, trouble } = unreliableStore()
@@ -111,7 +111,7 @@ const storm = (seed: string, actions: number, leap: Leap) =>
             send_at: sendAt === null ? null : iso(sendAt),
             expires_at: expiresAt === null ? null : iso(expiresAt),
           }
-          // A client that repeats its request until it gets an answer, and once more for nothing.
+          // A client that repeats its request until it gets an answer, and then once more.
           for (let attempt = 0; attempt < 8; attempt++) {
             const result = yield* Effect.result(answer(caller, given, key))
             if (result._tag === "Success") {
@@ -180,19 +180,19 @@ const storm = (seed: string, actions: number, leap: Leap) =>
                         : drawn < 99
                           ? changeTrouble
                           : removeANumber
-          // A control that met a store in trouble did nothing, or did it without saying so.
+          // The control failed, with or without having acted.
           yield* Effect.ignore(act as Effect.Effect<unknown, unknown, Effect.Services<typeof act>>)
           yield* TestClock.adjust((yield* inOneOf(3)) ? 0 : yield* below(20 * second))
         }
 
-        // The storm is over: all numbers are back, and there is time enough.
+        // After the storm all numbers are back, and there is time enough.
         trouble.chance = 0
         for (const number of numbers) {
           yield* Effect.ignore(reconnect(number))
           yield* Effect.ignore(behave(number, {}))
         }
         yield* TestClock.adjust(hour)
-        // What was put off by a clock that was set forward waits until it shows that time again.
+        // Work postponed by a clock set forward waits until that time comes again.
         yield* TestClock.adjust(day)
         yield* settled
         const cancelled = new Set<MessageId>()
@@ -251,7 +251,7 @@ const checkBooks = ({ cancelled, numbers, workspace }: Books) =>
     for (const number of numbers) yield* checkQuota(number, counting)
   })
 
-/** The store's exact count of a number's quota is the count of its messages. */
+/** The store's exact count of a number's quota equals the count of its messages. */
 const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
   Effect.gen(function* () {
     const of = counting.filter(({ from }) => from.id === number)

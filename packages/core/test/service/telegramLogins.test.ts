@@ -1,4 +1,7 @@
-/** Which numbers an operator may log in as Telegram accounts, and how the port's words are told. */
+/**
+ * Which numbers an operator may log in as Telegram accounts, and how the port's failures are
+ * answered.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Numbers, TelegramLogin, TelegramLogins } from "../../src/index.ts"
@@ -13,7 +16,7 @@ const view: TelegramLoginView = {
   error: null,
 }
 
-/** A port that answers as it is told. */
+/** A port with scripted answers. */
 const layerLogin = (answers: {
   readonly begun?: TelegramLoginView | null
   /** The number has an account. */
@@ -53,7 +56,7 @@ const begin = (
 const codeOf = (refusal: unknown) => (refusal as { readonly code: string }).code
 
 describe("a Telegram login", () => {
-  it.effect("begins for a Telegram account that is not connected", () =>
+  it.effect("starts for a Telegram account that is not connected", () =>
     inScene(
       { begun: view },
       Effect.gen(function* () {
@@ -64,7 +67,7 @@ describe("a Telegram login", () => {
     ),
   )
 
-  it.effect("does not begin for others, twice, or without an application", () =>
+  it.effect("does not start for others, twice, or without an application", () =>
     Effect.gen(function* () {
       const refusalOf = (
         answers: Parameters<typeof layerLogin>[0],
@@ -97,7 +100,7 @@ describe("a Telegram login", () => {
     }),
   )
 
-  it.effect("takes the place of an account that Telegram has shut out, and of no other", () =>
+  it.effect("replaces only an account that Telegram has shut out", () =>
     inScene(
       { begun: view, beginsOver: true },
       Effect.gen(function* () {
@@ -113,7 +116,7 @@ describe("a Telegram login", () => {
     ),
   )
 
-  it.effect("tells a wrong code or password, and that there is none", () =>
+  it.effect("reports a wrong code or password, and a missing login", () =>
     Effect.gen(function* () {
       const told = (after: AfterSecret) =>
         inScene(

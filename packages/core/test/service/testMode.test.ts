@@ -36,7 +36,7 @@ describe("test mode", () => {
       return { ...sender, test: yield* aKey(sender.workspace, { mode: "test" }) }
     })
 
-  it.effect("a message is answered as queued and becomes sent at once, reaching no transport", () =>
+  it.effect("a message is answered as queued and sent at once, reaching no transport", () =>
     inAService(
       Effect.gen(function* () {
         const { test, workspace } = yield* aTestSender()
@@ -69,7 +69,7 @@ describe("test mode", () => {
     ),
   )
 
-  it.effect("also from a logged-out number", () =>
+  it.effect("a logged-out number sends too", () =>
     inAService(
       Effect.gen(function* () {
         const { number, test } = yield* aTestSender()
@@ -90,7 +90,7 @@ describe("test mode", () => {
           yield* send(test, { to: { phone: "+15005550001" } }),
           yield* send(test, { to: { phone: "+1 500 555-0009" } }),
           yield* send(test, { to: { contact_id: contact } }),
-          // Phones that would not be registered are, in test mode.
+          // In test mode even unregistered phones count as registered.
           yield* send(test, { to: { phone: "+15550010000" } }),
           yield* send(test, { to: { group: "Strangers" } }),
         ]
@@ -110,7 +110,7 @@ describe("test mode", () => {
     ),
   )
 
-  it.effect("consumes neither allowance nor quota, and gives none back", () =>
+  it.effect("takes neither allowance nor quota, and refunds none", () =>
     inAService(
       Effect.gen(function* () {
         const { key, test, workspace } = yield* aTestSender(1000)
@@ -128,7 +128,7 @@ describe("test mode", () => {
     ),
   )
 
-  it.effect("is subject to the quota that live messages used up", () =>
+  it.effect("is refused for quota that live messages used up", () =>
     inAService(
       Effect.gen(function* () {
         const { key, test } = yield* aTestSender(null)
@@ -157,7 +157,7 @@ describe("test mode", () => {
     ),
   )
 
-  it.effect("expiry wins when both are due, after the worker stood still", () =>
+  it.effect("expiry wins when both are due, after the worker paused", () =>
     inAService(
       Effect.gen(function* () {
         const { test } = yield* aTestSender()

@@ -1,6 +1,6 @@
 /**
- * A workspace that floods with test keys: of what the store accepts and ends at once it has its share, and
- * others go on beside it.
+ * A workspace that floods with test keys gets its share of what the store accepts and ends at once;
+ * others continue.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
@@ -17,7 +17,7 @@ const atOnce = { concurrency: "unbounded" } as const
 /** Long enough for everything that waits for no gate. */
 const comeToRest = Effect.forEach(range(2000), () => Effect.yieldNow, { discard: true })
 
-/** A store in memory that writes acceptances once its gate is open, and tells which wait there. */
+/** A store in memory that writes acceptances once its gate is open, and shows which wait there. */
 const aGatedStore = () => {
   const gate = Latch.makeUnsafe(false)
   const writing = new Set<Acceptance>()
@@ -45,7 +45,7 @@ const aGatedStore = () => {
 }
 
 describe("a workspace with six test keys that floods", () => {
-  it.effect("has its share of what is being accepted, and others do not wait behind it", () => {
+  it.effect("gets its share of acceptance, and others do not wait behind it", () => {
     const { gate, store, writingOf } = aGatedStore()
     return inAService(
       Effect.gen(function* () {
@@ -82,7 +82,7 @@ describe("a workspace with six test keys that floods", () => {
           ),
         )
         yield* comeToRest
-        // Those of other workspaces are there at once; so are live ones of the same.
+        // Those of other workspaces are there at once; so are its own live ones.
         assert.deepStrictEqual(writingOf(quiet.workspace), { batches: 1, sends: 41 })
         assert.deepStrictEqual(writingOf(flood.workspace), { ...share, sends: share.sends + 1 })
 
@@ -95,7 +95,7 @@ describe("a workspace with six test keys that floods", () => {
     )
   })
 
-  it.effect("has its share of each commit that ends test messages", () =>
+  it.effect("gets its share of each commit that ends test messages", () =>
     inAService(
       Effect.gen(function* () {
         const flood = yield* aSender()

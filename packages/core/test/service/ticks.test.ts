@@ -13,7 +13,7 @@ describe("ticks", () => {
     })
 
   it.effect.prop(
-    "repeat, skip and come out of order, and the status never goes back",
+    "may repeat, skip or come out of order, and the status never goes back",
     [Schema.Array(Schema.Literals(["delivered", "read"]))],
     ([ticks]) =>
       inAService(
@@ -35,7 +35,7 @@ describe("ticks", () => {
     { arbitrary: { runs: 20 } },
   )
 
-  it.effect("move no message that was not sent", () =>
+  it.effect("do not move a message that was not sent", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -51,7 +51,7 @@ describe("ticks", () => {
     ),
   )
 
-  it.effect("of an id that is no message's are ignored", () =>
+  it.effect("for an unknown id are ignored", () =>
     inAService(
       Effect.gen(function* () {
         const { number } = yield* aSender()

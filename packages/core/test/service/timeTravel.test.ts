@@ -36,8 +36,8 @@ import {
 import type { TestService, ServiceParts } from "./Service.ts"
 
 /**
- * A world whose service time is moved by the emulator alone. Real seconds pass at once while a
- * fiber waits for them, and hours do not pass at all.
+ * A world whose service time only the emulator moves. While a fiber waits, real seconds pass at
+ * once, and hours do not pass at all.
  */
 const withMovableClock = <A, E>(
   test: Effect.Effect<A, E, TestService | Scope.Scope>,
@@ -63,7 +63,7 @@ const withMovableClock = <A, E>(
 const advance = (seconds: number) => Emulator.use((emulator) => emulator.advance({ seconds }))
 
 describe("POST /clock/advance", () => {
-  it.effect("moves time on from due moment to due moment, working off each first", () =>
+  it.effect("moves from due moment to due moment, and finishes each first", () =>
     withMovableClock(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
@@ -105,7 +105,7 @@ describe("POST /clock/advance", () => {
     ),
   )
 
-  it.effect("works off latencies and phones that hang on the way", () =>
+  it.effect("waits out latencies and hanging phones on the way", () =>
     withMovableClock(
       Effect.gen(function* () {
         const { number: slow, workspace } = yield* aSender()
@@ -126,8 +126,8 @@ describe("POST /clock/advance", () => {
     ),
   )
 
-  it.effect("stands still while a callback is under way, and walks through its retries", () => {
-    // Answers come in real time, when the clock has had every chance to move on.
+  it.effect("stops while a callback is in flight, and steps through its retries", () => {
+    // Answers come in real time, after the clock could have moved on.
     const { egress, posts } = receiving(() =>
       Effect.as(Effect.repeat(Effect.yieldNow, { times: 500 }), { status: 500, headers: {} }),
     )
@@ -154,7 +154,7 @@ describe("POST /clock/advance", () => {
     )
   })
 
-  it.effect("does not wait for what no time will bring: a number that is logged out", () =>
+  it.effect("does not wait for a logged-out number, which no time brings back", () =>
     withMovableClock(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -190,7 +190,7 @@ describe("POST /clock/advance", () => {
 })
 
 describe("POST /settle", () => {
-  it.effect("answers once nothing is due and nothing is in flight", () =>
+  it.effect("answers once nothing is due or in flight", () =>
     withMovableClock(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -204,7 +204,7 @@ describe("POST /settle", () => {
     ),
   )
 
-  it.effect("a message that a dead worker left on a logged-out number does not hold time up", () =>
+  it.effect("a message that a dead worker left on a logged-out number does not stop time", () =>
     withMovableClock(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()

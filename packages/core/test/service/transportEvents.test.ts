@@ -7,7 +7,7 @@ import { events, send, status, statuses, sendBatch, stored } from "./Operations.
 import { aSender, inAService, settled, transportOf } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
-/** Transports that accept everything, and report what they are told to report. */
+/** Transports that accept everything, and emit scripted events. */
 const reporting = Effect.gen(function* () {
   const reports = yield* Queue.unbounded<TransportEvent>()
   const layer = transportOf({
@@ -18,7 +18,7 @@ const reporting = Effect.gen(function* () {
   return { layer, report: (event: TransportEvent) => Queue.offer(reports, event) }
 })
 
-describe("what a transport reports by itself", () => {
+describe("an unprompted transport event", () => {
   it.effect("ticks move the message on, without an event", () =>
     Effect.gen(function* () {
       const { layer, report } = yield* reporting
@@ -39,7 +39,7 @@ describe("what a transport reports by itself", () => {
     }),
   )
 
-  it.effect("a tick that comes before the send is written as sent is not lost", () =>
+  it.effect("keeps a tick that arrives before the send is written as sent", () =>
     Effect.gen(function* () {
       const reports = yield* Queue.unbounded<TransportEvent>()
       const isTaken = yield* Deferred.make<void>()
@@ -72,7 +72,7 @@ describe("what a transport reports by itself", () => {
     }),
   )
 
-  it.effect("a connection that comes up drains the lane, one that drops holds it", () =>
+  it.effect("drains the lane when a connection opens, and blocks it when one drops", () =>
     Effect.gen(function* () {
       const { layer, report } = yield* reporting
       yield* inAService(
@@ -101,7 +101,7 @@ describe("what a transport reports by itself", () => {
     }),
   )
 
-  it.effect("is taken once the store has it, however long that does not answer", () =>
+  it.effect("is acknowledged once the store has it, however long that takes", () =>
     Effect.gen(function* () {
       const taken: Array<string> = []
       const reports = yield* Queue.unbounded<TransportEvent>()
@@ -162,7 +162,7 @@ describe("what a transport reports by itself", () => {
     }),
   )
 
-  it.effect("what breaks or is cut off while it is stored ends no worker", () =>
+  it.effect("stops no worker when storing it fails or is interrupted", () =>
     Effect.gen(function* () {
       const { layer, report } = yield* reporting
       let breaking: Effect.Effect<never> | null = null

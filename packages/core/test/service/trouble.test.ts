@@ -21,7 +21,7 @@ import {
 import { ahead, aSender, day, inAService, minute, pass, second, settled } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 
-/** A store of which one operation, each time it is set to, does its work and says that it failed. */
+/** A store in which one armed operation acts and then reports failure. */
 const storeThatLoses = (operation: string) => {
   const trouble = { losing: false }
   const store = storeWithin((asked, effect) =>
@@ -35,8 +35,8 @@ const storeThatLoses = (operation: string) => {
   return { store, trouble }
 }
 
-describe("when the answer of the store is lost", () => {
-  it.effect("what was accepted is sent all the same, and a repeat gets its answer", () => {
+describe("when the store's answer is lost", () => {
+  it.effect("the accepted message is still sent, and a repeat gets its answer", () => {
     const { store, trouble } = storeThatLoses("MessageStore.accept")
     return inAService(
       Effect.gen(function* () {
@@ -55,7 +55,7 @@ describe("when the answer of the store is lost", () => {
     )
   })
 
-  it.effect("a number that is back drains its lane", () => {
+  it.effect("a returning number drains its lane", () => {
     const { store, trouble } = storeThatLoses("NumberStore.setStatus")
     return inAService(
       Effect.gen(function* () {
@@ -72,7 +72,7 @@ describe("when the answer of the store is lost", () => {
     )
   })
 
-  it.effect("a message that was settled is not sent again", () => {
+  it.effect("a settled message is not sent again", () => {
     const { store, trouble } = storeThatLoses("LaneQueue.settle")
     return inAService(
       Effect.gen(function* () {
@@ -90,7 +90,7 @@ describe("when the answer of the store is lost", () => {
     )
   })
 
-  it.effect("a claimed message is repeated once its lease ran out", () => {
+  it.effect("a claimed message is repeated after its lease", () => {
     const { store, trouble } = storeThatLoses("LaneQueue.claim")
     return inAService(
       Effect.gen(function* () {
@@ -175,7 +175,7 @@ describe("a removal that is cut off half way is finished by the worker", () => {
   })
 })
 
-describe("a message that may have left from a number that then logged out", () => {
+describe("a possibly sent message of a number that then logged out", () => {
   /** Interrupted once, and then the number is gone. */
   const inDoubt = (given: Readonly<Record<string, unknown>> = {}) =>
     Effect.gen(function* () {
@@ -190,7 +190,7 @@ describe("a message that may have left from a number that then logged out", () =
       return { ...sender, message }
     })
 
-  it.effect("is not cancelled, and leaves once when the number is back", () =>
+  it.effect("is not cancelled, and leaves once when the number returns", () =>
     inAService(
       Effect.gen(function* () {
         const { key, message, number } = yield* inDoubt()
@@ -205,7 +205,7 @@ describe("a message that may have left from a number that then logged out", () =
     ),
   )
 
-  it.effect("is not called expired, and is not sent after its expiry: outcome_unknown", () =>
+  it.effect("ends in outcome_unknown at its expiry, neither expired nor sent again", () =>
     inAService(
       Effect.gen(function* () {
         const { key, message, number } = yield* inDoubt({ expires_at: yield* ahead(10 * minute) })
@@ -220,7 +220,7 @@ describe("a message that may have left from a number that then logged out", () =
     ),
   )
 
-  it.effect("is not called cancelled when the number is removed: outcome_unknown, at once", () =>
+  it.effect("ends in outcome_unknown at once when the number is removed", () =>
     inAService(
       Effect.gen(function* () {
         const { key, message, number, workspace } = yield* inDoubt()

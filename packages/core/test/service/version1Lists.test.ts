@@ -1,4 +1,4 @@
-/** The lists of version 1: what they show is what version 2's keys have made, and the other way round. */
+/** The lists of version 1 show what version 2's keys created, and the reverse. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -80,7 +80,7 @@ describe("messages of some days", () => {
     ),
   )
 
-  it.effect("they stand as they do now, and test messages are not among them", () =>
+  it.effect("shows their current state, and no test messages", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()

@@ -1,6 +1,7 @@
 /**
- * What all workspaces together hold of one worker (sharedResources: lanes, numberChecks, linkAttempts,
- * receiverCalls, callbackCalls) while each fills its share: above the whole, the next one waits for a place.
+ * The totals of all workspaces in one worker (sharedResources: lanes, numberChecks, linkAttempts,
+ * receiverCalls, callbackCalls), each workspace at its share: above the total, the next one waits
+ * for a permit.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerTransport } from "@messaging-service/emulator"
@@ -45,10 +46,13 @@ const hanging = <A>(answer: A) => {
   return { seen, hang, endOne }
 }
 
-/** More turns than it takes until the next piece of work has begun. */
+/** More turns than the next piece of work needs to begin. */
 const calmTurns = 2000
 
-/** Returns once no more begins. Calls that wait for a place are due all the time, so nothing else tells. */
+/**
+ * Returns once no more begins. Calls that wait for a permit are always due, so nothing else signals
+ * it.
+ */
 const calm = (seen: { readonly begun: number }) =>
   Effect.gen(function* () {
     let known = -1
@@ -58,7 +62,7 @@ const calm = (seen: { readonly begun: number }) =>
     }
   })
 
-/** What waits for a place is not due: moving time on would wait for it otherwise. */
+/** What waits for a permit is not due: otherwise moving time on would wait for it. */
 const nothingIsDue = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
   const { nextDue } = yield* DueWork.use((status) => status.workload(now, sharedWork))
@@ -67,10 +71,12 @@ const nothingIsDue = Effect.gen(function* () {
 
 type TestSender = Effect.Success<ReturnType<typeof aSender>>
 
-/** Asks for so much work of one workspace. */
+/** Requests that much work for one workspace. */
 type Asking<E> = (sender: TestSender, count: number) => Effect.Effect<unknown, E, TestService>
 
-/** As many workspaces as fill the whole, each with its share, and one more, of which one thing waits. */
+/**
+ * Enough workspaces at their share to reach the total, and one more with a single piece of work.
+ */
 const fillsTheWhole = <E>(
   { share, whole }: { readonly whole: number; readonly share: { readonly most: number } },
   { endOne, seen }: Pick<ReturnType<typeof hanging>, "endOne" | "seen">,
@@ -100,7 +106,7 @@ const times = <A, E, R>(count: number, effect: (at: number) => Effect.Effect<A, 
   Effect.forEach(Array.from({ length: count }).keys(), effect, { discard: true })
 
 describe("the workspaces together", () => {
-  it.effect("are sent for from as many numbers as a worker may hold", () => {
+  it.effect("send from at most as many numbers as a worker may hold", () => {
     const sends = hanging<SendOutcome>({ _tag: "Accepted" })
     const transport = transportOf({
       dropsCopies: true,
@@ -119,7 +125,7 @@ describe("the workspaces together", () => {
     )
   })
 
-  it.effect("have as many number checks asked for as a worker may hold", () => {
+  it.effect("run at most as many number checks as a worker may hold", () => {
     const calls = hanging<PhonesOutcome>({ _tag: "Checked", registered: new Set() })
     const directory = Layer.succeed(PhoneDirectory, { checkPhones: () => calls.hang })
     return fillsTheWhole(
@@ -134,7 +140,7 @@ describe("the workspaces together", () => {
     )
   })
 
-  it.effect("have as many attempts at linking run as a worker may", () => {
+  it.effect("run at most as many link attempts as a worker may hold", () => {
     const links = hanging<LinkingEvent>({ _tag: "Failed", reason: "a test" })
     const linking = Layer.succeed(NumberLinking, { link: () => Stream.fromEffect(links.hang) })
     return fillsTheWhole(
@@ -162,16 +168,16 @@ describe("the workspaces together", () => {
       Effect.flatMap(sendOneReporting(key, at), ({ messages }) => cancel(key, the(messages))),
     )
 
-  // Thousands of calls: more than a busy machine does in the usual time of a test.
+  // Thousands of calls need more than a test's usual time on a busy machine.
   const patience = 60_000
 
   it.effect(
-    "have as many receivers called as a worker may",
+    "have at most as many receivers called as a worker may",
     () => {
       const calls = hanging<PostAnswer>(ok)
       const { egress } = receiving(() => calls.hang)
       const webhooksOfOne = endpointLimit * callsPerTarget
-      // Of each workspace as many callbacks as webhooks: of those alone there may not be so many.
+      // Half callbacks, half webhooks: callbacks alone are bounded lower.
       const share = { most: 2 * webhooksOfOne }
       return fillsTheWhole(
         { ...sharedLimits.receiverCalls, share },
@@ -179,7 +185,7 @@ describe("the workspaces together", () => {
         (sender, count) =>
           Effect.gen(function* () {
             const endpoints = count < webhooksOfOne ? 1 : endpointLimit
-            // They hear nothing of messages that are cancelled.
+            // They hear nothing of cancelled messages.
             const command: CreateWebhook = {
               url: "https://example.com/",
               events: ["message.sent"],
@@ -197,7 +203,7 @@ describe("the workspaces together", () => {
   )
 
   it.effect(
-    "have as many callbacks made as a worker may",
+    "make at most as many callbacks as a worker may",
     () => {
       const calls = hanging<PostAnswer>(ok)
       const { egress } = receiving(() => calls.hang)

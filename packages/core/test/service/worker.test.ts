@@ -35,7 +35,7 @@ import type { TestService } from "./Service.ts"
 import { storeWithin } from "./Watched.ts"
 import type { Around } from "./Watched.ts"
 
-/** Counts what is asked of the store. */
+/** Counts calls to the store. */
 const counting = () => {
   const asked = new Map<string, number>()
   const around: Around = (operation, effect) =>
@@ -46,7 +46,7 @@ const counting = () => {
   return { asked, store: storeWithin(around) }
 }
 
-/** What housekeeping asks every ten minutes, whatever else there is to do. */
+/** Housekeeping's calls every ten minutes. */
 const isHousekeeping = (operation: string) =>
   /^(ErasureStore\.|IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|NumberCheckStore\.forget|MediaStore\.)/.test(
     operation,
@@ -55,7 +55,7 @@ const isHousekeeping = (operation: string) =>
 describe("an idle worker", () => {
   type TestSender = Effect.Success<ReturnType<typeof aSender>>
 
-  /** What a worker that has nothing to do asks of the store in a day. */
+  /** An idle worker's calls to the store in a day. */
   const askedInADay = (
     prepare: (sender: TestSender) => Effect.Effect<void, unknown, TestService>,
   ) => {
@@ -72,7 +72,7 @@ describe("an idle worker", () => {
     )
   }
 
-  it.effect("asks nothing of the store but to keep house, every ten minutes", () =>
+  it.effect("calls the store only for housekeeping, every ten minutes", () =>
     Effect.gen(function* () {
       const asked = yield* askedInADay(() => Effect.void)
       for (const [operation, times] of asked) {
@@ -82,7 +82,7 @@ describe("an idle worker", () => {
     }),
   )
 
-  it.effect("does not look for messages that wait for a later day or for their number", () =>
+  it.effect("ignores messages that wait for a later day or for their number", () =>
     Effect.gen(function* () {
       const asked = yield* askedInADay(({ key, number, workspace }) =>
         Effect.gen(function* () {
@@ -101,7 +101,7 @@ describe("an idle worker", () => {
     }),
   )
 
-  it.effect("asks little for a message that is being sent for a long time", () =>
+  it.effect("makes few calls for a message that takes long to send", () =>
     Effect.gen(function* () {
       const { asked, store } = counting()
       yield* inAService(
@@ -124,7 +124,7 @@ describe("an idle worker", () => {
 })
 
 describe("a workspace whose numbers all hang", () => {
-  it.effect("holds its share of a worker and no more, and the worker asks little meanwhile", () =>
+  it.effect("gets its share of a worker and no more, with few calls meanwhile", () =>
     Effect.gen(function* () {
       const { asked, store } = counting()
       yield* inAService(
@@ -154,7 +154,7 @@ describe("a workspace whose numbers all hang", () => {
 })
 
 describe("a worker", () => {
-  it.effect("that is stopped finishes what is in flight, and claims nothing more", () =>
+  it.effect("finishes what is in flight when stopped, and claims nothing more", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -176,7 +176,7 @@ describe("a worker", () => {
     ),
   )
 
-  it.effect("that is stopped gives up what hangs after 8 s, and another repeats it", () =>
+  it.effect("abandons what hangs 8 s after the stop, and another repeats it", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -196,7 +196,7 @@ describe("a worker", () => {
     ),
   )
 
-  it.effect("beside another shares the lanes, and nothing is sent twice", () =>
+  it.effect("shares the lanes with another one, and nothing is sent twice", () =>
     inAService(
       Effect.gen(function* () {
         const { workspace } = yield* aSender()
@@ -218,7 +218,7 @@ describe("a worker", () => {
     ),
   )
 
-  it.effect("goes on when the store did not answer for a while, and loses nothing", () => {
+  it.effect("continues after an outage of the store, and loses nothing", () => {
     let down = false
     const isAsked = /^(LaneQueue|WorkStatus|IdempotencyStore\.forgetVoid)/
     const store = storeWithin((operation, effect) =>
@@ -235,7 +235,7 @@ describe("a worker", () => {
         yield* behave(number, { latency_ms: 10 * second })
         const messages = yield* sendBatch(key, 3)
         yield* TestClock.adjust(5 * second)
-        // It went down with an attempt under way, which is settled when it is back.
+        // The outage began with an attempt in flight, which settles after it.
         down = true
         yield* TestClock.adjust(hour)
         down = false
@@ -248,7 +248,7 @@ describe("a worker", () => {
     )
   })
 
-  it.effect("goes on when what it asked of the store was cut off, and loses nothing", () => {
+  it.effect("continues when a call to the store was interrupted, and loses nothing", () => {
     let cutsOff = ""
     const store = storeWithin((operation, effect) =>
       Effect.suspend(() => (operation === cutsOff ? Effect.interrupt : effect)),
@@ -279,7 +279,7 @@ describe("a worker", () => {
     )
   })
 
-  it.effect("goes on when housekeeping breaks", () => {
+  it.effect("continues when housekeeping fails", () => {
     const store = storeWithin((operation, effect) =>
       operation === "IdempotencyStore.forgetVoid" ? Effect.die(new Error("a bug")) : effect,
     )
@@ -323,6 +323,6 @@ it.effect(
         assert.deepStrictEqual(new Set(yield* statuses(key, messages)), new Set(["sent"]))
       }),
     ),
-  // Seconds on a machine that has nothing else to do.
+  // Seconds on an idle machine.
   120_000,
 )

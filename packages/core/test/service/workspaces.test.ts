@@ -15,7 +15,7 @@ import { aKey, aSender, aWorkspace, inAService, noon } from "./Service.ts"
 const unknown = 999_999
 
 describe("workspaces", () => {
-  it.effect("without a plan named it gets the Unlimited one; null is none", () =>
+  it.effect("without a named plan it gets the Unlimited one; null is none", () =>
     inAService(
       Effect.gen(function* () {
         const { create } = yield* Workspaces
@@ -44,7 +44,7 @@ describe("workspaces", () => {
     ),
   )
 
-  it.effect("what is switched off stops its keys at the next request", () =>
+  it.effect("disabling a product stops its keys at the next request", () =>
     inAService(
       Effect.gen(function* () {
         const { workspace } = yield* aSender()
@@ -62,7 +62,7 @@ describe("workspaces", () => {
         yield* change({ account_disabled: true })
         assert.strictEqual(yield* code(admit), "account_disabled")
         yield* change({ api_v2_enabled: true, demo: false, account_disabled: false })
-        // Requests that a workspace refused were not counted.
+        // Refused requests were not counted.
         assert.strictEqual((yield* admit).rate.remaining, 58)
         yield* Workspaces.use((workspaces) => workspaces.delete("owner", workspace))
         assert.strictEqual(yield* code(admit), "api_key_revoked")
@@ -70,7 +70,7 @@ describe("workspaces", () => {
     ),
   )
 
-  it.effect("PATCH changes what it names and replaces a plan as a whole", () =>
+  it.effect("PATCH changes the named fields and replaces a plan as a whole", () =>
     inAService(
       Effect.gen(function* () {
         const { get, update } = yield* Workspaces
@@ -112,7 +112,7 @@ describe("workspaces", () => {
     ),
   )
 
-  it.effect("are listed newest first, page by page, deleted ones left out", () =>
+  it.effect("are listed newest first, page by page, without deleted ones", () =>
     inAService(
       Effect.gen(function* () {
         const ids = yield* Effect.replicateEffect(aWorkspace(), 5)

@@ -1,9 +1,9 @@
-/** How far two clocks are apart, and what follows from it. */
+/** The difference of two clocks, and its consequences. */
 import { assert, describe, it } from "@effect/vitest"
 import { clockSkew, clockVerdict } from "../../src/time/ClockSkew.ts"
 import type { ClockReading } from "../../src/time/ClockSkew.ts"
 
-/** A process so many milliseconds ahead of the database asks it, with an answer after `roundTrip`. */
+/** A process `ahead` milliseconds ahead of the database, whose answer takes `roundTrip`. */
 const aReading = (ahead: number, roundTrip = 0): ClockReading => ({
   askedAt: 1_000_000 + ahead,
   databaseAt: 1_000_000 + roundTrip / 2,
@@ -11,7 +11,7 @@ const aReading = (ahead: number, roundTrip = 0): ClockReading => ({
 })
 
 describe("the skew of the system clock", () => {
-  it("is what the round trip cannot explain, above zero when the process is ahead", () => {
+  it("is what the round trip cannot explain, positive when the process is ahead", () => {
     assert.strictEqual(clockSkew(aReading(0)), 0)
     assert.strictEqual(clockSkew(aReading(3000)), 3000)
     assert.strictEqual(clockSkew(aReading(-3000)), -3000)
@@ -21,7 +21,7 @@ describe("the skew of the system clock", () => {
     assert.strictEqual(clockSkew(aReading(-400, 1000)), 0)
   })
 
-  it("is worth a warning above 2 s, and a stop above 10 s, ahead or behind", () => {
+  it("causes a warning above 2 s, and a stop above 10 s, ahead or behind", () => {
     for (const sign of [1, -1]) {
       assert.strictEqual(clockVerdict(aReading(sign * 2000), "in_step"), "in_step")
       assert.strictEqual(clockVerdict(aReading(sign * 2001), "in_step"), "warn")
@@ -32,7 +32,7 @@ describe("the skew of the system clock", () => {
     }
   })
 
-  it("stops nothing by a slow answer alone, and a slow answer ends no stop", () => {
+  it("neither starts nor ends a stop by a slow answer alone", () => {
     const slow = aReading(12_000, 24_000)
     assert.strictEqual(clockVerdict(slow, "in_step"), "in_step")
     assert.strictEqual(clockVerdict(slow, "stop"), "stop")

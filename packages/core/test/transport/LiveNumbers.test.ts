@@ -1,4 +1,4 @@
-/** The numbers of a transport that keeps connections: who hears of them, and who has them. */
+/** The numbers of a transport that keeps connections: their listeners and owners. */
 import { assert, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
@@ -17,7 +17,7 @@ const aTick = (id: string): TransportEvent => ({
   status: "read",
 })
 
-it.effect("events that come before a listener wait for it, each of them", () =>
+it.effect("delivers every event that came before a listener", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     const numbers = yield* world.numbers()
@@ -42,7 +42,7 @@ it.effect("events that come before a listener wait for it, each of them", () =>
   }),
 )
 
-it.effect("a listener that ends closes all connections, and the next one opens them again", () =>
+it.effect("a listener that ends closes all connections, and the next one reopens them", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     for (const place of [1, 2, 3]) world.keep(idOf(place))
@@ -58,7 +58,7 @@ it.effect("a listener that ends closes all connections, and the next one opens t
   }),
 )
 
-it.effect("a number whose connection breaks by a bug, or is cut off, is connected again", () =>
+it.effect("reconnects a number whose connection fails by a bug or is interrupted", () =>
   Effect.gen(function* () {
     for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
       const world = aLiveWorld()
@@ -75,7 +75,7 @@ it.effect("a number whose connection breaks by a bug, or is cut off, is connecte
   }),
 )
 
-it.effect("a look at all numbers that breaks, or is cut off, is made again", () =>
+it.effect("repeats a check of all numbers that fails or is interrupted", () =>
   Effect.gen(function* () {
     for (const breaking of [Effect.die(new Error("a bug")), Effect.interrupt]) {
       const world = aLiveWorld()
@@ -93,7 +93,7 @@ it.effect("a look at all numbers that breaks, or is cut off, is made again", () 
 )
 
 it.effect(
-  "a number that is released while it is listened to is closed there, and told of no more",
+  "a number released while it is listened to is closed there and reports nothing more",
   () =>
     Effect.gen(function* () {
       const world = aLiveWorld()
@@ -105,7 +105,7 @@ it.effect(
       assert.strictEqual(world.open.size, 0)
       assert.strictEqual(yield* numbers.open(one), "elsewhere")
       assert.isNull(numbers.status(one))
-      // A send that was under way ends with its connection.
+      // A send in flight ends with its connection.
       assert.isTrue(
         connection !== null &&
           typeof connection !== "string" &&
@@ -119,7 +119,7 @@ it.effect(
     }),
 )
 
-it.effect("a late word that disconnects an open number is set right at the next look", () =>
+it.effect("the next check corrects a late report that disconnects an open number", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -131,14 +131,14 @@ it.effect("a late word that disconnects an open number is set right at the next 
     world.keep(one, { status: "connected" })
     yield* TestClock.adjust("1 minute")
     assert.lengthOf(world.told, 2)
-    // Its owner logs it out, and it is open for a moment yet.
+    // Its owner logs it out, and it stays open for a moment.
     world.keep(one, { status: "disconnected", reason: "logged_out" })
     yield* TestClock.adjust("1 minute")
     assert.lengthOf(world.told, 2)
   }),
 )
 
-it.effect("a number that was given up is told of by the worker that has it now", () =>
+it.effect("the current worker reports a number that was given up", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -152,27 +152,25 @@ it.effect("a number that was given up is told of by the worker that has it now",
   }),
 )
 
-it.effect(
-  "what was wiped is looked for again where any process may log in, what was given up is not",
-  () =>
-    Effect.gen(function* () {
-      const world = aLiveWorld()
-      const [wiped, refused] = [idOf(1), idOf(2)]
-      for (const id of [wiped, refused]) world.keep(id)
-      const { numbers } = yield* listening(world, { remembersWiped: false })
-      yield* world.end(wiped, { _tag: "Stop", reason: "logged_out", wipe: true })
-      yield* world.end(refused, { _tag: "Stop", reason: "restricted", wipe: false })
-      yield* TestClock.adjust("1 hour")
-      assert.isNull(numbers.status(wiped))
-      assert.strictEqual(numbers.status(refused)?.reason, "restricted")
-      world.keep(wiped)
-      yield* TestClock.adjust("1 hour")
-      assert.deepStrictEqual([...world.open], [wiped])
-      assert.lengthOf(world.begunOf(refused), 1)
-    }),
+it.effect("a wiped session is looked up where any process may log in, a given-up one is not", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    const [wiped, refused] = [idOf(1), idOf(2)]
+    for (const id of [wiped, refused]) world.keep(id)
+    const { numbers } = yield* listening(world, { remembersWiped: false })
+    yield* world.end(wiped, { _tag: "Stop", reason: "logged_out", wipe: true })
+    yield* world.end(refused, { _tag: "Stop", reason: "restricted", wipe: false })
+    yield* TestClock.adjust("1 hour")
+    assert.isNull(numbers.status(wiped))
+    assert.strictEqual(numbers.status(refused)?.reason, "restricted")
+    world.keep(wiped)
+    yield* TestClock.adjust("1 hour")
+    assert.deepStrictEqual([...world.open], [wiped])
+    assert.lengthOf(world.begunOf(refused), 1)
+  }),
 )
 
-it.effect("those who ask for a number that is being opened get one connection", () =>
+it.effect("concurrent requests for an opening number get one connection", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -188,31 +186,29 @@ it.effect("those who ask for a number that is being opened get one connection", 
   }),
 )
 
-it.effect(
-  "those who wait for a number that is let go are told at once that there is no connection",
-  () =>
-    Effect.gen(function* () {
-      const world = aLiveWorld()
-      world.keep(one)
-      world.away.far = true
-      const { listener, numbers } = yield* listening(world)
-      const moved = yield* Effect.forkChild(numbers.open(one))
-      yield* TestClock.adjust("1 second")
-      assert.isUndefined(moved.pollUnsafe())
-      yield* world.move(true)
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(yield* Fiber.join(moved), "connection_lost")
-      yield* world.move(false)
-      yield* TestClock.adjust("1 second")
-      const ended = yield* Effect.forkChild(numbers.open(one))
-      yield* TestClock.adjust("1 second")
-      assert.isUndefined(ended.pollUnsafe())
-      yield* Fiber.interrupt(listener)
-      assert.strictEqual(yield* Fiber.join(ended), "connection_lost")
-    }),
+it.effect("waiting callers learn at once that a released number has no connection", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    world.keep(one)
+    world.away.far = true
+    const { listener, numbers } = yield* listening(world)
+    const moved = yield* Effect.forkChild(numbers.open(one))
+    yield* TestClock.adjust("1 second")
+    assert.isUndefined(moved.pollUnsafe())
+    yield* world.move(true)
+    yield* TestClock.adjust("1 second")
+    assert.strictEqual(yield* Fiber.join(moved), "connection_lost")
+    yield* world.move(false)
+    yield* TestClock.adjust("1 second")
+    const ended = yield* Effect.forkChild(numbers.open(one))
+    yield* TestClock.adjust("1 second")
+    assert.isUndefined(ended.pollUnsafe())
+    yield* Fiber.interrupt(listener)
+    assert.strictEqual(yield* Fiber.join(ended), "connection_lost")
+  }),
 )
 
-it.effect("a connection is there at once only while it is open, this worker's, and to stay", () =>
+it.effect("a connection is available at once only while open, owned and permanent", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -236,7 +232,7 @@ it.effect("a connection is there at once only while it is open, this worker's, a
   }),
 )
 
-it.effect("what a number that is linked anew says is told once it may be", () =>
+it.effect("delivers events of a relinked number once they may be reported", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     const { numbers } = yield* listening(world)
@@ -248,7 +244,7 @@ it.effect("what a number that is linked anew says is told once it may be", () =>
   }),
 )
 
-it.effect("a session that cannot be read keeps no other one from being connected", () =>
+it.effect("an unreadable session keeps no other one from connecting", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     for (const place of [1, 2]) world.keep(idOf(place))
@@ -264,7 +260,7 @@ it.effect("a session that cannot be read keeps no other one from being connected
   }),
 )
 
-it.effect("a number is kept away by its pause, and connected once it is resumed", () =>
+it.effect("a pause disconnects a number, and resuming connects it", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one, { pauseReason: "banned" })
@@ -284,7 +280,7 @@ it.effect("a number is kept away by its pause, and connected once it is resumed"
   }),
 )
 
-it.effect("numbers are looked at although the clock was set back", () =>
+it.effect("checks numbers although the clock was set back", () =>
   Effect.gen(function* () {
     const steady = yield* Clock.Clock
     let behind = 0
@@ -306,7 +302,7 @@ it.effect("numbers are looked at although the clock was set back", () =>
   }),
 )
 
-it.effect("another proxy opens the connection anew, the same one sealed again does not", () =>
+it.effect("another proxy reopens the connection, the same one sealed again does not", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.proxies.set(one, "http://127.0.0.1:1")
@@ -323,14 +319,14 @@ it.effect("another proxy opens the connection anew, the same one sealed again do
 )
 
 it.effect.each(["whatsapp", "telegram"] as const)(
-  "a store that is away for an hour costs no connection, and a line a minute: %s",
+  "a store outage of an hour costs no connection and logs a line a minute: %s",
   (platform) => {
     const lines: Array<string> = []
     return Effect.gen(function* () {
       const world = aLiveWorld()
       world.keep(one, { platform })
       yield* listening(world, { platform })
-      // One that is of the other platform is not this transport's.
+      // A number of the other platform belongs to another transport.
       world.keep(idOf(2), { platform: platform === "telegram" ? "whatsapp" : "telegram" })
       world.away.store = true
       lines.length = 0

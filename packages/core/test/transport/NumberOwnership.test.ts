@@ -1,4 +1,4 @@
-/** Sharing numbers with other workers, on a store that answers as the test says. */
+/** Number ownership among workers, on a scripted store. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -11,7 +11,7 @@ import { idOf, one } from "./aLiveWorld.ts"
 
 const me = 1 as WorkerId
 
-/** A store's answer to a look: those workers, and all shards this worker's. */
+/** A store's answer to a poll: those workers, and all shards this worker's. */
 const allMine = (workers: ReadonlyArray<LiveWorker>): Effect.Effect<ShardTable> =>
   Effect.succeed({
     workers,
@@ -23,10 +23,10 @@ const allMine = (workers: ReadonlyArray<LiveWorker>): Effect.Effect<ShardTable> 
     })),
   })
 
-/** So many looks in a moment are looks without an end. */
+/** So many polls in a moment would never end. */
 const tooMany = 1000
 
-it.effect("a shard that is free and cannot be taken is tried a few times a second, no more", () =>
+it.effect("retries a free shard that it cannot take a few times a second, no more", () =>
   Effect.gen(function* () {
     let looks = 0
     let isLocked = true
@@ -57,7 +57,7 @@ it.effect("a shard that is free and cannot be taken is tried a few times a secon
       NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
     ])
     yield* Effect.forkScoped(ownership.hold)
-    // Looks without a pause have time for as many as there are.
+    // Polls without a pause could reach that number.
     yield* Effect.repeat(Effect.yieldNow, { times: 20_000 })
     yield* TestClock.adjust("1 second")
     assert.isAtMost(looks, 12)
@@ -69,7 +69,7 @@ it.effect("a shard that is free and cannot be taken is tried a few times a secon
   }),
 )
 
-it.effect("the log tells a worker's share of numbers when it changes, and only then", () => {
+it.effect("logs a worker's share of numbers when it changes, and only then", () => {
   const lines: Array<string> = []
   return heard(
     lines,
@@ -95,7 +95,7 @@ it.effect("the log tells a worker's share of numbers when it changes, and only t
   )
 })
 
-it.effect("a question about shards that breaks, or is cut off, ends no worker", () =>
+it.effect("a poll of shards that fails or is interrupted ends no worker", () =>
   Effect.gen(function* () {
     let answer: Effect.Effect<never> | null = null
     const leases = Layer.mock(ShardLeases, {
@@ -122,41 +122,39 @@ it.effect("a question about shards that breaks, or is cut off, ends no worker", 
   }),
 )
 
-it.effect(
-  "a store that stays away is asked every second and a half, also when others were watched",
-  () =>
-    Effect.gen(function* () {
-      let looks = 0
-      let isAway = false
-      const leases = Layer.mock(ShardLeases, {
-        join: () => Effect.succeed(me),
-        beat: () =>
-          Effect.suspend(() => {
-            looks++
-            if (isAway) {
-              return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
-            }
-            return allMine([
-              { id: me, most: 1000, beat: looks },
-              { id: 2 as WorkerId, most: 0, beat: looks },
-            ])
-          }),
-        leave: () => Effect.void,
-      })
-      const ownership = yield* Effect.provide(NumberOwnership, [
-        NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
-      ])
-      yield* Effect.forkScoped(ownership.hold)
-      yield* TestClock.adjust("3 seconds")
-      isAway = true
-      looks = 0
-      yield* TestClock.adjust("60 seconds")
-      assert.isAtLeast(looks, 30)
-      assert.isAtMost(looks, 42)
-    }),
+it.effect("asks an absent store every second and a half, also after watching others", () =>
+  Effect.gen(function* () {
+    let looks = 0
+    let isAway = false
+    const leases = Layer.mock(ShardLeases, {
+      join: () => Effect.succeed(me),
+      beat: () =>
+        Effect.suspend(() => {
+          looks++
+          if (isAway) {
+            return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
+          }
+          return allMine([
+            { id: me, most: 1000, beat: looks },
+            { id: 2 as WorkerId, most: 0, beat: looks },
+          ])
+        }),
+      leave: () => Effect.void,
+    })
+    const ownership = yield* Effect.provide(NumberOwnership, [
+      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
+    ])
+    yield* Effect.forkScoped(ownership.hold)
+    yield* TestClock.adjust("3 seconds")
+    isAway = true
+    looks = 0
+    yield* TestClock.adjust("60 seconds")
+    assert.isAtLeast(looks, 30)
+    assert.isAtMost(looks, 42)
+  }),
 )
 
-it.effect("a worker that stops holding gives all, and begins again as a new worker", () =>
+it.effect("a worker that stops gives up all shards, and restarts as a new worker", () =>
   Effect.gen(function* () {
     const joined: Array<WorkerId> = []
     const left: Array<WorkerId> = []

@@ -1,4 +1,4 @@
-/** What live transports keep is sealed before the store sees it, and written in order. */
+/** Sessions of live transports are sealed before the store sees them, and written in order. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Result } from "effect"
 import { NumberMoved, NumberOwnership } from "../../src/transport/NumberOwnership.ts"
@@ -10,10 +10,10 @@ import type { Stored } from "../secret/layerSecrets.ts"
 
 const number = 1 as NumberId
 
-/** Under which the store knows the shards of all numbers to be taken. */
+/** The epoch under which all shards are taken. */
 const presentTerm = 5
 
-/** A store of keys and credentials in one map; each write takes the turns that it is given. */
+/** A store of keys and credentials in one map; each write takes as many turns as scripted. */
 const layerVault = (
   kept: Map<string, string>,
   options: {
@@ -21,7 +21,7 @@ const layerVault = (
     readonly key?: string
     readonly older?: string
     readonly ownership?: Layer.Layer<NumberOwnership>
-    /** Writes go on in the store when the fiber that asked for them is interrupted. */
+    /** Writes finish in the store when their fiber is interrupted. */
     readonly apart?: boolean
   } = {},
 ) => {
@@ -34,7 +34,7 @@ const layerVault = (
   ) =>
     Effect.gen(function* () {
       if (fence !== null && fence.term !== presentTerm) return false
-      // A write with more keys takes longer, so that writes would overtake one another.
+      // A write with more keys takes longer, so writes could overtake one another.
       for (const _ of keys) yield* Effect.yieldNow
       if (credentials !== null) kept.set(`${numberId}`, credentials)
       for (const { id, type, value } of keys as ReadonlyArray<{
@@ -90,7 +90,7 @@ const layerVault = (
 }
 
 describe("the vault", () => {
-  it.effect("gives back what it was given, and the store reads none of it", () =>
+  it.effect("returns what it received, and the store can read none of it", () =>
     Effect.gen(function* () {
       const kept = new Map<string, string>()
       yield* Effect.gen(function* () {
@@ -128,7 +128,7 @@ describe("the vault", () => {
     }),
   )
 
-  it.effect("writes of one number in the order in which they were made", () =>
+  it.effect("keeps the order of one number's writes", () =>
     Effect.gen(function* () {
       const kept = new Map<string, string>()
       yield* Effect.gen(function* () {
@@ -150,7 +150,7 @@ describe("the vault", () => {
     }),
   )
 
-  it.effect("exchanges what was read, once; what cannot be opened counts as nothing", () =>
+  it.effect("replaces what it read, once; what does not open counts as missing", () =>
     Effect.gen(function* () {
       const kept = new Map<string, string>()
       yield* Effect.gen(function* () {
@@ -176,7 +176,7 @@ describe("the vault", () => {
     }),
   )
 
-  it.effect("a write that is given up is over before the next one begins", () =>
+  it.effect("ends an abandoned write before the next one begins", () =>
     Effect.gen(function* () {
       const kept = new Map<string, string>()
       const others = Array.from({ length: 9 }, (_, id) => ({ type: "a", id: `${id}`, value: "x" }))
@@ -197,55 +197,51 @@ describe("the vault", () => {
     }),
   )
 
-  it.effect(
-    "writes nothing of a number that another worker has, whether that is known or not",
-    () =>
-      Effect.gen(function* () {
-        const kept = new Map<string, string>()
-        const moved = new NumberMoved({ numberId: number })
-        let fence: Fence | null = { shard: 1 as Shard, term: presentTerm }
-        const ownership = Layer.effect(
-          NumberOwnership,
-          Effect.map(NumberOwnership, (all) => ({
-            ...all,
-            fence: () => (fence === null ? Effect.fail(moved) : Effect.succeed(fence)),
-          })),
-        ).pipe(Layer.provide(NumberOwnership.layerAll))
-        yield* Effect.gen(function* () {
-          const vault = yield* SessionVault
-          yield* vault.write(number, "kept", [])
-          const before = new Map(kept)
-          for (const late of [{ shard: 1 as Shard, term: presentTerm - 1 }, null]) {
-            fence = late
-            assert.deepStrictEqual(yield* Effect.flip(vault.write(number, "late", [])), moved)
-            assert.deepStrictEqual(yield* Effect.flip(vault.replace(number, "late", [])), moved)
-          }
-          assert.deepStrictEqual(kept, before)
-        }).pipe(Effect.provide(layerVault(kept, { ownership })))
-      }),
+  it.effect("writes nothing of a number that another worker has, known or not", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, string>()
+      const moved = new NumberMoved({ numberId: number })
+      let fence: Fence | null = { shard: 1 as Shard, term: presentTerm }
+      const ownership = Layer.effect(
+        NumberOwnership,
+        Effect.map(NumberOwnership, (all) => ({
+          ...all,
+          fence: () => (fence === null ? Effect.fail(moved) : Effect.succeed(fence)),
+        })),
+      ).pipe(Layer.provide(NumberOwnership.layerAll))
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        yield* vault.write(number, "kept", [])
+        const before = new Map(kept)
+        for (const late of [{ shard: 1 as Shard, term: presentTerm - 1 }, null]) {
+          fence = late
+          assert.deepStrictEqual(yield* Effect.flip(vault.write(number, "late", [])), moved)
+          assert.deepStrictEqual(yield* Effect.flip(vault.replace(number, "late", [])), moved)
+        }
+        assert.deepStrictEqual(kept, before)
+      }).pipe(Effect.provide(layerVault(kept, { ownership })))
+    }),
   )
 
-  it.effect(
-    "after the secrets key was exchanged reads what the older one sealed, and seals anew",
-    () =>
-      Effect.gen(function* () {
-        const kept = new Map<string, string>()
-        const secrets: Stored = new Map()
-        const [key, older] = [aSecretsKey("02"), aSecretsKey("01")]
-        const value = { type: "session", id: "1", value: "secret" }
-        yield* SessionVault.use((vault) => vault.write(number, "hush", [value])).pipe(
-          Effect.provide(layerVault(kept, { secrets, key: older })),
-        )
-        yield* Effect.gen(function* () {
-          const vault = yield* SessionVault
-          assert.strictEqual(yield* vault.credentials(number), "hush")
-          yield* vault.write(number, "hush", [value])
-        }).pipe(Effect.provide(layerVault(kept, { secrets, key, older })))
-        yield* Effect.gen(function* () {
-          const vault = yield* SessionVault
-          assert.strictEqual(yield* vault.credentials(number), "hush")
-          assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "secret")
-        }).pipe(Effect.provide(layerVault(kept, { secrets, key })))
-      }),
+  it.effect("reads what the previous secrets key sealed, and seals it with the new one", () =>
+    Effect.gen(function* () {
+      const kept = new Map<string, string>()
+      const secrets: Stored = new Map()
+      const [key, older] = [aSecretsKey("02"), aSecretsKey("01")]
+      const value = { type: "session", id: "1", value: "secret" }
+      yield* SessionVault.use((vault) => vault.write(number, "hush", [value])).pipe(
+        Effect.provide(layerVault(kept, { secrets, key: older })),
+      )
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        assert.strictEqual(yield* vault.credentials(number), "hush")
+        yield* vault.write(number, "hush", [value])
+      }).pipe(Effect.provide(layerVault(kept, { secrets, key, older })))
+      yield* Effect.gen(function* () {
+        const vault = yield* SessionVault
+        assert.strictEqual(yield* vault.credentials(number), "hush")
+        assert.strictEqual((yield* vault.keys(number, "session", ["1"])).get("1"), "secret")
+      }).pipe(Effect.provide(layerVault(kept, { secrets, key })))
+    }),
   )
 })

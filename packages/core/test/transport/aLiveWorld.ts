@@ -1,7 +1,4 @@
-/**
- * Numbers on a transport without wires: a remote server that is away, opens connections and ends them as the
- * test says, and a vault in memory.
- */
+/** Numbers on a transport without wires: a scripted remote server, and a vault in memory. */
 import { Clock, Deferred, Effect, Layer, Option, Queue, Redacted } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -58,7 +55,7 @@ interface FarConnection extends LiveConnection {
 interface Away {
   /** The remote server opens no connection. */
   far: boolean
-  /** The store does not answer; or what it is asked breaks so. */
+  /** The store does not answer, or fails like this. */
   store: boolean | Effect.Effect<never>
   /** This worker has no number. */
   owner: boolean
@@ -167,12 +164,12 @@ export const aLiveWorld = () => {
     /** Numbers whose connection is open. */
     open,
     proxies,
-    /** What a listener that takes all was told, oldest first. */
+    /** Everything that a listener heard, oldest first. */
     told,
     trimmed,
-    /** When each connection of the number was begun, in service time. */
+    /** When each connection of the number began, in service time. */
     begunOf: (numberId: NumberId): ReadonlyArray<number> => begun.get(numberId) ?? [],
-    /** The number has a session from now on, or another one. */
+    /** Gives the number a session, or another one. */
     keep: (numberId: NumberId, change: Partial<KeptSession> = {}) => {
       kept.set(numberId, { ...(kept.get(numberId) ?? newSession(numberId)), ...change })
       if (!credentials.has(numberId)) credentials.set(numberId, "session")
@@ -180,14 +177,14 @@ export const aLiveWorld = () => {
     /** The remote server ends the number's connection, or the next one that is opened. */
     end: (numberId: NumberId, after: AfterClose) =>
       Effect.flatMap(endsOf(numberId), (queue) => Queue.offer(queue, after)),
-    /** Another worker has all numbers from now on, or this one has them again. */
+    /** Gives all numbers to another worker, or back to this one. */
     move: (isAway: boolean) =>
       Effect.sync(() => {
         away.owner = isAway
         if (isAway) Deferred.doneUnsafe(over, Effect.void)
         else over = Deferred.makeUnsafe()
       }),
-    /** Each number that was connected has written so many keys. */
+    /** Makes each connected number write so many keys. */
     wrote: (keys: number) => {
       for (const count of counts) count(keys)
     },
@@ -217,7 +214,6 @@ export const aLiveWorld = () => {
   }
 }
 
-/** A transport that is listened to. */
 export const listening = (
   world: ReturnType<typeof aLiveWorld>,
   options: Parameters<typeof world.numbers>[0] = {},

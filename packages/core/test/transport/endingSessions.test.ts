@@ -1,14 +1,17 @@
-/** Sessions that end: which of them are logged out, until when that is tried, and logins, which are none. */
+/**
+ * The end of sessions: which ones are logged out, how long that is tried, and logins, which are not
+ * sessions.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { aLiveWorld, again, day, idOf, listening, minute, one, second } from "./aLiveWorld.ts"
 
-it.effect("a log-out is kept while the remote server is away, and made once when it is back", () =>
+it.effect("keeps a log-out while the remote server is away, and does it once it is back", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
-    // It takes longer than until the next look.
+    // It takes longer than until the next check.
     const { numbers } = yield* listening(world, {
       logOut: ({ numberId }) =>
         Effect.as(
@@ -24,10 +27,10 @@ it.effect("a log-out is kept while the remote server is away, and made once when
     world.keep(one, { removed: true })
     yield* TestClock.adjust("1 hour")
     assert.isTrue(world.credentials.has(one))
-    // Since when it leaves is kept, also for another process.
+    // The time of leaving is stored, also for another process.
     assert.isAtMost(world.kept.get(one)?.leavingSince ?? Infinity, 5 * second)
     assert.deepStrictEqual(world.loggedOut, [])
-    // Nothing is sent over it and nothing is told of it meanwhile.
+    // Nothing is sent over it, and nothing is reported of it.
     assert.isNull(yield* numbers.open(one))
     assert.deepStrictEqual(yield* numbers.reports, [])
     assert.lengthOf(world.told, 1)
@@ -39,7 +42,7 @@ it.effect("a log-out is kept while the remote server is away, and made once when
   }),
 )
 
-it.effect("a session that could not be logged out for 30 days is forgotten", () =>
+it.effect("forgets a session that could not be logged out for 30 days", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     // In five minutes it will be 30 days.
@@ -54,7 +57,7 @@ it.effect("a session that could not be logged out for 30 days is forgotten", () 
   }),
 )
 
-it.effect("a number that was given up and then leaves is connected once more to log out", () =>
+it.effect("reconnects a given-up number that then leaves once more, to log out", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     const [heard, refused] = [idOf(1), idOf(2)]
@@ -75,7 +78,7 @@ it.effect("a number that was given up and then leaves is connected once more to 
   }),
 )
 
-it.effect("a session that the remote server has ended itself is not logged out", () =>
+it.effect("does not log out a session that the remote server ended", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -89,7 +92,7 @@ it.effect("a session that the remote server has ended itself is not logged out",
   }),
 )
 
-it.effect("a session makes room for another one only once it is logged out", () =>
+it.effect("a session is replaced only once it is logged out", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -101,7 +104,7 @@ it.effect("a session makes room for another one only once it is logged out", () 
   }),
 )
 
-it.effect("a login is no session: it is not connected, and ended before it is wiped", () =>
+it.effect("a login is not a session: it is not connected, and ended before it is wiped", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -125,7 +128,7 @@ it.effect("a login is no session: it is not connected, and ended before it is wi
     world.credentials.set(one, "session")
     yield* TestClock.adjust("4 seconds")
     assert.lengthOf(world.begunOf(one), 1)
-    // Once it was given up, what is logged in anew is found by itself.
+    // Once it was given up, a new login is found by itself.
     yield* world.end(one, { _tag: "Stop", reason: "logged_out", wipe: true })
     yield* TestClock.adjust("4 seconds")
     assert.isNull(numbers.status(one))

@@ -1,4 +1,4 @@
-/** How one number is kept connected: how long it waits, what ends it, and how fast many of them begin. */
+/** How one number stays connected: pauses, ends, and the rate of many starts. */
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Queue } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,7 +10,7 @@ import { aLiveWorld, again, idOf, minute, one, second, settings } from "./aLiveW
 const gaps = (moments: ReadonlyArray<number>) =>
   moments.slice(1).map((moment, place) => moment - (moments[place] ?? 0))
 
-/** A number that is connected, and its transport. */
+/** A connected number and its transport. */
 const connected = Effect.gen(function* () {
   const world = aLiveWorld()
   world.keep(one)
@@ -35,66 +35,61 @@ it.effect("pauses double up to the longest, and are drawn from their upper half"
   }),
 )
 
-it.effect(
-  "a remote server that stays away is asked less and less often, and told of after a time",
-  () =>
+it.effect("asks an absent remote server less and less often, and reports it after a time", () =>
+  Effect.gen(function* () {
+    const { numbers, world } = yield* connected
+    world.away.far = true
+    yield* world.end(one, again)
+    yield* TestClock.adjust("30 minutes")
+    const pauses = gaps(world.begunOf(one).slice(1))
+    for (const [failure, whole] of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300].entries()) {
+      assert.isAtLeast(pauses[failure] ?? 0, (whole * second) / 2)
+      assert.isAtMost(pauses[failure] ?? 0, whole * second)
+    }
+    const { reason, reconnects, state } = numbers.status(one) ?? {}
+    assert.deepStrictEqual([state, reason], ["waiting", "connection_lost"])
+    assert.strictEqual(reconnects, world.begunOf(one).length)
+    assert.deepStrictEqual(world.told[1], {
+      _tag: "ConnectionChanged",
+      numberId: one,
+      status: "disconnected",
+      phone: null,
+      reason: "connection_lost",
+    })
+    world.away.far = false
+    yield* TestClock.adjust("5 minutes")
+    assert.strictEqual(numbers.status(one)?.state, "connected")
+  }),
+)
+
+it.effect("logs when a number connects, is lost, and waits at the remote server's request", () => {
+  const lines: Array<string> = []
+  return heard(
+    lines,
     Effect.gen(function* () {
-      const { numbers, world } = yield* connected
+      const { world } = yield* connected
       world.away.far = true
       yield* world.end(one, again)
-      yield* TestClock.adjust("30 minutes")
-      const pauses = gaps(world.begunOf(one).slice(1))
-      for (const [failure, whole] of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300].entries()) {
-        assert.isAtLeast(pauses[failure] ?? 0, (whole * second) / 2)
-        assert.isAtMost(pauses[failure] ?? 0, whole * second)
-      }
-      const { reason, reconnects, state } = numbers.status(one) ?? {}
-      assert.deepStrictEqual([state, reason], ["waiting", "connection_lost"])
-      assert.strictEqual(reconnects, world.begunOf(one).length)
-      assert.deepStrictEqual(world.told[1], {
-        _tag: "ConnectionChanged",
-        numberId: one,
-        status: "disconnected",
-        phone: null,
-        reason: "connection_lost",
-      })
+      yield* TestClock.adjust("1 minute")
       world.away.far = false
       yield* TestClock.adjust("5 minutes")
-      assert.strictEqual(numbers.status(one)?.state, "connected")
+      yield* world.end(one, { _tag: "Pause", reason: "restricted", millis: minute })
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(
+        lines.map((line) => line.replace(/^Info | number=1/g, "")),
+        [
+          "number connected",
+          "number lost its connection",
+          "number connected",
+          "number lost its connection",
+          "number waits to connect reason=restricted millis=60000",
+        ],
+      )
     }),
-)
+  )
+})
 
-it.effect(
-  "the log tells when a number connects, is lost, and waits as the remote server asks",
-  () => {
-    const lines: Array<string> = []
-    return heard(
-      lines,
-      Effect.gen(function* () {
-        const { world } = yield* connected
-        world.away.far = true
-        yield* world.end(one, again)
-        yield* TestClock.adjust("1 minute")
-        world.away.far = false
-        yield* TestClock.adjust("5 minutes")
-        yield* world.end(one, { _tag: "Pause", reason: "restricted", millis: minute })
-        yield* TestClock.adjust("1 second")
-        assert.deepStrictEqual(
-          lines.map((line) => line.replace(/^Info | number=1/g, "")),
-          [
-            "number connected",
-            "number lost its connection",
-            "number connected",
-            "number lost its connection",
-            "number waits to connect reason=restricted millis=60000",
-          ],
-        )
-      }),
-    )
-  },
-)
-
-it.effect("a connection that stood for a minute begins with the shortest pause again", () =>
+it.effect("a connection that lasted a minute resets the pauses", () =>
   Effect.gen(function* () {
     const { world } = yield* connected
     for (let ended = 0; ended < 6; ended++) {
@@ -110,23 +105,21 @@ it.effect("a connection that stood for a minute begins with the shortest pause a
   }),
 )
 
-it.effect(
-  "a restart that the remote server asks for comes at once, and a second one in a row waits",
-  () =>
-    Effect.gen(function* () {
-      const { world } = yield* connected
-      yield* world.end(one, { _tag: "Restart" })
-      yield* TestClock.adjust("200 millis")
-      assert.lengthOf(world.begunOf(one), 2)
-      yield* world.end(one, { _tag: "Restart" })
-      yield* TestClock.adjust("900 millis")
-      assert.lengthOf(world.begunOf(one), 2)
-      yield* TestClock.adjust("2 seconds")
-      assert.lengthOf(world.begunOf(one), 3)
-    }),
+it.effect("a requested restart comes at once, and a second one in a row waits", () =>
+  Effect.gen(function* () {
+    const { world } = yield* connected
+    yield* world.end(one, { _tag: "Restart" })
+    yield* TestClock.adjust("200 millis")
+    assert.lengthOf(world.begunOf(one), 2)
+    yield* world.end(one, { _tag: "Restart" })
+    yield* TestClock.adjust("900 millis")
+    assert.lengthOf(world.begunOf(one), 2)
+    yield* TestClock.adjust("2 seconds")
+    assert.lengthOf(world.begunOf(one), 3)
+  }),
 )
 
-it.effect("a library that connects again by itself is told of once it was away for long", () =>
+it.effect("reports a library that reconnects by itself once it was away for long", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     world.keep(one)
@@ -152,7 +145,7 @@ it.effect("a library that connects again by itself is told of once it was away f
       yield* TestClock.adjust("9 minutes")
     }
     assert.isTrue(first !== null && typeof first !== "string" && Deferred.isDoneUnsafe(first.over))
-    // The first time it was back within ten minutes.
+    // The first time it returned within ten minutes.
     assert.deepStrictEqual(told(), ["connected", "connected", "disconnected"])
     const { reason, reconnects, state } = numbers.status(one) ?? {}
     assert.deepStrictEqual([state, reason, reconnects], ["waiting", "connection_lost", 2])
@@ -163,7 +156,7 @@ it.effect("a library that connects again by itself is told of once it was away f
   }),
 )
 
-it.effect("the remote server's own pause is kept to the end, and told", () =>
+it.effect("keeps and reports the remote server's own pause in full", () =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected
     yield* world.end(one, { _tag: "Pause", reason: "banned", millis: 90 * minute })
@@ -177,25 +170,23 @@ it.effect("the remote server's own pause is kept to the end, and told", () =>
   }),
 )
 
-it.effect(
-  "a number that was given up is connected no more, until an operator has it tried again",
-  () =>
-    Effect.gen(function* () {
-      const { numbers, world } = yield* connected
-      yield* world.end(one, { _tag: "Stop", reason: "replaced", wipe: false })
-      yield* TestClock.adjust("1 hour")
-      assert.lengthOf(world.begunOf(one), 1)
-      assert.deepInclude(world.told.at(-1), { status: "disconnected", reason: "replaced" })
-      assert.strictEqual(numbers.status(one)?.state, "disconnected")
-      assert.strictEqual(yield* numbers.open(one), "replaced")
-      assert.isTrue(world.credentials.has(one))
-      world.keep(one, { reason: "connection_lost" })
-      yield* TestClock.adjust("4 seconds")
-      assert.lengthOf(world.begunOf(one), 2)
-    }),
+it.effect("does not reconnect a given-up number until an operator retries it", () =>
+  Effect.gen(function* () {
+    const { numbers, world } = yield* connected
+    yield* world.end(one, { _tag: "Stop", reason: "replaced", wipe: false })
+    yield* TestClock.adjust("1 hour")
+    assert.lengthOf(world.begunOf(one), 1)
+    assert.deepInclude(world.told.at(-1), { status: "disconnected", reason: "replaced" })
+    assert.strictEqual(numbers.status(one)?.state, "disconnected")
+    assert.strictEqual(yield* numbers.open(one), "replaced")
+    assert.isTrue(world.credentials.has(one))
+    world.keep(one, { reason: "connection_lost" })
+    yield* TestClock.adjust("4 seconds")
+    assert.lengthOf(world.begunOf(one), 2)
+  }),
 )
 
-it.effect("a number that is in doubt while its turn comes is not connected until it is not", () =>
+it.effect("does not connect a number while its ownership is in doubt", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     for (const place of [1, 2]) world.keep(idOf(place))
@@ -203,7 +194,7 @@ it.effect("a number that is in doubt while its turn comes is not connected until
     yield* Effect.forkScoped(numbers.listen(world.takeAll))
     yield* TestClock.adjust("100 millis")
     assert.deepStrictEqual([...world.open], [idOf(1)])
-    // As after the worker was frozen: it has not noticed yet what another one may have taken.
+    // As after the worker was frozen: another may have taken it unnoticed.
     world.away.owner = true
     yield* TestClock.adjust("140 millis")
     assert.deepStrictEqual(world.begunOf(idOf(2)), [])
@@ -228,7 +219,7 @@ it.effect("a worker in doubt about its number reports an end once the doubt is o
   }),
 )
 
-it.effect("what is worth nothing any more is wiped once it is told, however often that fails", () =>
+it.effect("wipes a worthless session once it is reported, however often that fails", () =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected
     world.away.store = true
@@ -244,7 +235,7 @@ it.effect("what is worth nothing any more is wiped once it is told, however ofte
   }),
 )
 
-it.effect("500 numbers are not connected in one second, however fast each of them is", () =>
+it.effect("500 numbers take more than a second to connect, however fast each of them is", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     for (let place = 1; place <= 500; place++) world.keep(idOf(place))
@@ -258,7 +249,7 @@ it.effect("500 numbers are not connected in one second, however fast each of the
   }),
 )
 
-it.effect("a place whose connection breaks off is free for the next one", () =>
+it.effect("a permit whose connection fails is free for the next one", () =>
   Effect.gen(function* () {
     const world = aLiveWorld()
     for (const place of [1, 2]) world.keep(idOf(place))
@@ -275,27 +266,25 @@ it.effect("a place whose connection breaks off is free for the next one", () =>
   }),
 )
 
-it.effect(
-  "keys are trimmed when a number connects, once an hour, and after many were written",
-  () =>
-    Effect.gen(function* () {
-      const { numbers, world } = yield* connected
-      assert.deepStrictEqual(world.trimmed, ["1: 100 of session"])
-      yield* TestClock.adjust("59 minutes")
-      assert.lengthOf(world.trimmed, 1)
-      yield* TestClock.adjust("2 minutes")
-      assert.lengthOf(world.trimmed, 2)
-      const write = (keys: number) =>
-        Effect.andThen(
-          Effect.sync(() => world.wrote(keys)),
-          TestClock.adjust("4 seconds"),
-        )
-      yield* write(9999)
-      assert.lengthOf(world.trimmed, 2)
-      yield* write(1)
-      assert.lengthOf(world.trimmed, 3)
-      yield* write(9999)
-      assert.lengthOf(world.trimmed, 3)
-      assert.strictEqual(numbers.status(one)?.state, "connected")
-    }),
+it.effect("trims keys when a number connects, once an hour, and after many were written", () =>
+  Effect.gen(function* () {
+    const { numbers, world } = yield* connected
+    assert.deepStrictEqual(world.trimmed, ["1: 100 of session"])
+    yield* TestClock.adjust("59 minutes")
+    assert.lengthOf(world.trimmed, 1)
+    yield* TestClock.adjust("2 minutes")
+    assert.lengthOf(world.trimmed, 2)
+    const write = (keys: number) =>
+      Effect.andThen(
+        Effect.sync(() => world.wrote(keys)),
+        TestClock.adjust("4 seconds"),
+      )
+    yield* write(9999)
+    assert.lengthOf(world.trimmed, 2)
+    yield* write(1)
+    assert.lengthOf(world.trimmed, 3)
+    yield* write(9999)
+    assert.lengthOf(world.trimmed, 3)
+    assert.strictEqual(numbers.status(one)?.state, "connected")
+  }),
 )

@@ -1,4 +1,4 @@
-/** What a store that is away, or another worker, means for what a connection's library keeps. */
+/** How an absent store, or another worker, affects what a connection's library stores. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -25,32 +25,30 @@ const moved: Effect.Effect<never, StoreUnavailable | NumberMoved> = Effect.fail(
   new NumberMoved({ numberId: one }),
 )
 
-it.effect(
-  "a store is asked until it answers, be it that a number moved or that what it has cannot be opened",
-  () =>
-    Effect.gen(function* () {
-      const store = answersAfter(40)
-      const asking = yield* Effect.forkChild(retryUntilStoreAnswers(store.work))
-      yield* TestClock.adjust("9 seconds")
-      assert.isUndefined(asking.pollUnsafe())
-      yield* TestClock.adjust("1 second")
-      assert.isDefined(asking.pollUnsafe())
-      assert.strictEqual(store.asked(), 41)
-      const sealed = Effect.fail(new CannotOpen())
-      const answers = Effect.all([
-        Effect.flip(retryUntilStoreAnswers(moved)),
-        Effect.flip(retryUntilStoreAnswers(sealed)),
-      ])
-      const answer = yield* Effect.forkChild(answers)
-      yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual(
-        (yield* Fiber.join(answer)).map(({ _tag }) => _tag),
-        ["NumberMoved", "CannotOpen"],
-      )
-    }),
+it.effect("asks a store until it answers, even that a number moved or a value does not open", () =>
+  Effect.gen(function* () {
+    const store = answersAfter(40)
+    const asking = yield* Effect.forkChild(retryUntilStoreAnswers(store.work))
+    yield* TestClock.adjust("9 seconds")
+    assert.isUndefined(asking.pollUnsafe())
+    yield* TestClock.adjust("1 second")
+    assert.isDefined(asking.pollUnsafe())
+    assert.strictEqual(store.asked(), 41)
+    const sealed = Effect.fail(new CannotOpen())
+    const answers = Effect.all([
+      Effect.flip(retryUntilStoreAnswers(moved)),
+      Effect.flip(retryUntilStoreAnswers(sealed)),
+    ])
+    const answer = yield* Effect.forkChild(answers)
+    yield* TestClock.adjust("1 second")
+    assert.deepStrictEqual(
+      (yield* Fiber.join(answer)).map(({ _tag }) => _tag),
+      ["NumberMoved", "CannotOpen"],
+    )
+  }),
 )
 
-it.effect("what is not written because another worker has the number does not go on", () =>
+it.effect("a write that another worker's ownership prevents never continues", () =>
   Effect.gen(function* () {
     let isOwned = true
     const hold = makeHold(() => isOwned)
@@ -64,7 +62,7 @@ it.effect("what is not written because another worker has the number does not go
   }),
 )
 
-it.effect("what waits while the worker is in doubt is written once, when it is sure again", () =>
+it.effect("a write that waits out a doubt happens once, when the worker is sure again", () =>
   Effect.gen(function* () {
     let isOwned = false
     const hold = makeHold(() => isOwned)
@@ -76,7 +74,7 @@ it.effect("what waits while the worker is in doubt is written once, when it is s
     isOwned = true
     yield* TestClock.adjust("1 second")
     assert.isDefined(early.pollUnsafe())
-    // The doubt may come between the look and the write.
+    // The doubt may come between the check and the write.
     let asked = 0
     const doubted = Effect.suspend(() => (asked++ === 0 ? moved : store.work))
     const late = yield* Effect.forkChild(hold.write(doubted))
@@ -86,7 +84,7 @@ it.effect("what waits while the worker is in doubt is written once, when it is s
   }),
 )
 
-it.effect("what waited in doubt does not go on when the connection ends, and is not written", () =>
+it.effect("a write that waited in doubt is dropped when the connection ends", () =>
   Effect.gen(function* () {
     let isOwned = false
     const hold = makeHold(() => isOwned)

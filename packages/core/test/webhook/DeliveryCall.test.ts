@@ -55,7 +55,7 @@ describe("the outcome of a call", () => {
   )
 
   it.effect.each([301, 302, 304, 307, 400, 404, 410, 429, 500, 503])(
-    "%i is a failure and tried again: redirects and 4xx are no exception",
+    "%i is a failure and retried, redirects and 4xx too",
     (status) =>
       Effect.sync(() => {
         const result = judged(answered(status))
@@ -79,14 +79,14 @@ describe("the outcome of a call", () => {
       }),
   )
 
-  it.effect("Retry-After counts, from the end of the attempt", () =>
+  it.effect("Retry-After counts from the end of the attempt", () =>
     Effect.sync(() => {
       const result = judged(answered(503, { "retry-after": "8" }))
       assert.strictEqual(result.nextAttemptAt, noon + 40 + 8000)
     }),
   )
 
-  it.effect("the ninth failure is the last, and asks to stop after 120 h of silence", () =>
+  it.effect("the ninth failure is the last, and stops the endpoint after 120 h of silence", () =>
     Effect.sync(() => {
       const result = judged(answered(500), { attempt: 9 })
       assert.isNull(result.nextAttemptAt)
@@ -102,7 +102,7 @@ interface Posted {
   readonly limits: PostLimits
 }
 
-/** One call over an egress that answers as told, and what it was asked for. */
+/** One call over a scripted egress, and the request that it made. */
 const call = (
   answer: Effect.Effect<{ status: number; headers: Record<string, string> }, EgressError>,
   allowPrivate = false,
@@ -182,7 +182,7 @@ describe("a call", () => {
     }),
   )
 
-  it.effect("15 s in all, 5 s to connect, at most 16 KiB of the answer", () =>
+  it.effect("has 15 s in all, 5 s to connect, and reads at most 16 KiB of the answer", () =>
     Effect.gen(function* () {
       const { posted } = yield* call(ok)
       assert.deepStrictEqual(posted.limits, {
@@ -200,14 +200,14 @@ describe("a call", () => {
     }),
   )
 
-  it.effect("an adapter that breaks counts as a broken connection", () =>
+  it.effect("counts a failing adapter as a broken connection", () =>
     Effect.gen(function* () {
       const { result } = yield* call(Effect.die(new Error("a bug")))
       assert.deepStrictEqual([result.error, result.responseStatus], ["connection", null])
     }),
   )
 
-  it.effect("the delay after a failure has its jitter", () =>
+  it.effect("adds jitter to the delay after a failure", () =>
     Effect.gen(function* () {
       const { result } = yield* call(Effect.fail(new EgressError({ reason: "dns" })))
       const delay = (result.nextAttemptAt ?? 0) - noon

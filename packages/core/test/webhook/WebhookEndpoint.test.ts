@@ -16,7 +16,7 @@ const accepted = (body: unknown, parser = parse) => Result.getOrThrow(parser(bod
 const url = "https://example.com/hook"
 
 describe("POST /webhooks", () => {
-  it.effect("takes an address alone: all four events, no description", () =>
+  it.effect("needs only a URL: all four events, no description", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(accepted({ url }), {
         url,
@@ -26,7 +26,7 @@ describe("POST /webhooks", () => {
     ),
   )
 
-  it.effect("keeps address, events and description as they were given; doubles count once", () =>
+  it.effect("keeps URL, events and description unchanged; duplicates count once", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(
         accepted({
@@ -63,7 +63,7 @@ describe("POST /webhooks", () => {
     }),
   )
 
-  it.effect("a port of another protocol is named, the other ports are all allowed", () =>
+  it.effect("names a port of another protocol; all other ports are allowed", () =>
     Effect.sync(() => {
       assert.match(refusal({ url: "https://example.com:0025/" }).message, /^Port 25 is not allowed/)
       const lenient = "https://example.com:8443/"
@@ -87,10 +87,10 @@ describe("POST /webhooks", () => {
     ["an empty list", [], "events"],
     ["ping", ["message.sent", "ping"], "events[1]"],
     ["message.accepted", ["message.accepted"], "events[0]"],
-    ["what is no text", [1], "events[0]"],
+    ["a non-string", [1], "events[0]"],
     ["null", null, "events"],
     ["a single text", "message.sent", "events"],
-  ] as const)("events refuses %s as validation_failed", ([, events, field]) =>
+  ] as const)("refuses %s in events: validation_failed", ([, events, field]) =>
     Effect.sync(() => {
       const refused = refusal({ url, events })
       assert.deepStrictEqual([refused.code, refused.field], ["validation_failed", field])
@@ -106,7 +106,7 @@ describe("POST /webhooks", () => {
     }),
   )
 
-  it.effect("several problems come in the order of the table, unknown fields last", () =>
+  it.effect("reports several problems in the order of the table, unknown fields last", () =>
     Effect.sync(() => {
       const refused = refusal({ secret: "x", description: 1, events: [], url: "http://a.b" })
       assert.strictEqual(refused.code, "invalid_webhook_url")
@@ -117,7 +117,7 @@ describe("POST /webhooks", () => {
     }),
   )
 
-  it.effect("ALLOW_PRIVATE_TARGETS lets http and private addresses through", () =>
+  it.effect("ALLOW_PRIVATE_TARGETS permits http and private addresses", () =>
     Effect.sync(() => {
       const lenient = endpointRequestParser({ allowPrivate: true })
       for (const given of ["http://127.0.0.1:8080/hook", "http://localhost/", "https://[::1]/"]) {

@@ -17,7 +17,7 @@ const delayAfter = (attempt: number, retryAfterMillis: number | null = null, cha
   return next === null ? null : next - noon
 }
 
-describe("the schedule of retries", () => {
+describe("the retry schedule", () => {
   it.effect("nine attempts: 5 s, 55 s, 4 min, 25 min, 1 h 30 min, 4 h, 7 h, 10 h", () =>
     Effect.sync(() => {
       const delays = Array.from({ length: 9 }, (_, index) => delayAfter(index + 1))
@@ -35,7 +35,7 @@ describe("the schedule of retries", () => {
     }),
   )
 
-  it.effect("23 h in all", () =>
+  it.effect("spans 23 h", () =>
     Effect.sync(() => {
       const sum = retryDelaysMillis.reduce((total, delay) => total + delay, 0)
       assert.strictEqual(sum, 23 * hour)
@@ -43,7 +43,7 @@ describe("the schedule of retries", () => {
   )
 
   it.effect.prop(
-    "each up to 5 % longer by jitter, never shorter",
+    "adds up to 5 % of jitter, never subtracts",
     [
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 8 })),
       Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.999 })),
@@ -57,7 +57,7 @@ describe("the schedule of retries", () => {
       }),
   )
 
-  it.effect("`Retry-After` of the receiver lengthens a delay, at most to twice its length", () =>
+  it.effect("`Retry-After` lengthens a delay, at most to twice its length", () =>
     Effect.sync(() => {
       assert.strictEqual(delayAfter(1, 3 * second), 5 * second)
       assert.strictEqual(delayAfter(1, 8 * second), 8 * second)
@@ -75,7 +75,7 @@ describe("Retry-After", () => {
     ["0", 0],
     ["Mon, 02 Mar 2026 12:00:30 GMT", 30 * second],
     ["Monday, 02-Mar-26 12:01:00 GMT", minute],
-  ] as const)("%s is a wait", ([text, millis]) =>
+  ] as const)("accepts %s as a wait", ([text, millis]) =>
     Effect.sync(() => assert.strictEqual(parseRetryAfter(text, noon), millis)),
   )
 
@@ -88,5 +88,5 @@ describe("Retry-After", () => {
     "2026-03-02T12:00:30Z",
     "Mon, 02 Mar 2026 11:59:59 GMT",
     "Mon, 99 Mar 2026 12:00:30 GMT",
-  ])("%s is none", (text) => Effect.sync(() => assert.isNull(parseRetryAfter(text, noon))))
+  ])("ignores %s", (text) => Effect.sync(() => assert.isNull(parseRetryAfter(text, noon))))
 })

@@ -17,7 +17,7 @@ describe("the signature", () => {
     }),
   )
 
-  it.effect("is what the documentation's test vectors say", () =>
+  it.effect("matches the documentation's test vectors", () =>
     Effect.gen(function* () {
       const hmac = yield* HmacSha256
       const file = new URL("../../../../docs/webhook-vectors.json", import.meta.url)
@@ -41,7 +41,7 @@ describe("the signature", () => {
   )
 
   it.effect.prop(
-    "is what any other implementation computes, whatever the text",
+    "matches any other implementation, whatever the text",
     [Schema.String, Schema.String, Schema.Int],
     ([secret, body, timestamp]) =>
       Effect.map(HmacSha256, (hmac) => {
@@ -50,14 +50,14 @@ describe("the signature", () => {
           .update(encode(body))
           .digest("hex")
         assert.strictEqual(signature(hmac, secret, timestamp, body), `v1=${expected}`)
-        // With what was kept of the secret.
+        // With the stored form of the secret.
         assert.strictEqual(signature(hmac, secret, timestamp, body), `v1=${expected}`)
       }),
   )
 })
 
 describe("the secret of a salt", () => {
-  it.effect("is 64 hexadecimal characters, the same each time, another for each salt and key", () =>
+  it.effect("is 64 hexadecimal characters, fixed for each salt and key", () =>
     Effect.sync(() => {
       const secret = secretOfSalt("key", "salt")
       assert.match(secret, /^[0-9a-f]{64}$/)

@@ -56,7 +56,7 @@ describe("an attempt", () => {
     readonly media?: ReturnType<(typeof OutgoingMediaSource.Service)["open"]>
   }
 
-  /** Attempts over transports that note what they are given. */
+  /** Attempts over transports that record their calls. */
   const setup = ({ dropsCopies = true, media, send = () => Effect.succeed(accepted) }: Setup) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(noon)
@@ -96,7 +96,7 @@ describe("an attempt", () => {
     return settlement._tag === "Ended" ? settlement : assert.fail()
   }
 
-  it.effect("hands over what is to be sent, under the id that was stored before", () =>
+  it.effect("hands over the message under the id that was stored before", () =>
     Effect.gen(function* () {
       const { handed, make } = yield* setup({})
       const settlement = ended(yield* make(claim()))
@@ -125,7 +125,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("leaves a rest behind in a paced lane once the remote server may have seen it", () =>
+  it.effect("starts a paced lane's rest once the remote server may have seen the message", () =>
     Effect.gen(function* () {
       const paced = { ...unpaced, minIntervalMillis: 700 }
       const rest = (outcome: SendOutcome) =>
@@ -141,7 +141,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("keeps the wait that the remote server asked for when the message has expired", () =>
+  it.effect("keeps the remote server's wait when the message has expired", () =>
     Effect.gen(function* () {
       const { make } = yield* setup({
         send: () => Effect.as(Effect.sleep(2 * second), { _tag: "Postponed", afterMillis: 5000 }),
@@ -153,27 +153,25 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect(
-    "rests the number for longer each time that the disk has no room, up to 5 minutes",
-    () =>
-      Effect.gen(function* () {
-        const { handed, make } = yield* setup({ media: Effect.fail(new NoRoom()) })
-        const media = { ...reference, mediaId: null, url: "https://example.com/photo.png" }
-        const rests: Array<number | undefined> = []
-        let noRoomInARow = 0
-        for (let attempt = 0; attempt < 11; attempt++) {
-          const settlement = yield* make(claim({ message: { media }, noRoomInARow }))
-          assert.deepInclude(settlement, { _tag: "Again", interrupted: false, notBefore: null })
-          const { noRoom } = settlement
-          rests.push(noRoom === null ? undefined : (noRoom.until - noon) / second)
-          noRoomInARow = noRoom?.inARow ?? 0
-        }
-        assert.deepStrictEqual(rests, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
-        assert.isEmpty(handed)
-      }),
+  it.effect("doubles the number's rest while the disk is full, up to 5 minutes", () =>
+    Effect.gen(function* () {
+      const { handed, make } = yield* setup({ media: Effect.fail(new NoRoom()) })
+      const media = { ...reference, mediaId: null, url: "https://example.com/photo.png" }
+      const rests: Array<number | undefined> = []
+      let noRoomInARow = 0
+      for (let attempt = 0; attempt < 11; attempt++) {
+        const settlement = yield* make(claim({ message: { media }, noRoomInARow }))
+        assert.deepInclude(settlement, { _tag: "Again", interrupted: false, notBefore: null })
+        const { noRoom } = settlement
+        rests.push(noRoom === null ? undefined : (noRoom.until - noon) / second)
+        noRoomInARow = noRoom?.inARow ?? 0
+      }
+      assert.deepStrictEqual(rests, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
+      assert.isEmpty(handed)
+    }),
   )
 
-  it.effect("counts what is held against the number", () =>
+  it.effect("counts the number's failures", () =>
     Effect.gen(function* () {
       const against: SendOutcome = { _tag: "Refused", error: notRegistered, againstNumber: true }
       const { make } = yield* setup({ send: () => Effect.succeed(against) })
@@ -188,7 +186,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("asks the transport of the number's platform", () =>
+  it.effect("uses the transport of the number's platform", () =>
     Effect.gen(function* () {
       const { handed, make } = yield* setup({})
       yield* make(
@@ -213,7 +211,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("sent_at is the time at which the remote server said so", () =>
+  it.effect("takes sent_at from the remote server", () =>
     Effect.gen(function* () {
       const { make } = yield* setup({
         send: () => Effect.as(TestClock.adjust(5 * second), accepted),
@@ -223,7 +221,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("a refused message is failed, with the reason", () =>
+  it.effect("a refused message fails with the reason", () =>
     Effect.gen(function* () {
       const { make } = yield* setup({ send: () => Effect.succeed(refused) })
       const { change } = ended(yield* make(claim()))
@@ -246,7 +244,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("a transport that does not answer for 60 s counts as interrupted", () =>
+  it.effect("counts a transport without an answer for 60 s as interrupted", () =>
     Effect.gen(function* () {
       const { make } = yield* setup({ send: () => Effect.never })
       const fiber = yield* Effect.forkChild(make(claim()))
@@ -266,7 +264,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("an adapter that breaks may have sent it", () =>
+  it.effect("treats a failing adapter as a possible send", () =>
     Effect.gen(function* () {
       const { make } = yield* setup({ send: () => Effect.die(new Error("a bug")) })
       const settlement = yield* make(claim())
@@ -282,7 +280,7 @@ describe("an attempt", () => {
     }),
   )
 
-  it.effect("a number that turns out not to be connected is noted as logged out", () =>
+  it.effect("marks a number as logged out that turns out not to be connected", () =>
     Effect.gen(function* () {
       const { make, reported } = yield* setup({ send: () => Effect.succeed(notConnected) })
       const settlement = yield* make(claim())
@@ -323,7 +321,7 @@ describe("an attempt", () => {
       }),
     )
 
-    it.effect("that cannot be had fails the message with media_unavailable", () =>
+    it.effect("fails the message with media_unavailable when there is none", () =>
       Effect.gen(function* () {
         const { handed, make } = yield* setup({
           media: Effect.fail(new MediaUnavailable({ message: "The media file was deleted." })),
@@ -356,7 +354,7 @@ describe("an attempt", () => {
         }),
     )
 
-    it.effect("that took so long that the message expired is not handed over any more", () =>
+    it.effect("does not hand over a message that expired while its media loaded", () =>
       Effect.gen(function* () {
         const { handed, make } = yield* setup({
           media: Effect.as(TestClock.adjust(10 * second), image),

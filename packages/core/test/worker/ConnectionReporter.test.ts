@@ -17,9 +17,9 @@ const first: ConnectionReport = {
   reconnects: 0,
 }
 
-describe("how connections stand", () => {
+describe("connection states", () => {
   it.effect(
-    "is kept when it changes and every ten seconds, when the clock was set back, and again when the store failed",
+    "are stored on change, every ten seconds, after the clock was set back, and after a store failure",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(noon)
@@ -72,7 +72,7 @@ describe("how connections stand", () => {
         assert.deepStrictEqual(kept.at(-1), [lost])
         yield* round
         assert.deepStrictEqual(kept.at(-1), [])
-        // What is not this process's any more is new when it comes back.
+        // What left this process is new when it returns.
         now = []
         yield* round
         now = [lost]

@@ -1,4 +1,4 @@
-/** A loop over jobs, whose claims, settlements and renewals a test can watch and break. */
+/** A loop over jobs whose claims, settlements and renewals a test can watch and break. */
 import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
@@ -35,25 +35,25 @@ type Operation =
 interface Given {
   readonly due?: ReadonlyArray<Job>
   readonly leased?: Partial<LeasedWork<Job, number>>
-  /** What surrounds an operation of the store. */
+  /** Wraps an operation of the store. */
   readonly around?: <A>(
     operation: Operation,
     effect: Effect.Effect<A, StoreUnavailable>,
   ) => Effect.Effect<A, StoreUnavailable>
-  /** Settlements claim too; those of these jobs are due again. */
+  /** Settlements claim too; these jobs are due again. */
   readonly refills?: { readonly putOff: ReadonlyArray<number> }
   /** Leases are renewed. */
   readonly renews?: boolean
-  /** What is claimed begins only under a lease that has not run out. */
+  /** Claimed jobs begin only under a live lease. */
   readonly reclaims?: boolean
-  /** What is held when the loop stops is given back. */
+  /** Held jobs are handed back when the loop stops. */
   readonly givesBack?: boolean
 }
 
-/** Many more turns than the loop needs to come to rest. */
+/** Many more turns than the loop needs to become idle. */
 export const calm = Effect.repeat(Effect.yieldNow, { times: 200 })
 
-/** Stops a loop, and gives it the time for which it waits then; tells how long that was. */
+/** Stops a loop, and supplies the time it waits for; returns how long that was. */
 export const stopped = (loop: Fiber.Fiber<never>) =>
   Effect.gen(function* () {
     const from = yield* Clock.currentTimeMillis
@@ -184,7 +184,7 @@ export const aLoop = (given: Given = {}) => {
     interrupted,
     leases,
     settled,
-    /** Runs a test beside the loop, which has come to rest. */
+    /** Runs a test on an idle loop. */
     within: <A, E>(test: (loop: Fiber.Fiber<never>) => Effect.Effect<A, E, Scope.Scope | WakeUp>) =>
       Effect.gen(function* () {
         const { run } = yield* makeLeasedLoop(leased)
@@ -195,7 +195,6 @@ export const aLoop = (given: Given = {}) => {
     runOnce: Effect.flatMap(makeLeasedLoop(leased), ({ runOnce }) => runOnce).pipe(
       Effect.provide(services),
     ),
-    /** Ends what was begun, together. */
     end: (...ids: ReadonlyArray<number>) =>
       Effect.andThen(
         Effect.forEach(ids, (id) => Deferred.succeed(endings.get(id)!, id)),

@@ -1,4 +1,4 @@
-/** The loop of leased work by itself, on the test clock, over a store of a few lines. */
+/** The loop of leased work on the test clock, over a store of a few lines. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,7 +8,7 @@ import { aLoop, leaseMillis, second, calm, jobs, upTo, wake } from "./LeasedJobs
 import type { Job } from "./LeasedJobs.ts"
 
 describe("a loop of leased work", () => {
-  it.effect("claims up to its room, and more when a place is free", () => {
+  it.effect("claims up to its free permits, and more when one is released", () => {
     const { begun, claims, end, settled, within } = aLoop({ due: jobs(upTo(8)) })
     return within(() =>
       Effect.gen(function* () {
@@ -20,13 +20,13 @@ describe("a loop of leased work", () => {
         yield* end(2)
         assert.deepStrictEqual(settled, [[2]])
         assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 6])
-        // So little brings no workspace above its share.
+        // Too few to bring a workspace above its share.
         assert.deepStrictEqual(claims.at(-1), { limit: 1, held: {} })
       }),
     )
   })
 
-  it.effect("holds of a workspace its share at most, and asks nothing meanwhile", () => {
+  it.effect("holds at most a workspace's share, and makes no calls meanwhile", () => {
     const { asked, begun, claims, due, end, within } = aLoop({
       due: [...jobs([1, 2, 3]), ...jobs([4], 2)],
       leased: { capacity: { whole: 5, share: { most: 2 } } },
@@ -47,7 +47,7 @@ describe("a loop of leased work", () => {
     )
   })
 
-  it.effect("settles later what is held up, and all else meanwhile", () => {
+  it.effect("settles blocked work later, and all else meanwhile", () => {
     const settled: Array<ReadonlyArray<number>> = []
     let isHeld = true
     const { begun, end, within } = aLoop({
@@ -64,7 +64,7 @@ describe("a loop of leased work", () => {
       Effect.gen(function* () {
         yield* end(1)
         assert.deepStrictEqual(settled, [[1]])
-        // It keeps its place.
+        // It keeps its permit.
         assert.deepStrictEqual(begun, [1, 2, 3, 4, 5])
         yield* end(2)
         assert.deepStrictEqual(settled, [[1], [2]])
@@ -101,12 +101,12 @@ describe("a loop of leased work", () => {
     )
   })
 
-  it.effect("asks nothing more after a claim that brought less than it asked for", () => {
+  it.effect("claims no more after an incomplete claim", () => {
     const { asked, within } = aLoop({ due: jobs([1, 2]) })
     return within(() => Effect.sync(() => assert.deepStrictEqual(asked, ["claim", "nextDue"])))
   })
 
-  it.effect("settles together what ends while it settles", () => {
+  it.effect("settles together what ends during a settlement", () => {
     const gate = Deferred.makeUnsafe<void>()
     const { end, settled, within } = aLoop({
       due: jobs(upTo(5)),
@@ -126,7 +126,7 @@ describe("a loop of leased work", () => {
     )
   })
 
-  it.effect("begins another round when there was something else to do", () => {
+  it.effect("starts another round after other work", () => {
     let others = 3
     const { asked, within } = aLoop({
       leased: { alsoEachRound: Effect.sync(() => others-- > 0) },
@@ -138,13 +138,13 @@ describe("a loop of leased work", () => {
     )
   })
 
-  it.effect("begins of a claim that was answered late only what no other worker has taken", () => {
+  it.effect("begins only what no other worker took, when a claim's answer was late", () => {
     const { asked, begun, leases, within } = aLoop({
       due: jobs([1, 2]),
       reclaims: true,
       around: (operation, effect) => {
         if (operation === "claim") return Effect.tap(effect, () => Effect.sleep(leaseMillis))
-        // Its first answer takes long too.
+        // Its first answer is slow too.
         const isFirst = operation === "reclaim" && !asked.includes("reclaim")
         return isFirst ? Effect.tap(effect, () => Effect.sleep(leaseMillis)) : effect
       },
@@ -176,7 +176,7 @@ describe("a loop of leased work", () => {
 })
 
 describe("a loop whose settlements claim", () => {
-  it.effect("asks nothing else while each brings something", () => {
+  it.effect("makes no other call while each one brings something", () => {
     const { asked, begun, due, end, settled, within } = aLoop({
       due: jobs([1]),
       refills: { putOff: [] },
@@ -197,7 +197,7 @@ describe("a loop whose settlements claim", () => {
     )
   })
 
-  it.effect("asks what is due next when something was put off", () => {
+  it.effect("asks for the next due time after postponing a job", () => {
     const { asked, due, end, within } = aLoop({ due: jobs([1]), refills: { putOff: [1] } })
     return within(() =>
       Effect.gen(function* () {
@@ -209,7 +209,7 @@ describe("a loop whose settlements claim", () => {
     )
   })
 
-  it.effect("begins nothing above the share, and has it again when its lease runs out", () => {
+  it.effect("begins nothing above the share, and regains it when its lease ends", () => {
     const { begun, due, end, within } = aLoop({
       due: [...jobs([1, 2]), ...jobs([3], 2)],
       leased: { capacity: { whole: 5, share: { most: 2 } } },
@@ -220,7 +220,7 @@ describe("a loop whose settlements claim", () => {
         due.push(...jobs([4]))
         yield* end(3)
         assert.deepStrictEqual(begun, [1, 2, 3])
-        // What ended makes room before it is settled.
+        // What ended frees its permit before it settles.
         due.push(...jobs([5]))
         yield* end(1)
         assert.deepStrictEqual(begun, [1, 2, 3, 5])
@@ -260,7 +260,7 @@ describe("a loop of two kinds of work", () => {
     return { ...world, asked }
   }
 
-  it.effect("counts each by itself, and tells claims what it holds of one", () => {
+  it.effect("counts each separately, and passes the count to claims", () => {
     const due = [...jobs([1, 2, 4, 3, 6])]
     const { asked, begun, within } = aWorldOfTwo(due)
     return within(() =>
@@ -277,7 +277,7 @@ describe("a loop of two kinds of work", () => {
     )
   })
 
-  it.effect("takes nothing of what is shared while another of its claims is under way", () => {
+  it.effect("takes nothing of a shared resource during another claim", () => {
     const gate = Deferred.makeUnsafe<void>()
     const due = [...jobs([2, 4])]
     const { asked, end, within } = aWorldOfTwo(due, Deferred.await(gate))

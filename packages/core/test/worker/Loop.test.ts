@@ -1,4 +1,7 @@
-/** A worker's loops beside other processes: what those made without a word is found by looking. */
+/**
+ * Worker loops with other processes on one store: polling finds work that they created without a
+ * signal.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -26,7 +29,7 @@ class SharedStore {
   }
 }
 
-/** Begins the loops of one worker on a store that other processes write to. */
+/** Starts the loops of one worker on a store that other processes write to. */
 const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork) =>
   Effect.gen(function* () {
     const status = DueWork.of({
@@ -67,7 +70,7 @@ const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork
     )
   })
 
-/** Its loops have begun some time ago, and found nothing. */
+/** Its loops started some time ago, and are idle. */
 const aWorker = (loops?: ReadonlyArray<Work>) =>
   Effect.gen(function* () {
     const store = new SharedStore()
@@ -77,8 +80,8 @@ const aWorker = (loops?: ReadonlyArray<Work>) =>
     return store
   })
 
-describe("loops beside other processes", () => {
-  it.effect("begin with one look together, and without a round where there is nothing", () =>
+describe("loops among other processes", () => {
+  it.effect("start with one shared poll, and without a round where nothing is due", () =>
     Effect.gen(function* () {
       const store = new SharedStore()
       const now = yield* Clock.currentTimeMillis
@@ -87,13 +90,13 @@ describe("loops beside other processes", () => {
       yield* startLoops(store)
       yield* TestClock.adjust(1)
       assert.strictEqual(store.looks, 1)
-      // Then each of these two asks what is next for it.
+      // Then each of these two asks for its next due time.
       assert.deepStrictEqual(store.rounds, ["lanes", "reminders", "lanes"])
       assert.strictEqual(store.ownLooks, 2)
     }),
   )
 
-  it.effect("idle ones share their looks, and ask nothing else", () =>
+  it.effect("share their polls when idle, and make no other calls", () =>
     Effect.gen(function* () {
       const store = yield* aWorker()
       yield* TestClock.adjust(20 * pollMillis)
@@ -103,7 +106,7 @@ describe("loops beside other processes", () => {
     }),
   )
 
-  it.effect("what another process made without a word is worked off soon", () =>
+  it.effect("soon process what another process created without a signal", () =>
     Effect.gen(function* () {
       const store = yield* aWorker()
       store.make("lanes", yield* Clock.currentTimeMillis)
@@ -113,7 +116,7 @@ describe("loops beside other processes", () => {
     }),
   )
 
-  it.effect("what it made for later is worked off at its moment", () =>
+  it.effect("process what it created for later at its due time", () =>
     Effect.gen(function* () {
       const store = yield* aWorker()
       const due = (yield* Clock.currentTimeMillis) + 5000
@@ -125,13 +128,13 @@ describe("loops beside other processes", () => {
     }),
   )
 
-  it.effect("what other workers alone could take hides nothing", () =>
+  it.effect("are not misled by work that only other workers can take", () =>
     Effect.gen(function* () {
       const store = yield* aWorker(["lanes"])
       store.all.lanes = yield* Clock.currentTimeMillis
       yield* TestClock.adjust(20 * pollMillis)
       assert.deepStrictEqual(store.rounds, [])
-      // The number has become this worker's: the earliest moment of all stays what it was.
+      // The number is now this worker's: the earliest moment of all did not change.
       store.mine.lanes = store.all.lanes
       yield* TestClock.adjust(2 * pollMillis)
       assert.deepStrictEqual(store.rounds, ["lanes", "lanes"])

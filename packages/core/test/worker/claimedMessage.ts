@@ -1,4 +1,4 @@
-/** A claimed message as a worker has it in its hands, with defaults for what a test does not speak of. */
+/** A claimed message, with defaults for everything that a test does not name. */
 import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/Ids.ts"
 import type { Message } from "../../src/message/Message.ts"
 import { noFailures } from "../../src/number/SendingNumber.ts"

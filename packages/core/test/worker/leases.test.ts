@@ -1,4 +1,4 @@
-/** The loop of leased work by itself, on the test clock, over a store of a few lines. */
+/** The leases of the loop of leased work on the test clock, over a store of a few lines. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +9,7 @@ import { aLoop, leaseMillis, second, stopped, calm, jobs, upTo, wake } from "./L
 const unavailable = new StoreUnavailable({ operation: "a test", cause: "down" })
 
 describe("a lease", () => {
-  it.effect("is renewed at each third of it, as long as its work goes on", () => {
+  it.effect("is renewed at each third of it while its work continues", () => {
     const { asked, begun, end, leases, within } = aLoop({ due: jobs([1]), renews: true })
     const renewals = () => asked.filter((operation) => operation === "renew").length
     return within(() =>
@@ -25,7 +25,7 @@ describe("a lease", () => {
     )
   })
 
-  it.effect("outlives a renewal that fails", () => {
+  it.effect("survives a failed renewal", () => {
     let failures = 1
     const { begun, leases, within } = aLoop({
       due: jobs([1]),
@@ -43,7 +43,7 @@ describe("a lease", () => {
     )
   })
 
-  it.effect("that is lost ends its work, unsettled, and leaves its place to other work", () => {
+  it.effect("ends its unsettled work when it is lost, and frees the permit", () => {
     const { begun, interrupted, leases, settled, within } = aLoop({
       due: jobs([1, 2]),
       leased: { capacity: { whole: 1, share: { most: 1 } } },
@@ -61,7 +61,7 @@ describe("a lease", () => {
     )
   })
 
-  it.effect("runs out under work that breaks off by a bug, whose place is free at once", () => {
+  it.effect("runs out when its work fails by a bug, and the permit is free at once", () => {
     let breaks = true
     const { begun, due, leases, settled, within } = aLoop({
       leased: {
@@ -97,7 +97,7 @@ describe("a lease", () => {
   })
 })
 
-describe("a loop that is stopped", () => {
+describe("a stopped loop", () => {
   it.effect("claims nothing more, and settles what ends within 8 s", () => {
     const { begun, due, end, interrupted, settled, within } = aLoop({
       due: jobs([1, 2]),
@@ -116,7 +116,7 @@ describe("a loop that is stopped", () => {
     )
   })
 
-  it.effect("waits for no longer than it was told", () => {
+  it.effect("waits no longer than configured", () => {
     const { within } = aLoop({ due: jobs([1]) })
     return within((loop) =>
       Effect.gen(function* () {
@@ -140,7 +140,7 @@ describe("a loop that is stopped", () => {
     )
   })
 
-  it.effect("performs what a claim brings that it had begun", () => {
+  it.effect("performs what a claim in flight brings", () => {
     const { begun, end, settled, within } = aLoop({
       due: jobs([1]),
       around: (operation, effect) =>
@@ -160,7 +160,7 @@ describe("a loop that is stopped", () => {
     )
   })
 
-  it.effect("gives its work back at once, where others can go on with it", () => {
+  it.effect("hands its work back at once where others can continue it", () => {
     const { asked, due, interrupted, leases, settled, within } = aLoop({
       due: jobs([1, 2]),
       givesBack: true,
@@ -175,7 +175,7 @@ describe("a loop that is stopped", () => {
     )
   })
 
-  it.effect("is held up by a store that does not answer for a second only", () => {
+  it.effect("waits only a second for an unresponsive store", () => {
     const { within } = aLoop({
       due: jobs([1]),
       givesBack: true,
@@ -189,7 +189,7 @@ describe("a loop that is stopped", () => {
   })
 })
 
-describe("a store that fails", () => {
+describe("a failing store", () => {
   it.effect("is asked four times a second to settle, until it does", () => {
     let down = true
     const { begun, end, settled, within } = aLoop({
@@ -211,7 +211,7 @@ describe("a store that fails", () => {
     )
   })
 
-  it.effect("by a bug of its adapter settles the rest, and has the work again", () => {
+  it.effect("with a bug in its adapter still settles the rest, and returns the work", () => {
     let broken = true
     const { begun, end, leases, settled, within } = aLoop({
       due: jobs([1, 2]),
@@ -231,7 +231,7 @@ describe("a store that fails", () => {
     )
   })
 
-  it.effect("is asked for work with growing pauses, and all is done when it answers", () => {
+  it.effect("is polled with growing pauses, and everything is done when it answers", () => {
     let down = true
     const { begun, claims, within } = aLoop({
       due: jobs([1]),

@@ -6,7 +6,7 @@ import { outlived, retentionDaysOf } from "../../src/workspace/Workspaces.ts"
 const day = 86_400_000
 const now = Date.UTC(2030, 0, 31)
 
-it("of the service's retention and the workspace's own the lower holds", () => {
+it("applies the shorter retention, of the service or of the workspace", () => {
   assert.isNull(retentionDaysOf(null, null))
   assert.strictEqual(retentionDaysOf(7, null), 7)
   assert.strictEqual(retentionDaysOf(null, 30), 30)
@@ -14,7 +14,7 @@ it("of the service's retention and the workspace's own the lower holds", () => {
   assert.strictEqual(retentionDaysOf(30, 7), 7)
 })
 
-it("what ended longer ago than the retention has outlived it", () => {
+it("a record older than the retention is due for erasure", () => {
   const workspace = { id: 1 as WorkspaceId, retentionDays: 3, deletedAt: null }
   assert.deepStrictEqual(outlived(workspace, 7, now), {
     workspaceId: workspace.id,
