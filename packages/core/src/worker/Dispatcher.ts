@@ -34,9 +34,10 @@ import { DailyQuota, hasExpired } from "../message/Message.ts"
 import type { Message, MessageError } from "../message/Message.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { throttled } from "../monitoring/logThrottled.ts"
+import { NumberStore } from "../number/NumberStore.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { drawRestMillis } from "../number/Pacing.ts"
-import { failuresAfter } from "../number/SendingNumber.ts"
+import { failuresAfter, pausedUntil } from "../number/SendingNumber.ts"
 import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import type { Work } from "../queue/DueWork.ts"
 import {
@@ -45,6 +46,7 @@ import {
   isOutcomeUnknown,
   noAftermath,
   roomRestAfter,
+  stoppedUntil,
 } from "../queue/Lane.ts"
 import type { Aftermath, ClaimedMessage, Settlement } from "../queue/Lane.ts"
 import { targetOf } from "../recipient/Recipient.ts"
@@ -286,6 +288,8 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
   const ids = yield* Ids
   const { link } = yield* MediaLinks
   const numbers = yield* Numbers
+  const numberStore = yield* NumberStore
+  const sendCap = yield* DailyQuota
   const sources = yield* OutgoingMediaSource
   const markMissing = markMissingFiles(yield* MediaStore)
   const transports = {
@@ -377,15 +381,27 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
       }),
     )
 
+  /** Whether the number may still hand over: it exists, and no pause or disabled workspace stops it. */
+  const mayStillSend = ({ message, number }: ClaimedMessage) =>
+    Effect.gen(function* () {
+      const asked = yield* Clock.currentTimeMillis
+      const facts = yield* numberStore.connection(message.workspaceId, number.id, asked, sendCap)
+      const now = yield* Clock.currentTimeMillis
+      return (
+        facts !== null && stoppedUntil(pausedUntil(facts.pause, now), facts.isDisabled) === null
+      )
+    })
+
   const handOverWith = (claimed: ClaimedMessage, media: MediaReference): Effect.Effect<Made> =>
     Effect.scoped(
       Effect.gen(function* () {
         const outgoing = yield* sources.open(claimed.message, media)
-        // The fetch took time: the message may have expired.
+        // The fetch took time: the number may have been stopped, and the message may have expired.
+        const maySend = yield* mayStillSend(claimed)
         const now = yield* Clock.currentTimeMillis
-        return hasExpired(claimed.message, now)
-          ? made({ _tag: "TooLate" }, outgoing.type)
-          : made(yield* handOver(claimed, outgoing), outgoing.type)
+        if (hasExpired(claimed.message, now)) return made({ _tag: "TooLate" }, outgoing.type)
+        if (!maySend) return postponed
+        return made(yield* handOver(claimed, outgoing), outgoing.type)
       }),
     ).pipe(
       Effect.catchTags({

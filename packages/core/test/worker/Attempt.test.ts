@@ -9,6 +9,8 @@ import type { MediaReference } from "../../src/media/Media.ts"
 import { LinksBusy, MediaUnavailable } from "../../src/media/MediaDirectory.ts"
 import { makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
 import type { Message } from "../../src/message/Message.ts"
+import { NumberStore } from "../../src/number/NumberStore.ts"
+import type { ConnectionFacts } from "../../src/number/NumberStore.ts"
 import { noFailures } from "../../src/number/SendingNumber.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
@@ -54,14 +56,38 @@ describe("an attempt", () => {
     readonly send?: (message: OutgoingMessage) => Effect.Effect<SendOutcome>
     readonly dropsCopies?: boolean
     readonly media?: ReturnType<(typeof OutgoingMediaSource.Service)["open"]>
+    /** What the store says of the number after the media was opened; null once it is removed. */
+    readonly connection?: ReturnType<(typeof NumberStore.Service)["connection"]>
+  }
+
+  const facts: ConnectionFacts = {
+    number: claim().number,
+    changed: null,
+    report: null,
+    waiting: 0,
+    sent: 0,
+    lastSentAt: null,
+    pause: null,
+    isDisabled: false,
+    isSending: true,
+    firstDueAt: null,
+    restsUntil: null,
+    limitedUntil: null,
+    noRoomUntil: null,
   }
 
   /** Attempts over transports that record their calls. */
-  const setup = ({ dropsCopies = true, media, send = () => Effect.succeed(accepted) }: Setup) =>
+  const setup = ({
+    connection,
+    dropsCopies = true,
+    media,
+    send = () => Effect.succeed(accepted),
+  }: Setup) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(noon)
       const handed: Array<readonly [platform: string, message: OutgoingMessage]> = []
       const reported: Array<ReadonlyArray<unknown>> = []
+      const asked: Array<ReadonlyArray<unknown>> = []
       const transport = (platform: string): Transport => ({
         dropsCopies,
         send: (message) => {
@@ -79,6 +105,12 @@ describe("an attempt", () => {
           Layer.succeed(TelegramTransport, transport("telegram")),
           Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),
           Layer.mock(MediaStore, { missing: () => Effect.succeed(new Set()) }),
+          Layer.mock(NumberStore, {
+            connection: (workspaceId, id) => {
+              asked.push([workspaceId, id])
+              return connection ?? Effect.succeed(facts)
+            },
+          }),
           Layer.mock(Numbers, {
             connectionChanged: (...change) =>
               Effect.sync(() => {
@@ -88,7 +120,7 @@ describe("an attempt", () => {
           }),
         ),
       ).pipe(Random.withSeed("attempt"))
-      return { make, handed, reported }
+      return { make, handed, reported, asked }
     })
 
   const ended = (settlement: Settlement) => {
@@ -352,6 +384,63 @@ describe("an attempt", () => {
           })
           assert.deepStrictEqual(handed, [])
         }),
+    )
+
+    const paused = { until: null, reason: "paused" } as const
+    const elapsed = { until: noon, reason: "paused" } as const
+
+    it.effect.each<readonly [string, ConnectionFacts | null]>([
+      ["was removed", null],
+      ["was paused", { ...facts, pause: paused }],
+      ["belongs to a workspace that was disabled", { ...facts, isDisabled: true }],
+    ])("puts off a message whose number %s while its media loaded", ([, now]) =>
+      Effect.gen(function* () {
+        const { asked, handed, make } = yield* setup({ connection: Effect.succeed(now) })
+        const settlement = yield* make(withMedia())
+        assert.deepStrictEqual<unknown>(settlement, {
+          _tag: "Again",
+          numberId: 7,
+          noRoom: null,
+          lease: 3,
+          messageId: 42,
+          notBefore: noon + second,
+          breaker: null,
+          interrupted: false,
+        })
+        assert.deepStrictEqual<unknown>(asked, [[1, 7]])
+        assert.deepStrictEqual(handed, [])
+      }),
+    )
+
+    it.effect("hands over once a pause has ended", () =>
+      Effect.gen(function* () {
+        const { handed, make } = yield* setup({
+          connection: Effect.succeed({ ...facts, pause: elapsed }),
+        })
+        ended(yield* make(withMedia()))
+        assert.strictEqual(handed.length, 1)
+      }),
+    )
+
+    it.effect("puts off a message while the store does not answer for its number", () =>
+      Effect.gen(function* () {
+        const { handed, make } = yield* setup({
+          connection: Effect.fail(
+            new StoreUnavailable({ operation: "number.connection", cause: null }),
+          ),
+        })
+        assert.strictEqual((yield* make(withMedia())).notBefore, noon + second)
+        assert.deepStrictEqual(handed, [])
+      }),
+    )
+
+    it.effect("reads the number again for messages with media alone", () =>
+      Effect.gen(function* () {
+        const { asked, handed, make } = yield* setup({})
+        yield* make(claim())
+        assert.strictEqual(handed.length, 1)
+        assert.deepStrictEqual(asked, [])
+      }),
     )
 
     it.effect("does not hand over a message that expired while its media loaded", () =>
