@@ -304,7 +304,9 @@ export class Restoration extends Context.Service<
       const passOver = Effect.fnUntraced(function* passOver({ dueAt, reminder }: HeldReminder) {
         const now = yield* Clock.currentTimeMillis
         const { id, revision } = reminder
-        const run = { id, revision, dueAt, ranAt: now, nextRunAt: firstRun(reminder, now) }
+        // The clock may have been set back since: the missed run must not fall due again.
+        const nextRunAt = firstRun(reminder, Math.max(now, dueAt))
+        const run = { id, revision, dueAt, ranAt: now, nextRunAt }
         return yield* reminders.pass(run, { outcome: "missed", code: null })
       })
 

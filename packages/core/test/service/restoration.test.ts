@@ -1,6 +1,6 @@
 /** A store that went back in time, as an operator sees it. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { MessageOperations, Restoration, Workspaces, idsSkipped } from "../../src/index.ts"
 import type { SelectHeld, WorkspaceId } from "../../src/index.ts"
@@ -136,6 +136,24 @@ describe("a restored store", () => {
           ["2026-03-02T13:00:00Z", "missed", null],
         ])
         assert.deepStrictEqual(yield* counts, [])
+      }),
+      { worker: false },
+    ),
+  )
+
+  it.effect("misses a run once, though the clock was set back before the release", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const due = yield* scheduled(key, "0 13 * * *")
+        yield* TestClock.adjust(hour)
+        yield* restored()
+        yield* TestClock.setTime((yield* Clock.currentTimeMillis) - minute)
+        assert.deepStrictEqual(yield* release(workspace), { count: 1, more: false })
+        assert.strictEqual(nextRun(yield* read(key, due)), "2026-03-03T13:00:00+00:00")
+        assert.deepStrictEqual(yield* log(workspace, due), [
+          ["2026-03-02T13:00:00Z", "missed", null],
+        ])
       }),
       { worker: false },
     ),

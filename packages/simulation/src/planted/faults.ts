@@ -431,6 +431,17 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "a released reminder misses a run twice",
+    within: 800,
+    edits: [
+      edit(
+        "core/src/restore/Restoration.ts",
+        "firstRun(reminder, Math.max(now, dueAt))",
+        "firstRun(reminder, now)",
+      ),
+    ],
+  },
+  {
     name: "a wrong clock stops nothing",
     within: 250,
     edits: [
