@@ -1,6 +1,15 @@
 /** After a store went back in time: no id is given twice, and what is held waits for the operator. */
 import type { History } from "../History.ts"
-import { callsOf, controlsOf, handedOf, heldOf, isTrueBehind, sendsOf, textOf } from "./Promise.ts"
+import {
+  callsOf,
+  controlsOf,
+  handedOf,
+  heldOf,
+  isTrueBehind,
+  messagesByName,
+  sendsOf,
+  textOf,
+} from "./Promise.ts"
 import type { Held, JudgedPromise } from "./Promise.ts"
 
 /** By how much ids of every kind move on at least. */
@@ -13,6 +22,14 @@ const idsOf = (history: History, isOf: (asked: number, answered: number) => bool
   sendsOf(history).flatMap(({ answer, answered, asked }) =>
     answer?._tag === "Accepted" && isOf(asked, answered) ? answer.ids : [],
   )
+
+/**
+ * Whether a worker was opening its media when the epoch began: it had the message in its hands, so
+ * that it is not held, fails as `outcome_unknown`, and may leave once.
+ */
+const wasBeingFetched = (history: History, name: string): boolean =>
+  sendsOf(history).some(({ ask }) => ask.media !== undefined && ask.text === textOf(name)) &&
+  messagesByName(history).get(name)?.[0]?.error === "outcome_unknown"
 
 const epochViolations = (history: History, held: Held): ReadonlyArray<string> => {
   const violations: Array<string> = []
@@ -61,8 +78,10 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
     ),
   )
   const answeredAt = history.entries[from]?.at ?? 0
-  for (const { at, index, name } of handedOf(history)) {
-    if (index < from || index > to || at <= answeredAt) continue
+  for (const { at, givenAt, index, name } of handedOf(history)) {
+    // What a transport had already is in flight, and is not held.
+    if (index < from || index > to || givenAt <= answeredAt) continue
+    if (wasBeingFetched(history, name)) continue
     if (accepted.has(textOf(name)) || isDueBefore(name, at)) {
       violations.push(`${name} is held and was handed over`)
     }
