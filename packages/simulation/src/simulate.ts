@@ -421,12 +421,20 @@ class Simulation {
   }
 
   #look(given: Given, probes: Given, refusals: ReadonlyArray<string>): Kept {
-    const outbox = this.#read(Outbox.use((service) => service.read(0, everything)))
+    // One step reads everything: between two, housekeeping could come by.
+    const [own, others, outbox, at] = this.#read(
+      Effect.all([
+        this.#stored(given),
+        this.#stored(probes),
+        Outbox.use((service) => service.read(0, everything)),
+        Effect.sync(() => this.#world.now),
+      ]),
+    )
     return {
-      at: this.#world.now,
-      messages: this.#storedOf(given).map(({ id }) => id),
+      at,
+      messages: own.map(({ id }) => id),
       events: outbox.map(({ eventId }) => eventId),
-      others: this.#storedOf(probes).length,
+      others: others.length,
       refusals,
     }
   }
@@ -766,19 +774,23 @@ class Simulation {
     })
   }
 
-  #storedOf({ workspace }: Given): ReadonlyArray<Message> {
-    return (["live", "test"] as const).flatMap(
-      (mode) =>
-        this.#read(
-          MessageStore.use((service) =>
-            service.list(
-              { workspaceId: workspace, mode, restriction: null },
-              { statuses: null, from: null, phone: null, since: null, until: null },
-              { before: null, limit: everything },
-              this.#world.now,
-            ),
+  #storedOf(given: Given): ReadonlyArray<Message> {
+    return this.#read(this.#stored(given))
+  }
+
+  #stored({ workspace }: Given) {
+    return Effect.map(
+      Effect.forEach(["live", "test"] as const, (mode) =>
+        MessageStore.use((service) =>
+          service.list(
+            { workspaceId: workspace, mode, restriction: null },
+            { statuses: null, from: null, phone: null, since: null, until: null },
+            { before: null, limit: everything },
+            this.#world.now,
           ),
-        ).items,
+        ),
+      ),
+      (pages) => pages.flatMap(({ items }) => items),
     )
   }
 
