@@ -1,16 +1,16 @@
 /** Mounted in Fastify, before its routing and body parsing. */
 import { fastify } from "fastify"
-import { isOurs, openService } from "./mounted.ts"
+import { openService } from "./mounted.ts"
 import type { Mounted } from "./mounted.ts"
 
 export const withFastify = async (operatorToken: string): Promise<Mounted> => {
-  const { close, listener } = await openService(operatorToken)
+  const messaging = await openService(operatorToken)
   const app = fastify({ forceCloseConnections: true })
   app.addHook("onRequest", async (request, reply) => {
-    if (!isOurs(request.url)) return
-    // From here on the answer is the service's.
+    if (!request.url.startsWith("/messaging/")) return
+    // The response is the service's from here on.
     reply.hijack()
-    await listener(request.raw, reply.raw)
+    await messaging.nodeHandler(request.raw, reply.raw)
   })
   app.get("/", () => "my own page")
   const url = await app.listen({ host: "127.0.0.1", port: 0 })
@@ -18,7 +18,7 @@ export const withFastify = async (operatorToken: string): Promise<Mounted> => {
     url,
     stop: async () => {
       await app.close()
-      await close()
+      await messaging.close()
     },
   }
 }

@@ -2,15 +2,26 @@
 import { serve } from "@hono/node-server"
 import type { ServerType } from "@hono/node-server"
 import { getConnInfo } from "@hono/node-server/conninfo"
+import { open } from "@messaging-service/service"
 import { Hono } from "hono"
 import type { AddressInfo } from "node:net"
-import { openService } from "./mounted.ts"
 import type { Mounted } from "./mounted.ts"
 
 export const withHono = async (operatorToken: string): Promise<Mounted> => {
-  const { close, handle } = await openService(operatorToken)
+  const addresses = new WeakMap<Request, string>()
+  const messaging = await open({
+    http: {
+      basePath: "/messaging",
+      operatorToken,
+      // A web-standard request does not know where it came from: the server does.
+      clientAddress: (request) => addresses.get(request) ?? "",
+    },
+  })
   const app = new Hono()
-  app.all("/messaging/*", (context) => handle(context.req.raw, getConnInfo(context).remote.address))
+  app.all("/messaging/*", (context) => {
+    addresses.set(context.req.raw, getConnInfo(context).remote.address ?? "")
+    return messaging.handler(context.req.raw)
+  })
   app.get("/", (context) => context.text("my own page"))
   const server = await new Promise<ServerType>((resolve) => {
     const started = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, () =>
@@ -23,7 +34,7 @@ export const withHono = async (operatorToken: string): Promise<Mounted> => {
     stop: async () => {
       if ("closeAllConnections" in server) server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      await close()
+      await messaging.close()
     },
   }
 }

@@ -1,26 +1,12 @@
-import { getRequestListener } from "@hono/node-server"
 import { open } from "@messaging-service/service"
 import express from "express"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 
-// A web-standard request does not know where it came from: the server does.
-const addresses = new WeakMap<Request, string>()
-const messaging = await open({
-  http: { basePath: "/messaging", clientAddress: (request) => addresses.get(request) ?? "" },
-})
-const listener = getRequestListener(
-  (request, { incoming }) => {
-    addresses.set(request, incoming.socket.remoteAddress ?? "")
-    return messaging.handler(request)
-  },
-  // The program's own `Request` and `Response` stay what they are.
-  { overrideGlobalObjects: false },
-)
+const messaging = await open({ http: { basePath: "/messaging" } })
 
 const app = express()
-// Before body parsers, for the service reads bodies itself; a route, which leaves the address whole.
-app.all("/messaging/*path", (request, response) => void listener(request, response))
+app.use("/messaging", messaging.nodeHandler) // before body parsers: the service reads bodies itself
 app.use(express.json())
 app.get("/", (_, response) => void response.send("my own page"))
 const server = app.listen(0, "127.0.0.1")

@@ -115,6 +115,19 @@ export interface Subscription {
   readonly stop: () => Promise<void>
 }
 
+/** A request of `node:http`, whichever framework hands it on. */
+export interface NodeRequest {
+  url?: string | undefined
+  readonly method?: string | undefined
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
+/** Its response. */
+export interface NodeResponse {
+  readonly headersSent: boolean
+  readonly writableEnded: boolean
+}
+
 /** Options of `drain`. */
 export interface DrainOptions {
   /** Milliseconds after which the drain starts no more work, even when some is due. Default: 20,000. */
@@ -207,6 +220,17 @@ export interface Messaging {
    * `service_unavailable`. Fails with nothing of its own: the response carries the error.
    */
   readonly handler: (request: Request) => Promise<Response>
+  /**
+   * The same for servers of Node's own requests: Express, Fastify, Koa, NestJS, `node:http`. It passes
+   * requests outside `http.basePath` to `next`, if there is one. Mount it before body parsers; after
+   * `express.json()` it works too, but refuses forms and files that another parser has read. The
+   * client's address is that of the socket, unless `http.clientAddress` tells another.
+   */
+  readonly nodeHandler: (
+    request: NodeRequest,
+    response: NodeResponse,
+    next?: () => void,
+  ) => Promise<void>
   /**
    * Ends the service. It refuses new calls with `closed`, and releases everything. It first waits at
    * most `shutdownMillis` for running calls and requests, and until listeners have received their

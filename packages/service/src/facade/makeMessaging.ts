@@ -12,6 +12,7 @@ import { makeApi } from "./CallerApi.ts"
 import { closedError, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
 import { makeListening } from "./Listening.ts"
+import { makeNodeHandler } from "./nodeHandler.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
 import { basePathOf, startsWorker } from "./options.ts"
 import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
@@ -50,7 +51,7 @@ const makeHandler = (
   context: Context.Context<ComposedService>,
   options: HandlerOptions,
   { cutOff, isClosed, publicUrl }: Served,
-): ((request: Request) => Promise<Response>) => {
+): ((request: Request, address?: string) => Promise<Response>) => {
   const base = basePathOf(options)
   const addressOf = options.clientAddress
   /** The request as the service's own server would receive it, and its client address. */
@@ -74,13 +75,14 @@ const makeHandler = (
     )
   }
 
-  return async (request) => {
+  return async (request, address) => {
     const url = new URL(request.url)
     if (url.pathname !== base && !url.pathname.startsWith(`${base}/`)) return unmounted()
     url.pathname = url.pathname.slice(base.length)
     const inner = base === "" ? request : new Request(url, request)
     if (isClosed()) late.add(inner)
-    if (addressOf !== undefined) addresses.set(inner, addressOf(request))
+    const from = addressOf === undefined ? address : addressOf(request)
+    if (from !== undefined) addresses.set(inner, from)
     return (await (loaded ??= load()))(inner)
   }
 }
@@ -191,6 +193,9 @@ export const makeMessaging = (
       cutOff: calls.cutOff,
     })
 
+    const answer = (request: Request, address?: string) =>
+      calls.counted(() => handler(request, address), closedAnswer)
+
     const lettingGo = Effect.andThen(
       Scope.close(listeners, Exit.void),
       Scope.close(scope, Exit.void),
@@ -218,7 +223,8 @@ export const makeMessaging = (
         return on(type, handle, listening)
       },
       drain: (wanted) => run(work.drain(wanted)),
-      handler: (request) => calls.counted(() => handler(request), closedAnswer),
+      handler: (request) => answer(request),
+      nodeHandler: makeNodeHandler(basePathOf(options.http ?? {}), answer),
       close: () => {
         calls.refuseLater()
         return (closing ??= Effect.runPromiseWith(context)(close))

@@ -1,0 +1,116 @@
+/**
+ * The HTTP interface for servers of Node's own requests: Express, Fastify, Koa, NestJS and `node:http`.
+ * Node's own streams do the translation; a library for it would bring a framework with it. This module
+ * also undoes what frameworks do to a request: cut a mount path off its address, and read its body.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import type { ReadableStream } from "node:stream/web"
+import type { Messaging, NodeRequest } from "../api/Messaging.ts"
+
+/** A request as frameworks hand it on. */
+interface FrameworkRequest extends IncomingMessage {
+  /** Express: the address before a mount path was cut off. */
+  readonly originalUrl?: string
+  /** Set by body parsers, some of which set it without reading. */
+  readonly body?: unknown
+}
+
+const readElsewhere =
+  "A body parser read this request before the messaging service. Mount nodeHandler before it."
+
+const isJson = (request: IncomingMessage): boolean =>
+  /^application\/(?:[\w.+-]+\+)?json\b/i.test(request.headers["content-type"] ?? "")
+
+/** The body that a parser has read, as bytes; null if what the parser kept does not tell them. */
+const parsedBody = (request: FrameworkRequest): Uint8Array<ArrayBuffer> | null => {
+  const { body } = request
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  if (typeof body === "string") return new TextEncoder().encode(body)
+  return body !== undefined && isJson(request)
+    ? new TextEncoder().encode(JSON.stringify(body))
+    : null
+}
+
+type Body = NonNullable<RequestInit["body"]>
+
+const bodyOf = (request: FrameworkRequest): Body | null => {
+  if (request.method === "GET" || request.method === "HEAD") return null
+  // Node's type of a web stream and the global one are declared apart.
+  return request.readableDidRead
+    ? parsedBody(request)
+    : (Readable.toWeb(request) as unknown as Body)
+}
+
+/** Fails where no web request can say the same, such as a method that it forbids. */
+const toWebRequest = (request: FrameworkRequest, url: string, signal: AbortSignal): Request => {
+  const headers = new Headers()
+  for (let index = 0; index + 1 < request.rawHeaders.length; index += 2) {
+    const name = request.rawHeaders[index] ?? ""
+    // HTTP/2 names the parts of the request line like headers.
+    if (!name.startsWith(":")) headers.append(name, request.rawHeaders[index + 1] ?? "")
+  }
+  const host = request.headers.host ?? request.headers[":authority"] ?? "localhost"
+  const init: RequestInit & { readonly duplex: "half" } = {
+    method: request.method ?? "GET",
+    headers,
+    body: bodyOf(request),
+    signal,
+    duplex: "half",
+  }
+  return new Request(new URL(url, `http://${String(host)}`), init)
+}
+
+const writeResponse = async (answer: Response, response: ServerResponse): Promise<void> => {
+  const cookies = answer.headers.getSetCookie()
+  response.writeHead(answer.status, {
+    ...Object.fromEntries(answer.headers),
+    ...(cookies.length === 0 ? {} : { "set-cookie": cookies }),
+  })
+  if (answer.body === null) response.end()
+  else await pipeline(Readable.fromWeb(answer.body as ReadableStream), response)
+}
+
+const writeError = (response: ServerResponse, status: number, code: string, message: string) =>
+  writeResponse(
+    Response.json(
+      { error: { code, message } },
+      { status, headers: { "cache-control": "no-store" } },
+    ),
+    response,
+  )
+
+/** Answers requests of Node's servers by a handler of web requests, which also takes the address. */
+export const makeNodeHandler =
+  (
+    base: string,
+    handler: (request: Request, address: string) => Promise<Response>,
+  ): Messaging["nodeHandler"] =>
+  async (given, givenResponse, next) => {
+    const request = given as NodeRequest & FrameworkRequest
+    const response = givenResponse as ServerResponse
+    const url = request.originalUrl ?? request.url ?? "/"
+    const path = url.split(/[?#]/, 1)[0] ?? ""
+    if (next !== undefined && path !== base && !path.startsWith(`${base}/`)) return next()
+
+    if (request.readableDidRead && parsedBody(request) === null) {
+      process.emitWarning(readElsewhere, { code: "MESSAGING_BODY_READ" })
+      return writeError(response, 500, "internal_error", readElsewhere)
+    }
+    const disconnected = new AbortController()
+    response.once("close", () => disconnected.abort())
+    let translated: Request
+    try {
+      translated = toWebRequest(request, url, disconnected.signal)
+    } catch {
+      return writeError(response, 404, "not_found", "There is nothing at this address.")
+    }
+    const answer = await handler(translated, request.socket.remoteAddress ?? "")
+    try {
+      await writeResponse(answer, response)
+    } catch {
+      // The client left in the middle of the response.
+      response.destroy()
+    }
+  }
