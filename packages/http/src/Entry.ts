@@ -1,7 +1,7 @@
 /**
- * One entry of a table of routes: everything about an operation, in one place. The router finds it by
- * method and path, the pipeline reads what it takes, the types bind its handler to its schemas, and the
- * OpenAPI document is made from it.
+ * One entry of a table of routes: everything about an operation, in one place. The router finds it
+ * by method and path, the pipeline reads its input, the types bind its handler to its schemas, and
+ * the OpenAPI document is generated from it.
  */
 import { IdJson } from "@messaging-service/core"
 import type {
@@ -29,9 +29,9 @@ import { routeFinder } from "./RouteTable.ts"
 import type { Route } from "./RouteTable.ts"
 import type { JsonValue } from "./StrictJson.ts"
 
-/** What an operation takes besides its path. */
+/** The input of an operation, apart from its path. */
 export type Takes<Request> = {
-  /** What the handler's `request` is: for the types alone, never set. */
+  /** The type of the handler's `request`: never set at run time. */
   readonly command?: Request
 } & (
   | {
@@ -40,7 +40,7 @@ export type Takes<Request> = {
       readonly schema: Schema.Top & { readonly fields: object }
     }
   | {
-      /** `optional_json` that was left out is `{}`. */
+      /** A missing `optional_json` is `{}`. */
       readonly takes: "json" | "optional_json"
       readonly schema: Schema.Top
       readonly example: unknown
@@ -48,7 +48,7 @@ export type Takes<Request> = {
   | { readonly takes: "file" }
 )
 
-/** The names of all fields, within fields too. */
+/** The names of all fields, nested ones included. */
 type Names<A> = A extends string | number | boolean | Date | null | undefined
   ? "value"
   : A extends ReadonlyArray<infer Item>
@@ -56,8 +56,8 @@ type Names<A> = A extends string | number | boolean | Date | null | undefined
     : { readonly [Name in keyof A]-?: Names<A[Name]> }
 
 /**
- * A schema with the fields of the command, neither more nor fewer; any schema where the command is
- * `JsonValue`. Of JSON the fields hold what the command takes; in a query all of them hold text.
+ * A schema with exactly the fields of the command; any schema where the command is `JsonValue`.
+ * JSON fields have the command's types; query fields are text.
  */
 type Tied<S extends Schema.Top, Command, Held = Command> = [JsonValue] extends [Command]
   ? S
@@ -69,7 +69,7 @@ type Tied<S extends Schema.Top, Command, Held = Command> = [JsonValue] extends [
     ? S
     : "the schema's fields are not those of the command"
 
-/** Reads the parameters of the query as that command, which the core checks. */
+/** Reads the query's parameters as that command, which the core checks. */
 export const query =
   <Command>() =>
   <S extends Schema.Top & { readonly fields: object }>(
@@ -84,7 +84,7 @@ export const json =
     example: S["Encoded"],
   ): Takes<Command> => ({ takes: "json", schema, example })
 
-/** As `json`, where the body may be left out. */
+/** Like `json`, with an optional body. */
 export const optionalJson =
   <Command>() =>
   <S extends Schema.Top>(
@@ -92,10 +92,10 @@ export const optionalJson =
     example: S["Encoded"],
   ): Takes<Command> => ({ takes: "optional_json", schema, example })
 
-/** Reads one uploaded file. It goes with the request, unless it is kept. */
+/** Reads one uploaded file. It is removed with the request unless it is kept. */
 export const file: Takes<Upload> = { takes: "file" }
 
-/** The body of success, and an example of it for the document. */
+/** The success body, and an example for the document. */
 interface Body<S extends Schema.Top = Schema.Top> {
   readonly schema: S
   readonly example: unknown
@@ -106,11 +106,11 @@ export const bodyOf = <S extends Schema.Top>(schema: S, example: unknown): Body<
   example,
 })
 
-/** A list that is always whole. */
+/** A complete list. */
 export const listOf = <S extends Schema.Top>(item: S, example: unknown) =>
   bodyOf(Schema.Struct({ data: Schema.Array(item) }), { data: [example] })
 
-/** The page envelope (contract: Pages and cursors); the example is the last page. */
+/** The page envelope (contract: Pages and cursors); the example is a last page. */
 export const pageOf = <S extends Schema.Top>(item: S, example: unknown) =>
   bodyOf(
     Schema.Struct({
@@ -122,20 +122,20 @@ export const pageOf = <S extends Schema.Top>(item: S, example: unknown) =>
     { data: [example], next_cursor: null },
   )
 
-/** What a deletion is answered with. */
+/** The answer to a deletion. */
 export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(true) }).annotate({
   identifier: "Deleted",
 })
 
 export const deleted = (id: number): typeof DeletedJson.Type => ({ id, deleted: true })
 
-/** A page of a list, each record by `toJson`. */
+/** A page of a list, each record converted by `toJson`. */
 export const pageJson = <A, B>(
   { items, next }: CursorPage<A>,
   toJson: (record: A) => B,
 ): JsonPage<B> => ({ data: items.map((item) => toJson(item)), next_cursor: next })
 
-/** The answer of an idempotent operation, by `toJson`. */
+/** The answer of an idempotent operation, converted by `toJson`. */
 export const answerJson = <A, B>(
   { answer, replayed }: Repeatable<A>,
   toJson: (made: A) => B,
@@ -146,14 +146,14 @@ export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top
   Heading,
   keyof Route | "tag"
 > {
-  /** Nothing but its path when left out. */
+  /** Default: only its path. */
   readonly request?: Takes<Request>
-  /** Of success; 200 when left out. */
+  /** The success status. Default: 200. */
   readonly status?: 201 | 202
-  /** What success means. */
+  /** The meaning of success. */
   readonly success: string
   readonly answer: Body<Answer>
-  /** Beside what every operation of its table can refuse. */
+  /** In addition to the refusals of every operation in its table. */
   readonly refused?: ReadonlyArray<Refused>
 }
 
@@ -162,17 +162,16 @@ type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infe
   ? Name | NamesIn<Rest>
   : never
 
-/** What a handler is given of its request. */
+/** A handler's view of its request. */
 export interface Input<Path extends string, Request> {
-  /** The id in the path under that name; undefined when it is not a positive integer. */
+  /** The id in the path with that name; undefined unless it is a positive integer. */
   readonly id: <Id extends number>(name: NamesIn<Path>) => Id | undefined
-  /** Undefined when the operation takes nothing. */
+  /** Undefined when the operation has no input. */
   readonly request: Request
 }
 
 interface OpenEntry<R> extends Omit<Heading, keyof Route> {
   readonly tag: "Links" | "Service"
-  /** Of requests. */
   readonly headers?: ReadonlyArray<Header>
   readonly answers: ReadonlyArray<DescribedAnswer>
   readonly refused?: ReadonlyArray<Refused>
@@ -182,10 +181,9 @@ interface OpenEntry<R> extends Omit<Heading, keyof Route> {
   ) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
 }
 
-/** A GET that needs no credentials: links, health, metrics and the pages about the API. */
+/** A GET without credentials: links, health, metrics and the pages about the API. */
 export type OpenRoute<R = never> = Route & OpenEntry<R>
 
-/** A GET of that path. */
 export const openRoute = <R>(path: string, entry: OpenEntry<R>): OpenRoute<R> => ({
   method: "GET",
   path,
@@ -215,7 +213,7 @@ export const content = (contentType: string, schema: JsonObject): Content => ({
 
 const text = (description: string): JsonObject => ({ schema: { type: "string" }, description })
 
-/** Readiness has a 503 of its own. */
+/** Readiness has its own 503. */
 const unavailable = ({ answers }: OpenRoute<unknown>): ReadonlyArray<Refused> =>
   answers.some(({ status }) => status === 503) ? [] : ["service_unavailable"]
 
@@ -238,7 +236,7 @@ const tags = [
   { name: "Service", description: "Health, metrics and documentation." },
 ]
 
-/** The routes that are served, for the document. */
+/** The served routes, for the document. */
 export const documentOpen = (routes: ReadonlyArray<OpenRoute<unknown>>): DescribedPart => ({
   name: "Open to all",
   tags: tags.filter(({ name }) => routes.some(({ tag }) => tag === name)),

@@ -1,6 +1,7 @@
 /**
- * The whole HTTP interface as one effect from a request to its answer. The path alone decides which part
- * answers it. What all answers share is settled here, once: request id, error object, log line, faults.
+ * The whole HTTP interface as one effect from a request to its answer. The path decides which part
+ * answers. Everything common to all answers is here, once: request id, error object, log line,
+ * faults.
  */
 import {
   Ids,
@@ -106,7 +107,7 @@ const operatorRoutes = [
   ...restoreOperatorRoutes,
 ]
 
-// Parts: what answers under a prefix of paths, and within which bounds
+// Parts: a prefix of paths with its handler and bounds
 
 /** A part of the interface, and the bound on its requests in flight. */
 interface Part<Services = never> {
@@ -115,18 +116,18 @@ interface Part<Services = never> {
   readonly places: Pick<RejectingBulkhead<never>, "tryAcquire" | "release">
   /** Refuses every request while this process must not work. */
   readonly mayWork?: Effect.Effect<void, Refusal>
-  /** Words refusals and faults; the error object by default. */
+  /** Formats refusals and faults; the error object by default. */
   readonly replyToRefusal?: typeof refusalReply
 }
 
-/** Paths outside every part are 404, and take no place. */
+/** Paths outside every part are 404, and need no permit. */
 const nowhere: Part = {
   prefix: none,
   handler: () => Effect.fail(refuse("not_found")),
   places: { tryAcquire: () => true, release: () => undefined },
 }
 
-/** The first part under whose prefix the path lies. */
+/** The first part whose prefix the path has. */
 const partOf = <Services>(parts: ReadonlyArray<Part<Services>>, path: string): Part<Services> => {
   for (const part of parts) {
     const { prefix } = part
@@ -137,7 +138,7 @@ const partOf = <Services>(parts: ReadonlyArray<Part<Services>>, path: string): P
   return nowhere
 }
 
-/** The parts for those routes: one for each first segment of their paths. */
+/** The parts for those routes: one for each first path segment. */
 const openParts = <Services>(
   routes: ReadonlyArray<OpenRoute<Services>>,
   places: Part["places"],
@@ -238,10 +239,13 @@ const response = (
   return stream(bytes, { status, headers, contentType, contentLength: length })
 }
 
-/** The rest of such a path is a key to what it leads to, and so is not logged. */
+/** The rest of such a path is a secret link, so it is not logged. */
 const secretPath = /^\/(media|qr)\/.*/
 
-/** For the log: never a query, a header, a body or a link, which hold keys, phones and texts. */
+/**
+ * For the log. Queries, headers, bodies and links hold keys, phones and texts, so it has none of
+ * them.
+ */
 const annotations = (incoming: IncomingRequest, status: number, millis: number) => ({
   request_id: incoming.id,
   method: incoming.request.method,
@@ -250,7 +254,7 @@ const annotations = (incoming: IncomingRequest, status: number, millis: number) 
   duration_ms: Math.round(millis),
 })
 
-/** A client that hung up gets no answer, and causes no fault. */
+/** A client that hung up gets no answer and causes no fault. */
 const interruptsOf = (cause: Cause.Cause<unknown>): Cause.Cause<never> =>
   Cause.fromReasons(cause.reasons.filter(Cause.isInterruptReason))
 
@@ -259,7 +263,7 @@ const faultRefusal = (cause: Cause.Cause<StoreUnavailable>): Refusal => {
   return failure === undefined ? refuse("internal_error") : refusalOfStore(failure.error)
 }
 
-/** Does the work in one of the places; without a free one, refuses before any work. */
+/** Runs the work under a permit; without a free one, refuses before any work. */
 const placed = <A, E, R>(
   places: Part["places"],
   work: Effect.Effect<A, E, R>,
@@ -325,7 +329,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
         return Effect.map(docsUrl, (url) => accepted(replyToRefusal(incoming, refusal, url)))
       }
 
-      /** Counts the request, and says of it what the log does. */
+      /** Counts the request with the values of its log line. */
       function measured(status: number) {
         const millis = performance.now() - started
         meter(prefix, incoming, status, millis / 1000)
@@ -361,19 +365,19 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
     })
   })
 
-/** Builds the interface. The effect that comes out of it answers one request and never fails. */
+/** Builds the interface: an effect that answers one request and never fails. */
 export const httpApp = Effect.flatMap(allParts, answerer)
 
-/** Health and metrics alone, for a process that serves nothing else. */
+/** Only health and metrics, for a process without an interface. */
 export const monitoringApp = Effect.flatMap(Effect.map(watchedRoutes, watchedParts), answerer)
 
-/** Serves the interface on the `HttpServer` that is provided, as long as the layer lives. */
+/** Serves the interface on the provided `HttpServer` while the layer lives. */
 export const layerHttp = Layer.unwrap(Effect.map(httpApp, (app) => serve(app)))
 
-// Metrics of requests. Labels are the prefix of a part (`surface`), a path of a route table, a method and
-// a status, never what a client made up: so their number is bounded, and each is made when it first occurs.
+// Metrics of requests. Labels are a part's prefix (`surface`), a path of a route table, a method
+// and a status, never client input: so their number is bounded, and each is created on first use.
 
-/** In place of a status, when the client went away before there was an answer. */
+/** Replaces the status when the client left before there was an answer. */
 const noAnswer = 0
 
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
@@ -408,8 +412,8 @@ const counterOf = ({ labels }: Route, status: number) =>
   })
 
 /**
- * Makes the function that counts a request, and how many seconds it took. It writes to the registry of
- * metrics of the context in which it was made.
+ * Makes the function that counts a request and its duration in seconds. It writes to the metrics
+ * registry of the context that made it.
  */
 const requestMeter = Effect.map(Effect.context<never>(), function makeMeter(context) {
   const routes = new Map<string, Route>()
@@ -438,7 +442,7 @@ const requestMeter = Effect.map(Effect.context<never>(), function makeMeter(cont
 
 // The interface as a web-standard handler, which Express, Fastify, Hono, Next and others can mount
 
-/** What the interface needs of the core and its ports; with an emulator also its `Emulator`. */
+/** The interface's dependencies: core and ports; with an emulator also its `Emulator`. */
 export type HttpServices = Exclude<
   Effect.Services<typeof httpApp> | Effect.Services<Effect.Success<typeof httpApp>>,
   HttpOptions | HttpServerRequest
@@ -447,11 +451,11 @@ export type HttpServices = Exclude<
 export interface WebHandler {
   /** Answers every request; rejects only when the layer could not be built. */
   readonly handler: (request: Request) => Promise<Response>
-  /** Ends what the layer started, such as workers and connections. */
+  /** Ends everything that the layer started, such as workers and connections. */
   readonly dispose: () => Promise<void>
 }
 
-/** The same over services that are there already, for as long as they are. */
+/** The same over existing services, while they live. */
 export const webHandler = (
   services: Context.Context<HttpServices>,
   options: HttpSettings,
@@ -467,8 +471,8 @@ export const webHandler = (
 
 /**
  * Builds the layer at once and answers requests with it until `dispose` is called. Requests that
- * come before the layer is ready wait for it. Logging, clock and the like are those that the layer
- * provides beside the services; links in messages begin with `publicUrl` as those in errors do.
+ * come before the layer is ready wait for it. Logging, clock and the like come from the layer;
+ * links in messages begin with `publicUrl`, as links in errors do.
  */
 export const toWebHandler = <E>(
   layer: Layer.Layer<HttpServices, E>,

@@ -1,26 +1,26 @@
-/** What the app that serves the HTTP interface decides about it (contract: Configuration). */
+/** The options of the app that serves the HTTP interface (contract: Configuration). */
 import { Context, Effect } from "effect"
 import type { Redacted } from "effect"
 import type { EmulatorControls } from "./operator/pipeline.ts"
 import type { ClientAddressSettings } from "./IncomingRequest.ts"
 
 export interface HttpSettings extends ClientAddressSettings {
-  /** The bearer token of the operator API; null for no operator API at all. */
+  /** The bearer token of the operator API; null disables that API. */
   readonly operatorToken: Redacted.Redacted | null
-  /** False: neither version of the interface, and no links. Default: true. */
+  /** False serves neither version of the interface, and no links. Default: true. */
   readonly customers?: boolean
-  /** False: `/metrics` is served elsewhere, or not at all. Default: true. */
+  /** False when `/metrics` is served elsewhere, or not at all. Default: true. */
   readonly metrics?: boolean
   /**
    * Null for no emulator controls; else `emulatorControls` of `@messaging-service/http/emulator`,
    * which need the `Emulator` of `@messaging-service/emulator` among the services.
    */
   readonly emulator: EmulatorControls | null
-  /** The origin of links, without a trailing slash; an effect when only a bound port tells it. */
+  /** The origin of links, without a trailing slash; an effect when only a bound port decides it. */
   readonly publicUrl: string | Effect.Effect<string>
   /** The origin of `docs` in errors, where it differs from `publicUrl`, as on an operators' port. */
   readonly docsUrl?: string
-  /** Whether a web-standard request came after the service was closed, and is answered 503. */
+  /** Whether a web-standard request came after the service closed, and gets a 503. */
   readonly cameTooLate?: (request: Request) => boolean
   /** Returns when requests in flight are to end: they are answered 500. */
   readonly cutOff?: Effect.Effect<void>
@@ -28,7 +28,7 @@ export interface HttpSettings extends ClientAddressSettings {
 
 export class HttpOptions extends Context.Service<HttpOptions, HttpSettings>()("http/HttpOptions") {}
 
-/** What `docs` of errors begins with. */
+/** The prefix of `docs` in errors. */
 export const docsUrlOf = ({ docsUrl, publicUrl }: HttpSettings): Effect.Effect<string> =>
   docsUrl === undefined ? publicUrlOf({ publicUrl }) : Effect.succeed(docsUrl)
 

@@ -1,7 +1,7 @@
 /**
- * One request on its way to its answer: its target, its headers, where it comes from, and what it is
- * answered with. Headers of the answer are written down as soon as they are known, so that every answer
- * carries them, a refusal or a fault too.
+ * One request on its way to its answer: target, headers, client address and answer. Headers of the
+ * answer are recorded as soon as they are known, so every answer carries them, refusals and faults
+ * included.
  */
 import { refuse, refuseParameters, requestId, sharedLimits } from "@messaging-service/core"
 import type {
@@ -21,7 +21,7 @@ export interface IncomingRequest extends Target {
   readonly request: HttpServerRequest
   /** `req_` and 24 characters; also in the answer's `X-Request-Id`. */
   readonly id: string
-  /** The path of the route that was found, as its table has it; `none` until then. */
+  /** The path of the matching route, as in its table; `none` until then. */
   route: string
   /** Lower-case names. */
   readonly answerHeaders: Record<string, string>
@@ -47,7 +47,7 @@ export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): In
   return { request, path, query, id, route: none, answerHeaders }
 }
 
-/** What a request is answered with when nothing refuses it. */
+/** The answer to a request that nothing refuses. */
 export type Reply =
   /** The body is written as JSON. */
   | { readonly status: number; readonly body: unknown }
@@ -58,17 +58,17 @@ export type Reply =
 /** A body that is not JSON. */
 interface Content {
   readonly contentType: string
-  /** Of the bytes. */
+  /** Length in bytes. */
   readonly length: number
   readonly bytes: Stream.Stream<Uint8Array, unknown>
 }
 
-/** Answers the requests of one part of the interface: of all paths under one prefix. */
+/** Answers the requests of one part of the interface, under one prefix. */
 export type Handler<R = never> = (
   incoming: IncomingRequest,
 ) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
 
-/** A reply of bytes in memory. */
+/** A reply with bytes in memory. */
 export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): Reply => ({
   status,
   content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
@@ -121,7 +121,7 @@ export const refusalReply = (
   return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
 }
 
-/** The service has no room for the request now, and may have in a second. */
+/** The service has no capacity for the request now, but may have in a second. */
 export const serviceBusy = refuse("service_unavailable", { retryAfter: 1 })
 
 const shareUsedUp = refuse("service_unavailable", {
@@ -131,9 +131,9 @@ const shareUsedUp = refuse("service_unavailable", {
 })
 
 /**
- * Takes a place of the workspace's share of requests in flight until the scope closes; fails when none is
- * left. So slow requests of one workspace (uploads, downloads of media links) leave places to others.
- * `Effect.acquireRelease` would merge all services of the request again to release the place.
+ * Takes a permit of the workspace's share of requests in flight until the scope closes; fails when
+ * none is left. So slow requests of one workspace (uploads, downloads of media links) leave permits
+ * to others. `Effect.acquireRelease` would merge all services of the request again for the release.
  */
 export const takeWorkspaceShare = (
   places: RejectingBulkhead<WorkspaceId>,
@@ -152,9 +152,9 @@ export const takeWorkspaceShare = (
 // Target: the path as routes know it, and the query, decoded strictly.
 
 interface Target {
-  /** Without query; one trailing slash is tolerated and taken off. */
+  /** Without query; one trailing slash is tolerated and removed. */
   readonly path: string
-  /** As it was sent, without the question mark. */
+  /** As sent, without the question mark. */
   readonly query: string
 }
 
@@ -167,7 +167,7 @@ export const parseTarget = (url: string): Target => {
   }
 }
 
-/** The parameters of a query string, decoded, in their order. */
+/** The decoded parameters of a query string, in order. */
 export type QueryEntries = ReadonlyArray<readonly [string, string]>
 
 /** Why parameters could not be read. */
@@ -195,7 +195,7 @@ const withSpaces = (text: string): string => {
 const decode = (text: string): Result.Result<string, EntriesProblem> =>
   Result.try({ try: () => decodeURIComponent(withSpaces(text)), catch: () => "malformed" })
 
-/** The parameters of a query or a form in their order; no more are read than there may be. */
+/** The parameters of a query or a form, in order; reads no more than the maximum. */
 export const parseEntries = (text: string): Result.Result<QueryEntries, EntriesProblem> => {
   const entries: Array<readonly [string, string]> = []
   for (let at = 0; at < text.length;) {
@@ -221,7 +221,7 @@ const tooMany = refuse("validation_failed", {
   message: `The query string has more than ${sharedLimits.formEntries.whole} parameters.`,
 })
 
-/** Names the parameter, as it was sent where its name cannot be read either. */
+/** Names the parameter; as sent when even its name is unreadable. */
 const malformed = (query: string): Refusal => {
   const part = query.split("&").find((each) => Result.isFailure(decode(each))) ?? ""
   const [sent = ""] = part.split("=")
@@ -246,7 +246,7 @@ const wrong = (field: string, message: string) => ({
 
 export type QueryRecord = Readonly<Record<string, string>>
 
-/** The parameters by their names, each given once. Fails with `validation_failed`. */
+/** The parameters by name, each at most once. Fails with `validation_failed`. */
 export const queryRecord = (entries: QueryEntries): Result.Result<QueryRecord, Refusal> => {
   const record: Record<string, string> = Object.create(null) as Record<string, string>
   for (const [name, value] of entries) {
@@ -258,20 +258,20 @@ export const queryRecord = (entries: QueryEntries): Result.Result<QueryRecord, R
   return Result.succeed(record)
 }
 
-/** The query of an operation that takes none: any parameter in it is unknown, on every path. */
+/** The query of an operation without parameters: any parameter is unknown, on every path. */
 export const refuseQuery = (entries: QueryEntries): Result.Result<void, Refusal> =>
   entries.length === 0
     ? Result.void
     : Result.fail(refuseParameters(entries.map(([name]) => wrong(name, "is not a known field"))))
 
-// Headers that decide something, read so that a second value is never overlooked. Node drops a
-// repeated `Authorization` and joins most other headers with a comma; its raw list still has them
-// all. Web-standard headers come joined, and cannot be taken apart again.
+// Decisive headers, read so that a second value is never overlooked. Node drops a repeated
+// `Authorization` and joins most other headers with a comma; its raw list still has them all.
+// Web-standard headers arrive joined, and cannot be separated again.
 
 const hasRawHeaders = (source: object): source is { readonly rawHeaders: ReadonlyArray<string> } =>
   "rawHeaders" in source && Array.isArray(source.rawHeaders)
 
-/** Every value of a header, given by its lower-case name; as sent where the platform tells. */
+/** Every value of a header, by its lower-case name, as sent where the platform tells. */
 export const headerValues = (request: HttpServerRequest, name: string): ReadonlyArray<string> => {
   const known = request.headers[name]
   if (known === undefined) return []
@@ -288,32 +288,33 @@ export const headerValues = (request: HttpServerRequest, name: string): Readonly
 }
 
 /**
- * The `Authorization` header. Sent twice, it is the list that HTTP makes of repeated headers, and not a
- * valid key: a proxy in front and this service might each believe another one.
+ * The `Authorization` header. Two of them join to a list, which is not a valid key: a proxy in
+ * front and this service might each read a different one.
  */
 export const authorizationOf = (request: HttpServerRequest): string | undefined => {
   const values = headerValues(request, "authorization")
   return values.length === 0 ? undefined : values.join(", ")
 }
 
-/** Whether a body comes as it is: what is compressed is not read. */
+/** Whether a body is uncompressed: compressed ones are not read. */
 export const isPlain = (contentEncoding: string | undefined): boolean =>
   contentEncoding === undefined || contentEncoding.trim().toLowerCase() === "identity"
 
-/** Whether the client says beforehand that its body is longer than that many bytes. */
+/** Whether the client announces a body longer than that many bytes. */
 export const declaresMoreThan = (contentLength: string | undefined, bytes: number): boolean =>
   contentLength !== undefined && /^\d+$/.test(contentLength) && Number(contentLength) > bytes
 
 // Client address: the socket's, or the last `X-Forwarded-For` entry behind a trusted proxy
-// (`TRUST_PROXY`; contract: Configuration). Wrong keys are counted by it; keys show it as their last use.
+// (`TRUST_PROXY`; contract: Configuration). It identifies senders of wrong keys, and keys show it
+// as their last use.
 
-/** Where the client's address comes from. */
+/** The source of the client's address. */
 export interface ClientAddressSettings {
   /** Whether the client's address is the last `X-Forwarded-For` entry. */
   readonly trustProxy: boolean
   /**
-   * The client's address of a web-standard request, which carries none of its own. Requests of a
-   * server that knows its sockets do not ask for it.
+   * The client's address of a web-standard request, which carries none itself. A server that knows
+   * its sockets does not need it.
    */
   readonly clientAddress?: (request: Request) => string
 }
@@ -321,10 +322,10 @@ export interface ClientAddressSettings {
 /** The client's address of a request. */
 export type ClientAddressOf = (request: HttpServerRequest) => string
 
-/** Stands for an unknown address, such as that of a client behind a Unix socket. */
+/** Represents an unknown address, such as a client's on a Unix socket. */
 const unknownAddress = "0.0.0.0"
 
-/** Null where it is not known. */
+/** Null when unknown. */
 export const knownAddress = (address: string): string | null =>
   address === unknownAddress ? null : address
 
@@ -347,8 +348,8 @@ const withoutMapping = (canonical: string): string => {
 }
 
 /**
- * The one spelling of an IP literal, an IPv4 address inside IPv6 as IPv4; undefined for anything
- * else.
+ * The canonical spelling of an IP literal, an IPv4 address inside IPv6 as IPv4; undefined for
+ * anything else.
  */
 export const normalAddress = (text: string): string | undefined => {
   if (ipv4.test(text)) return text
@@ -357,7 +358,7 @@ export const normalAddress = (text: string): string | undefined => {
   return URL.canParse(url) ? withoutMapping(new URL(url).hostname.slice(1, -1)) : undefined
 }
 
-/** Sockets spell addresses in one way already, but for the mapping of a dual stack. */
+/** Sockets already use one spelling, except for dual-stack mappings. */
 const socketAddress = (address: string): string => {
   if (address === "") return unknownAddress
   if (!address.startsWith(mappedPrefix)) return address
@@ -378,7 +379,6 @@ const peerAddress = (
   })
 }
 
-/** How this service reads the client's address of a request. */
 export const clientAddressReader = ({
   trustProxy,
   clientAddress,

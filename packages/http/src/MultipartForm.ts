@@ -1,7 +1,7 @@
 /**
- * A multipart form with at most one file in it. The file streams from the socket to core's `MediaFiles` and
- * is never in memory as a whole; fields are, up to a limit. Parts beyond the limits are read as well and
- * thrown away, so that a client that sends first and listens later hears what was wrong.
+ * A multipart form with at most one file. The file streams from the socket to core's `MediaFiles`
+ * and is never whole in memory; fields are, up to a limit. Parts beyond the limits are read and
+ * discarded, so a client that sends first and listens later learns what was wrong.
  */
 import { StoreUnavailable, uploadedFileName } from "@messaging-service/core"
 import type { MediaFiles, MediaFilesError, Refusal, SpooledContent } from "@messaging-service/core"
@@ -13,20 +13,20 @@ import type { MultipartError, PartInfo } from "effect/http/MultipartParser"
 import { declaresMoreThan } from "./IncomingRequest.ts"
 
 export interface FormLimits {
-  /** The names of parts that hold the file. */
+  /** The names of the file parts. */
   readonly fileParts: ReadonlyArray<string>
   /** Bytes of the file. */
   readonly fileBytes: number
-  /** Bytes of all fields, their names included. */
+  /** Bytes of all fields, names included. */
   readonly fieldBytes: number
-  /** Parts of the form, of every kind. */
+  /** Number of parts of every kind. */
   readonly parts: number
 }
 
 export interface Form {
-  /** Plain fields in their order; bytes that are not UTF-8 are read as U+FFFD. */
+  /** Plain fields, in order; bytes that are not UTF-8 become U+FFFD. */
   readonly fields: ReadonlyArray<readonly [name: string, value: string]>
-  /** The first file in one of the file parts; it goes with the scope, unless it is kept. */
+  /** The first file in one of the file parts; it is removed with the scope unless it is kept. */
   readonly file: FormFile | undefined
   /** Further files in file parts. */
   readonly moreFiles: number
@@ -35,13 +35,13 @@ export interface Form {
 }
 
 interface FormFile {
-  /** As the client gave it; empty when it gave none. */
+  /** As the client gave it; may be empty. */
   readonly name: string
   readonly partName: string
   readonly content: SpooledContent
 }
 
-/** The name to keep a file under, by default that of its part. Undefined for one that is none. */
+/** The name to store a file under, by default that of its part. Undefined when it is unusable. */
 export const keptFileName = ({ name, partName }: FormFile): string | undefined =>
   uploadedFileName(name.trim() === "" ? partName : name)
 
@@ -49,11 +49,11 @@ export class FormProblem extends Data.TaggedError("FormProblem")<{
   readonly reason:
     /** The file, or the body as a whole. */
     | "too_large"
-    /** The fields, by their number or their size. */
+    /** The fields, by number or size. */
     | "too_many_fields"
     /** The disk has no room for the file. */
     | "no_room"
-    /** No complete form. */
+    /** An incomplete form. */
     | "malformed"
 }> {
   override get message() {
@@ -61,7 +61,7 @@ export class FormProblem extends Data.TaggedError("FormProblem")<{
   }
 }
 
-/** Room for boundaries and the headers of parts. */
+/** Allowance for boundaries and the headers of parts. */
 const framingBytes = 64 * 1024
 
 const utf8 = new TextEncoder()
@@ -88,7 +88,7 @@ export const isMultipart = (contentType: string | undefined): boolean =>
 
 /** Hooks while a form is read. */
 export interface ReadingForm<E, Fields = Form["fields"]> {
-  /** Called with the number of bytes of the body as they arrive. */
+  /** Called with the number of bytes as they arrive. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
   /** Runs before each file is read, with the fields in front of it. */
   readonly beforeFile: (fields: Fields) => Effect.Effect<void, E>
@@ -97,8 +97,8 @@ export interface ReadingForm<E, Fields = Form["fields"]> {
 const unwatched: ReadingForm<never> = { take: () => Effect.void, beforeFile: () => Effect.void }
 
 /**
- * Reads the form of a request that says it is one. A size that is declared is judged before anything
- * is read, else the bytes that really come are.
+ * Reads the form of a multipart request. A declared size is checked before anything is read,
+ * otherwise the received bytes are.
  */
 export const readForm = <E = never>(
   request: HttpServerRequest,
@@ -139,10 +139,10 @@ export const readForm = <E = never>(
   })
 }
 
-// Parts as they come, over Effect's parser of the bytes. A part's name decides whether it is a file,
-// whatever its content type (contract: Media). A form that has a part without a name is malformed.
-// Effect's own `Multipart` uses the same parser, but tells files by content type and file name alone, and
-// takes a file for whole when the body breaks off inside it. So we read parts ourselves.
+// Parts as they arrive, over Effect's parser of the bytes. A part's name decides whether it is a
+// file, whatever its content type (contract: Media). A form with an unnamed part is malformed.
+// Effect's own `Multipart` uses the same parser, but recognizes files by content type and file name
+// alone, and takes a file for complete when the body breaks off inside it. So parts are read here.
 
 interface FieldPart {
   readonly _tag: "Field"
@@ -155,7 +155,7 @@ interface FilePart {
   readonly name: string
   /** As the client gave it, else the part's own name. */
   readonly fileName: string
-  /** Read once, before the next part is asked for. */
+  /** Must be read, once, before the next part. */
   readonly content: Stream.Stream<Uint8Array, FormProblem | Refusal>
 }
 
@@ -179,14 +179,14 @@ const problemOf = (error: MultipartError): FormProblem => {
 
 const isNonEmpty = (chunks: ReadonlyArray<Uint8Array>): chunks is Chunks => chunks.length > 0
 
-/** The parser takes an empty boundary, with which every line that begins with dashes would be one. */
+/** The parser accepts an empty boundary, which would match every line that begins with dashes. */
 const hasEmptyBoundary = (contentType: string | undefined): boolean =>
   /;\s*boundary\s*=\s*""/i.test(contentType ?? "")
 
 /** What the parser has found so far. */
 const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
   const waiting: Array<FormPart> = []
-  /** The state of the whole body; after its last boundary nothing matters any more. */
+  /** The state of the whole body; after its last boundary nothing matters. */
   const state: { problem: FormProblem | undefined; done: boolean } = {
     problem: hasEmptyBoundary(headers["content-type"]) ? malformed : undefined,
     done: false,
@@ -201,11 +201,11 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
     if (!state.done && state.problem === undefined) waiting.push(part)
   }
 
-  /** What a route takes as a file is one, also without a file name and a content type. */
+  /** A route's file part is a file even without a file name and a content type. */
   const isFile = (info: PartInfo): boolean =>
     defaultIsFile(info) || limits.fileParts.includes(info.name)
 
-  /** `more` reads on, until the file has more bytes, or is whole. */
+  /** `more` reads on, until the file has more bytes, or is complete. */
   const open = (more: Effect.Effect<void, Failure>) => (info: PartInfo) => {
     let chunks: Array<Uint8Array> = []
     let whole = false
@@ -215,7 +215,7 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
         chunks = []
         return Effect.succeed(taken)
       }
-      // A part seems whole when the body breaks off inside it.
+      // A part looks complete when the body breaks off inside it.
       if (state.problem !== undefined) return Effect.fail(state.problem)
       return whole ? Cause.done() : Effect.flatMap(more, () => next)
     })
@@ -232,7 +232,7 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
     }
   }
 
-  /** The parser ends the part before once more for one whose headers a boundary cuts off. */
+  /** When a boundary cuts off a part's headers, the parser ends the previous part twice. */
   let before: PartInfo | undefined
   const field = (info: PartInfo, value: Uint8Array) => {
     if (info === before) return fail(malformed)
@@ -243,7 +243,7 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
   return { state, waiting, fail, isFile, field, open }
 }
 
-/** What gives the next part, and null behind the last one. */
+/** Returns the next part, and null after the last one. */
 const partsOf = (
   request: HttpServerRequest,
   limits: PartsLimits,

@@ -1,11 +1,12 @@
 /**
- * Tables of routes, and the finder of a route, made before the first request. A path is literal segments
- * and ids in braces (`/messages/{id}`). A literal wins over an id: `/messages/batch` is never a message.
+ * Tables of routes, and the route finder, built before the first request. A path is literal
+ * segments and ids in braces (`/messages/{id}`). A literal wins over an id: `/messages/batch` is
+ * never a message.
  *
- * Effect's router answers another method on a known path with 404, where it has to be 405 with
- * `Allow`. Its `HttpApi` checks the credentials and then reads the whole request, where rate limit, scope
- * and `Idempotency-Key` come in between (contract: Order of checks). So the table, the finding and the
- * pipelines are our own.
+ * Effect's router answers another method on a known path with 404, but the contract wants 405 with
+ * `Allow`. Its `HttpApi` checks credentials and then reads the whole request, but rate limit, scope
+ * and `Idempotency-Key` come in between (contract: Order of checks). So table, finder and pipelines
+ * are our own.
  */
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
@@ -30,7 +31,7 @@ export const routeAt = (methodAndPath: MethodAndPath): Route => {
 /** A route that was found. */
 export interface FoundRoute<R> {
   readonly route: R
-  /** The segment of the path at that name in braces. */
+  /** The segment of the path with that name in braces. */
   readonly parameter: (name: string) => string
 }
 
@@ -56,7 +57,7 @@ const parameterName = (segment: string): string | undefined => /^\{(\w+)\}$/.exe
 const allowed = <R>({ methods }: Place<R>): string =>
   [...methods.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)).join(", ")
 
-/** What is looked at of a request, and where it is noted what was found. */
+/** The relevant properties of a request, and where the result is recorded. */
 type Sought = Pick<IncomingRequest, "path" | "route" | "answerHeaders"> & {
   readonly request: { readonly method: string }
 }
@@ -66,8 +67,8 @@ const wrongMethod = Result.fail(refuse("method_not_allowed"))
 
 /**
  * Makes the finder of a table. It sets the request's `route`, or fails with `not_found`, or with
- * `method_not_allowed` and the `Allow` header. GET's route answers HEAD. Paths come without a trailing
- * slash and are compared as sent: case-sensitive, not decoded.
+ * `method_not_allowed` and the `Allow` header. GET's route answers HEAD. Paths come without a
+ * trailing slash and are compared as sent: case-sensitive, not decoded.
  */
 export const routeFinder = <R extends Route>(
   routes: ReadonlyArray<R>,

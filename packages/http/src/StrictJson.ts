@@ -1,16 +1,18 @@
 /**
- * Reads a JSON body strictly (contract: JSON and text): RFC 8259 and nothing else, strict UTF-8, and none of
- * the texts that two readers could understand differently (a key given twice, half a surrogate pair) or that
- * a database would not keep (NUL). `JSON.parse` can report neither, so this is a parser of its own: one pass
- * over the decoded text, no exceptions. How long a body may be is for its receiver to say; how many values it
- * may hold is said here, since values cost many times what their bytes do.
+ * Reads a JSON body strictly (contract: JSON and text): only RFC 8259 and strict UTF-8, and no text
+ * that two readers could understand differently (a duplicate key, half a surrogate pair) or that a
+ * database would not store (NUL). `JSON.parse` can report neither, so this is a parser: one pass
+ * over the decoded text, no exceptions. The receiver limits the length of a body. The number of
+ * values is limited here, since values cost many times their bytes.
  */
 import { sharedLimits } from "@messaging-service/core"
 import { Result } from "effect"
 
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
 
-/** An object as it was sent. It has no prototype, so `__proto__` and `constructor` are keys like any other. */
+/**
+ * An object as sent. It has no prototype, so `__proto__` and `constructor` are keys like any other.
+ */
 export interface JsonObject {
   readonly [key: string]: JsonValue
 }
@@ -27,11 +29,11 @@ const mostValues = sharedLimits.jsonValues.whole
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
 /**
- * The value that a body holds. A byte order mark in front is skipped. Fails with `invalid_json` for bytes
- * that are not UTF-8, anything outside the grammar, arrays and objects nested deeper than 32 levels (the
+ * The value of a body, after an optional byte order mark. Fails with `invalid_json` for bytes that
+ * are not UTF-8, anything outside the grammar, arrays and objects nested deeper than 32 levels (the
  * outermost is level 1), a duplicate key, and a string with a lone surrogate or a NUL. Fails with
- * `request_too_large` in front of the first member beyond `jsonValues` of all arrays and objects together,
- * and reads nothing behind it.
+ * `request_too_large` at the first member beyond `jsonValues` of all arrays and objects together,
+ * and reads no further.
  */
 export const parseStrictJson = (bytes: Uint8Array): Result.Result<JsonValue, UnreadableJson> => {
   const decoded = Result.try({
@@ -70,10 +72,13 @@ const escapeForm = /u[\da-fA-F]{4}/y
 /** What may follow a backslash, besides `u`. */
 const escapedCharacters = '"\\/bfnrt'
 
-/** Integers of so many digits are exact while they are added up digit by digit. */
+/** Integers of so many digits stay exact while they are added up digit by digit. */
 const exactDigits = 15
 
-/** Walks the text once. A method that gives `undefined` has set `problem`; no JSON value is `undefined`. */
+/**
+ * Walks the text once. A method that returns `undefined` has set `problem`; no JSON value is
+ * `undefined`.
+ */
 class Reader {
   private readonly text: string
   private at = 0
@@ -97,7 +102,7 @@ class Reader {
     return undefined
   }
 
-  /** Counts a member before anything of it is read; false for one too many. */
+  /** Counts a member before it is read; false for one too many. */
   private counted(): boolean {
     if (++this.values <= mostValues) return true
     this.problem = { code: "request_too_large", reason: `more than ${mostValues} values` }
@@ -148,7 +153,7 @@ class Reader {
     return value
   }
 
-  /** Moves over a form; false when the text here does not match it. */
+  /** Skips a pattern; false when the text here does not match it. */
   private passes(form: RegExp): boolean {
     form.lastIndex = this.at
     if (!form.test(this.text)) return false
@@ -156,7 +161,7 @@ class Reader {
     return true
   }
 
-  /** Begins a list or an object; true when it ends at once. */
+  /** Enters a list or an object; true when it ends at once. */
   private isEmpty(close: number): boolean {
     this.at++
     this.skipSpace()
@@ -165,7 +170,7 @@ class Reader {
     return true
   }
 
-  /** Moves behind what follows a member: true for a comma, false for the end. */
+  /** Skips what follows a member: true for a comma, false for the end. */
   private goesOn(close: number): boolean | undefined {
     this.skipSpace()
     const code = this.text.charCodeAt(this.at)
@@ -221,7 +226,7 @@ class Reader {
     }
     const isExact = at > start && at - start <= exactDigits && text.charCodeAt(start) !== Zero
     const next = text.charCodeAt(at)
-    // Ids and the like, which a body may hold a thousand of: the pattern takes them longer.
+    // Ids and the like, which a body may hold a thousand of: the pattern is slower for them.
     if (isExact && next !== Dot && next !== LowerE && next !== UpperE) {
       this.at = at
       return whole
@@ -229,7 +234,7 @@ class Reader {
     return this.passes(numberForm) ? Number(text.slice(start, this.at)) : this.unexpected()
   }
 
-  /** From the opening quote; leaves `at` behind the closing one. */
+  /** Starts at the opening quote; leaves `at` after the closing one. */
   private string(): string | undefined {
     const { text } = this
     const quote = this.at
@@ -255,7 +260,7 @@ class Reader {
     return this.unexpected()
   }
 
-  /** What was checked is decoded natively: joining characters one by one takes ten times as long. */
+  /** Checked text is decoded natively: joining characters one by one takes ten times as long. */
   private unescaped(quote: number): string | undefined {
     const text = JSON.parse(this.text.slice(quote, this.at)) as string
     if (text.includes("\0")) return this.fail("NUL character")

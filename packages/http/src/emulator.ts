@@ -1,6 +1,6 @@
 /**
  * The emulator controls over HTTP (contract: Emulator controls), for `@messaging-service/emulator`:
- * what `HttpOptions.emulator` takes.
+ * the value of `HttpOptions.emulator`.
  */
 import { MessageJson } from "@messaging-service/core"
 import {
@@ -160,7 +160,7 @@ const emulatorRoutes = [
   }),
 ]
 
-/** The controls of the `Emulator` among the services, which must be there. */
+/** The controls of the `Emulator`, which must be among the services. */
 export const emulatorControls: EmulatorControls = Effect.gen(function* emulatorControls() {
   const emulator = yield* Effect.serviceOption(Emulator)
   if (Option.isNone(emulator)) {

@@ -1,4 +1,4 @@
-/** The HTTP interface: for a server of Effect's, as a web-standard handler, and what it is set up with. */
+/** The HTTP interface: for a server of Effect's, as a web-standard handler, and its options. */
 export { httpApp, layerHttp, monitoringApp, toWebHandler, webHandler } from "./HttpApp.ts"
 export { HttpOptions } from "./HttpOptions.ts"
 export type { HttpSettings } from "./HttpOptions.ts"

@@ -1,6 +1,6 @@
 /**
- * What an operation takes of a request, read as its entry says: a JSON body or an uploaded file, and the
- * query (contract: Order of checks, JSON and text). The core decides what the values may be.
+ * Reads an operation's input as its entry says: a JSON body or an uploaded file, and the query
+ * (contract: Order of checks, JSON and text). The core decides which values are valid.
  */
 import { maximumFileBytes, noRoomForFile, refuse, refuseUnkept } from "@messaging-service/core"
 import type { MediaFiles, Refusal, StoreUnavailable, Upload } from "@messaging-service/core"
@@ -47,7 +47,7 @@ export const readRequest = Effect.fnUntraced(function* readRequest(
   return body
 })
 
-/** Content type, size and grammar, in that order. */
+/** Checks content type, size and grammar, in that order. */
 const readBody = Effect.fnUntraced(function* readBody(
   takes: Takes<unknown> | undefined,
   { request }: IncomingRequest,
@@ -104,8 +104,9 @@ const readFailure = ({ reason }: HttpServerError): Refusal =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? bodyTooLarge : cutShort
 
 /**
- * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared length
- * before anything is read, by the bytes received, and by the number of values), `invalid_json`.
+ * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared
+ * length before anything is read, by the bytes received, and by the number of values),
+ * `invalid_json`.
  */
 const readJson = Effect.fnUntraced(function* readJson(
   request: HttpServerRequest,
@@ -117,11 +118,11 @@ const readJson = Effect.fnUntraced(function* readJson(
   return yield* Effect.fromResult(parseJson(yield* readBytes(request)))
 })
 
-/** As `readJson`, for operations that need no body: without one it is an empty object. */
+/** Like `readJson` for an optional body: a missing one is an empty object. */
 const readOptionalJson = Effect.fnUntraced(function* readOptionalJson(
   request: HttpServerRequest,
 ): Effect.fn.Return<JsonValue, Refusal> {
-  // A client that has nothing to send may still announce a body, of no length or in no chunks.
+  // A client without a body may still announce one, empty or without chunks.
   const bytes = yield* readBytes(request)
   return bytes.length === 0 ? {} : yield* readJson(request)
 })
@@ -150,7 +151,9 @@ const parseJson = (bytes: Uint8Array): Result.Result<JsonValue, Refusal> => {
 const isBodiless = ({ source }: HttpServerRequest): boolean =>
   source instanceof Request && source.body === null
 
-/** As `readBytes`; calls `take` with the number of bytes as they arrive, and ends when it fails. */
+/**
+ * Like `readBytes`; calls `take` with the number of bytes as they arrive, and ends when it fails.
+ */
 export const readBytesWith = Effect.fnUntraced(function* readBytesWith(
   request: HttpServerRequest,
   take: (bytes: number) => Effect.Effect<void, Refusal>,
@@ -182,7 +185,7 @@ const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array =
 
 // Uploads
 
-/** A few fields that do not belong here are read, so that the refusal can name them. */
+/** Reads a few surplus fields, so that the refusal can name them. */
 const uploadLimits: FormLimits = {
   fileParts: ["file"],
   fileBytes: maximumFileBytes,
@@ -228,8 +231,8 @@ const uploadOf = ({
 /**
  * The uploaded file, kept until the scope closes. Fails with `unsupported_content_type`,
  * `request_too_large` (by the declared length before anything is read, and by the bytes received),
- * `validation_failed` on `file` (without a disk before anything is read), and `service_unavailable` when
- * the disk has no room for it.
+ * `validation_failed` on `file` (without a disk before anything is read), and `service_unavailable`
+ * when the disk has no room for it.
  */
 const readUpload = Effect.fnUntraced(function* readUpload(
   request: HttpServerRequest,

@@ -20,7 +20,7 @@ describe("an IP literal", () => {
     ["::FFFF:0102:0304", "1.2.3.4"],
     ["0:0:0:0:0:ffff:c0a8:1", "192.168.0.1"],
   ] as const) {
-    it.effect(`${text} is spelled ${normal}`, () =>
+    it.effect(`${text} normalizes to ${normal}`, () =>
       Effect.sync(() => assert.strictEqual(normalAddress(text), normal)),
     )
   }
@@ -66,7 +66,7 @@ describe("the client's address", () => {
     Effect.sync(() => assert.strictEqual(direct(request("10.0.0.1", "1.2.3.4")), "10.0.0.1")),
   )
 
-  it.effect("behind a trusted proxy is the last entry, which the proxy itself wrote", () =>
+  it.effect("behind a trusted proxy is the last entry, which the proxy wrote", () =>
     Effect.sync(() => {
       assert.strictEqual(proxied(request("10.0.0.1", "6.6.6.6, 1.2.3.4")), "1.2.3.4")
       assert.strictEqual(proxied(request("10.0.0.1", "1.2.3.4")), "1.2.3.4")
@@ -74,7 +74,7 @@ describe("the client's address", () => {
     }),
   )
 
-  it.effect("is the socket's where the last entry is no IP literal", () =>
+  it.effect("is the socket's when the last entry is not an IP literal", () =>
     Effect.sync(() => {
       for (const forwarded of ["1.2.3.4, unknown", "1.2.3.4,", "", "1.2.3.4:80"]) {
         assert.strictEqual(proxied(request("10.0.0.1", forwarded)), "10.0.0.1")
@@ -83,14 +83,14 @@ describe("the client's address", () => {
     }),
   )
 
-  it.effect("of a web-standard request is what the embedder says", () =>
+  it.effect("of a web-standard request comes from the embedder", () =>
     Effect.sync(() => {
       const told = clientAddressReader({ trustProxy: false, clientAddress: () => "::ffff:9.9.9.9" })
       assert.strictEqual(told(request(undefined)), "9.9.9.9")
     }),
   )
 
-  it.effect("is all zeros where it is not known", () =>
+  it.effect("is all zeros when unknown", () =>
     Effect.sync(() => {
       assert.strictEqual(direct(request(undefined)), "0.0.0.0")
       const untold = clientAddressReader({ trustProxy: false, clientAddress: () => "" })

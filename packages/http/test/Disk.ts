@@ -1,30 +1,30 @@
-/** The disk that the service of a test keeps its media files on. */
+/** The disk for a test service's media files. */
 import { layerDiskMediaFiles } from "@messaging-service/node"
 import { Context, Effect, Layer } from "effect"
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** The directory in which the suite's media files are. */
+/** The directory of the suite's media files. */
 export class Disk extends Context.Service<
   Disk,
   {
     readonly directory: string
-    /** Names of the files that are kept, and of those under way. */
+    /** Names of stored files and of temporary ones. */
     readonly files: Effect.Effect<{
       readonly kept: ReadonlyArray<string>
       readonly temporary: ReadonlyArray<string>
     }>
-    /** Bytes that the disk says it has free; null for plenty. */
+    /** The free bytes that the disk reports; null for plenty. */
     readonly says: { free: number | null; whole: number }
-    /** How often it was asked. */
+    /** How often it was read. */
     readonly looks: { count: number }
-    /** Bytes of the files under way. */
+    /** Bytes of the temporary files. */
     readonly spooledBytes: Effect.Effect<number>
   }
 >()("test/Disk") {}
 
-/** Media files on a disk, in a directory that goes with the suite. */
+/** Media files on a disk, in a directory removed with the suite. */
 export const layerDisk = Layer.unwrap(
   Effect.gen(function* () {
     const directory = yield* Effect.acquireRelease(

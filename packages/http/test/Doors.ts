@@ -1,6 +1,6 @@
 /**
- * Two doors into one service: a real socket, and the web-standard handler. Requests are written out
- * in full, so that a test can send what no well-behaved client would.
+ * Two clients of one service: a real socket, and the web-standard handler. Requests are written out
+ * in full, so a test can send what no well-behaved client would.
  */
 import { Context, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
@@ -9,18 +9,18 @@ import { toWebHandler } from "../src/index.ts"
 import type { HttpServices, HttpSettings } from "../src/index.ts"
 
 export interface Call {
-  /** GET when left out. */
+  /** Default: GET. */
   readonly method?: string
   readonly path: string
-  /** In their order; a name may come twice. */
+  /** In order; a name may repeat. */
   readonly headers?: ReadonlyArray<readonly [name: string, value: string]>
   /** Sent as a bearer token. */
   readonly token?: string
   /** Sent as JSON, with the content type. */
   readonly json?: unknown
-  /** Sent as it is, without a content type. */
+  /** Sent unchanged, without a content type. */
   readonly body?: string | Uint8Array
-  /** The body goes without a declared length. */
+  /** Sends the body without a declared length. */
   readonly chunked?: boolean
   /** The body in the pieces in which it arrives, through the web handler. */
   readonly pieces?: ReadonlyArray<Uint8Array>
@@ -45,7 +45,6 @@ export interface ErrorBody {
   readonly [detail: string]: unknown
 }
 
-/** The error object of an answer. */
 export const errorOf = (answer: Answer): ErrorBody =>
   (answer.body as { readonly error: ErrorBody }).error
 

@@ -19,14 +19,14 @@ const route2 = routeV2("Messages")
 
 const deleted = Effect.succeed({ id: 1, deleted: true } as const)
 
-describe("an entry binds its handler, so that these do not compile:", () => {
-  it("an answer that is not of the answer's schema", () => {
+describe("the types of an entry reject", () => {
+  it("an answer that does not match its schema", () => {
     // @ts-expect-error -- `deleted` is missing
     const route = route2(at, { ...said, handler: () => Effect.succeed({ id: 1 }) })
     assert.isFunction(route.handler)
   })
 
-  it("an answer of version 1 that is not of its schema", () => {
+  it("an answer of version 1 that does not match its schema", () => {
     const route = routeV1("GET /api/v1/x", {
       summary: "X",
       fields: {},
@@ -37,7 +37,7 @@ describe("an entry binds its handler, so that these do not compile:", () => {
     assert.isFunction(route.handler)
   })
 
-  it("a name that the path does not have", () => {
+  it("a name that the path lacks", () => {
     const route = route2(at, {
       ...said,
       // @ts-expect-error -- the path has `id` alone
@@ -46,7 +46,7 @@ describe("an entry binds its handler, so that these do not compile:", () => {
     assert.isFunction(route.handler)
   })
 
-  it("a field that the command does not have", () => {
+  it("a field that the command lacks", () => {
     const Limit = Schema.Struct({ limit: Schema.Int })
     const taking = json<{ readonly limit: number }>()(Limit, { limit: 5 })
     const route = route2(at, {
@@ -58,13 +58,13 @@ describe("an entry binds its handler, so that these do not compile:", () => {
     assert.isFunction(route.handler)
   })
 
-  it("an idempotent operation that does not say whether its answer is a repeat", () => {
+  it("an idempotent operation that does not tell whether its answer is a repeat", () => {
     // @ts-expect-error -- `answer` and `replayed` are missing
     const route = route2(at, { ...said, idempotent: true, handler: () => deleted })
     assert.isFunction(route.handler)
   })
 
-  it("a schema that lacks a field of the command, or has one more, within its fields too", () => {
+  it("a schema with a field too few or too many, nested fields included", () => {
     const schedule = Schema.Struct({
       cron: Schema.String,
       timezone: Schema.optionalKey(Schema.String),

@@ -13,7 +13,7 @@ const contentTypes: ReadonlyArray<readonly [contentType: string | undefined, jso
   ["application/json ; profile=x ; charset=utf-8", true],
   ["application/json; profile=https://example.com/x", true],
   ["application/json;", true],
-  // A quoted value is one value, whatever stands in it.
+  // A quoted value is one value, whatever it contains.
   ['application/json; profile="a; charset=latin1"', true],
   ["application/json; charset=latin1", false],
   ["application/json; charset=utf-16", false],

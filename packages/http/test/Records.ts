@@ -1,4 +1,4 @@
-/** What tests need before they begin, made through the operator API as any operator would. */
+/** Records that tests need, created through the operator API. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors } from "./Doors.ts"
@@ -9,7 +9,7 @@ import { operatorToken } from "./Service.ts"
 export const operate = (call: Call) =>
   Effect.flatMap(Doors, ({ socket }) => socket.call({ token: operatorToken, ...call }))
 
-/** The answer's body, when the status is that. */
+/** The answer's body, asserting that status. */
 export const bodyOf = <A>(answer: Answer, status: number): A => {
   assert.strictEqual(answer.status, status, answer.text)
   return answer.body as A
@@ -23,7 +23,7 @@ export interface Made {
 }
 
 let made = 0
-/** A number that nothing else of this process was made with. */
+/** A phone that nothing else in this process uses. */
 const fresh = (): number => ++made
 
 export const aPhone = (): string => `+1555${String(fresh()).padStart(7, "0")}`
@@ -31,7 +31,7 @@ export const aPhone = (): string => `+1555${String(fresh()).padStart(7, "0")}`
 export const aWorkspace = (fields: Readonly<Record<string, unknown>> = {}) =>
   make<Made>("/admin/v1/workspaces", { name: "A workspace", ...fields })
 
-/** The plan of a workspace as the operator writes it. */
+/** The plan of a workspace in the operator's format. */
 export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
   name: "Plan",
   messages_remaining: null,
@@ -98,7 +98,7 @@ export const aSender = (
 
 export const aText = { to: { phone: "+15550001234" }, text: "Hello" }
 
-/** A Message as an answer shows it. */
+/** A Message in an answer. */
 export interface MessageBody {
   readonly id: number
   readonly status: string
@@ -113,14 +113,14 @@ export interface PageBody<A> {
   readonly next_cursor: string | null
 }
 
-/** Moves a clock that can be moved. */
+/** Moves an adjustable clock. */
 export const advance = (seconds: number) =>
   Effect.map(
     operate({ method: "POST", path: "/admin/v1/simulator/clock/advance", json: { seconds } }),
     (answer) => bodyOf(answer, 200),
   )
 
-/** Waits until nothing is due and nothing in flight. */
+/** Waits until nothing is due or in flight. */
 export const settle = Effect.map(
   operate({ method: "POST", path: "/admin/v1/simulator/settle" }),
   (answer) => bodyOf(answer, 200),

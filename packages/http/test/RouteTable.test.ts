@@ -14,7 +14,7 @@ const table: ReadonlyArray<Route> = [
 
 const find = routeFinder(table)
 
-/** What is found, as one line. */
+/** The result, as one line. */
 const verdict = (method: string, path: string): string => {
   const answerHeaders: Record<string, string> = {}
   const incoming = { request: { method }, path, route: "none", answerHeaders }

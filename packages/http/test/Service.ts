@@ -1,6 +1,6 @@
 /**
- * The whole service over the memory store or embedded PostgreSQL, media files on disk and simulated phones, served on a
- * free port.
+ * The whole service over the memory store or embedded PostgreSQL, media files on disk and simulated
+ * phones, served on a free port.
  */
 import { layerServer } from "@effect/platform-node/NodeHttpServer"
 import {
@@ -62,15 +62,15 @@ export const layerPorts = layerTransport.pipe(
 
 export interface ServiceParts {
   readonly settings?: Partial<HttpSettings>
-  /** Stands in for some of the core's services. */
+  /** Replaces some of the core's services. */
   readonly instead?: Layer.Layer<never, never, Admission | ClockStore | MediaFiles | ServiceFigures>
-  /** Stands in for some of the ports, or for the clock. */
+  /** Replaces some of the ports, or the clock. */
   readonly ports?: Layer.Layer<never, StoreUnavailable, Layer.Success<typeof layerPorts>>
-  /** The way out; there is none by default. */
+  /** The egress; none by default. */
   readonly egress?: Layer.Layer<Egress>
 }
 
-/** One service with its worker running, and both doors into it. */
+/** One service with a running worker, and both clients. */
 export const layerService = ({
   settings = {},
   instead = Layer.empty,

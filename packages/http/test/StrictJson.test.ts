@@ -28,7 +28,7 @@ const accepted: ReadonlyArray<readonly [text: string, expected: unknown]> = [
   ["9007199254740991", 9007199254740991],
   ["123456789012345", 123456789012345],
   ["1234567890123456", 1234567890123456],
-  // Adding up the digits of this one would round twice.
+  // Adding up these digits would round twice.
   ["31308549106263012", 31308549106263012],
   ["[]", []],
   ["[ ]", []],
@@ -101,7 +101,7 @@ const outsideTheGrammar = [
 ]
 
 describe("the grammar", () => {
-  it.effect("what RFC 8259 allows is read", () =>
+  it.effect("accepts what RFC 8259 allows", () =>
     Effect.sync(() => {
       for (const [text, expected] of accepted) {
         assert.deepStrictEqual<unknown>(value(text), expected, text)
@@ -109,14 +109,14 @@ describe("the grammar", () => {
     }),
   )
 
-  it.effect("anything else is invalid", () =>
+  it.effect("rejects anything else", () =>
     Effect.sync(() => {
       for (const text of outsideTheGrammar) assert.isDefined(problem(text), JSON.stringify(text))
     }),
   )
 
   it.effect(
-    "a negative zero keeps its sign and a number too large is infinite, as in JSON.parse",
+    "keeps the sign of zero and reads an excessive number as infinite, as JSON.parse does",
     () =>
       Effect.sync(() => {
         assert.isTrue(Object.is(value("-0"), -0))
@@ -124,7 +124,7 @@ describe("the grammar", () => {
       }),
   )
 
-  it.effect("the reason says where, and repeats nothing of the body", () =>
+  it.effect("the reason gives the position, and repeats nothing of the body", () =>
     Effect.sync(() => {
       assert.strictEqual(problem('{"secret": tru}'), "unexpected character at position 11")
       assert.strictEqual(problem('{"secret": 1'), "unexpected end at position 12")
@@ -134,7 +134,7 @@ describe("the grammar", () => {
 })
 
 describe("bytes", () => {
-  it.effect("a BOM is accepted once, in front", () =>
+  it.effect("accepts one BOM, in front", () =>
     Effect.sync(() => {
       assert.strictEqual(value("\ufeff1"), 1)
       assert.isDefined(problem("\ufeff\ufeff1"))
@@ -143,7 +143,7 @@ describe("bytes", () => {
     }),
   )
 
-  it.effect("what is not UTF-8 is invalid, and the next body is read as if nothing had been", () =>
+  it.effect("rejects invalid UTF-8, without affecting the next body", () =>
     Effect.sync(() => {
       const inQuotes = (...bytes: ReadonlyArray<number>) =>
         parseStrictJson(Uint8Array.of(0x22, ...bytes, 0x22))
@@ -165,7 +165,7 @@ describe("bytes", () => {
     }),
   )
 
-  it.effect("UTF-16 and UTF-32 are not UTF-8, with a BOM or without", () =>
+  it.effect("rejects UTF-16 and UTF-32, with a BOM or without", () =>
     Effect.sync(() => {
       const bodies = [
         [0xff, 0xfe, 0x31, 0x00],
@@ -180,8 +180,8 @@ describe("bytes", () => {
   )
 })
 
-describe("what other readers let pass", () => {
-  it.effect("32 levels are allowed, the root being level 1; a scalar is no level", () =>
+describe("errors that other readers tolerate", () => {
+  it.effect("allows 32 levels, the root being level 1; a scalar is no level", () =>
     Effect.sync(() => {
       assert.isUndefined(problem(nested(32)))
       assert.isUndefined(problem("[".repeat(32) + "1" + "]".repeat(32)))
@@ -192,13 +192,13 @@ describe("what other readers let pass", () => {
     }),
   )
 
-  it.effect("levels beside one another do not add up", () =>
+  it.effect("does not add up sibling levels", () =>
     Effect.sync(() => {
       assert.isUndefined(problem(`[${Array.from({ length: 100 }, () => nested(31)).join()}]`))
     }),
   )
 
-  it.effect("a duplicate key is invalid at any level and in any spelling", () =>
+  it.effect("rejects a duplicate key at any level and in any spelling", () =>
     Effect.sync(() => {
       const duplicates = [
         '{"a":1,"a":1}',
@@ -214,7 +214,7 @@ describe("what other readers let pass", () => {
     }),
   )
 
-  it.effect("a lone surrogate is invalid, in keys too", () =>
+  it.effect("rejects a lone surrogate, in keys too", () =>
     Effect.sync(() => {
       const lone = [
         '"\\ud800"',
@@ -234,7 +234,7 @@ describe("what other readers let pass", () => {
     }),
   )
 
-  it.effect("a NUL is invalid, in keys too", () =>
+  it.effect("rejects a NUL, in keys too", () =>
     Effect.sync(() => {
       for (const text of ['"\\u0000"', '"a\\u0000b"', '{"\\u0000":1}']) {
         assert.match(problem(text) ?? "", /^NUL/, text)
@@ -243,7 +243,7 @@ describe("what other readers let pass", () => {
     }),
   )
 
-  it.effect("__proto__ and the like are ordinary keys of an object without prototype", () =>
+  it.effect("treats __proto__ and the like as ordinary keys of an object without prototype", () =>
     Effect.sync(() => {
       const object = value('{"__proto__":{"admin":true},"constructor":1,"toString":2}') as object
       assert.isNull(Object.getPrototypeOf(object))
@@ -277,12 +277,12 @@ describe("the canonical text", () => {
 
 const jsonParse = (text: string) =>
   Result.try({
-    // The decoder takes the BOM away before JSON.parse would see it.
+    // The decoder removes the BOM before JSON.parse would see it.
     try: (): unknown => JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text),
     catch: () => "no JSON",
   })
 
-/** Same answer as JSON.parse, or refused for one of the four reasons that JSON.parse does not know. */
+/** Equal to JSON.parse, or refused for one of the four reasons that JSON.parse ignores. */
 const assertAgreesWithJsonParse = (text: string) => {
   const strict = parse(text)
   const lenient = jsonParse(text)
@@ -333,19 +333,16 @@ const moreFragments = [
 const Soup = Schema.Array(Schema.Literals([...fragments, ...moreFragments]))
 
 describe("for any input", () => {
-  it.effect.prop(
-    "what JSON.stringify writes reads as JSON.parse reads it",
-    [Schema.Json],
-    ([json]) =>
-      Effect.sync(() => {
-        for (const text of [JSON.stringify(json), JSON.stringify(json, null, "\t")]) {
-          assert.strictEqual(Result.isSuccess(parse(text)), isStrict(json), text)
-          assertAgreesWithJsonParse(text)
-        }
-      }),
+  it.effect.prop("reads the output of JSON.stringify as JSON.parse does", [Schema.Json], ([json]) =>
+    Effect.sync(() => {
+      for (const text of [JSON.stringify(json), JSON.stringify(json, null, "\t")]) {
+        assert.strictEqual(Result.isSuccess(parse(text)), isStrict(json), text)
+        assertAgreesWithJsonParse(text)
+      }
+    }),
   )
 
-  it.effect.prop("the canonical text reads back as the same value", [Schema.Json], ([json]) =>
+  it.effect.prop("the canonical text parses to the same value", [Schema.Json], ([json]) =>
     Effect.sync(() => {
       const text = JSON.stringify(json)
       if (!isStrict(json)) return
@@ -356,14 +353,14 @@ describe("for any input", () => {
   )
 
   it.effect.prop(
-    "a damaged text is refused, or reads as JSON.parse reads it",
+    "refuses a damaged text, or reads it as JSON.parse does",
     [Schema.Json, Schema.Natural, Schema.Natural, Schema.String],
     ([json, from, length, inserted]) =>
       Effect.sync(() => {
         const text = JSON.stringify(json)
         const start = from % (text.length + 1)
         const end = start + (length % 3)
-        // Only texts that UTF-8 can carry, or the two readers are not given the same one.
+        // Only texts that UTF-8 can carry: otherwise the two readers get different input.
         assertAgreesWithJsonParse(
           (text.slice(0, start) + inserted.slice(0, 2) + text.slice(end)).toWellFormed(),
         )
@@ -372,13 +369,13 @@ describe("for any input", () => {
   )
 
   it.effect.prop(
-    "fragments in any order are refused, or read as JSON.parse reads them",
+    "refuses fragments in any order, or reads them as JSON.parse does",
     [Soup],
     ([soup]) => Effect.sync(() => assertAgreesWithJsonParse(soup.join(""))),
     { arbitrary: { runs: 3000 } },
   )
 
-  it.effect.prop("no bytes make it throw", [Schema.Uint8Array], ([bytes]) =>
+  it.effect.prop("never throws, whatever the bytes", [Schema.Uint8Array], ([bytes]) =>
     Effect.sync(() => {
       assert.isDefined(parseStrictJson(bytes))
       assert.isDefined(parseStrictJson(Uint8Array.of(0x22, ...bytes, 0x22)))

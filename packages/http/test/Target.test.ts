@@ -40,7 +40,7 @@ describe("a query string", () => {
     ["%61=%C3%A9", [["a", "é"]]],
     ["__proto__=1", [["__proto__", "1"]]],
   ] as const) {
-    it.effect(`${JSON.stringify(query)} has its parameters in their order`, () =>
+    it.effect(`${JSON.stringify(query)} has its parameters in order`, () =>
       Effect.sync(() =>
         assert.deepStrictEqual(
           Result.getOrThrow(parseQuery(query)),
@@ -69,7 +69,7 @@ describe("a query string", () => {
   }
 
   it.effect.prop(
-    "whatever is encoded comes back",
+    "decodes what was encoded",
     [Schema.Array(Schema.Tuple([Schema.String, Schema.String]))],
     ([entries]) =>
       Effect.sync(() => {
@@ -90,8 +90,8 @@ const messagesOf = (result: Result.Result<unknown, Refusal>) =>
     onFailure: ({ errors, message }) => [message, ...errors.map((each) => each.message)],
   })
 
-describe("parameters by their names", () => {
-  it.effect("a repeated one is refused, also with the same value", () =>
+describe("parameters by name", () => {
+  it.effect("may not repeat, even with the same value", () =>
     Effect.sync(() => {
       for (const again of ["1", "2"]) {
         const refused = queryRecord([
@@ -103,7 +103,7 @@ describe("parameters by their names", () => {
     }),
   )
 
-  it.effect("names that every object has are names like any other", () =>
+  it.effect("may be called like members of Object.prototype", () =>
     Effect.sync(() => {
       const entries: QueryEntries = [
         ["constructor", "a"],
@@ -113,7 +113,7 @@ describe("parameters by their names", () => {
     }),
   )
 
-  it.effect("none may be given to an operation without a query", () =>
+  it.effect("are refused by an operation without a query", () =>
     Effect.sync(() => {
       const given: QueryEntries = [
         ["limit", "0"],

@@ -35,7 +35,7 @@ describe("the web-standard handler", () => {
     }),
   )
 
-  it.effect("ends with dispose what the layer started, once", () =>
+  it.effect("dispose ends everything that the layer started, once", () =>
     Effect.promise(async () => {
       const ended: Array<string> = []
       const withWork = Layer.effectDiscard(
@@ -49,7 +49,7 @@ describe("the web-standard handler", () => {
     }),
   )
 
-  it.effect("requests wait for a layer that is still being built", () =>
+  it.effect("requests wait while the layer is being built", () =>
     Effect.promise(async () => {
       const slow = Layer.unwrap(Effect.as(Effect.sleep("20 millis"), embedded))
       const { dispose, handler } = toWebHandler(slow, settings)
@@ -75,7 +75,7 @@ describe("the web-standard handler", () => {
     }),
   )
 
-  it.effect("an emulator that is asked for must be there", () =>
+  it.effect("a requested emulator must be among the services", () =>
     Effect.promise(async () => {
       const { dispose, handler } = toWebHandler(embedded, defaultSettings)
       const outcome = await handler(new Request("http://x/")).then(

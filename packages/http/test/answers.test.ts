@@ -7,7 +7,7 @@ import { aSender } from "./Records.ts"
 
 const requestId = /^req_[0-9A-Za-z]{24}$/
 
-/** One request for each status that an answer can have without much ado, with its token's kind. */
+/** A simple request for each possible status, with its kind of token. */
 const everyKind: ReadonlyArray<readonly [Call, number]> = [
   [{ path: "/health/live" }, 200],
   [{ path: "/health/live", method: "POST" }, 405],
@@ -101,7 +101,7 @@ layer(layerService())("the error object", (it) => {
     }),
   )
 
-  it.effect("several problems: the first is the error, the rest go to errors", () =>
+  it.effect("reports the first of several problems as the error, the rest in errors", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()
@@ -138,7 +138,7 @@ layer(layerService())("the error object", (it) => {
     }),
   )
 
-  it.effect("a 401 carries the challenge, for the operator too, and nothing else does", () =>
+  it.effect("only a 401 carries the challenge, the operator's too", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       for (const [call, status] of everyKind) {

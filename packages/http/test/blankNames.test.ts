@@ -5,11 +5,11 @@ import { aPlan, aSender, aText, bodyOf, operate } from "./Records.ts"
 import { layerService } from "./Service.ts"
 import { aClient, call, saysNo } from "./v1/Asking.ts"
 
-/** A no-break space and an ideographic one among them. */
+/** Includes a no-break space and an ideographic one. */
 const blank = " \t\u00a0\u3000"
 
-layer(layerService())("a name of white space alone", (it) => {
-  it.effect("is validation_failed, whatever it names", () =>
+layer(layerService())("a name of white space only", (it) => {
+  it.effect("is validation_failed for every kind of record", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token, workspace } = yield* aSender()
@@ -45,7 +45,7 @@ layer(layerService())("a name of white space alone", (it) => {
     }),
   )
 
-  it.effect("is none in a version 1 campaign, and no group of version 1", () =>
+  it.effect("counts as missing in a version 1 campaign, and names no group of version 1", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const campaign = yield* call("verification/create/", {

@@ -12,7 +12,7 @@ const jsonType = ["content-type", "application/json"] as const
 
 const utf8 = new TextEncoder()
 
-/** A good body blown up with white space to that many bytes. */
+/** A valid body padded with white space to that many bytes. */
 const padded = (size: number): string => JSON.stringify(aText).padEnd(size, " ")
 
 const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`
@@ -21,7 +21,7 @@ interface Case {
   readonly what: string
   readonly call: Partial<Call>
   readonly status: number
-  /** Null for a message that was accepted. */
+  /** Null for an accepted message. */
   readonly code: string | null
   readonly field?: string
 }
@@ -156,7 +156,7 @@ layer(layerService())("a JSON body", (it) => {
     }
   }
 
-  it.effect("a POST without any body is invalid_json, not a crash", () =>
+  it.effect("a POST without any body is invalid_json", () =>
     Effect.gen(function* () {
       const { socket, web } = yield* Doors
       const { token } = yield* aSender()
@@ -167,7 +167,7 @@ layer(layerService())("a JSON body", (it) => {
     }),
   )
 
-  it.effect("the error says where the JSON ends to be valid and repeats nothing of it", () =>
+  it.effect("the error gives the position of the fault and repeats nothing of the body", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()
@@ -186,11 +186,11 @@ layer(layerService())("a JSON body", (it) => {
 
 interface Conversation {
   readonly text: string
-  /** Bytes of the body that the connection took. */
+  /** Bytes of the body that the connection accepted. */
   readonly taken: number
 }
 
-/** Sends a request's head and then its body in chunks for as long as the server takes them. */
+/** Sends a request's head and then its body in chunks as long as the server accepts them. */
 const pour = (port: number, head: string, chunk: string, chunks: number): Promise<Conversation> =>
   new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1")
@@ -210,7 +210,7 @@ const pour = (port: number, head: string, chunk: string, chunks: number): Promis
       push()
     })
     socket.on("data", (data) => (text += data.toString()))
-    // A server that has answered and stops reading may reset what is still under way.
+    // A server that has answered and stops reading may reset the remainder.
     socket.on("error", () => undefined)
     socket.on("close", () => resolve({ text, taken: sent * chunk.length }))
   })
@@ -229,8 +229,8 @@ const head = (token: string, ...headers: ReadonlyArray<string>): string =>
 const lump = "x".repeat(65_536)
 const chunkOf = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
 
-layer(layerService())("a body without end", (it) => {
-  it.effect("is answered once it is too large, and no longer read", () =>
+layer(layerService())("an endless body", (it) => {
+  it.effect("is answered once it is too large, and then no longer read", () =>
     Effect.gen(function* () {
       const { port } = yield* Doors
       const { token } = yield* aSender()
@@ -239,7 +239,7 @@ layer(layerService())("a body without end", (it) => {
       )
       assert.match(text, /^HTTP\/1\.1 413 /)
       assert.include(text, "request_too_large")
-      // What the system's buffers swallow comes on top of what was read.
+      // The system's buffers accept more than the server reads.
       assert.isBelow(taken, 64 * 1024 * 1024)
     }),
   )
@@ -257,7 +257,7 @@ layer(layerService())("a body without end", (it) => {
     }),
   )
 
-  it.effect("a client that waits for 100 Continue is told to go on", () =>
+  it.effect("a client that waits for 100 Continue gets it", () =>
     Effect.gen(function* () {
       const { port } = yield* Doors
       const { token } = yield* aSender()

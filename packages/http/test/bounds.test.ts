@@ -1,7 +1,7 @@
 /**
- * Every operation, asked with far more than an answer may repeat (sharedResources: formEntries, jsonValues,
- * refusalErrors, refusalBytes). The operations are those of the served document, so that a new one is held to
- * the same.
+ * Every operation, sent far more than an answer may repeat (sharedResources: formEntries,
+ * jsonValues, refusalErrors, refusalBytes). The operations come from the served document, so new
+ * ones are included.
  */
 import { assert, layer } from "@effect/vitest"
 import { maximumErrors, sharedLimits } from "@messaging-service/core"
@@ -15,13 +15,13 @@ import { aClient } from "./v1/Asking.ts"
 import { form, multipart } from "./v2/Uploading.ts"
 import { aKey, aSender } from "./Records.ts"
 
-/** Enough to break every bound many times over; a full body of 1 MiB would only take longer. */
+/** Enough to exceed every bound many times; a full body of 1 MiB would only take longer. */
 const bodyBytes = 4 * sharedLimits.refusalBytes.whole
 
 const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The names of the fields that an operation's JSON body takes; undefined without such a body. */
+/** The field names of an operation's JSON body; undefined without such a body. */
 const fieldsOf = (document: DocumentObject, { operation }: Placed) => {
   const schema = operation.requestBody?.content["application/json"]?.schema
   if (schema === undefined) return undefined
@@ -30,7 +30,7 @@ const fieldsOf = (document: DocumentObject, { operation }: Placed) => {
   return isJson(properties) ? Object.keys(properties) : []
 }
 
-/** How much room a field has. */
+/** How many values a field gets. */
 interface Room {
   readonly size: number
   /** Values of JSON. */
@@ -45,7 +45,7 @@ const unknownFields = ({ size, count }: Room) => {
   return repeated(count, (at) => `"${`u${at}`.padEnd(length, "x")}":0`, "{", "}")
 }
 
-/** What every field of a body is given at once, by how much room it has. */
+/** The value of every field of a body, by how many values a field gets. */
 const values: Readonly<Record<string, (room: Room) => string>> = {
   "lists of bad members": ({ count }) => repeated(count, () => "0"),
   "lists of objects": ({ count }) => repeated(count, () => "{}"),
@@ -59,7 +59,7 @@ const values: Readonly<Record<string, (room: Room) => string>> = {
   "text with commas": ({ size }) => `"${"1,".repeat(size / 2 - 4)}"`,
 }
 
-/** All but what the fields themselves take. */
+/** Everything outside the fields. */
 const all: Room = { size: bodyBytes - 4096, count: sharedLimits.jsonValues.whole - 100 }
 
 const withValues = (fields: ReadonlyArray<string>, value: (room: Room) => string, first = "") => {
@@ -88,7 +88,8 @@ const bodies: Readonly<Record<string, (fields: ReadonlyArray<string>, first: str
 const withinBounds = (answer: Answer, what: string) => {
   if (answer.status < 300) return
   assert.isAtMost(Buffer.byteLength(answer.text), sharedLimits.refusalBytes.whole, what)
-  // Group sends of version 1 may answer with an HTML page of status 500 (contract: Version 1: sends).
+  // Group sends of version 1 may answer with an HTML page of status 500 (contract: Version 1:
+  // sends).
   const page = answer.headers["content-type"]?.startsWith("text/html") === true
   if (!page) assert.isBelow(answer.status, 500, `${what}: ${answer.text.slice(0, 200)}`)
   for (const [name, value] of Object.entries(answer.headers)) {
@@ -99,7 +100,7 @@ const withinBounds = (answer: Answer, what: string) => {
   }
 }
 
-/** Callers for one operation, which no rate limit stops; ids of paths are theirs. */
+/** Callers for one operation, which no rate limit stops; ids in paths are theirs. */
 const caller = ({ path }: Placed) =>
   Effect.gen(function* () {
     if (path.startsWith("/api/v1")) {
@@ -145,7 +146,7 @@ layer(layerService())("every operation", (it) => {
             ),
           })
           withinBounds(answer, `${placed.method} ${placed.path}`)
-          // It was read, so that it is the operation that answers.
+          // The operation answers: the body was read.
           assert.notStrictEqual(answer.status, 413, `${placed.method} ${placed.path}`)
           asked++
         }
@@ -154,7 +155,7 @@ layer(layerService())("every operation", (it) => {
     )
   }
 
-  it.effect("refuses a body of more than 10,000 values, and reads nothing behind them", () =>
+  it.effect("refuses a body of more than 10,000 values, and stops reading there", () =>
     Effect.gen(function* () {
       const { web } = yield* Doors
       const most = sharedLimits.jsonValues.whole

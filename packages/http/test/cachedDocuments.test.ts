@@ -13,7 +13,7 @@ interface RawAnswer {
   readonly bytes: Buffer
 }
 
-/** The bytes as they went over the socket. */
+/** The raw bytes from the socket. */
 const rawGet = (path: string, headers: Readonly<Record<string, string>>, method = "GET") =>
   Effect.flatMap(Doors, ({ port }) =>
     Effect.promise<RawAnswer>(
@@ -59,7 +59,7 @@ layer(layerService())("the documents of the API", (it) => {
       60_000,
     )
 
-    it.effect(`${path} is kept by its tag: 304 without a body for a caller that has it`, () =>
+    it.effect(`${path} is cached by its tag: 304 without a body for a caller that has it`, () =>
       Effect.gen(function* () {
         const { headers } = yield* rawGet(path, { "accept-encoding": "gzip" })
         const kept = ["cache-control", "etag", "vary"].map((name) => [name, headers[name]])
@@ -89,7 +89,7 @@ layer(layerService())("the documents of the API", (it) => {
       }),
     )
 
-    it.effect(`${path}: a refusal is not kept`, () =>
+    it.effect(`${path}: a refusal is not cached`, () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         for (const call of [{ path, method: "POST" }, { path: `${path}/x` }]) {
@@ -113,7 +113,7 @@ layer(layerService())("the documents of the API", (it) => {
     }),
   )
 
-  it.effect("through the web handler alike", () =>
+  it.effect("behave the same through the web handler", () =>
     Effect.gen(function* () {
       const { web } = yield* Doors
       const first = yield* web.call({ path: "/openapi.json" })

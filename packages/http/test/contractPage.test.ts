@@ -17,7 +17,7 @@ const read = async () => {
 
 const page = Effect.promise(read)
 
-/** The keys of all objects that stand in the document under that key. */
+/** The keys of all objects under that key in the document. */
 const namesUnder = (wanted: string, value: unknown): ReadonlyArray<string> =>
   typeof value === "object" && value !== null
     ? Object.entries(value).flatMap(([key, inner]: [string, unknown]) => [
@@ -64,7 +64,7 @@ describe("the contract", () => {
         const fields = namesUnder("properties", document).filter(
           (name) => !text.includes(`\`${name}\``) && !text.includes(`"${name}"`),
         )
-        // A header that is described in several ways has a number behind its name.
+        // A header described in several ways has a number after its name.
         const headers = namesUnder("headers", document)
           .map((name) => name.replace(/_\d+$/, ""))
           .filter((name) => !text.includes(name))

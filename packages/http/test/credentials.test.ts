@@ -10,7 +10,7 @@ describe("credentials", () => {
     const ask = (headers: ReadonlyArray<readonly [string, string]>) =>
       Effect.flatMap(Doors, ({ socket }) => socket.call({ path: "/api/v2/me", headers }))
 
-    it.effect("a bearer header in any case of its scheme", () =>
+    it.effect("accept a bearer header in any case of its scheme", () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
         for (const scheme of ["Bearer", "bearer", "BEARER"]) {
@@ -29,7 +29,7 @@ describe("credentials", () => {
       )
     }
 
-    it.effect("40 characters of digits and a to f are a version 1 key", () =>
+    it.effect("treat 40 characters of digits and a to f as a version 1 key", () =>
       Effect.gen(function* () {
         const answer = yield* ask([["authorization", `Bearer ${"0a".repeat(20)}`]])
         assert.strictEqual(answer.status, 401)
@@ -37,7 +37,7 @@ describe("credentials", () => {
       }),
     )
 
-    it.effect("an Authorization sent twice is no key, over either door", () =>
+    it.effect("reject a repeated Authorization through either client", () =>
       Effect.gen(function* () {
         const { socket, web } = yield* Doors
         const { token } = yield* aSender()

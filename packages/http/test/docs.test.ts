@@ -5,7 +5,7 @@ import { Doors, errorOf } from "./Doors.ts"
 import { layerService, publicUrl } from "./Service.ts"
 
 layer(layerService())("the error catalogue", (it) => {
-  it.effect("is where `docs` of an error leads: a link to the code in the error catalogue", () =>
+  it.effect("is the target of `docs` in an error: a link to the code in the error catalogue", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { docs } = errorOf(yield* socket.call({ path: "/nowhere" }))

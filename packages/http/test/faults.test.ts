@@ -5,7 +5,7 @@ import { Doors, errorOf } from "./Doors.ts"
 import { layerService, operatorToken } from "./Service.ts"
 import { aText, operate } from "./Records.ts"
 
-/** What was logged, with its annotations. */
+/** Log lines with their annotations. */
 interface Line {
   readonly level: string
   readonly annotations: Readonly<Record<string, unknown>>
@@ -28,7 +28,7 @@ const capturing = (into: Array<Line>) =>
 
 const secret = "svc_live_secret"
 
-/** An admission whose store is gone, or which has a bug, by the token it is asked with. */
+/** An admission whose store is gone, or which has a bug, by token. */
 const brokenAdmission = Layer.effect(
   Admission,
   Effect.map(Admission, (admission) => {
@@ -54,7 +54,7 @@ describe("a fault", () => {
   const lines: Array<Line> = []
   const broken = layerService({ instead: brokenAdmission }).pipe(Layer.provide(capturing(lines)))
 
-  layer(broken)("when the store breaks", (it) => {
+  layer(broken)("when the store fails", (it) => {
     for (const what of ["store", "defect"]) {
       it.effect(`of the ${what} is internal_error with the request id and no detail`, () =>
         Effect.gen(function* () {
@@ -80,7 +80,7 @@ describe("a fault", () => {
 
             assert.lengthOf(lines, 1)
             const { level, annotations, text } = lines[0]!
-            // Of a store that is away one line a minute is said, the others to those who debug.
+            // An absent store is logged once a minute; the other lines are debug.
             assert.include(what === "store" && door === web ? ["Error", "Debug"] : ["Error"], level)
             const { duration_ms, ...known } = annotations
             assert.isNumber(duration_ms)
@@ -99,7 +99,7 @@ describe("a fault", () => {
       )
     }
 
-    it.effect("of a store without room is service_unavailable, and says when to come back", () =>
+    it.effect("of a store without capacity is service_unavailable with Retry-After", () =>
       Effect.gen(function* () {
         const { socket, web } = yield* Doors
         for (const door of [socket, web]) {
@@ -124,7 +124,7 @@ describe("a fault", () => {
       }),
     )
 
-    it.effect("while counting an unknown path leaves it a 404", () =>
+    it.effect("in counting leaves an unknown path a 404", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         lines.length = 0
@@ -137,7 +137,7 @@ describe("a fault", () => {
       }),
     )
 
-    it.effect("does not touch what needs no key", () =>
+    it.effect("does not affect paths that need no key", () =>
       Effect.gen(function* () {
         lines.length = 0
         assert.strictEqual((yield* operate({ path: "/admin/v1/workspaces" })).status, 200)

@@ -1,6 +1,6 @@
 /**
- * Multipart forms that no browser writes (contract: Media, Version 1: requests): whatever is wrong
- * with one is the caller's fault, is said in each version's own shape, and leaves no file.
+ * Multipart forms that no browser writes (contract: Media, Version 1: requests). Every fault in one
+ * is the caller's, is reported in each version's own format, and leaves no file.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -19,7 +19,7 @@ interface Written {
   readonly contentType?: string
   /** Between the credentials, which version 1 needs, and the end. */
   readonly parts: string
-  /** What stands behind the parts. */
+  /** What follows the parts. */
   readonly end?: string
 }
 
@@ -32,7 +32,7 @@ const disposition = (parameters: string) => `Content-Disposition: form-data${par
 
 const aFile = part(disposition('; name="file"; filename="a.txt"'))
 
-/** Not a form at all: nothing in it can be believed. */
+/** No form at all: nothing in it can be trusted. */
 const malformed: Readonly<Record<string, Written>> = {
   "an empty boundary": { contentType: typeWith('""'), parts: aFile },
   "a boundary without a value": { contentType: typeWith(""), parts: aFile },
@@ -115,7 +115,7 @@ const formBody = ({ contentType, end, parts }: Written, first = ""): Partial<Cal
   body: Buffer.from(`${first}${parts}${end ?? `--${boundary}--\r\n`}`, "latin1"),
 })
 
-/** Version 1 finds its credentials in the form, in front of the rest. */
+/** Version 1 finds its credentials in the form, before the rest. */
 const credentialsOf = ({ credentials }: Client, written: Written) => {
   const given = /boundary="?([^"]*)/.exec(written.contentType ?? "")?.[1] ?? boundary
   return Object.entries(credentials)
@@ -204,7 +204,7 @@ layer(layerService())("a multipart form", (it) => {
       }),
     )
 
-  it.effect("cut anywhere is the caller's fault, and leaves no file", () =>
+  it.effect("is the caller's fault when cut anywhere, and leaves no file", () =>
     Effect.gen(function* () {
       const { files } = yield* Disk
       const before = yield* files
@@ -213,14 +213,14 @@ layer(layerService())("a multipart form", (it) => {
     }),
   )
 
-  it.effect("with any byte changed is never a fault of ours, and leaves no file", () =>
+  it.effect("with any changed byte is never our fault, and leaves no file", () =>
     Effect.gen(function* () {
       const { files } = yield* Disk
       const before = yield* files
       for (let at = 0; at < whole.length; at++) {
         for (const byte of ["\r", "\n", "-", ":", '"', "\0"]) {
           const answer = yield* asked(`${whole.slice(0, at)}${byte}${whole.slice(at + 1)}`)
-          // A form that can still be read lacks credentials.
+          // A form that is still readable lacks credentials.
           assert.strictEqual(answer.status, 400, answer.text)
         }
       }

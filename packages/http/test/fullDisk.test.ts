@@ -1,6 +1,6 @@
 /**
- * A disk that is nearly full (`DISK_RESERVE`; contract: Configuration): nothing is uploaded or
- * fetched any more, and everything else goes on.
+ * A nearly full disk (`DISK_RESERVE`; contract: Configuration): uploads and fetches stop, and
+ * everything else continues.
  */
 import { assert, layer } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"
@@ -15,7 +15,7 @@ import { aSender } from "./Records.ts"
 const gibibyte = 1024 ** 3
 const mebibyte = 1024 ** 2
 
-/** Links that were fetched. */
+/** Fetched links. */
 const fetched = { count: 0 }
 
 const layerWeb = Layer.succeed(Egress, {
@@ -28,7 +28,7 @@ const layerWeb = Layer.succeed(Egress, {
     }),
 })
 
-/** The disk says that it has so much while something is done. */
+/** Sets the free space that the disk reports during an effect. */
 const withDisk = <A, E, R>(says: { free: number; whole: number }, done: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const disk = yield* Disk
@@ -42,8 +42,8 @@ const withDisk = <A, E, R>(says: { free: number; whole: number }, done: Effect.E
 
 const large = { free: gibibyte - 1, whole: 100 * gibibyte }
 
-layer(layerService({ egress: layerWeb }))("a disk with less free than its reserve", (it) => {
-  it.effect("stops uploads of version 2 for the time being", () =>
+layer(layerService({ egress: layerWeb }))("a disk with less free space than its reserve", (it) => {
+  it.effect("stops uploads of version 2 temporarily", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { files } = yield* Disk
@@ -69,7 +69,7 @@ layer(layerService({ egress: layerWeb }))("a disk with less free than its reserv
         yield* statusWith(gibibyte - 1, 100 * gibibyte),
         yield* statusWith(50 * mebibyte, 1000 * mebibyte),
         yield* statusWith(50 * mebibyte - 1, 1000 * mebibyte),
-        // A file system that does not tell.
+        // A file system that does not report its size.
         yield* statusWith(0, 0),
       ]
       assert.deepStrictEqual(statuses, [201, 503, 201, 503, 201])
@@ -101,7 +101,7 @@ layer(layerService({ egress: layerWeb }))("a disk with less free than its reserv
     }),
   )
 
-  it.effect("looks again while a file comes", () =>
+  it.effect("is read again while a file arrives", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { files, looks } = yield* Disk
@@ -114,7 +114,7 @@ layer(layerService({ egress: layerWeb }))("a disk with less free than its reserv
     }),
   )
 
-  it.effect("is asked once in five seconds for its readiness, by however many", () =>
+  it.effect("is read once in five seconds for readiness, however many callers ask", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { files, looks } = yield* Disk

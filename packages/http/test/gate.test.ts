@@ -6,7 +6,7 @@ import { Doors, errorOf } from "./Doors.ts"
 import { layerService, operatorToken } from "./Service.ts"
 
 layer(layerService())("a process that must not work", (it) => {
-  it.effect("answers 503 on every path of /api, whatever the key, and serves all else", () =>
+  it.effect("answers 503 on every path of /api, whatever the key, and serves all others", () =>
     Effect.gen(function* () {
       const gate = yield* WorkGate
       const { socket, web } = yield* Doors

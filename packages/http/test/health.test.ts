@@ -18,7 +18,7 @@ const moodyStore = Layer.effect(
   Effect.map(ClockStore, (store) => ClockStore.of({ ...store, ping: Effect.suspend(() => ping) })),
 )
 
-/** What comes of writing to the disk; a test sets it. */
+/** The result of writing to the disk; a test sets it. */
 let writing: Effect.Effect<void, MediaFilesError> = Effect.void
 
 const moodyDisk = Layer.effect(
@@ -28,7 +28,10 @@ const moodyDisk = Layer.effect(
   ),
 )
 
-/** The two seconds of patience pass as soon as nothing else can run; all that else sleeps, sleeps on. */
+/**
+ * The two seconds of the time limit pass as soon as nothing else can run; all other timers keep
+ * waiting.
+ */
 const hastyTime = Layer.succeed(RealTime, {
   sleep: (duration) =>
     Duration.toSeconds(Duration.fromInputUnsafe(duration)) === 2

@@ -1,4 +1,7 @@
-/** How many values a JSON body may hold (sharedResources: jsonValues), and what few long ones cost. */
+/**
+ * How many values a JSON body may hold (sharedResources: jsonValues), and the cost of few long
+ * ones.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { sharedLimits } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"
@@ -21,7 +24,7 @@ const tooMany = Result.fail({
   reason: `more than ${mostValues} values`,
 } as const)
 
-/** Bodies of that many values, each without what closes it. */
+/** Bodies of that many values, each without its end. */
 const shapes: Readonly<Record<string, (count: number) => readonly [open: string, close: string]>> =
   {
     "a list": (count) => [`[${times(count, "0")}`, "]"],
@@ -37,10 +40,10 @@ const shapes: Readonly<Record<string, (count: number) => readonly [open: string,
       `[${times(Math.floor(count / 31), nested(31))},${times(count % 31, "0")}`,
       "]",
     ],
-    "what stands behind a deep list": (count) => [`[${nested(31)},${times(count - 31, "0")}`, "]"],
+    "the value after a deep list": (count) => [`[${nested(31)},${times(count - 31, "0")}`, "]"],
   }
 
-/** How many members all lists and objects of a value have. */
+/** The number of members of all lists and objects in a value. */
 const membersOf = (json: Schema.Json): number =>
   typeof json === "object" && json !== null
     ? Object.values(json).reduce<number>((sum, member) => sum + 1 + membersOf(member), 0)
@@ -48,7 +51,7 @@ const membersOf = (json: Schema.Json): number =>
 
 describe("the number of values", () => {
   for (const [what, shape] of Object.entries(shapes)) {
-    it.effect(`${what}: as many as may be are read, and nothing behind them`, () =>
+    it.effect(`${what}: reads up to the maximum, and no further`, () =>
       Effect.sync(() => {
         const [open, close] = shape(mostValues)
         assert.deepStrictEqual<unknown>(value(open + close), JSON.parse(open + close))
@@ -60,7 +63,7 @@ describe("the number of values", () => {
     )
   }
 
-  it.effect("what is wrong in front of the bound is said, however much follows", () =>
+  it.effect("reports a problem before the bound, however much follows", () =>
     Effect.sync(() => {
       assert.match(problem(`[?,${times(mostValues + 1, "0")}]`)!, /^unexpected character/)
       assert.match(problem(`[{"a":0,"a":0},${times(mostValues, "0")}]`)!, /^duplicate key/)
@@ -77,7 +80,7 @@ describe("the number of values", () => {
   )
 
   it.effect.prop(
-    "any value is read up to the bound and refused above it, whatever stands there",
+    "reads any value up to the bound and refuses it above, whatever follows",
     [Schema.Json, Schema.String],
     ([json, rest]) =>
       Effect.sync(() => {
@@ -85,15 +88,15 @@ describe("the number of values", () => {
         const left = mostValues - 1 - membersOf(json)
         const text = `[${JSON.stringify(json)},${times(left, "0")}`
         assert.deepStrictEqual<unknown>(value(`${text}]`), JSON.parse(`${text}]`))
-        // White space is skipped in front of a member that is too many.
+        // White space before the first surplus member is skipped.
         assert.deepStrictEqual(parse(`${text},${rest.toWellFormed()}`), tooMany)
       }),
     { arbitrary: { runs: 50 } },
   )
 })
 
-describe("costs", () => {
-  // Each of these takes minutes with one step that is quadratic; the test's own time limit is the measure.
+describe("cost", () => {
+  // Each of these takes minutes with one quadratic step; the test's own time limit is the measure.
   it.effect("no body of 1 MiB is slow to read", () =>
     Effect.sync(() => {
       const size = 1 << 20

@@ -1,4 +1,4 @@
-/** The tables of docs/migration.md say of version 1 what the code says, all of it and nothing else. */
+/** The tables of docs/migration.md match version 1's code exactly. */
 import { catalogue, messageStatuses } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
 import { assert, describe, layer } from "@effect/vitest"
@@ -35,7 +35,7 @@ const tableUnder = (heading: string) =>
     },
   )
 
-/** What stands in backticks. */
+/** The texts in backticks. */
 const quotedIn = (cell = ""): ReadonlyArray<string> =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, quoted = ""]) => quoted)
 
@@ -74,7 +74,7 @@ describe("the page of the migration", () => {
       }),
     )
 
-    it.effect("has each text's HTTP status and the codes for which it stands, with theirs", () =>
+    it.effect("has each text's HTTP status and its codes, with theirs", () =>
       Effect.gen(function* () {
         const rows = yield* tableUnder("What it says when it says no")
         for (const [name, { message, status = 400 }] of Object.entries(texts)) {
@@ -121,7 +121,7 @@ describe("the page of the migration", () => {
       }),
     )
 
-    it.effect("has every operation of version 1, and names one of version 2 for it", () =>
+    it.effect("has every operation of version 1, and a counterpart in version 2", () =>
       Effect.gen(function* () {
         const rows = yield* tableUnder("Operations")
         const operations = operationsOf(yield* served)

@@ -6,7 +6,7 @@ import { layerService } from "./Service.ts"
 import { aSender, aText, bodyOf, operate } from "./Records.ts"
 import type { MessageBody, PageBody } from "./Records.ts"
 
-/** Everything that a server writes to a connection that was sent these bytes. */
+/** Everything that a server writes to a connection that sent these bytes. */
 const raw = (port: number, bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => socket.end(bytes))
@@ -34,7 +34,7 @@ layer(layerService())("methods and paths", (it) => {
     }),
   )
 
-  it.effect("a query parameter that is not known is refused on every path", () =>
+  it.effect("every path refuses an unknown query parameter", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token, workspace } = yield* aSender()
@@ -92,7 +92,7 @@ layer(layerService())("methods and paths", (it) => {
     )
   }
 
-  it.effect("one trailing slash is tolerated", () =>
+  it.effect("tolerates one trailing slash", () =>
     Effect.gen(function* () {
       const { socket, web } = yield* Doors
       const { token } = yield* aSender()
@@ -166,7 +166,7 @@ layer(layerService())("methods and paths", (it) => {
     )
   }
 
-  it.effect("header names that are names of object members change nothing", () =>
+  it.effect("header names like members of Object.prototype change nothing", () =>
     Effect.gen(function* () {
       const { socket, web } = yield* Doors
       const { token } = yield* aSender()
@@ -183,7 +183,7 @@ layer(layerService())("methods and paths", (it) => {
     }),
   )
 
-  it.effect("an absolute request target is its path", () =>
+  it.effect("an absolute request target counts as its path", () =>
     Effect.gen(function* () {
       const { port } = yield* Doors
       const answer = yield* Effect.promise(() =>

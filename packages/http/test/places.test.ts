@@ -1,6 +1,6 @@
 /**
- * How many requests are under way at once: of all customers, of one workspace, of the operator, and
- * for health and metrics.
+ * The number of requests in flight: of all customers, of one workspace, of the operator, and for
+ * health and metrics.
  */
 import { assert, describe, it } from "@effect/vitest"
 import {
@@ -31,7 +31,7 @@ const callerOf = (workspaceId: number) =>
     aStoredWorkspace({ id: workspaceId as WorkspaceId }),
   )
 
-/** The interface with an admission that lets in every key, which is the id of its workspace. */
+/** The interface with an admission that accepts every key; the key is its workspace's id. */
 const aService = () => {
   const asked = { admissions: 0, pings: 0 }
   const store = { hangs: false }
@@ -68,7 +68,7 @@ const aService = () => {
     Layer.provideMerge(layerServices),
     Layer.provideMerge(layerClockStore),
     Layer.provideMerge(layerPorts),
-    // What hangs is waited for without an end.
+    // A hanging call is awaited forever.
     Layer.provideMerge(
       Layer.succeed(RealTime, {
         sleep: () => Effect.never,
@@ -81,7 +81,7 @@ const aService = () => {
   )
   const { dispose, handler } = toWebHandler(services, { ...defaultSettings, emulator: null })
   const left = new AbortController()
-  /** A request that nothing holds any more is forgotten, with whatever it waits for. */
+  /** A request that nothing references is collected, with whatever it waits for. */
   const clients: Array<Request> = []
 
   /** A request whose body never ends, until its client goes away. */
@@ -128,13 +128,13 @@ const within = (test: (service: Service) => Promise<void>) =>
     }
   })
 
-/** Lets what is ready happen, so that what was given back is free. */
+/** Runs pending work, so that released permits are free. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 const workspaces = requests.whole / requests.share.most
 
-describe("the requests under way", () => {
-  it.effect("above those of the whole service are refused before any work, in each version", () =>
+describe("the requests in flight", () => {
+  it.effect("above the service's total are refused before any work, in each version", () =>
     within(async ({ asked, get, leave, me, meV1, slow }) => {
       await me(1)
       asked.admissions = 0
@@ -153,7 +153,7 @@ describe("the requests under way", () => {
       assert.strictEqual((await get("/docs/errors", "")).status, 503)
       assert.strictEqual(asked.admissions, requests.whole)
 
-      // The operator API, and health and metrics, have places of their own.
+      // The operator API, and health and metrics, have permits of their own.
       assert.strictEqual((await get("/admin/v1/workspaces", operatorToken)).status, 200)
       for (const path of ["/health/live", "/health/ready", "/metrics"]) {
         assert.strictEqual((await get(path, "")).status, 200, path)
@@ -165,7 +165,7 @@ describe("the requests under way", () => {
     }),
   )
 
-  it.effect("of one workspace leave room for others: above its share it is refused", () =>
+  it.effect("of one workspace leave room for others: above its share they are refused", () =>
     within(async ({ leave, me, meV1, slow }) => {
       await me(1)
       const all = Array.from({ length: requests.share.most }, () => slow(7))
@@ -184,7 +184,7 @@ describe("the requests under way", () => {
     }),
   )
 
-  it.effect("of the operator are refused above their own places, and customers' are not", () =>
+  it.effect("of the operator are refused above their own limit, and customers' are not", () =>
     within(async ({ get, leave, me, slow }) => {
       const workspaces = "/admin/v1/workspaces"
       await get(workspaces, operatorToken)
@@ -197,7 +197,7 @@ describe("the requests under way", () => {
       await turn()
       const refused = await get(workspaces, operatorToken)
       assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [503, "1"])
-      // Before any work: nor is the token looked at.
+      // Before any work: not even the token is checked.
       assert.strictEqual((await get(workspaces, "wrong")).status, 503)
       assert.strictEqual((await me(1)).status, 200)
 
@@ -206,7 +206,7 @@ describe("the requests under way", () => {
     }),
   )
 
-  it.effect("for health and metrics are refused above their own places, and others are not", () =>
+  it.effect("for health and metrics are refused above their own limit, and others are not", () =>
     within(async ({ asked, get, leave, me, store }) => {
       await get("/health/ready", "")
       store.hangs = true
@@ -229,7 +229,7 @@ describe("the requests under way", () => {
     }),
   )
 
-  it.effect("that are answered, refused or left give their places back", () =>
+  it.effect("release their permits when answered, refused or abandoned", () =>
     within(async ({ get, me }) => {
       for (let request = 0; request < 2 * requests.whole; request++) {
         await get(["/api/v2/me", "/api/v2/media/1", "/qr/none.png"][request % 3] ?? "", 7)

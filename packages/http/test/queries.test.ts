@@ -28,7 +28,7 @@ const aForm: Pick<Call, "headers" | "body"> = {
 }
 
 layer(layerService())("query parameters", (it) => {
-  it.effect("unknown ones are refused by every operation of version 2 and of the operator", () =>
+  it.effect("are refused when unknown, by every operation of version 2 and of the operator", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()

@@ -8,14 +8,14 @@ import { operate } from "./Records.ts"
 const statusesOf = (...paths: ReadonlyArray<string>) =>
   Effect.forEach(paths, (path) => Effect.map(operate({ path }), ({ status }) => status))
 
-/** The paths in the document that is served. */
+/** The paths in the served document. */
 const documented = Effect.map(operate({ path: "/openapi.json" }), ({ body }) =>
   Object.keys((body as { readonly paths: object }).paths),
 )
 
-describe("where it is not wanted", () => {
+describe("a disabled part", () => {
   layer(layerService({ settings: { operatorToken: null } }))("without the operator API", (it) => {
-    it.effect("there is no operator API without an operator token", () =>
+    it.effect("is the operator API without an operator token", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         for (const token of ["", "null", operatorToken]) {
@@ -27,7 +27,7 @@ describe("where it is not wanted", () => {
   })
 
   layer(layerService({ settings: { emulator: null } }))("without the emulator", (it) => {
-    it.effect("there are no emulator controls with live transports", () =>
+    it.effect("is the emulator with live transports", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         const answer = yield* operate({ path: "/admin/v1/simulator/clock" })
@@ -40,7 +40,7 @@ describe("where it is not wanted", () => {
   })
 
   layer(layerService({ settings: { metrics: false } }))("without metrics", (it) => {
-    it.effect("there is all the rest, and the document says so", () =>
+    it.effect("is the metrics page alone, also in the document", () =>
       Effect.gen(function* () {
         const statuses = yield* statusesOf(
           "/metrics",
@@ -56,7 +56,7 @@ describe("where it is not wanted", () => {
 
   const operatorAlone = { customers: false, metrics: false }
   layer(layerService({ settings: operatorAlone }))("for the operator alone", (it) => {
-    it.effect("there is the operator API with its pages, and nothing for customers", () =>
+    it.effect("serves the operator API with its pages, and nothing for customers", () =>
       Effect.gen(function* () {
         const served = ["/admin/v1/workspaces", "/docs", "/docs/errors", "/health/ready"]
         assert.deepStrictEqual(yield* statusesOf(...served), [200, 200, 200, 200])

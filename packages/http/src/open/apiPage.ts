@@ -1,6 +1,6 @@
 /**
- * The API as a page to read and to try out: Scalar, whose script comes with Effect. The page contains the
- * script, and works offline. Its policy forbids loading anything and running any other script.
+ * The API as a page to read and try out: Scalar, whose script comes with Effect. The page contains
+ * the script and works offline. Its policy forbids loading anything and running any other script.
  */
 import { Effect } from "effect"
 import { make } from "effect/http-api/HttpApi"
@@ -13,11 +13,11 @@ import type { JsonObject } from "../openapi/Operation.ts"
 
 export interface ApiPage {
   readonly html: string
-  /** What `Content-Security-Policy` says of it. */
+  /** Its `Content-Security-Policy`. */
   readonly policy: string
 }
 
-/** What is hidden on the page: everything that would lead to a service of Scalar's own. */
+/** Hidden parts of the page: everything that leads to a service of Scalar's own. */
 const appearance = {
   withDefaultFonts: false,
   hideClientButton: true,
@@ -29,7 +29,7 @@ const appearance = {
 
 const path = "/docs"
 
-/** Effect makes its page from a declared interface; ours is declared by the document alone. */
+/** Effect builds its page from a declared interface; only the document declares ours. */
 const render = (document: JsonObject) => {
   const interfaceOfDocument = make("service").annotate(Transform, () => ({ ...document }))
   const request = fromWeb(new Request(`http://localhost${path}`))
@@ -37,7 +37,7 @@ const render = (document: JsonObject) => {
     Effect.flatMap(Effect.provideService(HttpServerRequest, request)),
     Effect.flatMap((response) => Effect.promise(() => toWeb(response).text())),
     Effect.scoped,
-    // The one route of a router that was made for it is there.
+    // The router was made for this one route.
     Effect.orDie,
   )
 }
@@ -53,11 +53,11 @@ const policyOf = (scripts: ReadonlyArray<string>): string =>
   [
     "default-src 'none'",
     `script-src ${scripts.join(" ")}`,
-    // Scalar writes its styles into the page as it goes.
+    // Scalar adds styles to the page at run time.
     "style-src 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src data:",
-    // Requests that are tried out.
+    // Requests that a reader tries out.
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

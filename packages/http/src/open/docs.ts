@@ -1,6 +1,6 @@
 /**
- * The pages that answers link to and the documents of the API: `/docs/errors`, where `docs` of every
- * error points; `/openapi.json`, the OpenAPI document; and `/docs`, the same as a page.
+ * The pages that answers link to, and the documents of the API: `/docs/errors`, the target of every
+ * error's `docs`; `/openapi.json`, the OpenAPI document; and `/docs`, the same as a page.
  */
 import { catalogue } from "@messaging-service/core"
 import { Effect, Semaphore } from "effect"
@@ -12,8 +12,8 @@ import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
 import { commonHeaders, header, noSniff } from "../openapi/Operation.ts"
 import type { Answer, Content, Header, JsonObject } from "../openapi/Operation.ts"
 
-// Documents that are the same for every caller until the process is replaced: compressed and tagged once.
-// Caches keep them, and ask each time whether the tag still holds.
+// Documents that stay the same until the process is replaced: compressed and tagged once. Caches
+// store them, and ask each time whether the tag is still valid.
 
 interface CachedDocument {
   readonly contentType: string
@@ -56,7 +56,7 @@ const acceptsGzip = (acceptEncoding = ""): boolean => {
   return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0
 }
 
-/** Whether `If-None-Match` holds the tag. The comparison is weak, as RFC 9110 (13.1.2) wants it. */
+/** Whether `If-None-Match` holds the tag. The comparison is weak, as RFC 9110 (13.1.2) requires. */
 const holdsTag = (ifNoneMatch: string | undefined, tag: string): boolean => {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === "*") return true
@@ -136,7 +136,7 @@ const row = ([code, entry]: readonly [string, (typeof catalogue)[keyof typeof ca
   return `<tr id="${code}"><td><a href="#${code}"><code>${code}</code></a></td><td>${status}</td><td>${escape(entry.message)}</td><td>${details}</td></tr>`
 }
 
-/** The error catalogue, made from the catalogue itself: HTML that loads nothing, with an anchor for each code. */
+/** The error catalogue as HTML that loads nothing, with an anchor for each code. */
 const errorPage: string = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -164,7 +164,7 @@ const errorPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancest
 // The routes
 
 /**
- * Makes something from the public address on first use, and keeps it. Concurrent callers wait; an
+ * Builds a value from the public address on first use, and caches it. Concurrent callers wait; an
  * interrupted attempt leaves nothing behind.
  */
 const memoize = <A>(make: (publicUrl: string) => Effect.Effect<A>) => {
@@ -183,7 +183,7 @@ const thePage = cachedAnswers("The page.", content("text/html", { type: "string"
 
 const anyDocument = { type: "object", required: ["openapi", "info", "paths"] }
 
-/** What is served at these addresses, each made the first time that it is asked for. */
+/** The content of these paths, each built on first use. */
 const makeDocuments = (documentOf: (publicUrl: string) => JsonObject) => {
   const document = memoize(function makeDocument(url) {
     return Effect.sync(() => documentOf(url))
@@ -196,7 +196,7 @@ const makeDocuments = (documentOf: (publicUrl: string) => JsonObject) => {
     ),
     page: memoize(
       Effect.fnUntraced(function* makePage(url) {
-        // The module takes half a second to load, and many services are never asked for the page.
+        // The module takes half a second to load, and many services never serve the page.
         const { apiPage } = yield* Effect.promise(() => import("./apiPage.ts"))
         const { html, policy } = yield* apiPage(yield* document(url))
         return { html: yield* cachedDocument(htmlType, html), policy }
@@ -208,7 +208,7 @@ const makeDocuments = (documentOf: (publicUrl: string) => JsonObject) => {
   }
 }
 
-/** `documentOf` makes the document of these routes and of all others, given the public address. */
+/** `documentOf` builds the document of these and all other routes, given the public address. */
 export const docsRoutes = Effect.fnUntraced(function* docsRoutes(
   documentOf: (docs: ReadonlyArray<OpenRoute>, publicUrl: string) => JsonObject,
 ) {

@@ -1,9 +1,8 @@
 /**
- * What links in answers lead to, open to all who have it: stored files (contract: Stored files),
- * whose bytes are streamed from where they are kept, and the QR codes of numbers that are being
- * connected (contract: Number status). A browser must never run what a customer has uploaded, so a
- * file is served by its own MIME type only when that is on a list, and as a picture in a page only
- * when it is one.
+ * The targets of links in answers, open to everyone who has a link: stored files (contract: Stored
+ * files), streamed from storage, and the QR codes of connecting numbers (contract: Number status).
+ * A browser must never run a customer's upload. So a file is served by its own MIME type only when
+ * that is on a list, and inline only when it is a picture.
  */
 import { MediaDirectory, QrImages, QrLinks } from "@messaging-service/core"
 import type { OpenedFile } from "@messaging-service/core"
@@ -17,16 +16,15 @@ import type { OpenRoute } from "../Entry.ts"
 
 interface ByteRange {
   readonly start: number
-  /** The place after the last byte. */
+  /** The position after the last byte. */
   readonly end: number
 }
 
 const rangeForm = /^bytes=(\d{0,15})-(\d{0,15})$/
 
 /**
- * The part of a content of that size that a `Range` header asks for, as far as it asks for one range
- * of bytes (everything else is passed over); `undefined` for all of it, `null` for one
- * that the content does not have.
+ * The part of a content of that size that a `Range` header requests, if it requests a single range
+ * of bytes (others are ignored); `undefined` for all of it, `null` for a range outside the content.
  */
 const byteRange = (asked: string | undefined, size: number): ByteRange | null | undefined => {
   const match = rangeForm.exec(asked?.trim() ?? "")
@@ -42,7 +40,7 @@ const byteRange = (asked: string | undefined, size: number): ByteRange | null | 
   return start < size ? { start, end } : null
 }
 
-/** What the sniffer calls pictures, sounds, films and PDF; no markup among them. */
+/** Detected pictures, sounds, films and PDF; no markup. */
 const servedMimeTypes: ReadonlySet<string> = new Set(
   `image/jpeg image/png image/apng image/gif image/webp image/avif image/bmp image/tiff image/heic
   image/heif image/x-icon
@@ -56,7 +54,9 @@ const servedMimeTypes: ReadonlySet<string> = new Set(
 const servedMimeType = (mimeType: string): string =>
   servedMimeTypes.has(mimeType) ? mimeType : "application/octet-stream"
 
-/** For clients that know only ASCII: every other character, and what needs escaping, is `_`. */
+/**
+ * For clients that know only ASCII: every other character, and what needs escaping, becomes `_`.
+ */
 const asciiName = (fileName: string): string => fileName.replaceAll(/[^\x20-\x7e]|["\\%]/gu, "_")
 
 /** The name in the form of RFC 8187, for all others. */
@@ -66,13 +66,13 @@ const extendedName = (fileName: string): string =>
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
 
-/** `Content-Disposition` of a file that is served with that MIME type. */
+/** `Content-Disposition` of a file with that MIME type. */
 const contentDisposition = (mimeType: string, fileName: string): string => {
   const kind = mimeType.startsWith("image/") ? "inline" : "attachment"
   return `${kind}; filename="${asciiName(fileName)}"; filename*=UTF-8''${extendedName(fileName)}`
 }
 
-/** A part is sent only when the parts that the client has already are of the same content. */
+/** A part is sent only when it belongs to the same content as the client's other parts. */
 const rangeHeader = ({ request }: IncomingRequest, etag: string): string | undefined => {
   const condition = request.headers["if-range"]
   return condition === undefined || condition === etag ? request.headers["range"] : undefined
@@ -115,7 +115,7 @@ const ofFile = (description: string, more: ReadonlyArray<Header> = []): Answer =
 
 const contentRange = [header("Content-Range", "The part, and the whole length.")]
 
-/** What handlers call. */
+/** The services of handlers. */
 export type LinkServices = MediaDirectory | QrImages | QrLinks
 
 export const linkRoutes: ReadonlyArray<OpenRoute<LinkServices>> = [

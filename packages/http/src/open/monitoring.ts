@@ -1,6 +1,6 @@
 /**
- * Health and metrics, for those who watch the service (contract: Open paths): whether the process runs,
- * whether it can work, what it has counted, and the figures of the whole service.
+ * Health and metrics, for those who watch the service (contract: Open paths): whether the process
+ * runs, whether it can work, its counters, and the gauges of the whole service.
  */
 import {
   mostCounted,
@@ -26,7 +26,7 @@ import type { Answer } from "../openapi/Operation.ts"
 /** How long the store may take to answer, in real time. */
 const longestWait = "2 seconds"
 
-/** The store's answer; `otherwise` when it fails or is late, since probes do not wait long. */
+/** The store's answer, or `otherwise` when it fails or is late, since probes do not wait long. */
 const askStore = <A>(
   question: Effect.Effect<A, StoreUnavailable>,
   otherwise: A,
@@ -59,7 +59,7 @@ const answer = (statuses: readonly [string, ...Array<string>], description: stri
     },
   })
 
-/** What handlers call. */
+/** The services of handlers. */
 export type MonitoringServices = NumberOwnership | Readiness
 
 export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
@@ -89,10 +89,11 @@ export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
   }),
 ]
 
-// Metrics in the text format of Prometheus. Figures of the whole service are read from the store at most
-// once in some seconds, however often they are asked for. The path answers without the store too.
+// Metrics in the text format of Prometheus. Gauges of the whole service are read from the store at
+// most once in some seconds, however often they are requested. The path answers without the store
+// too.
 
-/** How old figures may be, by the service's clock: less than scrapes usually lie apart. */
+/** The maximum age of gauges, by the service's clock: shorter than usual scrape intervals. */
 const freshMillis = 5000
 
 interface KeptFigures {
@@ -101,7 +102,7 @@ interface KeptFigures {
   readonly at: number
 }
 
-/** Makes what reads the figures, or gives those that were just read. */
+/** Makes the reader of the gauges, which returns recent ones from its cache. */
 const figuresReader = Effect.gen(function* figuresReader() {
   const store = yield* ServiceFigures
   const alone = yield* Semaphore.make(1)
@@ -122,7 +123,7 @@ const gauge = (
   attributes: Readonly<Record<string, string>> = {},
 ) => Metric.update(Metric.gauge(name, { description, attributes }), value)
 
-/** Seconds since that moment, 0 when it is yet to come or there is none. */
+/** Seconds since that moment, 0 when it is in the future or missing. */
 const secondsSince = (moment: number | null, now: number): number =>
   moment === null ? 0 : Math.max(0, now - moment) / 1000
 
@@ -210,9 +211,9 @@ const gaugesOf = (figures: Figures, now: number) => [
 ]
 
 /**
- * The lines of the answer at `now`; null when the store did not answer. Each scrape has a registry of
- * its own for them: what the store did not tell is left out, and nothing of an earlier scrape is shown
- * in its place.
+ * The lines of the answer at `now`; null when the store did not answer. Each scrape has a registry
+ * of its own: values that the store did not provide are left out, and none come from an earlier
+ * scrape.
  */
 const scrapedGauges = (
   figures: Figures | null,

@@ -1,22 +1,21 @@
 /**
- * What the OpenAPI document is made from: operations, each with all that can be asked and answered. Each
- * part of the interface makes them from its table of routes; only `openApi.ts` knows how OpenAPI writes
- * them down.
+ * The input of the OpenAPI document: operations with all their requests and answers. Each part of
+ * the interface makes them from its table of routes; only `openApi.ts` knows OpenAPI's format.
  */
 import { catalogue, messageStatuses, ratePolicy, roles, scopes } from "@messaging-service/core"
 import type { Code } from "@messaging-service/core"
 import type { Schema } from "effect"
 import type { Route } from "../RouteTable.ts"
 
-/** JSON that is written into the document unchanged. */
+/** JSON that enters the document unchanged. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** A schema that the core parses or answers with, or one written out as JSON Schema. */
+/** A schema that the core parses or answers with, or literal JSON Schema. */
 export type AnySchema = { readonly effect: Schema.Top } | { readonly json: JsonObject }
 
 interface Media {
   readonly schema: AnySchema
-  /** Examples by a name for people. */
+  /** Examples by a readable name. */
   readonly examples?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -38,7 +37,7 @@ export interface Answer {
   readonly content: Content | undefined
 }
 
-/** Where the document lists an operation, and how it begins. */
+/** Where the document lists an operation, and its heading. */
 export interface Heading extends Route {
   /** Unique in the whole document; names of generated clients' functions come from it. */
   readonly id: string
@@ -50,18 +49,20 @@ export interface Heading extends Route {
 
 export interface Operation extends Heading {
   /**
-   * Names of the security schemes, any one of which is enough; null for credentials that are not in
-   * the headers. Empty when no credentials are needed.
+   * Names of the security schemes, any one of them sufficient; null for credentials outside the
+   * headers. Empty when no credentials are needed.
    */
   readonly security: ReadonlyArray<string | null>
-  /** What the parameters in the path are; integers unless said otherwise. */
+  /** The parameters in the path; integers by default. */
   readonly parameters?: Readonly<Record<string, JsonObject>>
   /** Parameters of the query: the fields of a struct. */
   readonly query?: Schema.Top | undefined
   readonly headers: ReadonlyArray<Header>
   readonly body?: { readonly required: boolean; readonly content: Content } | undefined
   readonly answers: ReadonlyArray<Answer>
-  /** Calls that the service makes later to an address that the request gives, by the field it is in. */
+  /**
+   * Calls that the service later makes to an address in the request, by the field that holds it.
+   */
   readonly callbacks?: Readonly<Record<string, Call>> | undefined
 }
 
@@ -72,7 +73,7 @@ interface Tag {
 
 /** One part of the interface, as the document shows it. */
 export interface DescribedPart {
-  /** Heads the part's tags on the page. */
+  /** Heading of the part's tags on the page. */
   readonly name: string
   readonly tags: ReadonlyArray<Tag>
   /** By name; OpenAPI security schemes. */
@@ -80,7 +81,7 @@ export interface DescribedPart {
   readonly operations: ReadonlyArray<Operation>
 }
 
-/** A call that the service makes itself. */
+/** A call that the service itself makes. */
 export interface Call {
   readonly name: string
   readonly id: string
@@ -119,7 +120,7 @@ export const commonHeaders: ReadonlyArray<Header> = [
   header("Cache-Control", "Answers must not be cached.", { type: "string", const: "no-store" }),
 ]
 
-/** Of every answer to a request that was counted. */
+/** Of every answer to a counted request. */
 export const rateHeaders: ReadonlyArray<Header> = [
   header(
     "RateLimit-Limit",
@@ -169,10 +170,10 @@ export const actingRole = header(
   { type: "string", enum: roles, default: "owner" },
 )
 
-// Refusals of version 2 and of the operator API, made from the error catalogue: for each operation and
-// status, the codes that it can answer (contract: Errors)
+// Refusals of version 2 and of the operator API, generated from the error catalogue: for each
+// operation and status, its possible codes (contract: Errors)
 
-/** A code; with `inPath` what the path names is missing, which some codes tell by another status. */
+/** A code; with `inPath` the path's target is missing, which gives some codes another status. */
 export type Refused = Code | { readonly code: Code; readonly inPath: true }
 
 const codeOf = (refused: Refused): Code => (typeof refused === "string" ? refused : refused.code)
@@ -216,7 +217,7 @@ const detailSchemas: Readonly<Record<string, JsonObject>> = {
 
 const referTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
-/** The parts that every error object has. */
+/** The properties of every error object. */
 export const errorSchemas: Readonly<Record<string, JsonObject>> = {
   ErrorCode: {
     type: "string",
@@ -264,7 +265,7 @@ const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
           code: { type: "string", enum: codes },
           ...Object.fromEntries([...details, ...optional].map(detail)),
         },
-        // A code's own fields are there, but for those that are optional.
+        // A code's own fields are required, except for the optional ones.
         required: codes.length === 1 && details.length > 0 ? details : undefined,
       },
     },
@@ -294,7 +295,7 @@ const exampleOf = (code: Code) => ({
   },
 })
 
-/** One answer for each status; `headers` are those that the part of the interface adds to it. */
+/** One answer for each status; `headers` are those that the part of the interface adds. */
 export const refusals = (
   refused: ReadonlyArray<Refused>,
   headers: (status: number) => ReadonlyArray<Header> = () => [],

@@ -1,6 +1,6 @@
 /**
- * The service's own OpenAPI document: every part that it serves, made from the tables of routes, and the
- * calls that the service makes itself.
+ * The service's own OpenAPI document: every served part, generated from the tables of routes, and
+ * the calls that the service itself makes.
  */
 import {
   callbackContentType,
@@ -65,7 +65,7 @@ tells its \`status\`, or a webhook.
 - An unknown address answers 404 \`not_found\`; another method 405 \`method_not_allowed\`, with
   \`Allow\`. HEAD is answered as GET without a body.`
 
-/** The tables of routes, those empty that a service does not serve. */
+/** The tables of routes, empty for parts that a service does not serve. */
 interface Tables {
   readonly v2: ReadonlyArray<RouteV2>
   readonly v1: ReadonlyArray<RouteV1>
@@ -73,7 +73,7 @@ interface Tables {
   readonly open: ReadonlyArray<OpenRoute<unknown>>
 }
 
-/** The document of what this service serves, given the origin it is reached at. */
+/** The document of this service's interface, given its origin. */
 export const apiDocument = ({ open, operator, v1, v2 }: Tables, publicUrl: string): JsonObject => {
   const [NotFound, MethodNotAllowed] = refusals(["not_found", "method_not_allowed"])
   const parts = [documentV2(v2), documentV1(v1), documentOperator(operator), documentOpen(open)]
@@ -131,7 +131,7 @@ const refusedBody: ReadonlyArray<Refused> = [
   "validation_failed",
 ]
 
-/** What it can answer before its own rules are asked, by what it reads of the request. */
+/** Possible answers before its own rules apply, by the parts of the request that it reads. */
 const refusedReading = (takes: Takes<unknown> | undefined): ReadonlyArray<Refused> => {
   switch (takes?.takes) {
     case "query":
@@ -149,16 +149,16 @@ const refusedReading = (takes: Takes<unknown> | undefined): ReadonlyArray<Refuse
   }
 }
 
-/** What the operations of a table have in common. */
+/** Properties common to the operations of a table. */
 interface Common {
   readonly security: string
-  /** Of the request. */
+  /** Request headers. */
   readonly headers: ReadonlyArray<Header>
-  /** What can be refused before the request is read. */
+  /** Refusals before the request is read. */
   readonly refused: ReadonlyArray<Refused>
-  /** Of success. */
+  /** Success headers. */
   readonly answerHeaders?: ReadonlyArray<Header>
-  /** Of refusals, besides those that belong to the status. */
+  /** Refusal headers, besides those of the status. */
   readonly refusalHeaders?: (status: number) => ReadonlyArray<Header>
 }
 
@@ -269,7 +269,7 @@ const refusedByOperator: ReadonlyArray<Refused> = [
   "service_unavailable",
 ]
 
-/** Whatever is in a workspace may be missing there, and asks for a role in it. */
+/** Everything in a workspace may be missing there, and needs a role in it. */
 const refusedWithin = ({ path }: OperatorRoute): ReadonlyArray<Refused> =>
   path.startsWith(`${workspacePath}/`) ? ["workspace_not_found", "role_required"] : []
 
@@ -309,9 +309,9 @@ const documentOperator = (routes: ReadonlyArray<OperatorRoute>): DescribedPart =
   operations: routes.map(operatorOperation),
 })
 
-// Version 1, made from its table of routes alone (contract: Version 1)
+// Version 1, generated from its table of routes alone (contract: Version 1)
 
-/** Sending, which alone can meet the daily limit of a number. */
+/** Sends: only they can reach a number's daily limit. */
 const isSending = ({ path }: RouteV1): boolean => /^\/api\/v1\/(?:send_msg|schedule_msg)/.test(path)
 
 const tags = {
@@ -362,7 +362,7 @@ const credentialsOf = ({ bearerOnly }: RouteV1, lenient: boolean): JsonObject =>
         ]),
       )
 
-/** What every example begins with. */
+/** The first fields of every example. */
 const exampleCredentials = {
   client_id: examples.workspace.client_id,
   api_key: "0123456789abcdef0123456789abcdef01234567",
@@ -374,8 +374,8 @@ const requiredOf = ({ bearerOnly, fields }: RouteV1): ReadonlyArray<string> => [
 ]
 
 /**
- * Version 1 is lenient: in JSON a number may come as text and text as a number, a list as text with
- * commas or as its one member, and null for what is not given.
+ * Version 1 is lenient: in JSON a number may be text and text a number, a list may be text with
+ * commas or its only member, and null means not given.
  */
 const typeOf = (
   { nullable, type }: Pick<FieldV1<unknown>, "type" | "nullable">,
@@ -416,7 +416,7 @@ const bodySchema = (route: RouteV1, lenient: boolean, files: boolean): JsonObjec
   }
 }
 
-/** There is nothing to ask without a file. */
+/** Without a file there is nothing to request. */
 const takesFilesAlone = ({ fields }: RouteV1): boolean => {
   const all = Object.values(fields)
   return all.length > 0 && all.every(({ type }) => type === "file")
@@ -505,7 +505,7 @@ const internalError = (route: RouteV1): Answer => {
   }
 }
 
-/** By the fields that ask for them. */
+/** By the request fields that cause them. */
 const callbacksOf = ({ fields }: RouteV1): Operation["callbacks"] => {
   if ("webhook" in fields) return { webhook: messageCallbackCall }
   return "webhook_url" in fields ? { webhook_url: connectionCallbackCall } : undefined
@@ -557,8 +557,8 @@ const documentV1 = (routes: ReadonlyArray<RouteV1>): DescribedPart => ({
   operations: routes.map(operationV1),
 })
 
-// Calls that the service makes: to webhook endpoints (contract: Events), and to addresses that single
-// requests of version 1 name
+// Calls that the service makes: to webhook endpoints (contract: Events), and to addresses in single
+// requests of version 1
 
 /** `secret`: whose it is. */
 const callHeaders = (secret: string): ReadonlyArray<Header> => [
@@ -646,7 +646,7 @@ const callbackCall = (
   },
 })
 
-/** What became of a message that was sent with a `webhook`. */
+/** The end of a message that was sent with a `webhook`. */
 const messageCallbackCall = callbackCall(
   {
     name: "message",
@@ -666,7 +666,7 @@ const messageCallbackCall = callbackCall(
   { msg_id: 4711, status: "FAILED", error: "Group not found" },
 )
 
-/** What becomes of the connection of a number that was asked for with a `webhook_url`. */
+/** The connection of a number that was requested with a `webhook_url`. */
 const connectionCallbackCall = callbackCall(
   {
     name: "connection",

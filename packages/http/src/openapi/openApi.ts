@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from what the parts of the interface say of themselves. Effect makes one
- * from an `HttpApi` alone, and our tables of routes are none (see `RouteTable.ts`).
+ * The OpenAPI 3.1 document, generated from the parts of the interface. Effect's generator needs an
+ * `HttpApi`, and our tables of routes are not one (see `RouteTable.ts`).
  */
 import { describedKeys } from "@messaging-service/core"
 import { Schema } from "effect"
@@ -20,19 +20,19 @@ interface OpenApiInput {
   readonly title: string
   readonly version: string
   readonly description: string
-  /** Where the service is reached. */
+  /** The origin of the service. */
   readonly publicUrl: string
   readonly parts: ReadonlyArray<DescribedPart>
   readonly calls: ReadonlyArray<Call>
-  /** Answers that any address can give, by name. */
+  /** Answers possible at any path, by name. */
   readonly anywhere: Readonly<Record<string, Answer | undefined>>
   /** Schemas that others refer to by name. */
   readonly schemas: Readonly<Record<string, JsonObject>>
 }
 
 /**
- * Puts what is the same in many places under a name: the first gets the name alone, others that
- * share it and differ get a number.
+ * Names what repeats in many places: the first gets the plain name, others with the same name and
+ * different content get a number.
  */
 const makeComponents = (kind: string) => {
   const made: Record<string, JsonObject> = {}
@@ -51,7 +51,7 @@ const makeComponents = (kind: string) => {
   return { made, refer }
 }
 
-/** What the parts of the document share. */
+/** Shared parts of the document. */
 interface Shared {
   readonly schemas: JsonSchemas
   readonly headers: ReturnType<typeof makeComponents>
@@ -59,7 +59,7 @@ interface Shared {
   readonly responses: ReturnType<typeof makeComponents>
 }
 
-/** A record with the same names, each value made from the one before. */
+/** A record with the same names and mapped values. */
 const mapped = <A, B>(record: Readonly<Record<string, A>>, make: (value: A) => B) =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, make(value)]))
 
@@ -83,7 +83,7 @@ const answerJson = (shared: Shared, answer: Answer): JsonObject => ({
   content: answer.content && contentJson(shared, answer.content, "answer"),
 })
 
-/** Errors repeat from operation to operation; what an operation succeeds with does not. */
+/** Errors repeat from operation to operation; success bodies do not. */
 const answersJson = (shared: Shared, answers: ReadonlyArray<Answer>, group: string): JsonObject =>
   Object.fromEntries(
     answers.map((answer) => {
@@ -120,7 +120,7 @@ const queryParameters = (shared: Shared, { query }: Operation): ReadonlyArray<Js
       in: "query",
       description,
       required: required.includes(name) || undefined,
-      // One parameter holds several values, with commas between them.
+      // One parameter holds several values, separated by commas.
       ...(schema["type"] === "array" ? { style: "form", explode: false } : {}),
       schema,
     }
@@ -147,7 +147,7 @@ const operationJson = (shared: Shared, part: string, operation: Operation): Json
   responses: answersJson(shared, operation.answers, groupOf(part)),
   callbacks:
     operation.callbacks &&
-    // Without ids of their own: several operations are followed by the same call.
+    // Without ids of their own: several operations cause the same call.
     Object.fromEntries(
       Object.entries(operation.callbacks).map(([field, call]) => [
         call.name,
@@ -168,12 +168,12 @@ const pathsJson = (shared: Shared, parts: ReadonlyArray<DescribedPart>): JsonObj
   return paths
 }
 
-/** What webhook and callback calls have in common. */
+/** Properties common to webhook and callback calls. */
 const callJson = (shared: Shared, call: Call): JsonObject => ({
   tags: [call.tag],
   summary: call.summary,
   description: call.about,
-  // The signature shows who calls.
+  // The signature authenticates the caller.
   security: [],
   parameters: call.headers.map((header) => ({
     name: header.name,
@@ -187,8 +187,8 @@ const callJson = (shared: Shared, call: Call): JsonObject => ({
 })
 
 /**
- * The document, to be written as JSON, which leaves out what is undefined. Pure: the same parts make
- * the same document.
+ * The document, to be written as JSON, which omits undefined. Pure: the same parts give the same
+ * document.
  */
 export const openApi = (input: OpenApiInput): JsonObject => {
   const shared: Shared = {
@@ -229,10 +229,10 @@ export const openApi = (input: OpenApiInput): JsonObject => {
   }
 }
 
-// JSON Schemas of the core's schemas, as OpenAPI 3.1 takes them. Named ones are components that
+// JSON Schemas of the core's schemas, in OpenAPI 3.1's form. Named ones become components that
 // everything else refers to.
 
-/** Requests hold described fields only; answers may gain fields. */
+/** Requests allow described fields only; answers may gain fields. */
 type Direction = "request" | "answer"
 
 interface JsonSchemas {
@@ -281,7 +281,7 @@ const withNullAsType = (schema: JsonObject): JsonObject => {
   }
 }
 
-/** Keywords that add nothing: integers that JSON can hold exactly, and room for more fields. */
+/** Redundant keywords: integers that JSON holds exactly, and additional fields. */
 const withoutDefaults = (schema: JsonObject): JsonObject => {
   const { additionalProperties, maximum, minimum, ...rest } = schema
   return {
@@ -294,7 +294,7 @@ const withoutDefaults = (schema: JsonObject): JsonObject => {
   }
 }
 
-/** A list of at least one is said by its length alone. */
+/** A list of at least one needs only its length. */
 const withoutFirstItem = (schema: JsonObject): JsonObject => {
   const { prefixItems, ...rest } = schema
   return Array.isArray(prefixItems) &&
@@ -307,7 +307,7 @@ const withoutFirstItem = (schema: JsonObject): JsonObject => {
 const tidied = (schema: JsonObject): JsonObject =>
   withNullAsType(withoutLoneAllOf(withoutFirstItem(withoutDefaults(schema))))
 
-/** The schema and all within it; what is data and no schema is left as it is. */
+/** The schema and all schemas in it; data stays unchanged. */
 const tidy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(tidy)
   if (!isObject(value)) return value
@@ -327,7 +327,7 @@ const tidy = (value: unknown): unknown => {
 
 const pointed = (schema: JsonSchema.JsonSchema): JsonObject => tidy(schema) as JsonObject
 
-/** Begins with no components. */
+/** Starts without components. */
 const makeJsonSchemas = (): JsonSchemas => {
   const components: Record<string, JsonObject> = {}
   return {

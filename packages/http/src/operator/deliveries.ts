@@ -1,6 +1,6 @@
 /**
- * What was sent to webhook endpoints and callbacks, and what reminders did (contract: Webhook
- * operations, Callback secret, Reminder log).
+ * The delivery logs of webhook endpoints and callbacks, and the logs of reminders (contract:
+ * Webhook operations, Callback secret, Reminder log).
  */
 import {
   CallbackSecretJson,

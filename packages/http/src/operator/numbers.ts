@@ -1,5 +1,5 @@
 /**
- * Numbers of a workspace, and logging Telegram accounts in, for the operator (contract: Workspace numbers,
+ * A workspace's numbers and Telegram logins, for the operator (contract: Workspace numbers,
  * Telegram login).
  */
 import {
@@ -42,7 +42,7 @@ import type { OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Workspace numbers")
 
-/** How fast it may send; null for no limit of that kind. */
+/** Its sending limits; null for no limit of that kind. */
 const PacingJson = Schema.Struct({
   min_interval_ms: Schema.NullOr(Schema.Int),
   jitter_ms: Schema.NullOr(Schema.Int),
@@ -51,7 +51,7 @@ const PacingJson = Schema.Struct({
   new_recipients_per_day: Schema.NullOr(Schema.Int),
 }).annotate({ identifier: "Pacing" })
 
-/** The Number object with what operators set for it. */
+/** The Number object with its operator settings. */
 const OperatedNumberJson = Schema.Struct({
   ...NumberJson.fields,
   pacing: PacingJson,
@@ -87,7 +87,6 @@ const pacing = {
 
 const operated = { ...examples.number, pacing, proxy: null }
 
-/** The state of a number's connection. */
 const ConnectionJson = Schema.Struct({
   state: described(
     Schema.Literals(connectionStates),

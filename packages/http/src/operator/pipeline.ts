@@ -1,6 +1,6 @@
 /**
- * The operator API: an entry of its table of routes, and the steps that every request under `/admin/v1`
- * goes through.
+ * The operator API: an entry of its table of routes, and the steps of every request under
+ * `/admin/v1`.
  */
 import { Admission, MediaFiles, parseId, refuse, roles } from "@messaging-service/core"
 import type {
@@ -31,7 +31,7 @@ import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
 
-/** What handlers call. */
+/** The services of handlers. */
 export type OperatorServices =
   | CallbackSecrets
   | Contacts
@@ -47,7 +47,7 @@ export type OperatorServices =
   | Workspaces
 
 interface OperatorInput<Path extends string, Request> extends Input<Path, Request> {
-  /** The role that the operator acts in. */
+  /** The operator's role. */
   readonly role: Role
 }
 
@@ -66,8 +66,7 @@ export type OperatorRoute<Services = OperatorServices> = Heading &
   OperatorEntry<string, unknown, Schema.Top, Services>
 
 /**
- * Makes routes that the document shows under that heading. It binds the handler to the path, to what
- * it takes and to what it answers.
+ * Makes routes under that heading of the document. Binds the handler to its path, input and answer.
  */
 export const operatorRoute =
   (tag: string) =>
@@ -88,7 +87,7 @@ export const workspacesPath = "/admin/v1/workspaces"
 export const workspacePath = `${workspacesPath}/{id}` as const
 export const numberPath = `${workspacePath}/numbers/{number_id}` as const
 
-/** The path names a number that the workspace does not have. */
+/** The workspace has no number with the path's id. */
 export const missingNumber: Refused = { code: "number_not_found", inPath: true }
 
 const isRole = (text: string): text is Role => (roles as ReadonlyArray<string>).includes(text)
@@ -106,7 +105,7 @@ const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> =>
       )
 }
 
-/** Answers requests of operators, who show that token. */
+/** Answers requests of operators with that token. */
 export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandler(
   routes: ReadonlyArray<OperatorRoute>,
   token: Redacted.Redacted,
@@ -133,7 +132,7 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     // Content type, size, JSON; query
     const read = yield* readRequest(route.request, incoming, files)
 
-    // Roles, fields, and whatever depends on stored state
+    // Roles, fields, and checks of stored state
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
     const body = yield* route.handler({ role, id, request: read.request })
     return { status: route.status ?? 200, body }

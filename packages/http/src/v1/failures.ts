@@ -1,6 +1,6 @@
 /**
- * The texts of version 1's refusals (contract: Version 1: requests): each with its status, the code of
- * version 2 that it replaces, operations that word it differently, and the answers made from them.
+ * The texts of version 1's refusals (contract: Version 1: requests): each with its status, the code
+ * of version 2 that it replaces, operations with other wordings, and the answers made from them.
  */
 import type { Code, Refusal } from "@messaging-service/core"
 import { Data } from "effect"
@@ -8,7 +8,7 @@ import { htmlReply } from "../IncomingRequest.ts"
 import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
 
 interface Text {
-  /** 400 when left out. */
+  /** Default: 400. */
   readonly status?: number
   readonly message: string
 }
@@ -108,7 +108,7 @@ export type TextName = keyof typeof entries
 
 export const texts: Readonly<Record<TextName, Text>> = entries
 
-/** Texts by the core's codes. A code without one is answered with 400 and the refusal's message. */
+/** Texts by the core's codes. A code without one answers 400 with the refusal's message. */
 export const textOfCode: Readonly<Partial<Record<Code, TextName>>> = {
   method_not_allowed: "invalid_method",
   not_found: "not_found",
@@ -157,7 +157,7 @@ export const textOfCode: Readonly<Partial<Record<Code, TextName>>> = {
   connect_in_progress: "already_connecting",
 }
 
-/** Where an operation says it in other words than the rest. */
+/** Wordings of single operations. */
 export type OtherTexts = Readonly<Partial<Record<TextName, TextName>>>
 
 export const textsOfMe: OtherTexts = {
@@ -170,7 +170,7 @@ export const textsOfMe: OtherTexts = {
 /** Of operations on a list of phones. */
 export const textsOfLists: OtherTexts = { invalid_phone: "invalid_phone_of_list" }
 
-/** A failure that version 1 alone knows; what the core refuses comes as its `Refusal`. */
+/** A failure that only version 1 knows; the core's come as its `Refusal`. */
 export class FailureV1 extends Data.TaggedError("FailureV1")<{ readonly name: TextName }> {
   override get message() {
     return texts[this.name].message
@@ -208,15 +208,13 @@ const reply = (
 export const failureReply = ({ name }: FailureV1, others: OtherTexts = {}): Reply =>
   reply(name, others, {})
 
-/**
- * A single send that is stored although it is refused shows its id (contract: Version 1: sends).
- */
+/** A refused single send that is stored shows its id (contract: Version 1: sends). */
 const dailyLimitFields = ({ details }: Refusal): Readonly<Record<string, unknown>> => ({
   ...(details["message_id"] === undefined ? {} : { msg_id: details["message_id"] }),
   code: "daily_limit_reached",
 })
 
-/** Writes `Retry-After` where it belongs and returns the answer. */
+/** Sets `Retry-After` where it applies and returns the answer. */
 export const refusalReplyV1 = (
   { answerHeaders: headers }: IncomingRequest,
   refusal: Refusal,

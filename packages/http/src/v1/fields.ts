@@ -1,7 +1,8 @@
 /**
- * The fields of version 1 requests. A table of fields says what an operation takes, for the reader and the
- * document, and reads it as leniently as version 1 does: numbers may come as digits, empty text and
- * values that are not text (an object, a list, true) count as not given, unknown fields are ignored.
+ * The fields of version 1 requests. A table of fields describes an operation's input for the reader
+ * and the document, and parses it as leniently as version 1 does: numbers may be digits in text,
+ * empty text and non-text values (an object, a list, true) count as not given, unknown fields are
+ * ignored.
  */
 import {
   formatInstant,
@@ -20,18 +21,18 @@ import type { JsonValue } from "../StrictJson.ts"
 import { failV1 } from "./failures.ts"
 import type { FailureV1, TextName } from "./failures.ts"
 
-/** The fields of a request as they came, before they are read by an operation's table. */
+/** The fields of a request before an operation's table reads them. */
 export interface BodyV1 {
-  /** Whether it was given at all, if only as null or as nothing. */
+  /** Whether it was given at all, even as null or empty. */
   readonly has: (name: string) => boolean
   /** Null when it was not given; the last one, where a form gave several. */
   readonly one: (name: string) => JsonValue
-  /** The members of a list, or what a form gave under that name, in their order. */
+  /** The members of a list, or a form's values with that name, in order. */
   readonly all: (name: string) => ReadonlyArray<JsonValue>
 }
 
 export interface UploadV1 {
-  /** Null when the client gave no name, or none that can be one. */
+  /** Null when the client gave no usable name. */
   readonly fileName: string | null
   readonly content: SpooledContent
 }
@@ -45,7 +46,7 @@ export interface FieldV1<A> {
   readonly read: (body: BodyV1, name: string) => A
 }
 
-/** Something was given that cannot be read as what the field holds. */
+/** The given value has the wrong type. */
 export const unreadable = Symbol("unreadable")
 
 type Lenient<A> = A | null | typeof unreadable
@@ -59,13 +60,13 @@ export const integerOf = (value: JsonValue): Lenient<number> => {
   return typeof number === "number" && Number.isSafeInteger(number) ? number : unreadable
 }
 
-/** Text, or a number as it is written; null for everything else, the empty text included. */
+/** Text, or a number's digits; null for everything else, empty text included. */
 export const textOf = (value: JsonValue): string | null => {
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : null
   return typeof value === "string" && value !== "" ? value : null
 }
 
-/** Makes fields of that type, which are read in that way. */
+/** Makes fields with that type and reader. */
 const fieldOf =
   <A>(type: FieldV1<A>["type"], read: FieldV1<A>["read"], nullable = true) =>
   (description: string, { required = false } = {}): FieldV1<A> => ({
@@ -78,7 +79,7 @@ const fieldOf =
 
 export const integer = fieldOf("integer", (body, name) => integerOf(body.one(name)))
 
-/** As `integer`, but an empty text and null count as given, and are not whole numbers. */
+/** Like `integer`, but an empty text and null count as given, and are not whole numbers. */
 const strictInteger = fieldOf(
   "integer",
   (body, name) => {
@@ -88,16 +89,16 @@ const strictInteger = fieldOf(
   false,
 )
 
-/** Whether it is a whole number, however large, as a number or as its digits. */
+/** Whether it is a whole number of any size, as a number or as digits. */
 export const isWholeNumber = (value: JsonValue): boolean =>
   typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value)
 
 export const string = fieldOf("string", (body, name) => textOf(body.one(name)))
 
-/** A file, which is not read as a field: it is in the table for the document alone. */
+/** A file. It is not parsed as a field; the table has it for the document. */
 export const file = fieldOf("file", () => null)
 
-/** The members of a text with commas between them; empty ones without spaces are passed over. */
+/** The members of a comma-separated text; entirely empty ones are skipped. */
 function* commaSeparated(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
     const first = text[at]
@@ -120,9 +121,8 @@ function* membersOf(values: ReadonlyArray<JsonValue>): Generator<string | null> 
 }
 
 /**
- * A list, or texts with commas between them, which must be given. Empty places are passed over; a
- * member that is not a text is null. Of a list that is longer than `most` one member more is read, and
- * none beyond.
+ * A required list, or comma-separated texts. Empty members are skipped; a non-text member is null.
+ * Of a list longer than `most`, it reads one extra member and no more.
  */
 export const strings = (most: number, description: string) =>
   fieldOf("strings", (body, name) => {
@@ -141,7 +141,7 @@ export type ReadFieldsV1<Fields extends FieldsV1> = {
   readonly [Name in keyof Fields]: Fields[Name] extends FieldV1<infer A> ? A : never
 }
 
-/** A request by its fields. JSON carries no file, and so no example names one. */
+/** A request by its fields. JSON carries no file, so no example names one. */
 export type ExampleV1<Fields extends FieldsV1> = {
   readonly [Name in keyof Fields]?: NonNullable<
     Exclude<ReadFieldsV1<Fields>[Name], typeof unreadable>
@@ -156,7 +156,7 @@ export const readFields = <Fields extends FieldsV1>(
     Object.entries(fields).map(([name, field]) => [name, field.read(body, name)]),
   ) as ReadFieldsV1<Fields>
 
-/** An id that is not a positive integer is treated as unknown. */
+/** An id that is not a positive integer counts as unknown. */
 export const idOf = <Id extends number>(given: Lenient<number>): Id | undefined =>
   typeof given === "number" && given > 0 ? (given as Id) : undefined
 
@@ -189,7 +189,7 @@ export const oneOf = <Word extends string>(
 
 export const pageField = integer("Default: 1.")
 
-/** No workspace has so many records that it comes so far. */
+/** No workspace has records on a later page. */
 const lastPage = 1_000_000_000
 
 export const pageOf = (given: Lenient<number>) => within(given, 1, 1, lastPage, "invalid_page")
@@ -202,7 +202,7 @@ interface LimitV1 {
 export const limitField = ({ most, otherwise }: LimitV1) =>
   integer(`Records of a page, at most ${most}. Default: ${otherwise}.`)
 
-/** A larger limit than is allowed counts as the largest. */
+/** A larger limit counts as the maximum. */
 export const limitOf = (given: Lenient<number>, { most, otherwise }: LimitV1) =>
   Result.map(within(given, otherwise, 1, Infinity, "invalid_limit"), (limit) =>
     Math.min(limit, most),
@@ -212,8 +212,8 @@ export const offsetField = integer("Records to skip. Default: 0.")
 
 export const offsetOf = (given: Lenient<number>) => within(given, 0, 0, Infinity, "invalid_offset")
 
-// Recipients, in version 2's words (contract: Version 1: sends). Country code and phone come apart and
-// are joined; a phone that begins with `@` is a Telegram username.
+// Recipients, as version 2 writes them (contract: Version 1: sends). Country code and phone come
+// separately and are joined; a phone that begins with `@` is a Telegram username.
 
 /** `to` of version 2. */
 export type RecipientV1 =
@@ -239,17 +239,17 @@ export const phonesFields = {
 
 const compact = (text: string): string => text.replaceAll(/[ -]+/g, "")
 
-/** The digits of a country code, read once for all phones that share it: it may be long. */
+/** The digits of a country code, parsed once for all its phones: it may be long. */
 const prefixOf = (code: string | null): string => compact(code ?? "").replace(/^\+/, "")
 
-/** `+` and digits; a phone with its own `+` has its country code already. */
+/** `+` and digits; a phone with its own `+` already has its country code. */
 const international = (phone: string, prefix: string): string => {
   const digits = compact(phone)
   if (digits.startsWith("+")) return digits
   return prefix === "" ? `+${digits}` : `+${prefix}${digits.replace(/^0+/, "")}`
 }
 
-/** A phone, whose country code may be apart from it, or a username. Fails with `invalid_phone`. */
+/** A phone, whose country code may be separate, or a username. Fails with `invalid_phone`. */
 const personOf = (given: string, prefix = ""): Result.Result<RecipientV1, FailureV1> => {
   const text = given.trim()
   if (text.startsWith("@")) {
@@ -297,7 +297,7 @@ export const recipientsOf = ({
   return Result.succeed(recipients)
 }
 
-/** E.164 with its `+`, which may have been left out. Fails with `invalid_phone`. */
+/** E.164; its `+` may be missing. Fails with `invalid_phone`. */
 export const phoneOf = (given: string): Result.Result<string, FailureV1> =>
   Result.flatMap(personOf(given), (person) =>
     "phone" in person ? Result.succeed(person.phone) : Result.fail(failV1("invalid_phone")),
@@ -332,7 +332,7 @@ export const kindOf = ({ msg_type }: ContentFields): Result.Result<MediaType | n
   }
 }
 
-/** The number of `msg_type` for what a message carries. */
+/** The number of `msg_type` for a message's content. */
 export const msgTypeOf = ({
   foundMediaType,
   media,
@@ -372,8 +372,8 @@ export const sourceOf = (
   )
 }
 
-// Times: a date, a time and a zone apart, and seconds instead of an end (contract: Version 1: sends).
-// Days are written the British way.
+// Times: a date, a time and a zone apart, and seconds instead of an end (contract: Version 1:
+// sends). Dates put the day first.
 
 export const scheduleFields = {
   date: string("`dd/mm/yyyy`.", { required: true }),
@@ -427,6 +427,6 @@ const maximumSeconds = 100 * 366 * 86_400
 export const expiryOf = ({ expire_after_seconds }: ReadFieldsV1<typeof expiryFields>) =>
   within(expire_after_seconds, null, 1, maximumSeconds, "invalid_expiry")
 
-/** Epoch milliseconds in version 2's words, to the millisecond. */
+/** Epoch milliseconds as version 2's text, to the millisecond. */
 export const instantText = (millis: number): string =>
   formatInstant(millis).replace("Z", `.${String(millis % 1000).padStart(3, "0")}Z`)

@@ -1,6 +1,6 @@
 /**
- * Version 1: an entry of its table of routes, the steps that every request under `/api/v1` goes through,
- * and how bodies are read.
+ * Version 1: an entry of its table of routes, the steps of every request under `/api/v1`, and the
+ * readers of bodies.
  */
 import {
   Admission,
@@ -47,21 +47,21 @@ import type { BodyV1, ExampleV1, FieldsV1, ReadFieldsV1, UploadV1 } from "./fiel
 interface EntryV1<Fields extends FieldsV1, Answer extends Schema.Top> {
   readonly summary: string
   /**
-   * Takes the bearer token alone; else `client_id` and `api_key` are among the fields, the key also as
-   * a bearer token.
+   * Needs only the bearer token; otherwise `client_id` and `api_key` are among the fields, the key
+   * alternatively as a bearer token.
    */
   readonly bearerOnly?: true
-  /** Besides the credentials; a GET has them in its query, a POST in its body. */
+  /** Besides the credentials. A GET has them in its query, a POST in its body. */
   readonly fields: Fields
-  /** A body for the document to show, without the credentials. */
+  /** An example body for the document, without the credentials. */
   readonly example?: ExampleV1<NoInfer<Fields>>
-  /** Where it refuses with other texts than the rest. */
+  /** Its deviating refusal texts. */
   readonly texts?: OtherTexts
-  /** The body of success, which is always answered with 200. */
+  /** The success body, always with status 200. */
   readonly answer: Answer
 }
 
-/** What handlers call. */
+/** The services of handlers. */
 export type ServicesV1 =
   | Attachments
   | CallbackUrls
@@ -76,9 +76,12 @@ export type ServicesV1 =
 interface InputV1 {
   readonly caller: Caller
   readonly body: BodyV1
-  /** The file in one of the operation's file parts. It goes with the request, unless it is kept. */
+  /**
+   * The file in one of the operation's file parts. It is removed with the request unless it is
+   * kept.
+   */
   readonly file: UploadV1 | null
-  /** The segment of the path under that name. */
+  /** The segment of the path with that name. */
   readonly parameter: (name: string) => string
 }
 
@@ -89,11 +92,11 @@ type OutcomeV1<Body> = Effect.Effect<
 >
 
 export interface RouteV1 extends Route, EntryV1<FieldsV1, Schema.Top> {
-  /** Answers with the body of success. */
+  /** Answers with the success body. */
   readonly handler: (input: InputV1) => OutcomeV1<unknown>
 }
 
-/** Binds the handler to the fields that it takes and to what it answers. */
+/** Binds the handler to its fields and its answer. */
 export const routeV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
   at: MethodAndPath,
   entry: EntryV1<Fields, Answer> & {
@@ -109,14 +112,14 @@ export const routeV1 = <Fields extends FieldsV1, Answer extends Schema.Top>(
   },
 })
 
-/** The names of the parts in which an operation takes a file. */
+/** The names of the operation's file parts. */
 const filePartsOf = ({ fields }: Pick<RouteV1, "fields">): ReadonlyArray<string> =>
   Object.entries(fields).flatMap(([name, { type }]) => (type === "file" ? name : []))
 
-/** `status` in the body of success. */
+/** `status` in the success body. */
 export const succeeded = 1 as const
 
-/** The body of success with those fields. */
+/** The success body with those fields. */
 export const successV1 = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct({ status: Schema.Literal(succeeded), ...fields })
 
@@ -134,8 +137,8 @@ export const done = (message: string): typeof DoneAnswer.Type => ({
 type Credentials = Omit<CredentialsV1, "clientAddress">
 
 /**
- * The credentials of a request: a `client_id` with an `api_key`, which may come as a bearer token instead.
- * A missing key is reported before a missing client id. The core decides whether they are valid.
+ * The credentials of a request: a `client_id` with an `api_key`, which may be a bearer token
+ * instead. A missing key is reported before a missing client id. The core validates them.
  */
 const credentialsOf = (
   { bearerOnly }: RouteV1,
@@ -172,7 +175,7 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
     let admitted: { readonly caller: Caller; readonly as: string } | undefined
     return Effect.fnUntraced(function* admit(credentials: Credentials) {
       const as = `${credentials.clientId} ${credentials.apiKey}`
-      // A field behind the file may name another caller: the last one counts.
+      // A field after the file may name another caller: the last one counts.
       if (admitted?.as === as) return admitted.caller
       const caller = yield* admission.admitV1({ ...credentials, clientAddress: addressOf(request) })
       yield* takeWorkspaceShare(places, caller.workspace.id).pipe(Scope.provide(scope))
@@ -190,19 +193,19 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
     const { known, take } = yield* unknownCallers.open
     const admit = yield* makeAdmit(incoming, known)
 
-    /** Credentials that are still missing may follow the file. */
+    /** Missing credentials may follow the file. */
     const beforeFile = (body: BodyV1) => {
       const credentials = credentialsOf(route, body, request)
       return Result.isFailure(credentials) ? Effect.void : admit(credentials.success)
     }
 
-    // Body, and in front of a file the credentials
+    // Body, and before a file the credentials
     const { body, file } =
       route.method === "GET"
         ? yield* Effect.fromResult(readQueryV1(query))
         : yield* readBodyV1(request, filePartsOf(route), files, { take, beforeFile })
 
-    // Credentials, account, rate limit, share of the requests under way
+    // Credentials, account, rate limit, share of the requests in flight
     const caller = yield* admit(yield* Effect.fromResult(credentialsOf(route, body, request)))
 
     // Fields, number, allowance, quota
@@ -225,9 +228,9 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
   return handler
 })
 
-// Bodies: JSON, a form, or a multipart form with a file (contract: Version 1: requests). One without a
-// content type is read as JSON when it begins like an object, else as a form. An unreadable body of any
-// kind is `Invalid JSON format`.
+// Bodies: JSON, a form, or a multipart form with a file (contract: Version 1: requests). Without a
+// content type, a body that begins like an object is read as JSON, any other as a form. An
+// unreadable body of any kind is `Invalid JSON format`.
 
 interface ReadBodyV1 {
   readonly body: BodyV1
@@ -266,13 +269,13 @@ const ofEntries = (entries: QueryEntries): BodyV1 => {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** A database does not keep a NUL. */
+/** A database cannot store a NUL. */
 const formBody = (entries: QueryEntries): Result.Result<BodyV1, Refusal> =>
   entries.some(([name, value]) => name.includes("\0") || value.includes("\0"))
     ? Result.fail(invalid)
     : Result.succeed(ofEntries(entries))
 
-/** The parameters of a form, which are written like those of a query. */
+/** The parameters of a form, in a query's format. */
 const parseForm = (text: string): Result.Result<BodyV1, Refusal> =>
   parseEntries(text).pipe(
     Result.mapError((problem) => (problem === "too_many" ? tooLarge : invalid)),
@@ -292,7 +295,7 @@ const jsonOfBytes = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> => {
 
 const opensObject = 0x7b
 
-/** What a client that says nothing of its body has sent. */
+/** The body of a client that does not declare its type. */
 const guess = (bytes: Uint8Array): Result.Result<BodyV1, Refusal> =>
   bytes[0] === opensObject ? jsonOfBytes(bytes) : formOfBytes(bytes)
 
@@ -314,12 +317,12 @@ const problemOf = ({ reason }: FormProblem): Refusal => {
 
 const uploadOf = ({ file, moreFiles }: Form): Result.Result<UploadV1 | null, FailureV1> => {
   if (moreFiles > 0) return Result.fail(failV1("several_files"))
-  // What a browser sends for a file input in which no file was chosen.
+  // A browser sends this for a file input without a file.
   if (file === undefined || file.content.size === 0) return Result.succeed(null)
   return Result.succeed({ fileName: keptFileName(file) ?? null, content: file.content })
 }
 
-/** The body of a POST; an upload stays until the scope closes. */
+/** The body of a POST; an upload lasts until the scope closes. */
 const readBodyV1 = <E>(
   request: HttpServerRequest,
   fileParts: ReadonlyArray<string>,
@@ -364,11 +367,11 @@ const readBodyV1 = <E>(
 const readQueryV1 = (query: string): Result.Result<ReadBodyV1, Refusal> =>
   Result.map(parseForm(query), (body) => ({ body, file: null }))
 
-// Bytes read before their caller is known: credentials may be anywhere in a form, also behind a file of
-// 64 MiB (sharedResources: unknownCallersBytes). All calls together hold no more than the whole; a call
-// releases its own when its caller is known or when it ends.
+// Bytes read before their caller is known: credentials may be anywhere in a form, even after a file
+// of 64 MiB (sharedResources: unknownCallersBytes). All calls together hold at most the total; a
+// call releases its bytes when its caller is known or when it ends.
 
-/** Bytes of each body that are not counted: more than a call without a file needs. */
+/** Uncounted bytes of each body: more than a call without a file needs. */
 const uncounted = 64 * 1024
 
 /** Seconds after which a caller may try again. */
@@ -380,7 +383,7 @@ const busy = refuse("service_unavailable", { retryAfter })
 interface UnknownCaller {
   /** Counts received bytes. Fails with `service_unavailable` when there is no room for them. */
   readonly take: (bytes: number) => Effect.Effect<void, Refusal>
-  /** The caller is known: releases the bytes, and counts no more. */
+  /** The caller is known: releases the bytes, and stops counting. */
   readonly known: Effect.Effect<void>
 }
 
@@ -406,7 +409,7 @@ const makeUnknownCallers = () => {
         if (isKnown) return Effect.void
         read += bytes
         const more = Math.max(read - uncounted, 0) - own
-        // A call that is alone may always go on: bounds of its own end it.
+        // A single call may always continue: its own bounds end it.
         if (held > own && held + more > whole) return Effect.fail(busy)
         own += more
         held += more

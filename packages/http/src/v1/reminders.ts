@@ -1,7 +1,7 @@
 /**
- * Making a reminder: from version 1's fields to the command that version 2 gives the core as well
- * (contract: Version 1: reminders). A link is fetched at each run, as version 2's is; an uploaded
- * file goes to the media directory, where each run finds it.
+ * Creates a reminder from version 1's fields with version 2's command (contract: Version 1:
+ * reminders). A link is fetched at each run, as version 2's is; an uploaded file goes to the media
+ * directory, where each run finds it.
  */
 import {
   Connections,
@@ -84,12 +84,12 @@ const ofName = (refusal: Refusal): Refusal | FailureV1 =>
     ? failV1("reminder_name_too_long")
     : refusal
 
-/** Nothing was made. Without an answer from the store, the outcome is unknown. */
+/** Nothing was created. Without an answer from the store, the outcome is unknown. */
 const isRefused = (exit: Exit.Exit<unknown, { readonly _tag: string }>): boolean =>
   Exit.isFailure(exit) &&
   exit.cause.reasons.every((reason) => reason._tag === "Fail" && reason.error._tag === "Refusal")
 
-/** A file of a reminder that is not made leaves the directory again. */
+/** The file of a failed reminder leaves the directory again. */
 const createWithFile = Effect.fnUntraced(
   function* createWithFile(
     caller: Caller,
@@ -113,7 +113,7 @@ const createWithFile = Effect.fnUntraced(
   Effect.uninterruptible,
 )
 
-/** Makes the reminder, with the file or the link that it was asked with. */
+/** Creates the reminder, with its file or link. */
 const create = Effect.fnUntraced(function* create(
   caller: Caller,
   command: CreateReminder,
@@ -126,7 +126,7 @@ const create = Effect.fnUntraced(function* create(
   return yield* reminders.create(caller, { ...command, media: linkedMedia(kind, source) }, null)
 })
 
-/** Version 1 tells a number that is not connected from one that the workspace has not. */
+/** Version 1 distinguishes a disconnected number from an unknown one. */
 const ofAbsentNumber = Effect.fnUntraced(function* ofAbsentNumber(
   caller: Caller,
   id: number | null,
@@ -139,7 +139,7 @@ const ofAbsentNumber = Effect.fnUntraced(function* ofAbsentNumber(
   )
 })
 
-/** Version 1's text for what the core refuses. */
+/** Version 1's text for the core's refusal. */
 const refused = Effect.fnUntraced(function* refused(
   caller: Caller,
   from: number | null,
@@ -167,7 +167,7 @@ const remindV1 = Effect.map(OutboundRule, (rule) => {
           ...(timezone === null ? {} : { timezone: timezone.trim() }),
         },
       }
-      // Before anything is stored for it: whether the core can read the rest.
+      // Checks the rest before anything is stored.
       yield* Effect.fromResult(parser.creation(content))
       const source = kind === null ? null : yield* Effect.fromResult(sourceOf(kind, fields, file))
       if (from === unreadable) return yield* failV1("invalid_number")
@@ -198,7 +198,7 @@ const ReminderV1 = Schema.Struct({
 
 const pageSize = 50
 
-/** A saved contact, whom version 2 alone can name, shows neither phone nor group. */
+/** A saved contact, which only version 2 can name, shows neither phone nor group. */
 const shownPhone = (to: RequestedRecipient): string | null => {
   if (to.kind === "phone") return to.phone
   return to.kind === "username" ? to.username.given : null

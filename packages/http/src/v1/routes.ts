@@ -1,6 +1,6 @@
 /**
- * The operations of version 1, sends and reminders aside (contract: Version 1): the account, messages,
- * media, numbers, and number checks, which version 1 calls verification campaigns.
+ * The operations of version 1 except sends and reminders (contract: Version 1): the account,
+ * messages, media, numbers, and number checks, which version 1 calls verification campaigns.
  */
 import {
   checkResultStatuses,
@@ -64,7 +64,7 @@ import type { RouteV1 } from "./pipeline.ts"
 
 // Account
 
-/** Whether credentials work together, without sending or using up anything. */
+/** Checks credentials without sending or using up anything. */
 export const meRoute: RouteV1 = routeV1("POST /api/v1/me", {
   summary: "Check credentials",
   fields: { whatsapp_client: integer("A number to check: it must belong to the workspace.") },
@@ -97,7 +97,7 @@ const statusTexts = ["Pending", "Sent", "Failed", "Cancelled", "Expired"] as con
 
 const StatusTextV1 = Schema.Literals(statusTexts)
 
-/** Version 1 tells apart less than version 2. */
+/** Version 1 has fewer states than version 2. */
 const numberOf: Readonly<Record<MessageStatus, StatusV1>> = {
   queued: 0,
   scheduled: 0,
@@ -116,7 +116,7 @@ export const shownStatus = (
   return { status: number, status_text: statusTexts[number] }
 }
 
-/** Whom it went to, as one text. */
+/** The recipient, as one text. */
 const shownRecipient = (to: Recipient): string => {
   if ("phone" in to) return to.phone
   return "group" in to ? to.group : to.username
@@ -252,7 +252,7 @@ const FileV1 = Schema.Struct({
 
 const mediaPageLimits = { otherwise: 20, most: 100 }
 
-/** How files are shown now, with fresh links. */
+/** The files as shown now, with fresh links. */
 const jsonNow = Effect.gen(function* jsonNow() {
   const { link } = yield* MediaLinks
   const now = yield* Clock.currentTimeMillis
@@ -366,7 +366,7 @@ export const verificationRoutes: ReadonlyArray<RouteV1> = [
       const checks = yield* NumberChecks
       const phones = yield* Effect.fromResult(phonesOf(fields.numbers))
       const { campaign_name: campaign } = fields
-      // Version 1 is lenient: a blank note is none.
+      // Version 1 is lenient: a blank note counts as none.
       const name = campaign === null || isBlank(campaign) ? null : campaign
       const command = { phones, name }
       const { answer } = yield* checks
@@ -467,7 +467,7 @@ const shown = ({ id, label, phone, status }: SendingNumber) => ({
 /** Version 1 neither shows nor connects Telegram accounts, which are numbers too. */
 const isShown = ({ platform }: SendingNumber): boolean => platform === "whatsapp"
 
-/** A Telegram account is refused as a number that the workspace does not have. */
+/** A Telegram account is refused as an unknown number. */
 const ofNumber = (refusal: Refusal): Refusal =>
   refusal.code === "validation_failed" && refusal.field === "number_id"
     ? refuse("number_not_found", { field: "number_id" })

@@ -1,9 +1,8 @@
 /**
- * Every send of version 1: from its fields to version 2's body and the terms for which version 2
- * has no field, and to the same operation of the core (contract: Version 1: sends). What costs
- * nothing is checked before a link is downloaded. The core checks what depends on stored state
- * after it: a download is one of the fields, and the number, the allowance and the quota come
- * behind those.
+ * Every send of version 1: from its fields to version 2's body and the terms that version 2 lacks,
+ * and to the same operation of the core (contract: Version 1: sends). Free checks come before the
+ * download of a link, and the core's checks of stored state after it: a download belongs to the
+ * fields, and number, allowance and quota follow those.
  */
 import {
   Attachments,
@@ -42,7 +41,7 @@ import {
 import type { ReadFieldsV1, RecipientV1, SourceV1, UploadV1 } from "./fields.ts"
 import { routeV1, succeeded, successV1 } from "./pipeline.ts"
 
-/** What every send takes besides its recipients and its time. */
+/** The input of every send, besides its recipients and its time. */
 export const sendFields = {
   whatsapp_client: integer("Id of the sending number; needed when there are several."),
   ...contentFields,
@@ -62,8 +61,8 @@ type Recipients = RecipientV1 | ReadonlyArray<RecipientV1>
 const isList = (to: Recipients): to is ReadonlyArray<RecipientV1> => Array.isArray(to)
 
 /**
- * Where the number that a send names cannot reach these recipients, it is refused as not found; a send
- * that names none keeps the refusal.
+ * A named number that cannot reach these recipients is refused as not found; a send that names none
+ * keeps the refusal.
  */
 export const ofNumber = (from: number | null, refusal: Refusal): Refusal => {
   const { code, field } = refusal
@@ -82,13 +81,13 @@ const sendV1 = Effect.gen(function* sendV1() {
   const textParser = sendRequestParser(rule)
   const captionParser = sendRequestParser(rule, true)
 
-  /** The core's own rules for recipients and text, before anything is fetched for them. */
+  /** The core's own rules for recipients and text, before anything is fetched. */
   const checkText = (to: Recipients, text: string, kind: MediaType | null) => {
     const parser = kind === null ? textParser : captionParser
     return Effect.fromResult(isList(to) ? parser.batch({ to, text }) : parser.single({ to, text }))
   }
 
-  /** The content of the image or file, downloaded from its link or as it was uploaded. */
+  /** The content of the image or file, downloaded or uploaded. */
   const fetched = (caller: Caller, type: MediaType, source: SourceV1) =>
     source._tag === "Link"
       ? attachments.fromLink(caller, { url: source.url, type, fileName: source.fileName })
@@ -99,7 +98,7 @@ const sendV1 = Effect.gen(function* sendV1() {
 
   /**
    * The ids of the accepted messages, in the order of the recipients. `sendAt`: epoch milliseconds,
-   * null for at once; it is looked at behind the content.
+   * null for at once; it is checked after the content.
    */
   return Effect.fnUntraced(function* (
     { caller, fields, file }: AskedSend,
@@ -119,7 +118,7 @@ const sendV1 = Effect.gen(function* sendV1() {
     if (from === unreadable) return yield* failV1("invalid_number")
     const callbackUrl = yield* callbackUrls.check(fields.webhook, caller.workspaceId)
     const found = source === null || kind === null ? null : yield* fetched(caller, kind, source)
-    // `msg_type` says how it is sent, whatever it is.
+    // `msg_type` decides how it is sent, whatever the content is.
     const attachment: Attachment | null =
       found === null || kind === null ? null : { ...found, type: kind }
 

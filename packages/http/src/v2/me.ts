@@ -1,4 +1,4 @@
-/** What a key is and may do (contract: Key info). */
+/** A key's properties and permissions (contract: Key info). */
 import {
   IdJson,
   TimeJson,
@@ -16,7 +16,7 @@ import { examples } from "../openapi/examples.ts"
 import { bodyOf } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 
-/** What is shown of a key, to itself and to the operator. */
+/** What a key shows to itself and to the operator. */
 export const keyFields = {
   name: Schema.String,
   mode: Schema.Literals(["live", "test"]),

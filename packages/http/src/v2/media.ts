@@ -46,7 +46,7 @@ const route = routeV2("Media")
 
 const missing: Refused = { code: "media_not_found", inPath: true }
 
-/** How files are shown now, with fresh links. */
+/** The files as shown now, with fresh links. */
 const jsonNow = Effect.gen(function* jsonNow() {
   const { link } = yield* MediaLinks
   const now = yield* Clock.currentTimeMillis

@@ -16,7 +16,7 @@ import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
-/** What is wrong with a recipient or with what it is sent. */
+/** Refusals about a recipient or its content. */
 export const refusedContent: ReadonlyArray<Refused> = [
   "text_required",
   "text_too_long",
@@ -44,7 +44,6 @@ const aRecipient = { phone: "+15550001234" }
 
 const route = routeV2("Messages")
 
-/** The message as it is now. */
 const shownNow = Effect.fnUntraced(function* shownNow(message: Message) {
   const { link } = yield* MediaLinks
   return messageJson(message, yield* Clock.currentTimeMillis, link)

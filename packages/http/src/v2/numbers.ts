@@ -47,7 +47,7 @@ export const NumberJson = Schema.Struct({
   ),
 }).annotate({ identifier: "Number" })
 
-/** A number; with `connect` only where it has been looked at for it. */
+/** A number; `connect` only where it was looked up. */
 export const numberJson = ({
   connect = null,
   ...number

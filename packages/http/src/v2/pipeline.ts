@@ -1,6 +1,6 @@
 /**
- * Version 2: an entry of its table of routes, and the steps that every request under `/api/v2` goes
- * through (contract: Order of checks).
+ * Version 2: an entry of its table of routes, and the steps of every request under `/api/v2`
+ * (contract: Order of checks).
  */
 import {
   Admission,
@@ -40,7 +40,7 @@ import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
 
-/** What handlers call. */
+/** The services of handlers. */
 export type ServicesV2 =
   | Connections
   | MediaDirectory
@@ -62,7 +62,7 @@ interface OperationV2<
   Answer extends Schema.Top,
   Outcome,
 > extends Entry<Request, Answer> {
-  /** The core's operation; `operations` says what a key needs for it. */
+  /** The core's operation; `operations` lists the scopes that it needs. */
   readonly id: OperationName
   handler(
     input: InputV2<Path, Request>,
@@ -77,8 +77,7 @@ type EntryV2<Path extends string, Request, Answer extends Schema.Top> =
 export type RouteV2 = Heading & EntryV2<string, unknown, Schema.Top>
 
 /**
- * Makes routes that the document shows under that heading. It binds the handler to the path, to what
- * it takes and to what it answers.
+ * Makes routes under that heading of the document. Binds the handler to its path, input and answer.
  */
 export const routeV2 =
   (tag: string) =>
@@ -113,7 +112,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   const files = yield* MediaFiles
   const find = routeFinder(routes)
 
-  /** Counts a request that is answered 404 or 405, and lets it be answered when the counting fails. */
+  /** Counts a request that gets a 404 or 405; a failed count does not prevent the answer. */
   const countUnrouted = Effect.fnUntraced(
     function* countUnrouted(incoming: IncomingRequest) {
       const { request } = incoming
@@ -146,7 +145,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
       },
     )
 
-    // Share of the requests under way
+    // Share of the requests in flight
     yield* takeWorkspaceShare(places, caller.workspace.id)
 
     // Scope, limited keys: the services check them too, but only after the body is read
@@ -157,7 +156,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     // Content type, size, JSON or the form with a file; query
     const read = yield* readRequest(route.request, incoming, files)
 
-    // Fields, idempotency, and whatever depends on the clock or on stored state
+    // Fields, idempotency, and checks of the clock and stored state
     const body = canonicalJson(read.fingerprinted)
     const idempotency =
       key === null ? null : { key, fingerprint: fingerprint(route.method, path, body) }

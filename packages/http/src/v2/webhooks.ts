@@ -87,7 +87,7 @@ const lastDeliveryJson = (attempt: DeliveryAttempt): typeof LastDeliveryJson.Typ
   next_attempt_at: instantOrNull(attempt.nextAttemptAt),
 })
 
-/** The endpoint as every answer but the creating and the rotating one shows it: without a secret. */
+/** The endpoint without its secret: only creation and rotation show that. */
 export const endpointJson = (endpoint: WebhookEndpoint): typeof EndpointJson.Type => ({
   id: endpoint.id,
   url: endpoint.url,
@@ -118,7 +118,7 @@ export const deliveryJson = <Type extends string>(attempt: DeliveryAttempt<Type>
   next_attempt_at: instantOrNull(attempt.nextAttemptAt),
 })
 
-/** An event that is on its way to an endpoint. */
+/** An event in flight to an endpoint. */
 export const QueuedEventJson = Schema.Struct({
   event_id: eventId,
   type: EventType,

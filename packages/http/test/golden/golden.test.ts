@@ -1,6 +1,6 @@
 /**
- * What the interface consists of, in golden files beside this one: a change of a path, a status, a code, a
- * field, a header or a metric shows in the diff of a file. Wording is not in them and may get better.
+ * The interface in golden files in this folder: a change of a path, a status, a code, a field, a
+ * header or a metric shows in the diff of a file. They contain no wording, which may improve.
  * CONTRIBUTING, "Golden files", has the command that writes them.
  */
 import { expect, layer } from "@effect/vitest"
@@ -22,7 +22,7 @@ const golden = (file: string, text: string) =>
 /** Keys of the document whose values are wording. */
 const wording = new Set(["description", "summary", "title", "example", "examples", "tags", "info"])
 
-/** Keys whose values map names of the interface to what they stand for: a field may be called `title`. */
+/** Keys whose values map names of the interface to definitions: a field may be called `title`. */
 const named = new Set(["properties", "patternProperties", "headers", "responses", "schemas"])
 
 const byText = (a: unknown, b: unknown): number => {
@@ -31,7 +31,9 @@ const byText = (a: unknown, b: unknown): number => {
   return left < right ? -1 : 1
 }
 
-/** The document without its wording, in an order that does not depend on where a route is declared. */
+/**
+ * The document without its wording, in an order that does not depend on where a route is declared.
+ */
 const interfaceOf = (value: unknown, isNamed = false): unknown => {
   if (Array.isArray(value)) return value.map((inner) => interfaceOf(inner)).toSorted(byText)
   if (!isJson(value)) return value

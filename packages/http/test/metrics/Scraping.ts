@@ -1,4 +1,4 @@
-/** A service with metrics of its own, and what a scrape of it shows. */
+/** A service with its own metrics, and scrapes of it. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Metric } from "effect"
 import { Doors } from "../Doors.ts"
@@ -15,9 +15,9 @@ export const layerMeasured = (parts: ServiceParts = {}) =>
 
 export interface Scrape {
   readonly families: ReadonlyMap<string, Family>
-  /** The sum of the samples that have these labels; undefined when there are none. */
+  /** The sum of the samples with these labels; undefined when there are none. */
   readonly value: (name: string, labels?: Labels) => number | undefined
-  /** The values that a label has anywhere. */
+  /** All values of a label. */
   readonly labelValues: (label: string) => ReadonlyArray<string>
 }
 
@@ -44,7 +44,7 @@ export const scrape = Effect.gen(function* () {
   return shown
 })
 
-/** What the number's phone does with messages from now on. */
+/** Sets what the number's phone does with messages. */
 export const behave = (number: Made, send: "succeed" | "fail" | "hang") =>
   Effect.map(
     operate({

@@ -21,7 +21,7 @@ export interface Family {
 const helpLine = /^# HELP ([a-z_]+) (\S.*)$/
 const typeLine = /^# TYPE ([a-z_]+) (counter|gauge|histogram)$/
 const sampleLine = /^([a-z_]+)(?:\{(.+)\})? (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)$/
-/** A label and what follows it; in a value only these three are escaped. */
+/** A label and its separator; in a value only these three are escaped. */
 const label = /^([a-z_]+)="((?:[^"\\\n]|\\["\\n])*)"(?:,(?=.)|$)/
 
 const unescaped = (text: string): string =>
@@ -38,7 +38,7 @@ const labelsOf = (text: string): Labels => {
   return labels
 }
 
-/** The names under which a family of that type shows its samples. */
+/** The names of a family's samples, by its type. */
 const namesOf = (name: string, type: string): ReadonlyArray<string> =>
   type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name]
 
@@ -72,7 +72,7 @@ const assertHistogram = (name: string, samples: ReadonlyArray<Sample>): void => 
   }
 }
 
-/** Every family by its name; fails the test where the text is not what it should be. */
+/** Every family by name; fails the test on invalid text. */
 export const parseExposition = (text: string): ReadonlyMap<string, Family> => {
   assert.isTrue(text.endsWith("\n"))
   const families = new Map<string, Family>()

@@ -1,4 +1,4 @@
-/** What `/metrics` shows, read as Prometheus would read it (contract: Open paths). */
+/** `/metrics`, read as Prometheus reads it (contract: Open paths). */
 import { assert, describe, layer } from "@effect/vitest"
 import { ServiceFigures, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
@@ -17,11 +17,11 @@ const send = (token: string, fields: Readonly<Record<string, unknown>> = {}) =>
     bodyOf<MessageBody>(answer, 202),
   )
 
-/** The test clock stands at the epoch. */
+/** The test clock starts at the epoch. */
 const inSeconds = (seconds: number) => new Date(seconds * 1000).toISOString()
 
 layer(layerMeasured())("messages and deliveries", (it) => {
-  it.effect("are counted by what became of them, and what is left to do is shown", () =>
+  it.effect("are counted by their end, and unfinished ones are shown", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       receiver.answer = withStatus(500)
@@ -86,7 +86,7 @@ layer(layerMeasured())("messages and deliveries", (it) => {
     }),
   )
 
-  it.effect("that cannot be sent grow old; a lane that no worker could claim is not behind", () =>
+  it.effect("that cannot be sent grow old; a lane that no worker can claim is not behind", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("10 minutes")
       yield* settle
@@ -98,7 +98,7 @@ layer(layerMeasured())("messages and deliveries", (it) => {
     }),
   )
 
-  it.effect("in the hands of a phone that hangs are in flight", () =>
+  it.effect("are in flight at a phone that hangs", () =>
     Effect.gen(function* () {
       const { number, token } = yield* aSender()
       yield* behave(number, "hang")
@@ -151,7 +151,7 @@ layer(layerMeasured())("requests", (it) => {
     }),
   )
 
-  it.effect("make no label, whatever their path, method or query", () =>
+  it.effect("add no label, whatever their path, method or query", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const hostile = (mark: string) =>
@@ -206,7 +206,7 @@ layer(layerMeasured())("requests", (it) => {
     }),
   )
 
-  it.effect("for the metrics themselves are read only, and need no token", () =>
+  it.effect("for the metrics themselves are GET only, and need no token", () =>
     Effect.gen(function* () {
       const { socket, web } = yield* Doors
       const head = yield* socket.call({ path: "/metrics/", method: "HEAD" })
@@ -256,7 +256,7 @@ describe("the store", () => {
       ["has a bug", Effect.die(new Error("a bug"))],
       ["keeps silent", Effect.never],
     ] as const) {
-      it.effect(`that ${what} leaves out its figures, and no others, until it answers`, () =>
+      it.effect(`that ${what} omits its gauges, and no others, until it answers`, () =>
         Effect.gen(function* () {
           yield* TestClock.adjust("5 seconds")
           mood = bad

@@ -1,4 +1,4 @@
-/** `docs/monitoring.md` asks for metrics that a running service shows, and names all of them. */
+/** `docs/monitoring.md` uses metrics that a running service shows, and names all of them. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { NumberOwnership, catalogue } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -14,12 +14,12 @@ import type { Selected } from "./promql.ts"
 
 const page = readFileSync(new URL("../../../../docs/monitoring.md", import.meta.url), "utf8")
 
-/** Of alerts one query to a block, of dashboards one to a line. */
+/** Alerts have one query to a block, dashboards one to a line. */
 const queries = [...page.matchAll(/```promql\n([^]*?)```/g)].flatMap(([, block = ""]) =>
   block.split(/\n(?=\S)/).filter((query) => query.trim() !== ""),
 )
 
-/** What the tables name, and the labels that they give it. */
+/** The metrics in the tables, with their labels. */
 const named = new Map(
   Array.from(page.matchAll(/^\| `(messaging_\w+)(?:\{([\w,]+)\})?`/gm), ([, name = "", labels]) => [
     name,
@@ -27,13 +27,13 @@ const named = new Map(
   ]),
 )
 
-/** What tells the buckets of a histogram apart. */
+/** The label of a histogram's buckets. */
 const ofBuckets = "le"
 
-/** Of answers that this test does not ask for. */
+/** Of answers that this test does not request. */
 const statuses = Object.values(catalogue).map(({ status }) => String(status))
 
-/** What was seen of a metric: its type, and the values of each of its labels. */
+/** An observed metric: its type, and the values of each of its labels. */
 const seenOf = ({ families }: Scrape, metric: string) => {
   const name = families.has(metric) ? metric : metric.replace(/_(?:bucket|sum|count)$/, "")
   const family = families.get(name)
@@ -52,8 +52,11 @@ const wrongIn = (shown: Scrape, query: string, asked: Selected): ReadonlyArray<s
   must(samples.length > 0, "is not shown")
   const counts = type === "counter" || type === "histogram"
   must(counts === (within[0] === "rate"), `is a ${type}`)
-  must(overTime === ["rate", "max_over_time"].includes(within[0] ?? ""), "is of a moment or a time")
-  must(isBucket === within.includes("histogram_quantile"), "is a bucket or none")
+  must(
+    overTime === ["rate", "max_over_time"].includes(within[0] ?? ""),
+    "is used with the wrong range",
+  )
+  must(isBucket === within.includes("histogram_quantile"), "is used with the wrong buckets")
   for (const labels of groupedBy) {
     for (const label of labels ?? []) must(valuesOf(label).length > 0, `has no label ${label}`)
   }
@@ -62,7 +65,7 @@ const wrongIn = (shown: Scrape, query: string, asked: Selected): ReadonlyArray<s
   for (const { label, operator, value } of matchers) {
     const values = [...valuesOf(label), ...(label === "status" && counts ? statuses : [])]
     must(valuesOf(label).length > 0, `has no label ${label}`)
-    // Each way that the pattern names must be one that there is.
+    // Each alternative in the pattern must be an existing value.
     for (const way of operator === "=~" ? value.split("|") : [value]) {
       const pattern = new RegExp(`^(?:${way})$`)
       must(
@@ -74,7 +77,7 @@ const wrongIn = (shown: Scrape, query: string, asked: Selected): ReadonlyArray<s
   return wrong
 }
 
-/** Where several workers share numbers, each shows what it holds. */
+/** Where several workers share numbers, each shows its own. */
 const layerSharing = layerMeasured({ ports: NumberOwnership.layerShared(10) })
 
 layer(layerSharing)("the page about monitoring", (test) => {
@@ -89,20 +92,18 @@ layer(layerSharing)("the page about monitoring", (test) => {
     })
   })
 
-  test.effect(
-    "asks in every query for metrics and labels that are shown, each as its type is",
-    () =>
-      Effect.gen(function* () {
-        const scraped = yield* shown
-        assert.isAbove(queries.length, 10)
-        const wrong = queries.flatMap((query) =>
-          metricsOf(query).flatMap((asked) => wrongIn(scraped, query, asked)),
-        )
-        assert.deepStrictEqual(wrong, [])
-      }),
+  test.effect("uses existing metrics and labels in every query, each according to its type", () =>
+    Effect.gen(function* () {
+      const scraped = yield* shown
+      assert.isAbove(queries.length, 10)
+      const wrong = queries.flatMap((query) =>
+        metricsOf(query).flatMap((asked) => wrongIn(scraped, query, asked)),
+      )
+      assert.deepStrictEqual(wrong, [])
+    }),
   )
 
-  test.effect("names every metric that is shown, with its labels, and no other", () =>
+  test.effect("names every metric with its labels, and no other", () =>
     Effect.gen(function* () {
       const { families } = yield* shown
       const labelled = [...families].map(([name, { samples }]) => [
@@ -118,7 +119,7 @@ layer(layerSharing)("the page about monitoring", (test) => {
   )
 })
 
-it("the page scrapes the server's usual port, and the one that it gives a worker", () => {
+it("the page scrapes the server's usual port, and a worker's", () => {
   const [, targets = ""] = /^      - targets: (\[.+\])$/m.exec(page) ?? []
   const readme = readFileSync(new URL("../../../../README.md", import.meta.url), "utf8")
   const [, usual] = /^\| `PORT`[^|]*\| `(\d+)`/m.exec(readme) ?? []
@@ -127,7 +128,7 @@ it("the page scrapes the server's usual port, and the one that it gives a worker
 })
 
 describe("a query", () => {
-  it("is read with all that stands around each metric", () => {
+  it("is parsed with everything around each metric", () => {
     const query = `histogram_quantile(0.9, sum by (le) (rate(a_bucket{b="c",d!="e"}[5m]))) > 1
       and on() max(f) == 0`
     assert.deepStrictEqual(metricsOf(query), [
@@ -145,7 +146,7 @@ describe("a query", () => {
     ])
   })
 
-  it("that is not well formed is refused", () => {
+  it("that is malformed is refused", () => {
     for (const query of [
       "sum(a",
       "a b",

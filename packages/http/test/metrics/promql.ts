@@ -1,20 +1,20 @@
 /**
- * What a query in PromQL asks of metrics: their names, the labels that it selects, groups and joins by,
- * and the functions that each stands in. It reads what the documentation uses and refuses all else.
+ * The metrics in a PromQL query: their names, the labels that it selects, groups and joins by, and
+ * the functions around each. It reads what the documentation uses and refuses all else.
  */
 
-/** What a metric's labels must be. */
+/** A condition on a metric's label. */
 export interface Matcher {
   readonly label: string
   readonly operator: "=" | "!=" | "=~"
   readonly value: string
 }
 
-/** A metric where a query names it. */
+/** A metric in a query. */
 export interface Selected {
   readonly metric: string
   readonly matchers: ReadonlyArray<Matcher>
-  /** Whether it is taken over a time, as in `[5m]`. */
+  /** Whether it has a range, as in `[5m]`. */
   readonly overTime: boolean
   /** The functions and aggregations around it, the innermost first. */
   readonly within: ReadonlyArray<string>
@@ -56,7 +56,7 @@ interface Around {
   readonly by: ReadonlyArray<string> | null
 }
 
-/** Every metric of a query; throws where it cannot be read. */
+/** Every metric of a query; throws when it cannot be parsed. */
 export const metricsOf = (query: string): ReadonlyArray<Selected> => {
   const tokens = tokensOf(query)
   const found: Array<Selected> = []
@@ -72,7 +72,7 @@ export const metricsOf = (query: string): ReadonlyArray<Selected> => {
     if (!is(text)) throw new Error(`no ${text} at ${at} of ${query}`)
     at++
   }
-  /** What stands between two signs, with commas between them. */
+  /** The comma-separated list between two signs. */
   const listed = <A>(open: string, close: string, one: () => A): ReadonlyArray<A> => {
     const all: Array<A> = []
     sign(open)
@@ -119,7 +119,7 @@ export const metricsOf = (query: string): ReadonlyArray<Selected> => {
     operand(around)
     while (operators.some(is)) {
       at++
-      // Joined by no label: each side is one series.
+      // Without a label to join by, each side is one series.
       if (is("on")) {
         next("name")
         listed("(", ")", () => next("name"))

@@ -1,4 +1,4 @@
-/** The document as the service gives it out, and answers held against it by an independent validator. */
+/** The served document, and an independent validator of answers against it. */
 import { headersOfHttp, makeChecker, readDocument } from "@messaging-service/testkit/openapi"
 import type { Check, DocumentObject, Operation } from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import { bodyOf } from "../Records.ts"
 export type { DocumentObject, Json, MediaObject } from "@messaging-service/testkit/openapi"
 export type { Operation as Placed } from "@messaging-service/testkit/openapi"
 
-/** The document of the service behind the doors. */
+/** The document of the service behind both clients. */
 export const served = Effect.gen(function* () {
   const { socket } = yield* Doors
   return bodyOf<DocumentObject>(yield* socket.call({ path: "/openapi.json" }), 200)
@@ -18,11 +18,11 @@ export const served = Effect.gen(function* () {
 export const operationsOf = (document: DocumentObject): ReadonlyArray<Operation> =>
   readDocument(document).operations
 
-/** Checks by the place of a schema in the document: nothing more than it says, and nothing less. */
+/** Validators by a schema's path in the document: exactly what it says. */
 export const checker = (document: DocumentObject): ((...place: ReadonlyArray<string>) => Check) =>
   makeChecker(document).answer
 
-/** The operation that a call is for. */
+/** The operation of a call. */
 export const operationFor = (
   document: DocumentObject,
   { method = "GET", path }: Call,
@@ -31,12 +31,12 @@ export const operationFor = (
     .at(path.split("?")[0] ?? "")
     ?.get(method)
 
-/** What an answer has that the document does not say; empty when it is as described. */
+/** How an answer deviates from the document; empty when it matches. */
 export const undocumented = (document: DocumentObject) => {
   const check = checker(document)
   return (call: Call, answer: Answer): ReadonlyArray<string> => {
     const operation = operationFor(document, call)
-    if (operation === undefined) return ["no operation of the document"]
+    if (operation === undefined) return ["the document has no such operation"]
     const { method, path } = operation
     const response = operation.responses[String(answer.status)]
     if (response === undefined) return [`no answer ${answer.status} of ${path}`]

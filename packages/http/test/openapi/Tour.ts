@@ -1,4 +1,4 @@
-/** Requests whose answers are held against the document that the running service gives out of itself. */
+/** Requests whose answers are validated against the running service's own document. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
@@ -6,14 +6,14 @@ import type { Call } from "../Doors.ts"
 import type { Made } from "../Records.ts"
 import { operationFor, served, undocumented } from "./Document.ts"
 
-/** Asks as any client would, and remembers which operations answered, and with which status. */
+/** Sends requests, and records the operations that answered with their statuses. */
 export const aTour = Effect.gen(function* () {
   const { socket } = yield* Doors
   const document = yield* served
   const problemsOf = undocumented(document)
   const seen = new Set<string>()
 
-  /** The answer's body, when the answer has that status and is as the document says. */
+  /** The answer's body, asserting that status and the document's description. */
   const ask = <A = Made>(call: Call, status: number) =>
     Effect.map(socket.call(call), (answer) => {
       const at = `${call.method ?? "GET"} ${call.path} ${status}`

@@ -1,4 +1,4 @@
-/** Real answers of the running service, each held against the document that it gives out of itself. */
+/** Real answers of the running service, validated against its own document. */
 import { assert, describe, layer } from "@effect/vitest"
 import { layerLogin, layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
@@ -159,7 +159,7 @@ describe("the document and the service", () => {
             customer("POST", messages, {
               to: { phone },
               media: { url, type: "file", file_name: "menu.pdf" },
-              // It is shown, and not fetched by the time that the test ends.
+              // It is shown, and not fetched before the test ends.
               send_at: "2099-01-31T09:00:00Z",
             }),
             202,
@@ -184,7 +184,7 @@ describe("the document and the service", () => {
           yield* ask(customer("POST", messages, { to: { phone: "0123" }, text }), 422)
           yield* ask(customer("GET", `${messages}?cursor=nonsense`), 400)
 
-          // What was delivered, as it arrived
+          // Deliveries, as received
           yield* ask(operator("POST", `${simulator}/settle`), 200)
           const check = checker(document)
           const arrived = receiver.deliveries.map(bodyOfDelivery)
@@ -369,11 +369,11 @@ describe("the document and the service", () => {
           )
           assert.deepStrictEqual(missed, [])
         }),
-      // A long way round on a busy machine.
+      // A long tour on a busy machine.
       180_000,
     )
 
-    it.effect("agree about unknown addresses and methods", () =>
+    it.effect("agree about unknown paths and methods", () =>
       Effect.gen(function* () {
         const { document, socket } = yield* aTour
         const check = checker(document)
@@ -388,7 +388,7 @@ describe("the document and the service", () => {
       }),
     )
 
-    it.effect("would be told apart: an extra field, a missing one and a wrong code are found", () =>
+    it.effect("would show a deviation: an extra field, a missing one and a wrong code", () =>
       Effect.gen(function* () {
         const { document, socket } = yield* aTour
         const problemsOf = undocumented(document)

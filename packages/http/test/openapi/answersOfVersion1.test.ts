@@ -1,4 +1,6 @@
-/** Real answers of version 1, each held against the document, and each example of the document sent. */
+/**
+ * Real answers of version 1, validated against the document, and each example of the document sent.
+ */
 import { describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -70,7 +72,7 @@ describe("the document and the service", () => {
     )
   })
 
-  // Closed to the outside: what is sent here are the document's sample addresses.
+  // Closed to the outside: requests go to the document's sample addresses.
   layer(layerService())("over real sockets", (it) => {
     it.effect(
       "agree that each example of version 1 is a request that succeeds",
@@ -94,7 +96,7 @@ describe("the document and the service", () => {
           const { reminder_id } = yield* make<{ readonly reminder_id: number }>("reminder/create", {
             json: reminder,
           })
-          /** In place of the sample ids, which do not exist. */
+          /** Replaces the sample ids, which do not exist. */
           const real = {
             ...credentials,
             whatsapp_client: number.id,

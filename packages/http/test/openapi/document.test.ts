@@ -9,10 +9,10 @@ import { layerService, publicUrl } from "../Service.ts"
 import { checker, operationsOf, served } from "./Document.ts"
 import type { DocumentObject, Json, MediaObject } from "./Document.ts"
 
-/** Milliseconds: validators are made from a large document, which takes a busy machine its time. */
+/** Milliseconds: building validators from a large document is slow on a busy machine. */
 const patience = 120_000
 
-/** Version 1 says these in its own words, and nothing else comes upon them. */
+/** Version 1 words these itself, and no others occur. */
 const ofVersion1Alone: ReadonlyArray<string> = ["invalid_callback_url"]
 
 /** Its answers are described by their schemas alone, without examples. */
@@ -107,7 +107,7 @@ describe("the OpenAPI document", () => {
         }),
     )
 
-    it.effect("gives every operation a name of its own, a tag, a summary and who may ask", () =>
+    it.effect("gives every operation a unique name, a tag, a summary and its permissions", () =>
       Effect.gen(function* () {
         const document = yield* served
         const operations = operationsOf(document)
@@ -128,7 +128,7 @@ describe("the OpenAPI document", () => {
       }),
     )
 
-    it.effect("says which scope an operation needs", () =>
+    it.effect("gives the scope that an operation needs", () =>
       Effect.gen(function* () {
         const document = yield* served
         const told = operationsOf(document)
@@ -141,7 +141,7 @@ describe("the OpenAPI document", () => {
       }),
     )
 
-    it.effect("refers to nothing that is not there", () =>
+    it.effect("has no dangling reference", () =>
       Effect.gen(function* () {
         const document = yield* served
         const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/(.*?)"/g)]
@@ -156,7 +156,7 @@ describe("the OpenAPI document", () => {
     )
 
     it.effect(
-      "has examples that are as it says",
+      "has examples that match their schemas",
       () =>
         Effect.gen(function* () {
           const document = yield* served
@@ -235,7 +235,7 @@ describe("the OpenAPI document", () => {
       }),
     )
 
-    it.effect("lets version 1 take null, numbers in lists and texts for numbers", () =>
+    it.effect("allows null, numbers in lists and texts for numbers in version 1", () =>
       Effect.gen(function* () {
         const operations = operationsOf(yield* served)
         const fieldsOf = (of: string) => {
@@ -257,7 +257,7 @@ describe("the OpenAPI document", () => {
       }),
     )
 
-    it.effect("tells which requests of version 1 are followed by callbacks, and to where", () =>
+    it.effect("tells which requests of version 1 cause callbacks, and to where", () =>
       Effect.gen(function* () {
         const document = yield* served
         const followed = operationsOf(document).flatMap(({ operation, path }) =>
@@ -280,7 +280,7 @@ describe("the OpenAPI document", () => {
       }),
     )
 
-    it.effect("holds every text with which version 1 says no", () =>
+    it.effect("holds every refusal text of version 1", () =>
       Effect.gen(function* () {
         const { components } = yield* served
         const failure = components["schemas"]?.["FailureV1"] as {
@@ -295,7 +295,7 @@ describe("the OpenAPI document", () => {
       }),
     )
 
-    it.effect("says of every operation that it refuses a parameter which it does not know", () =>
+    it.effect("lets every operation refuse an unknown parameter", () =>
       Effect.gen(function* () {
         const document = yield* served
         const refusing = operationsOf(document).filter(({ path }) =>
@@ -308,7 +308,7 @@ describe("the OpenAPI document", () => {
       }),
     )
 
-    it.effect("takes `Idempotency-Key` where the contract says so", () =>
+    it.effect("has `Idempotency-Key` where the contract requires it", () =>
       Effect.gen(function* () {
         const document = yield* served
         const taking = operationsOf(document).filter(({ parameters }) =>

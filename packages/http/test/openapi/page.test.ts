@@ -7,7 +7,7 @@ import { served } from "./Document.ts"
 
 const thePage = Effect.flatMap(Doors, ({ socket }) => socket.call({ path: "/docs" }))
 
-/** What the page has beside its scripts: all that a browser loads by itself. */
+/** The page without its scripts: everything that a browser loads by itself. */
 const markupOf = (html: string): string =>
   html.replaceAll(/<script>[\s\S]*?<\/script>/g, "<script>")
 
@@ -16,7 +16,7 @@ const scriptsOf = (html: string): ReadonlyArray<string> =>
 
 layer(layerService())("the API page of a service that just started", (it) => {
   it.effect(
-    "is made once, however many ask for it at once",
+    "is built once, however many ask for it at once",
     () =>
       Effect.gen(function* () {
         const { web } = yield* Doors
@@ -26,8 +26,8 @@ layer(layerService())("the API page of a service that just started", (it) => {
         )
         const asking = Array.from({ length: 10 }, () => web.call({ path: "/docs" }))
         const pages = yield* Effect.all(asking, { concurrency: "unbounded" })
-        // The policy holds a hash of each script and the tag one of the page, so every making asks
-        // for them.
+        // The policy has a hash of each script and the tag has one of the page, so every build
+        // computes them.
         assert.strictEqual(digest.mock.calls.length, scriptsOf(pages[0]!.text).length + 1)
         assert.lengthOf(new Set(pages.map(({ text }) => text)), 1)
       }),
@@ -51,11 +51,11 @@ layer(layerService())("the API page", (it) => {
           assert.deepStrictEqual([posted.status, posted.headers["allow"]], [405, "GET, HEAD"])
         }
       }),
-    // The page is made twice, once for each door.
+    // The page is built twice, once for each client.
     60_000,
   )
 
-  it.effect("shows the very document that `/openapi.json` gives out", () =>
+  it.effect("shows the same document as `/openapi.json`", () =>
     Effect.gen(function* () {
       const { text } = yield* thePage
       const shown = /content: (\{.*\})\s*\}\)\s*$/.exec(scriptsOf(text).at(-1) ?? "")?.[1]
@@ -64,7 +64,7 @@ layer(layerService())("the API page", (it) => {
   )
 
   it.effect(
-    "loads nothing from anywhere: its script stands in it, and its policy forbids the rest",
+    "loads nothing from elsewhere: it contains its script, and its policy forbids the rest",
     () =>
       Effect.gen(function* () {
         const { headers, text } = yield* thePage
@@ -108,7 +108,7 @@ layer(layerService())("the API page", (it) => {
     }),
   )
 
-  it.effect("asks for no fonts, reports nothing, and offers no client elsewhere", () =>
+  it.effect("requests no fonts, reports nothing, and links no client elsewhere", () =>
     Effect.gen(function* () {
       const start = scriptsOf((yield* thePage).text).at(-1) ?? ""
       const config = /\.\.\.(\{.*\}),\n/.exec(start)?.[1]

@@ -1,4 +1,4 @@
-/** What the document says of requests, held against the parsers: what they take it must allow. */
+/** The document's request schemas allow what the parsers accept. */
 import { assert, layer } from "@effect/vitest"
 import {
   BatchBody,
@@ -26,7 +26,7 @@ interface Case {
   readonly operation: string
   readonly schema: Schema.Top & { readonly DecodingServices: never }
   readonly taken: ReadonlyArray<unknown>
-  /** For their form alone, which the document can tell. */
+  /** Checked for their format only, which the document can express. */
   readonly refused: ReadonlyArray<unknown>
 }
 
@@ -149,10 +149,10 @@ const cases: ReadonlyArray<Case> = [
   },
 ]
 
-layer(layerService())("what the document says of requests", (it) => {
+layer(layerService())("the document's request schemas", (it) => {
   for (const { operation, refused, schema, taken } of cases) {
     it.effect(
-      `is what is parsed: ${operation}`,
+      `match the parser: ${operation}`,
       () =>
         Effect.gen(function* () {
           const document = yield* served
@@ -176,12 +176,12 @@ layer(layerService())("what the document says of requests", (it) => {
             assert.isDefined(check(body), JSON.stringify(body).slice(0, 200))
           }
         }),
-      // Validators are made from a large document.
+      // Validators are built from a large document.
       60_000,
     )
   }
 
-  it.effect("has a pattern for phones and times that lets pass whatever their parsers read", () =>
+  it.effect("have patterns for phones and times that allow everything their parsers accept", () =>
     Effect.gen(function* () {
       const document = yield* served
       const schemas = document.components["schemas"] as Readonly<
@@ -218,7 +218,7 @@ layer(layerService())("what the document says of requests", (it) => {
     }),
   )
 
-  it.effect("has every parameter of a query, with its values", () =>
+  it.effect("have every parameter of a query, with its values", () =>
     Effect.gen(function* () {
       const document = yield* served
       const placed = operationsOf(document).find(

@@ -23,7 +23,7 @@ const secretOf = (body: object): string => {
 }
 
 layer(layerService())("the secret of version 1 callbacks", (it) => {
-  it.effect("is there from the start, 64 hexadecimal characters, another in each workspace", () =>
+  it.effect("exists from the start, 64 hexadecimal characters, different in each workspace", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const secret = secretOf(yield* read(workspace))
@@ -32,7 +32,7 @@ layer(layerService())("the secret of version 1 callbacks", (it) => {
     }),
   )
 
-  it.effect("is another one after each rotation, of that workspace alone", () =>
+  it.effect("changes with each rotation, in that workspace alone", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const bystander = yield* aWorkspace()
@@ -48,7 +48,7 @@ layer(layerService())("the secret of version 1 callbacks", (it) => {
     }),
   )
 
-  it.effect("of a workspace that is unknown or deleted is workspace_not_found", () =>
+  it.effect("of an unknown or deleted workspace is workspace_not_found", () =>
     Effect.gen(function* () {
       const gone = yield* aWorkspace()
       yield* operate({ method: "DELETE", path: `/admin/v1/workspaces/${gone.id}` })

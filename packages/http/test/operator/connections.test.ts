@@ -1,4 +1,4 @@
-/** What the operator sees of a number's connection, and sets for it. */
+/** A number's connection and its settings, as the operator sees them. */
 import { assert, describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -76,7 +76,7 @@ layer(layerService())("a number's connection", (it) => {
     }),
   )
 
-  it.effect("a phone that logs its linked device out is the reason that is shown", () =>
+  it.effect("shows as its reason that a phone logged its linked device out", () =>
     Effect.gen(function* () {
       const sender = yield* aSender()
       yield* operate({
@@ -91,7 +91,7 @@ layer(layerService())("a number's connection", (it) => {
     }),
   )
 
-  it.effect("changes of pacing name the limits that change; a proxy is never shown again", () =>
+  it.effect("answers name the limits that change, and never show a proxy again", () =>
     Effect.gen(function* () {
       const path = pathOf(yield* aSender())
       const pacing = {
@@ -133,7 +133,7 @@ layer(layerService())("a number's connection", (it) => {
     [{ proxy_url: "ftp://192.0.2.1" }, "proxy_url"],
     [{ proxy_url: "http://user:hidden@192.0.2.1/path" }, "proxy_url"],
     [{ proxy_url: 7 }, "proxy_url"],
-  ] as const)("%j is refused", ([json, field]) =>
+  ] as const)("refuses %j", ([json, field]) =>
     Effect.gen(function* () {
       const answer = yield* patch(pathOf(yield* aSender()), json)
       assert.strictEqual(answer.status, 400, answer.text)

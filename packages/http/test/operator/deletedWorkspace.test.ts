@@ -1,4 +1,4 @@
-/** What is left of a deleted workspace: its links lead nowhere, from the very moment. */
+/** A deleted workspace: its links are dead at once. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"
@@ -8,7 +8,7 @@ import { follow, upload } from "../v2/Uploading.ts"
 
 describe("links without a key", () => {
   layer(layerService())("of a deleted workspace", (it) => {
-    it.effect("to stored files are 404 at once; another workspace's go on", () =>
+    it.effect("to stored files are 404 at once; another workspace's keep working", () =>
       Effect.gen(function* () {
         const [workspace, other] = [yield* aWorkspace(), yield* aWorkspace()]
         const file = yield* upload((yield* aKey(workspace)).key)
@@ -34,7 +34,7 @@ describe("links without a key", () => {
 })
 
 describe("a test key", () => {
-  layer(layerService())("beside a live one", (it) => {
+  layer(layerService())("of a workspace with live numbers", (it) => {
     it.effect("never sees what connects a live number: no QR code, no pairing code", () =>
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
@@ -47,7 +47,7 @@ describe("a test key", () => {
           const seen = yield* read(test, id)
           assert.strictEqual(seen.status, "connecting")
           assert.isNull(seen.connect)
-          // Its own it sees.
+          // It sees its own.
           yield* code(test, (yield* connect(test, how)).id)
         }
       }),

@@ -67,7 +67,7 @@ layer(layerService())("the emulator controls", (it) => {
     }),
   )
 
-  it.effect("PUT registered says which phones exist, null goes back to the rule", () =>
+  it.effect("PUT registered sets which phones exist; null restores the rule", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const set = yield* put("/registered", { phones: ["+1 555 000 1234"] })
@@ -138,7 +138,7 @@ layer(layerService())("the emulator controls", (it) => {
     }),
   )
 
-  it.effect("POST settle answers {} once nothing is due and nothing in flight", () =>
+  it.effect("POST settle answers {} once nothing is due or in flight", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { id } = yield* send(token)
@@ -147,7 +147,7 @@ layer(layerService())("the emulator controls", (it) => {
     }),
   )
 
-  it.effect("GET clock shows the service's time, which moves on only if adjustable", () =>
+  it.effect("GET clock shows the service's time, and whether it is adjustable", () =>
     Effect.gen(function* () {
       const clock = yield* operate({ path: `${simulator}/clock` })
       assert.deepStrictEqual(bodyOf(clock, 200), { now: "1970-01-01T00:00:00Z" })
@@ -190,7 +190,7 @@ describe("the adjustable clock", () => {
   const adjustable = layerService({ ports: layerStoredClock() })
 
   layer(adjustable, { excludeTestServices: true })("with a clock that can be moved", (it) => {
-    it.effect("moves on from due moment to due moment and works off what fell due", () =>
+    it.effect("moves on from due moment to due moment and finishes what fell due", () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
         const before = bodyOf<{ readonly now: string }>(
@@ -238,8 +238,8 @@ describe("the adjustable clock", () => {
     ports: Layer.provideMerge(counted, layerStoredClock({ isStoreInProcess: true })),
   })
 
-  layer(inProcess, { excludeTestServices: true })("over a store in this process", (it) => {
-    it.effect("a year in which nothing falls due is two moves", () =>
+  layer(inProcess, { excludeTestServices: true })("over an in-process store", (it) => {
+    it.effect("needs two moves for a year in which nothing falls due", () =>
       Effect.gen(function* () {
         moves = 0
         bodyOf(yield* post("/clock/advance", { seconds: 365 * 86_400 }), 200)
@@ -247,7 +247,7 @@ describe("the adjustable clock", () => {
       }),
     )
 
-    it.effect("what falls due on the way leaves at its moment", () =>
+    it.effect("sends what falls due on the way at its moment", () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
         const start = yield* Clock.currentTimeMillis

@@ -8,7 +8,7 @@ import type { Made, MessageBody, PageBody } from "../Records.ts"
 const root = "/admin/v1/workspaces"
 
 layer(layerService())("workspaces", (it) => {
-  it.effect("are made, read, changed and deleted", () =>
+  it.effect("are created, read, changed and deleted", () =>
     Effect.gen(function* () {
       const made = yield* operate({ method: "POST", path: root, json: { name: "Shop" } })
       const { id } = bodyOf<Made>(made, 201)
@@ -179,7 +179,7 @@ layer(layerService())("keys", (it) => {
 })
 
 layer(layerService())("numbers and contacts", (it) => {
-  it.effect("a number is added, labelled and removed with what waits on it", () =>
+  it.effect("a number is added, labelled and removed with its waiting messages", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { number, token, workspace } = yield* aSender()
@@ -253,7 +253,7 @@ layer(layerService())("numbers and contacts", (it) => {
     }),
   )
 
-  it.effect("what a path names must be there, and in that workspace", () =>
+  it.effect("a path's records must exist, and in that workspace", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aSender()
       const stranger = yield* aSender()

@@ -76,7 +76,7 @@ describe("the order of the operator's checks", () => {
       )
     }
 
-    it.effect("the header that names the role is named by the error", () =>
+    it.effect("the error names the header with the role", () =>
       Effect.gen(function* () {
         for (const role of ["king", "", "Owner", "owner, member"]) {
           const answer = yield* operate({ path: root, headers: acting(role) })

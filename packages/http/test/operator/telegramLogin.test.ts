@@ -1,4 +1,4 @@
-/** Logging simulated Telegram accounts in over HTTP, in each way that the emulator plays. */
+/** Logins of simulated Telegram accounts over HTTP, in each way that the emulator supports. */
 import { assert, describe, layer } from "@effect/vitest"
 import { layerLogin, layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
@@ -67,7 +67,7 @@ const numberOf = ({ id, workspace }: { readonly id: number; readonly workspace: 
 layer(layerService({ ports: Layer.merge(layerStoredClock(), layerLogin) }))(
   "a simulated Telegram account",
   (it) => {
-    it.effect("is let in by its code, and is connected with the phone that the code went to", () =>
+    it.effect("logs in with its code, and connects with the phone that received it", () =>
       Effect.gen(function* () {
         const account = yield* anAccount()
         const begun = yield* begin(account.login, byCode)
@@ -86,7 +86,7 @@ layer(layerService({ ports: Layer.merge(layerStoredClock(), layerLogin) }))(
       }),
     )
 
-    it.effect("asks for the password behind the code of an account that has one", () =>
+    it.effect("needs the password after the code when the account has one", () =>
       Effect.gen(function* () {
         const account = yield* anAccount()
         yield* begin(account.login, byCode)
@@ -100,7 +100,7 @@ layer(layerService({ ports: Layer.merge(layerStoredClock(), layerLogin) }))(
       }),
     )
 
-    it.effect("is let in by a scan of the QR code that is shown, and by no other scan", () =>
+    it.effect("logs in by a scan of the shown QR code, and by no other scan", () =>
       Effect.gen(function* () {
         const account = yield* anAccount()
         const scan = `${simulator}/numbers/${account.id}/scan`
@@ -117,7 +117,7 @@ layer(layerService({ ports: Layer.merge(layerStoredClock(), layerLogin) }))(
       }),
     )
 
-    it.effect("has ten minutes, may be given up, and then begins anew", () =>
+    it.effect("has ten minutes, may be given up, and can then start over", () =>
       Effect.gen(function* () {
         const account = yield* anAccount()
         yield* begin(account.login, byCode)
@@ -157,7 +157,7 @@ layer(layerService({ ports: Layer.merge(layerStoredClock(), layerLogin) }))(
 
 describe("without an application", () => {
   layer(layerService())("a simulated Telegram account", (it) => {
-    it.effect("cannot be logged in", () =>
+    it.effect("cannot log in", () =>
       Effect.gen(function* () {
         const account = yield* anAccount()
         const refused = yield* ask("POST", account.login, byCode)

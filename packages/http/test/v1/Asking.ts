@@ -1,4 +1,4 @@
-/** Requests of version 1 in each of its kinds of body, and those who make them. */
+/** Requests of version 1 in each kind of body, and their senders. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
@@ -14,7 +14,7 @@ export const kinds = ["JSON", "form", "multipart"] as const
 /** The kinds of bodies. */
 export type Kind = (typeof kinds)[number]
 
-/** What a request says; a form leaves out what is null and writes the rest as text. */
+/** The fields of a request; a form omits null and writes the rest as text. */
 export type Fields = Readonly<Record<string, unknown>>
 
 const entriesOf = (fields: Fields): ReadonlyArray<readonly [string, string]> =>
@@ -36,7 +36,7 @@ export const bodyAs = (kind: Kind, fields: Fields): Partial<Call> => {
   }
 }
 
-/** A multipart form with files behind its fields. */
+/** A multipart form with files after its fields. */
 export const withFile = (
   fields: Fields,
   files: ReadonlyArray<Partial<FormPart>>,
@@ -113,7 +113,7 @@ export const aText = { country_code: "1", phone: "5550001234", msg: "Hello" }
 /** The body of an answer with that status. */
 export const answered = <A>(answer: Answer, status = 200): A => bodyOf<A>(answer, status)
 
-/** What an answer must be when version 1 says no: the status, and the text with nothing beside it. */
+/** Asserts a refusal of version 1: the status, and the text alone. */
 export const saysNo = (answer: Answer, status: number, message: string): void => {
   assert.strictEqual(answer.status, status, answer.text)
   assert.deepStrictEqual(answer.body, { status: 0, message })
@@ -129,7 +129,7 @@ export interface SentBody {
   readonly msg_id: number
 }
 
-/** Sends, and gives the new message's id. */
+/** Sends, and returns the new message's id. */
 export const sends = (credentials: Credentials, fields: Fields = {}, operation = "send_msg/") =>
   Effect.map(
     ask(operation, { ...credentials, ...aText, ...fields }),
@@ -143,7 +143,7 @@ export const onV2 = ({ workspace }: Pick<Client, "workspace">, id: number) =>
     return bodyOf<MessageBody>(yield* get(key, `/api/v2/messages/${id}`), 200)
   })
 
-/** The names of an answer's fields, and the types of what they hold. */
+/** The names of an answer's fields, with their types. */
 export const shapeOf = (answer: Answer) =>
   Object.entries(answered<object>(answer)).map(([name, value]) => [name, typeof value])
 

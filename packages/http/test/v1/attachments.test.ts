@@ -1,6 +1,6 @@
 /**
- * What the attachments of version 1 sends may take (`ATTACHMENT_BYTES`; contract: Version 1:
- * sends): above it a send answers as a full media storage does.
+ * The storage for attachments of version 1 sends (`ATTACHMENT_BYTES`; contract: Version 1: sends):
+ * above it a send answers like a full media storage.
  */
 import { assert, layer } from "@effect/vitest"
 import { AttachmentBytes, Egress, EgressError } from "@messaging-service/core"
@@ -34,14 +34,14 @@ layer(
     ports: Layer.mergeAll(Layer.succeed(AttachmentBytes, limit), layerStoredClock()),
   }),
 )("attachments of version 1 sends, as time goes on", (it) => {
-  it.effect("free their room 26 h past the final state of their message", () =>
+  it.effect("free their storage 26 h past the final state of their message", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       answered(yield* sendFile(credentials, limit))
       yield* settle
       yield* advance(25 * hour)
       saysNo(yield* sendFile(credentials, 1), 400, full)
-      // Housekeeping looks once an hour.
+      // Housekeeping runs once an hour.
       yield* advance(4 * hour)
       answered(yield* sendFile(credentials, limit))
     }),
@@ -51,7 +51,7 @@ layer(
 layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, limit) }))(
   "attachments of version 1 sends",
   (it) => {
-    it.effect("fill the workspace's own room to the byte, and no more is kept", () =>
+    it.effect("fill the workspace's own storage to the byte, and no more is stored", () =>
       Effect.gen(function* () {
         const { credentials } = yield* aClient()
         const { files } = yield* Disk
@@ -84,7 +84,7 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
       }),
     )
 
-    it.effect("are not the plan's storage, nor is that theirs", () =>
+    it.effect("and the plan's storage do not count for each other", () =>
       Effect.gen(function* () {
         const { credentials, workspace } = yield* aClient()
         yield* change(workspace, { plan: aPlan({ media_storage_bytes: 5000 }) })
@@ -95,7 +95,7 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
       }),
     )
 
-    it.effect("of a refused send free their room again", () =>
+    it.effect("of a refused send free their storage again", () =>
       Effect.gen(function* () {
         const { credentials, workspace } = yield* aClient()
         yield* change(workspace, { plan: null })
@@ -106,7 +106,7 @@ layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, lim
       }),
     )
 
-    it.effect("many at once hold the bound", () =>
+    it.effect("keep within the bound when many arrive at once", () =>
       Effect.gen(function* () {
         const { credentials } = yield* aClient()
         const answers = yield* Effect.all(

@@ -1,4 +1,4 @@
-/** How version 1 reads bodies, good ones and hostile ones (contract: Version 1: requests). */
+/** Bodies of version 1, valid and hostile (contract: Version 1: requests). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Disk } from "../Disk.ts"
@@ -30,7 +30,7 @@ const formOf = (fields: Readonly<Record<string, string | number>>) =>
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 
-/** What cannot be read, whatever it should have been. */
+/** Unreadable in any format. */
 const unreadable: ReadonlyArray<readonly [what: string, call: Partial<Call>]> = [
   ["no body", { headers: [json] }],
   ["broken JSON", { headers: [json], body: '{"client_id": 1' }],
@@ -49,8 +49,11 @@ const unreadable: ReadonlyArray<readonly [what: string, call: Partial<Call>]> = 
   ],
   ["a form as JSON", { headers: [json], body: "client_id=1" }],
   ["a form with half a code", { headers: [urlencoded], body: "msg=%2" }],
-  ["a form that is no UTF-8", { headers: [urlencoded], body: "msg=%ff" }],
-  ["raw bytes that are no UTF-8", { headers: [urlencoded], body: Buffer.from([0x61, 0x3d, 0xff]) }],
+  ["a form that is not UTF-8", { headers: [urlencoded], body: "msg=%ff" }],
+  [
+    "raw bytes that are not UTF-8",
+    { headers: [urlencoded], body: Buffer.from([0x61, 0x3d, 0xff]) },
+  ],
   ["a NUL in a form", { headers: [urlencoded], body: "msg=%00" }],
   ["a NUL in the name of a field", { headers: [urlencoded], body: "a%00=1" }],
   [
@@ -58,7 +61,7 @@ const unreadable: ReadonlyArray<readonly [what: string, call: Partial<Call>]> = 
     { headers: [["content-type", "multipart/form-data"]], body: "x" },
   ],
   [
-    "multipart that breaks off",
+    "truncated multipart",
     {
       headers: [multipart],
       body: `--${boundary}\r\nContent-Disposition: form-data; name="msg"\r\n\r\nHi`,
@@ -128,7 +131,7 @@ layer(layerService())("a body of version 1", (it) => {
     }),
   )
 
-  it.effect("a file part over 64 MiB is 413, by the length that is declared", () =>
+  it.effect("is 413 for a file part over 64 MiB, by the declared length", () =>
     Effect.gen(function* () {
       const declared = ["content-length", String(66 * mebibyte)] as const
       const { web } = yield* Doors
@@ -144,7 +147,7 @@ layer(layerService())("a body of version 1", (it) => {
   )
 
   for (const kind of kinds) {
-    it.effect(`says the same as ${kind}`, () =>
+    it.effect(`means the same as ${kind}`, () =>
       Effect.gen(function* () {
         const { credentials, number } = yield* aClient()
         const answer = yield* ask(
@@ -170,7 +173,7 @@ layer(layerService())("a body of version 1", (it) => {
       }),
     )
 
-    it.effect(`as ${kind} may have names that objects have themselves`, () =>
+    it.effect(`as ${kind} may have names of Object.prototype's members`, () =>
       Effect.gen(function* () {
         const { credentials } = yield* aClient()
         for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
@@ -183,7 +186,7 @@ layer(layerService())("a body of version 1", (it) => {
     )
   }
 
-  it.effect("takes what is no text for nothing: lists, objects, true", () =>
+  it.effect("treats lists, objects and true as missing", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const wrong of [["Hi"], { text: "Hi" }, true, null]) {
@@ -212,7 +215,7 @@ layer(layerService())("a body of version 1", (it) => {
     }),
   )
 
-  it.effect("a form's field that comes twice is the last one", () =>
+  it.effect("uses the last of a form's repeated field", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const once = formOf({ ...credentials })
@@ -244,7 +247,7 @@ layer(layerService())("a body of version 1", (it) => {
     }),
   )
 
-  it.effect("a JSON byte order mark is passed over, and charset=UTF-8 is fine", () =>
+  it.effect("accepts a JSON byte order mark and charset=UTF-8", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const answer = yield* call("me/", {
@@ -260,7 +263,7 @@ layer(layerService())("a body of version 1", (it) => {
     }),
   )
 
-  it.effect("files that no operation asks for leave nothing behind", () =>
+  it.effect("leaves nothing of files that its operation does not use", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const answer = yield* call("me/", withFile({ ...credentials }, [{}, { name: "other" }]))

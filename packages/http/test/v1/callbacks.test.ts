@@ -1,4 +1,4 @@
-/** Callbacks of version 1 messages on their way to real receivers: what arrives, when, and how it is signed. */
+/** Callbacks of version 1 messages to real receivers: content, time and signature. */
 import { assert, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
@@ -54,32 +54,30 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
     }),
   )
 
-  it.effect(
-    "tells of a failure with its error, and of a cancel; a send that named no address is told of nothing",
-    () =>
-      Effect.gen(function* () {
-        const receiver = yield* aReceiver
-        const { credentials, number } = yield* aClient()
-        const simulated = `/admin/v1/simulator/numbers/${number.id}`
-        const behave = (json: object) =>
-          operate({ method: "PUT", path: `${simulated}/behaviour`, json })
-        yield* behave({ send: "fail", error_message: "No luck & more" })
-        yield* sends(credentials)
-        const failed = yield* sends(credentials, { webhook: receiver.url })
-        yield* settle
-        yield* operate({ method: "POST", path: `${simulated}/logout` })
-        const whatsapp_client = number.id
-        const cancelled = yield* sends(credentials, { whatsapp_client, webhook: receiver.url })
-        yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
-        yield* settle
-        assert.deepStrictEqual(bodies(receiver), [
-          `msg_id=${failed}&status=FAILED&error=No+luck+%26+more`,
-          `msg_id=${cancelled}&status=CANCELLED`,
-        ])
-      }),
+  it.effect("reports a failure with its error, and a cancel; without a URL nothing is sent", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      const { credentials, number } = yield* aClient()
+      const simulated = `/admin/v1/simulator/numbers/${number.id}`
+      const behave = (json: object) =>
+        operate({ method: "PUT", path: `${simulated}/behaviour`, json })
+      yield* behave({ send: "fail", error_message: "No luck & more" })
+      yield* sends(credentials)
+      const failed = yield* sends(credentials, { webhook: receiver.url })
+      yield* settle
+      yield* operate({ method: "POST", path: `${simulated}/logout` })
+      const whatsapp_client = number.id
+      const cancelled = yield* sends(credentials, { whatsapp_client, webhook: receiver.url })
+      yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
+      yield* settle
+      assert.deepStrictEqual(bodies(receiver), [
+        `msg_id=${failed}&status=FAILED&error=No+luck+%26+more`,
+        `msg_id=${cancelled}&status=CANCELLED`,
+      ])
+    }),
   )
 
-  it.effect("is tried four times, the same each time but for the moment and the secret", () =>
+  it.effect("is tried four times; only the time and the secret change", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       receiver.answer = withStatus(302, { location: receiver.url })
@@ -97,7 +95,7 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       const moments = deliveries.map(({ headers }) => Number(headers["service-timestamp"]))
       for (const [index, delay] of [10, minute, 4 * minute].entries()) {
         const gap = moments[index + 1]! - moments[index]!
-        // Up to 5 % longer, and whole seconds both of them.
+        // Up to 5 % longer, both in whole seconds.
         assert.isAtLeast(gap, delay)
         assert.isAtMost(gap, delay * 1.05 + 1)
       }
@@ -114,7 +112,7 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
     }),
   )
 
-  it.effect("can be followed by the operator, attempt by attempt and page by page", () =>
+  it.effect("appears in the operator's log, attempt by attempt and page by page", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       receiver.answer = withStatus(500)
@@ -164,7 +162,7 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
     }),
   )
 
-  it.effect("of each message of a batch comes on its own", () =>
+  it.effect("arrives separately for each message of a batch", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const { credentials } = yield* aClient()

@@ -1,7 +1,6 @@
 /**
- * Images and files of version 1 (contract: Version 1: sends): what was uploaded with a send, or
- * downloaded during the call, is what is sent, and a call that comes to nothing leaves nothing
- * behind.
+ * Images and files of version 1 (contract: Version 1: sends): uploaded with a send or downloaded
+ * during the call. A failed call leaves nothing.
  */
 import { assert, layer } from "@effect/vitest"
 import { Egress, EgressError } from "@messaging-service/core"
@@ -29,7 +28,7 @@ import {
 } from "./Asking.ts"
 import type { Client, SentBody } from "./Asking.ts"
 
-/** Links that were called, and those that answer. */
+/** Called links, and links that answer. */
 const called: Array<string> = []
 const pdf = Buffer.from("%PDF-1.7\n%âãÏÓ\n")
 const hanging = Deferred.makeUnsafe<void>()
@@ -107,7 +106,7 @@ const image = { msg_type: 1, img_url: "https://example.com/photo.png" }
 const aFile = { msg_type: 2, file_url: "https://example.com/report.pdf" }
 
 layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
-  it.effect("is downloaded during the call and is what is sent", () =>
+  it.effect("is downloaded during the call and sent", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const id = yield* sends(client.credentials, { ...image, msg: "Look" })
@@ -123,7 +122,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("has the name that is given, and is sent as `msg_type` says", () =>
+  it.effect("has the given name, and is sent as `msg_type` says", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const named = yield* sends(client.credentials, {
@@ -156,7 +155,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("goes to a group, to many and at a given time alike", () =>
+  it.effect("may go to a group, to many and at a given time", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const fields = { ...client.credentials, ...aFile }
@@ -189,7 +188,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("that is no image is not downloaded as one", () =>
+  it.effect("is not downloaded as an image unless it is one", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const path of ["report.pdf", "text"]) {
@@ -201,7 +200,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("has the name that the answer gives, else its path, with a fitting ending", () =>
+  it.effect("has the name from the answer, else from its path, with a fitting extension", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const nameOf = (path: string) =>
@@ -223,7 +222,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
   )
 
   for (const path of ["nothing.png", "large", "private.png", "empty"]) {
-    it.effect(`behind a link to ${path} cannot be had: \`${unavailable}\``, () =>
+    it.effect(`is unavailable behind a link to ${path}: \`${unavailable}\``, () =>
       Effect.gen(function* () {
         const { credentials } = yield* aClient()
         const url = `https://example.com/${path}`
@@ -238,7 +237,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     )
   }
 
-  it.effect("an uploaded one that is empty is none, and two are too many", () =>
+  it.effect("counts as missing when empty, and two are too many", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const fields = { ...credentials, ...aText, msg_type: 2 }
@@ -251,7 +250,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("is downloaded only when everything that costs nothing is right", () =>
+  it.effect("is downloaded only when every free check has passed", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const before = called.length
@@ -274,7 +273,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("of a send that is refused afterwards is gone", () =>
+  it.effect("is removed when its send is refused afterwards", () =>
     Effect.gen(function* () {
       const { files } = yield* Disk
       const before = yield* files
@@ -291,7 +290,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
         saysNo(yield* ask("send_msg/", all), 400, says)
         saysNo(yield* call("send_msg/", withFile(all, [{}])), 400, says)
       }
-      // A username cannot be reached from the WhatsApp number that was named.
+      // The named WhatsApp number cannot reach a username.
       yield* aNumber(named.workspace)
       const toUser = { phone: "@some_one", whatsapp_client: named.number.id }
       saysNo(
@@ -309,7 +308,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("of a call that is cut off is gone, whether it came or was fetched", () =>
+  it.effect("is removed when its call is cut off, uploaded or fetched", () =>
     Effect.gen(function* () {
       const { files } = yield* Disk
       const { port } = yield* Doors
@@ -366,7 +365,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
   )
 })
 
-/** Looks again and again, in real time, which the server's sockets take too. */
+/** Polls in real time, which the server's sockets need too. */
 const until = <A>(look: Effect.Effect<A>, done: (seen: A) => boolean): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (;;) {

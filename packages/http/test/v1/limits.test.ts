@@ -1,4 +1,6 @@
-/** The limits of version 1: requests of a workspace, wrong keys of an address, keys of one version. */
+/**
+ * The limits of version 1: requests of a workspace, wrong keys of an address, keys of one version.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,14 +12,14 @@ import { aClient, aKeyV1, ask, call, saysNo } from "./Asking.ts"
 
 const wrong = { client_id: 1, api_key: "0".repeat(40) }
 
-/** From an address of one's own, so that wrong keys of other tests are not counted with these. */
+/** From a separate address, so that wrong keys of other tests do not count. */
 const from = (address: string, json: unknown) =>
   call("me/", { json, headers: [["x-forwarded-for", address]] })
 
 const statuses = (answers: ReadonlyArray<Answer>) => answers.map(({ status }) => status)
 
 layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1", (it) => {
-  it.effect("60 requests in a clock minute for each workspace, whatever its keys", () =>
+  it.effect("are 60 requests in a clock minute for each workspace, whatever its keys", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_000_000 * 60_000 + 15_000)
       const { credentials, workspace } = yield* aClient()
@@ -44,7 +46,7 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
     }),
   )
 
-  it.effect("requests that fail later count, failed credentials do not", () =>
+  it.effect("count requests that fail later, but no failed credentials", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("1 minute")
       const { credentials } = yield* aClient()
@@ -64,7 +66,7 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
     }),
   )
 
-  it.effect("more than 30 wrong keys in a minute from one address answer the same", () =>
+  it.effect("give the same answer after 30 wrong keys in a minute from one address", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("1 minute")
       const { credentials } = yield* aClient()
@@ -83,7 +85,7 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
     }),
   )
 
-  it.effect("keys of one version never work on the other", () =>
+  it.effect("keep keys of one version off the other", () =>
     Effect.gen(function* () {
       const { credentials, workspace } = yield* aClient()
       const { socket } = yield* Doors
@@ -106,7 +108,7 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
     }),
   )
 
-  it.effect("a bearer token does instead of `api_key`, and the body wins over it", () =>
+  it.effect("a bearer token replaces `api_key`, and the body wins over it", () =>
     Effect.gen(function* () {
       const { client_id, api_key } = (yield* aClient()).credentials
       const bearer = yield* call("me/", { token: api_key, json: { client_id } })
@@ -118,7 +120,7 @@ layer(layerService({ settings: { trustProxy: true } }))("the limits of version 1
         json: { client_id, api_key: wrong.api_key },
       })
       saysNo(wrongBody, 400, "Auth Error: invalid api key")
-      // `client_id` stays required.
+      // `client_id` is still required.
       saysNo(yield* call("send_msg/", { token: api_key, json: {} }), 400, "Invalid client id.")
     }),
   )

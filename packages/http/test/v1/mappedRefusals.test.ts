@@ -1,4 +1,4 @@
-/** What version 1 refuses and the codes of version 2 for it, as docs/migration.md maps them. */
+/** Version 1's refusals and version 2's codes for them, as docs/migration.md maps them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors, errorOf } from "../Doors.ts"
@@ -20,7 +20,7 @@ interface Refused {
   readonly v1: string
   readonly status?: number
   readonly v2: readonly [status: number, code: string]
-  /** What spoils the requests. */
+  /** Breaks the requests. */
   readonly spoil?: (client: {
     readonly workspace: Made
     readonly number: Made
@@ -162,7 +162,7 @@ layer(layerService())("what one version refuses", (it) => {
     }),
   )
 
-  it.effect("version 1 keeps a send that is over the daily limit, version 2 stores nothing", () =>
+  it.effect("version 1 stores a send over the daily limit, version 2 does not", () =>
     Effect.gen(function* () {
       const { credentials, token } = yield* both()
       yield* full(credentials)

@@ -1,6 +1,6 @@
 /**
- * What one version made as the other shows it: fields, statuses and reports, as docs/migration.md maps
- * them.
+ * Records of one version as the other shows them: fields, statuses and reports, as
+ * docs/migration.md maps them.
  */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
@@ -28,7 +28,7 @@ const statusOf = (credentials: Credentials, msg_id: number) =>
     answered<StatusBody>(answer),
   )
 
-/** What version 1 is given, and what version 2 then shows of the message. */
+/** A send of version 1, and what version 2 then shows of the message. */
 const fields: ReadonlyArray<
   readonly [row: string, given: Fields, shown: Fields, operation?: string]
 > = [
@@ -53,14 +53,10 @@ const fields: ReadonlyArray<
     { send_at: "2099-07-01T09:00:00Z", expires_at: "2099-07-01T10:00:00Z" },
     "schedule_msg/",
   ],
-  [
-    "a per-message `webhook` is nothing that version 2 shows",
-    { webhook: "https://example.com/" },
-    {},
-  ],
+  ["version 2 does not show a per-message `webhook`", { webhook: "https://example.com/" }, {}],
 ]
 
-layer(layerService())("what version 1 sends", (it) => {
+layer(layerService())("a message of version 1", (it) => {
   for (const [row, given, shown, operation] of fields) {
     it.effect(`is read by version 2: ${row}`, () =>
       Effect.gen(function* () {
@@ -293,7 +289,7 @@ layer(layerService())("a message of version 2", (it) => {
     }),
   )
 
-  it.effect("of test mode is none of version 1's: its keys are live", () =>
+  it.effect("of test mode is hidden from version 1, whose keys are live", () =>
     Effect.gen(function* () {
       const { credentials, workspace } = yield* both()
       const { key } = yield* aKey(workspace, { mode: "test" })

@@ -1,4 +1,4 @@
-/** The media directory as version 1 and version 2 see it together. */
+/** The media directory shared by version 1 and version 2. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../Service.ts"
@@ -42,7 +42,7 @@ const list = ({ credentials }: Client, fields: Fields = {}) =>
 const ids = (files: ReadonlyArray<{ readonly id: number }>) => files.map(({ id }) => id)
 
 layer(layerService())("media/upload/", (it) => {
-  it.effect.each(["", " \t"])("calls a part `file` with the file name %j `file`", (fileName) =>
+  it.effect.each(["", " \t"])("names a part `file` with the file name %j `file`", (fileName) =>
     Effect.gen(function* () {
       const client = yield* aClient()
       assert.strictEqual((yield* uploads(client, { name: "file", fileName })).file_name, "file")
@@ -78,7 +78,7 @@ layer(layerService())("media/upload/", (it) => {
     }),
   )
 
-  it.effect("finds type and MIME type from the content", () =>
+  it.effect("detects type and MIME type from the content", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const file = yield* uploads(client, { fileName: "photo.png", bytes: "plain words" })
@@ -91,7 +91,7 @@ layer(layerService())("media/upload/", (it) => {
 })
 
 layer(layerService())("media/list/", (it) => {
-  it.effect("shows what both versions uploaded, newest first, page by page with the total", () =>
+  it.effect("shows both versions' uploads, newest first, page by page with the total", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const { key } = yield* aKey(client.workspace)
@@ -119,7 +119,7 @@ layer(layerService())("media/list/", (it) => {
     }),
   )
 
-  it.effect.each(kinds)("takes its numbers as they come in %s", (kind) =>
+  it.effect.each(kinds)("accepts its numbers in %s", (kind) =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const fields = { ...client.credentials, page: "2", limit: "1000", nonsense: "ignored" }
@@ -151,7 +151,7 @@ layer(layerService())("media/delete/", (it) => {
     }),
   )
 
-  it.effect("knows no file of another workspace", () =>
+  it.effect("ignores files of another workspace", () =>
     Effect.gen(function* () {
       const owner = yield* aClient()
       const { id } = yield* uploads(owner)

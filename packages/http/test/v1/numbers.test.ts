@@ -57,7 +57,7 @@ const withCode = (asker: Asker, id: number): Effect.Effect<NumberV1, never, Door
   })
 
 layer(layerService())("whatsapp/connect/", (it) => {
-  it.effect("adds a number, shows its QR code, and it is connected once that is scanned", () =>
+  it.effect("adds a number, shows its QR code, and connects it once that is scanned", () =>
     Effect.gen(function* () {
       const client = yield* aLonelyClient()
       const answer = yield* ask("whatsapp/connect/", { ...client.credentials })
@@ -92,7 +92,7 @@ layer(layerService())("whatsapp/connect/", (it) => {
     }),
   )
 
-  it.effect.each(kinds)("with a pairing code for a phone, given in %s", (kind) =>
+  it.effect.each(kinds)("connects with a pairing code for a phone, given in %s", (kind) =>
     Effect.gen(function* () {
       const client = yield* aLonelyClient()
       const phone = aPhone().slice(1)
@@ -107,7 +107,7 @@ layer(layerService())("whatsapp/connect/", (it) => {
     }),
   )
 
-  it.effect("connects a number again, and it keeps its id", () =>
+  it.effect("reconnects a number under its id", () =>
     Effect.gen(function* () {
       const client = yield* aClient({ number: { status: "disconnected" } })
       const { id } = client.number
@@ -159,7 +159,7 @@ layer(layerService())("whatsapp/list/ and whatsapp/status/", (it) => {
   )
 })
 
-/** The forms that came, in their order. */
+/** The received forms, in order. */
 const formsOf = ({ deliveries }: Receiver) =>
   deliveries.map(({ raw }) => Object.fromEntries(new URLSearchParams(raw.toString("utf8"))))
 
@@ -170,7 +170,7 @@ const secretOf = (workspace: Made) =>
   )
 
 layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a connection", (it) => {
-  it.effect("tells of the QR code, the connection and its end, signed", () =>
+  it.effect("reports the QR code, the connection and its end, signed", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const client = yield* aLonelyClient()

@@ -1,6 +1,6 @@
 /**
- * The order of version 1's checks (contract: Version 1: requests): each request is also wrong in
- * everything that comes later.
+ * The order of version 1's checks (contract: Version 1: requests): each request also fails every
+ * later one.
  */
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -17,7 +17,7 @@ const noPlan = { workspace: { plan: null } }
 const exhaust = (credentials: Credentials) =>
   Effect.replicateEffect(ask("me/", credentials), 60, { discard: true })
 
-/** A client in whose name all that depends on stored state is wrong too. */
+/** A client for which every check of stored state fails too. */
 const scenes = {
   "a demo workspace over its limit": Effect.gen(function* () {
     const client = yield* aLonelyClient({ plan: null })
@@ -153,7 +153,7 @@ const cases: ReadonlyArray<Case> = [
 
 layer(layerService())("the order of checks in version 1", (it) => {
   for (const { fields, says, scene, status = 400 } of cases) {
-    it.effect(`${scene} hears \`${says}\``, () =>
+    it.effect(`${scene} gets \`${says}\``, () =>
       Effect.gen(function* () {
         yield* TestClock.adjust("1 minute")
         const { credentials } = yield* scenes[scene]
@@ -162,7 +162,7 @@ layer(layerService())("the order of checks in version 1", (it) => {
     )
   }
 
-  it.effect("the method comes before the body, and the body before credentials", () =>
+  it.effect("checks the method before the body, and the body before credentials", () =>
     Effect.gen(function* () {
       const broken = { headers: [["content-type", "application/json"]] as const, body: "{" }
       saysNo(yield* call("send_msg/", { method: "PUT", ...broken }), 400, "Invalid request method")
@@ -170,7 +170,7 @@ layer(layerService())("the order of checks in version 1", (it) => {
     }),
   )
 
-  it.effect("a number that is named is looked for before there are credits", () =>
+  it.effect("looks up a named number before credits", () =>
     Effect.gen(function* () {
       const { credentials, workspace } = yield* aClient(noPlan)
       yield* aNumber(workspace)
@@ -179,7 +179,7 @@ layer(layerService())("the order of checks in version 1", (it) => {
     }),
   )
 
-  it.effect("a deleted key of a disabled account is an invalid one", () =>
+  it.effect("treats a deleted key of a disabled account as invalid", () =>
     Effect.gen(function* () {
       const { credentials, key, workspace } = yield* aClient()
       yield* change(workspace, { account_disabled: true })

@@ -12,7 +12,7 @@ const fieldsOf = (body: Readonly<Record<string, string>>) =>
 
 const long = 100_000
 
-/** How often a replacement goes through a long text meanwhile. */
+/** How often a long text is scanned meanwhile. */
 const longReplacements = (run: () => void): number => {
   const spy = vi.spyOn(String.prototype, "replaceAll")
   try {
@@ -24,7 +24,7 @@ const longReplacements = (run: () => void): number => {
 }
 
 describe("the phones of one request", () => {
-  it.effect("share a country code that is read once, however long it is written", () =>
+  it.effect("share a country code that is parsed once, however long it is", () =>
     Effect.sync(() => {
       const phones = Array.from({ length: 1000 }, (_, at) => `0555 ${1_000_000 + at}`)
       const fields = fieldsOf({ country_code: `+1${"-".repeat(long)}`, phones: phones.join() })
@@ -40,7 +40,7 @@ describe("the phones of one request", () => {
     }),
   )
 
-  it.effect("have empty places between them, which are passed over", () =>
+  it.effect("may have empty members, which are skipped", () =>
     Effect.sync(() => {
       const commas = " ,".repeat(long)
       const { phones } = fieldsOf({ phones: `${commas}1 2,\t,\u00a0, 3 ${commas},4 ${commas}` })

@@ -1,4 +1,4 @@
-/** Reminders of version 1: the same as version 2's, made, listed and cancelled in other words. */
+/** Reminders of version 1: version 2's reminders, with version 1's requests. */
 import { assert, describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -42,7 +42,7 @@ const list = ({ credentials }: Client, fields: Fields = {}) =>
     }>(answer),
   )
 
-/** The reminder as version 2 reads it. */
+/** The reminder as version 2 shows it. */
 const read = ({ workspace }: Client, id: number) =>
   Effect.gen(function* () {
     const { key } = yield* aKey(workspace)
@@ -57,7 +57,7 @@ const advance = (seconds: number) =>
 
 describe("reminder/create/", () => {
   layer(layerService())("over real sockets", (it) => {
-    it.effect("makes what version 2 reads", () =>
+    it.effect("creates a reminder that version 2 shows", () =>
       Effect.gen(function* () {
         const client = yield* aClient()
         const answer = yield* ask("reminder/create/", {
@@ -90,7 +90,7 @@ describe("reminder/create/", () => {
       }),
     )
 
-    it.effect.each(kinds)("takes its fields as they come in %s, unknown ones ignored", (kind) =>
+    it.effect.each(kinds)("takes its fields in %s, and ignores unknown ones", (kind) =>
       Effect.gen(function* () {
         const client = yield* aClient()
         const { msg, ...rest } = aReminder
@@ -153,7 +153,7 @@ describe("reminder/create/", () => {
       }),
     )
 
-    it.effect("takes storage for the file, and says so when there is none", () =>
+    it.effect("takes storage for the file, and refuses when there is none", () =>
       Effect.gen(function* () {
         const plan = aPlan({ media_storage_bytes: png.length })
         const { credentials, workspace } = yield* aClient({ workspace: { plan } })
@@ -206,7 +206,7 @@ describe("reminder/create/", () => {
 })
 
 layer(layerService())("reminder/list/ and reminder/cancel/", (it) => {
-  it.effect("show and delete what either version made", () =>
+  it.effect("show and delete reminders of either version", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const { key } = yield* aKey(client.workspace)
@@ -288,7 +288,7 @@ layer(layerService())("reminder/list/ and reminder/cancel/", (it) => {
     }),
   )
 
-  it.effect("know no reminder of another workspace", () =>
+  it.effect("ignore reminders of another workspace", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const id = yield* create(client)

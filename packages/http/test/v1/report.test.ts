@@ -1,4 +1,4 @@
-/** What version 1 tells of messages on given days (contract: Version 1: messages). */
+/** Version 1's report of messages on given days (contract: Version 1: messages). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -28,7 +28,7 @@ const report = (credentials: Credentials, fields: Fields) =>
 const idsOf = ({ history }: ReportBody) => history.map(({ msg_id }) => msg_id)
 
 layer(layerService())("the report of version 1", (it) => {
-  it.effect("is of whole days in UTC, both included, newest first", () =>
+  it.effect("covers whole days in UTC, both included, newest first", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const moments = [

@@ -36,7 +36,7 @@ layer(layerService())("schedule_msg of version 1", (it) => {
     )
   }
 
-  it.effect("goes out when it is due, and until then is pending and can be cancelled", () =>
+  it.effect("leaves when due; until then it is pending and can be cancelled", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2040, 0, 1))
       const { credentials } = yield* aClient()

@@ -1,4 +1,4 @@
-/** What version 1 sends, and what it answers (contract: Version 1: sends). */
+/** Sends of version 1, and their answers (contract: Version 1: sends). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -17,7 +17,7 @@ const isErrorPage = (answer: Answer): void => {
   assert.match(answer.headers["x-request-id"] ?? "", /^req_/)
 }
 
-/** Country code, phone, and whom they mean together. */
+/** Country code, phone, and their meaning together. */
 const phones: ReadonlyArray<readonly [code: unknown, phone: unknown, meant: string]> = [
   ["1", "5550001234", "+15550001234"],
   [1, 5550001234, "+15550001234"],
@@ -65,7 +65,7 @@ layer(layerService())("a send of version 1", (it) => {
     }),
   )
 
-  it.effect("to a group is looked up when it is sent: `Group not found`", () =>
+  it.effect("to a group looks it up at send time: `Group not found`", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const fields = { ...credentials, msg: "Hi" }
@@ -88,7 +88,7 @@ layer(layerService())("a send of version 1", (it) => {
   )
 
   it.effect(
-    "a JSON-number `group_name` is text to send_msg, and an error page to send_msg/group",
+    "treats a JSON-number `group_name` as text in send_msg, as an error page in send_msg/group",
     () =>
       Effect.gen(function* () {
         const client = yield* aClient()
@@ -103,35 +103,37 @@ layer(layerService())("a send of version 1", (it) => {
       }),
   )
 
-  it.effect("a `msg_type` that is not a whole number is an error page to send_msg/group", () =>
-    Effect.gen(function* () {
-      const { credentials } = yield* aClient()
-      const fields = { ...credentials, group_name: "Team", msg: "Hi" }
-      for (const msg_type of [1.5, "1.5", "text", true, [0], "0x1", "", null]) {
-        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type }))
-        saysNo(yield* ask("send_msg/", { ...fields, msg_type }), 400, "Invalid msg_type")
-      }
-      isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "1.5" }, "form"))
-      isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "x" }, "multipart"))
-      for (const kind of ["form", "multipart"] as const) {
-        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "" }, kind))
-      }
-      // Whole all the same, though of more digits than a number holds exactly.
-      for (const msg_type of [3, -1, "00000000000000000003", 2 ** 53, 1e300]) {
-        saysNo(yield* ask("send_msg/group/", { ...fields, msg_type }), 400, "Invalid msg_type")
-      }
-      const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
-      assert.strictEqual(whole.status, 200)
-      // Credentials are checked first.
-      saysNo(
-        yield* ask("send_msg/group/", { ...fields, api_key: "x", group_name: 7 }),
-        400,
-        "Auth Error: invalid api key",
-      )
-    }),
+  it.effect(
+    "answers a `msg_type` that is not a whole number with an error page in send_msg/group",
+    () =>
+      Effect.gen(function* () {
+        const { credentials } = yield* aClient()
+        const fields = { ...credentials, group_name: "Team", msg: "Hi" }
+        for (const msg_type of [1.5, "1.5", "text", true, [0], "0x1", "", null]) {
+          isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type }))
+          saysNo(yield* ask("send_msg/", { ...fields, msg_type }), 400, "Invalid msg_type")
+        }
+        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "1.5" }, "form"))
+        isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "x" }, "multipart"))
+        for (const kind of ["form", "multipart"] as const) {
+          isErrorPage(yield* ask("send_msg/group/", { ...fields, msg_type: "" }, kind))
+        }
+        // A whole number, though with more digits than a double holds exactly.
+        for (const msg_type of [3, -1, "00000000000000000003", 2 ** 53, 1e300]) {
+          saysNo(yield* ask("send_msg/group/", { ...fields, msg_type }), 400, "Invalid msg_type")
+        }
+        const whole = yield* ask("send_msg/group/", { ...fields, msg_type: 0.0 })
+        assert.strictEqual(whole.status, 200)
+        // Credentials are checked first.
+        saysNo(
+          yield* ask("send_msg/group/", { ...fields, api_key: "x", group_name: 7 }),
+          400,
+          "Auth Error: invalid api key",
+        )
+      }),
   )
 
-  it.effect("`message` is an accepted alias of `msg`", () =>
+  it.effect("accepts `message` as an alias of `msg`", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const alias = yield* sends(client.credentials, { msg: null, message: "Hello" })
@@ -141,7 +143,7 @@ layer(layerService())("a send of version 1", (it) => {
     }),
   )
 
-  it.effect("text of 3,000 characters is sent unchanged", () =>
+  it.effect("sends text of 3,000 characters unchanged", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const msg = ` ${"👋".repeat(2998)}\n`
@@ -149,7 +151,7 @@ layer(layerService())("a send of version 1", (it) => {
     }),
   )
 
-  it.effect("`expire_after_seconds` counts from now, or from the due time", () =>
+  it.effect("counts `expire_after_seconds` from now, or from the due time", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2030, 0, 1, 12) + 700)
       const client = yield* aClient({ number: { status: "disconnected" } })
@@ -171,7 +173,7 @@ layer(layerService())("a send of version 1", (it) => {
     }),
   )
 
-  it.effect("to many answers their ids in order; a list and commas say the same", () =>
+  it.effect("to many answers their ids in order, from a list or commas", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const given = ["555 000-1234", "05550001235", "5550001234"]
@@ -197,7 +199,7 @@ layer(layerService())("a send of version 1", (it) => {
     }),
   )
 
-  it.effect("a form's `phones` may come several times", () =>
+  it.effect("accepts a repeated `phones` in a form", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const body = new URLSearchParams({ ...credentials, msg: "Hi" } as never)

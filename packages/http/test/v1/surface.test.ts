@@ -1,4 +1,4 @@
-/** What all of version 1 has in common: paths, methods, faults (contract: Version 1: requests). */
+/** Common rules of version 1: paths, methods, faults (contract: Version 1: requests). */
 import { assert, describe, layer } from "@effect/vitest"
 import { Admission, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer, Logger } from "effect"
@@ -57,7 +57,7 @@ layer(layerService())("version 1", (it) => {
     )
   }
 
-  it.effect("answers 404 in its own shape to what it does not have, whatever the method", () =>
+  it.effect("answers unknown paths with 404 in its own format, whatever the method", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const path of ["", "nothing/", "send_msg/nothing", "send_msg//", "me/me", "message/"]) {
@@ -95,7 +95,7 @@ layer(layerService())("version 1", (it) => {
     }),
   )
 
-  it.effect("gives every answer a request id and lets none be stored", () =>
+  it.effect("gives every answer a request id and forbids caching", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const answer = yield* call("me/", {
@@ -111,7 +111,7 @@ layer(layerService())("version 1", (it) => {
   )
 })
 
-/** An admission whose store is gone, or which has a bug, by the key it is asked with. */
+/** An admission whose store is gone, or which has a bug, by key. */
 const brokenAdmission = Layer.effect(
   Admission,
   Effect.map(Admission, (admission) =>
@@ -128,10 +128,10 @@ const brokenAdmission = Layer.effect(
 describe("a fault in version 1", () => {
   const quiet = Logger.layer([])
   layer(layerService({ instead: brokenAdmission }).pipe(Layer.provide(quiet)))(
-    "when the store breaks",
+    "when the store fails",
     (it) => {
       for (const what of ["store", "defect"]) {
-        it.effect(`of the ${what} is 500 in its own shape, without a detail`, () =>
+        it.effect(`of the ${what} is 500 in its own format, without a detail`, () =>
           Effect.gen(function* () {
             const { socket, web } = yield* Doors
             for (const door of [socket, web]) {

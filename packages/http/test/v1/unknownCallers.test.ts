@@ -1,6 +1,6 @@
 /**
- * How much of a body version 1 reads before it knows who calls (sharedResources:
- * unknownCallersBytes): credentials in front of a file are checked in front of it.
+ * How much of a body version 1 reads before it knows the caller (sharedResources:
+ * unknownCallersBytes): credentials in front of a file are checked before it is read.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -36,7 +36,7 @@ const eventually = (what: string, condition: Effect.Effect<boolean, never, Disk>
     assert.fail(`never: ${what}`)
   })
 
-/** A request whose body goes on: what it was answered with so far, and how to break it off. */
+/** A request with an open body: the answer so far, and a way to break it off. */
 const unfinished = (path: string, body: Uint8Array, headers: Record<string, string> = {}) =>
   Effect.gen(function* () {
     const { port } = yield* Doors
@@ -70,8 +70,8 @@ const unfinished = (path: string, body: Uint8Array, headers: Record<string, stri
   })
 
 /**
- * Those who share room are waited for to their last bytes: one that still reads may be refused itself,
- * in place of the next one.
+ * Calls that share the budget are awaited to their last bytes: one that still reads could be
+ * refused instead of the next one.
  */
 const spooled = (bytes: number) =>
   Effect.flatMap(Disk, ({ spooledBytes }) => Effect.map(spooledBytes, (found) => found >= bytes))
@@ -81,8 +81,8 @@ const nothingSpooled = Effect.flatMap(Disk, ({ files }) =>
 )
 
 /**
- * What a call is answered with once there is room. The room of a call that ended is free a moment
- * after its file is gone.
+ * The answer to a call once there is room. A call's bytes are released a moment after its file is
+ * gone.
  */
 const onceThereIsRoom = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
   Effect.gen(function* () {
@@ -94,7 +94,7 @@ const onceThereIsRoom = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
     return assert.fail("never: room")
   })
 
-/** The beginning of a form: all but its end. */
+/** The beginning of a form, without its end. */
 const begun = (...parts: ReadonlyArray<FormPart>) => {
   const whole = form(parts)
   return whole.subarray(0, whole.length - 100)
@@ -125,7 +125,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
     )
   }
 
-  it.effect("a body that is wrong in front of the file comes before a wrong key", () =>
+  it.effect("a wrong field before the file is reported before a wrong key", () =>
     Effect.gen(function* () {
       const wrong = { client_id: 1, api_key: "0".repeat(40), msg: "a\0b" }
       saysNo(yield* call("me/", formOf(...fieldsOf(wrong), big)), 400, "Invalid JSON format")
@@ -141,7 +141,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
     }),
   )
 
-  it.effect("is the one that is named last, also behind the file", () =>
+  it.effect("is the one named last, even after the file", () =>
     Effect.gen(function* () {
       const first = yield* aClient({ workspace: { name: "First" } })
       const last = yield* aClient({ workspace: { name: "Last" } })
@@ -153,7 +153,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
     }),
   )
 
-  it.effect("named behind a file of 64 MiB is admitted, when nothing else is read", () =>
+  it.effect("named after a file of 64 MiB is admitted, when nothing else is read", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const file = aPart({ bytes: Buffer.alloc(64 * mebibyte) })
@@ -162,7 +162,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
     }),
   )
 
-  it.effect("unknown callers share 64 MiB, above which one is told to come back", () =>
+  it.effect("unknown callers share 64 MiB, above which one is refused with Retry-After", () =>
     Effect.gen(function* () {
       const { files } = yield* Disk
       const { kept } = yield* files
@@ -183,7 +183,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       answered(yield* call("send_msg/", { json: { ...credentials, ...aText } }))
 
       yield* holder.breakOff
-      yield* eventually("what was held is gone", nothingSpooled)
+      yield* eventually("the held bytes are released", nothingSpooled)
       answered(yield* onceThereIsRoom(call("media/upload/", late)))
     }),
   )
@@ -210,7 +210,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       )
       answered(yield* call("me/", { json: credentials }))
       yield* holder.breakOff
-      yield* eventually("what was held is gone", nothingSpooled)
+      yield* eventually("the held bytes are released", nothingSpooled)
       answered(yield* onceThereIsRoom(call("me/", { json: large })))
     }),
   )
@@ -229,7 +229,7 @@ layer(layerService())("the caller of a version 1 form", (it) => {
       for (const [path, headers] of calls) {
         const fields = path === mediaPath ? {} : { ...credentials, ...aText }
         const broken = yield* unfinished(path, begun(...fieldsOf(fields), big), headers)
-        // Where no file is taken there is nothing to wait for.
+        // Paths without a file have nothing to wait for.
         if (path !== at("reminder/create/")) {
           yield* eventually(`a file of ${path}`, spooled(mebibyte / 2))
         }

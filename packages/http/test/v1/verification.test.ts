@@ -43,7 +43,7 @@ const results = ({ credentials }: Client, query: Fields) =>
   )
 
 layer(layerService())("verification/create/", (it) => {
-  it.effect("starts a check that version 2 can read", () =>
+  it.effect("starts a check that version 2 shows", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const phone = aPhone()
@@ -88,7 +88,7 @@ layer(layerService())("verification/create/", (it) => {
     [{ numbers: [null] }, "Invalid Contact Number"],
     [{ numbers: ["15550001234"], campaign_name: "x".repeat(101) }, "Campaign name is too long"],
   ]
-  it.effect("says what is wrong with its fields", () =>
+  it.effect("reports wrong fields", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       for (const [fields, message] of refused) {
@@ -102,7 +102,7 @@ layer(layerService())("verification/create/", (it) => {
 })
 
 layer(layerService())("verification/status/ and verification/results/", (it) => {
-  it.effect("tell how far it has come and what was found out, in version 2's values", () =>
+  it.effect("show progress and results, in version 2's values", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const token = client.credentials.api_key
@@ -138,7 +138,7 @@ layer(layerService())("verification/status/ and verification/results/", (it) => 
     }),
   )
 
-  it.effect("show a check of version 2 as well, and of the same workspace alone", () =>
+  it.effect("also show a check of version 2, of the same workspace alone", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const { key } = yield* aKey(client.workspace)
@@ -158,7 +158,7 @@ layer(layerService())("verification/status/ and verification/results/", (it) => 
     }),
   )
 
-  it.effect("say what is wrong with their query", () =>
+  it.effect("report a wrong query", () =>
     Effect.gen(function* () {
       const client = yield* aClient()
       const token = client.credentials.api_key
@@ -181,19 +181,19 @@ layer(layerService())("verification/status/ and verification/results/", (it) => 
 })
 
 layer(layerService())("credentials of verification", (it) => {
-  it.effect("are the bearer token alone: a key among the fields is not looked at", () =>
+  it.effect("are the bearer token alone: a key among the fields is ignored", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
       const missing = "Auth Error - Please send correct API key and Client id"
       saysNo(yield* asks(undefined, { ...credentials, numbers: [aPhone()] }), 400, missing)
       saysNo(yield* looks("status/", undefined, { ...credentials, campaign_id: 1 }), 400, missing)
-      // Nor is a client_id, wrong or right.
+      // A client_id is ignored too, wrong or right.
       const other = { client_id: 999_999, api_key: "nonsense", numbers: [aPhone()] }
       answered(yield* asks(credentials.api_key, other))
     }),
   )
 
-  it.effect("are held to the same account and limits as everywhere", () =>
+  it.effect("follow the same account rules and limits as everywhere", () =>
     Effect.gen(function* () {
       const { key: version2 } = yield* aKey((yield* aClient()).workspace)
       const invalid = "Auth Error: invalid api key"

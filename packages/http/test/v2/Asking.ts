@@ -1,4 +1,4 @@
-/** Requests about messages, as the suites of version 2 make them. */
+/** Requests about messages, for the suites of version 2. */
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import { aText, bodyOf } from "../Records.ts"

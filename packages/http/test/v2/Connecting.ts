@@ -1,4 +1,4 @@
-/** Requests about numbers, as the suites of version 2 make them, and a reader of QR codes. */
+/** Requests about numbers, for the suites of version 2, and a reader of QR codes. */
 import { assert } from "@effect/vitest"
 import { sleepInRealTime } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -19,7 +19,7 @@ export interface ConnectBody {
   readonly requested_at: string | null
 }
 
-/** A Number as an answer shows it. */
+/** A Number in an answer. */
 export interface NumberBody {
   readonly id: number
   readonly phone: string | null
@@ -44,7 +44,7 @@ export const listed = (token: string) =>
     (answer) => bodyOf<{ readonly data: ReadonlyArray<NumberBody> }>(answer, 200).data,
   )
 
-/** Polls a number, as clients do, until it is as it should be. */
+/** Polls a number, as clients do, until it matches. */
 export const until = (
   token: string,
   id: number,
@@ -56,13 +56,13 @@ export const until = (
       if (isReached(number)) return number
       yield* sleepInRealTime("10 millis")
     }
-    return assert.fail("the number did not get there")
+    return assert.fail("the number did not reach that state")
   })
 
 const hasCode = ({ connect }: NumberBody) =>
   connect !== null && (connect.qr_code_url !== null || connect.pairing_code !== null)
 
-/** The Connect object, once there is a code in it. */
+/** The Connect object, once it has a code. */
 export const code = (token: string, id: number) =>
   Effect.map(until(token, id, hasCode), ({ connect }) => connect as ConnectBody)
 
@@ -90,7 +90,7 @@ export const follow = (link: string, method = "GET") =>
     })
   })
 
-/** What the QR code behind a link says. */
+/** The content of the QR code behind a link. */
 export const scanned = (link: string) =>
   Effect.map(follow(link), ({ bytes, status }) => {
     assert.strictEqual(status, 200)

@@ -1,4 +1,4 @@
-/** Uploads and links, as the suites of the media directory make them. */
+/** Uploads and links, for the suites of the media directory. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -10,7 +10,7 @@ import type { PageBody } from "../Records.ts"
 
 export const path = "/api/v2/media"
 
-/** A file as an answer shows it. */
+/** A file in an answer. */
 export interface FileBody {
   readonly id: number
   readonly file_name: string
@@ -88,14 +88,14 @@ export interface Fetched {
   readonly bytes: Buffer
 }
 
-/** Follows a link as any client would, but to the socket that the test opened. */
+/** Follows a link on the socket that the test opened. */
 export const follow = (url: string, init: RequestInit = {}) =>
   Effect.flatMap(Doors, ({ port }) =>
     Effect.promise(async (signal): Promise<Fetched> => {
       assert.isTrue(url.startsWith(`${publicUrl}/media/`), url)
       const answer = await fetch(`http://127.0.0.1:${port}${url.slice(publicUrl.length)}`, {
         ...init,
-        // Or the server would wait for the next request before it stops.
+        // Otherwise the server would wait for the next request before it stops.
         headers: { ...(init.headers as Record<string, string>), connection: "close" },
         signal,
       })
@@ -104,7 +104,7 @@ export const follow = (url: string, init: RequestInit = {}) =>
     }),
   )
 
-/** What a bare GET of the upload path's answer says, for tests that read it twice. */
+/** The status of a GET of an uploaded file's link, for tests that read it twice. */
 export const idOf = (answer: Answer): number => bodyOf<FileBody>(answer, 201).id
 
 export const plan = (media_storage_bytes: number) => ({

@@ -1,6 +1,6 @@
 /**
- * What HTTP refuses in a body, the core refuses in a command: with the same code at the same field. So
- * a program that embeds the core is held to every rule that its clients would be.
+ * The core refuses a command as HTTP refuses its body: with the same code at the same field. So a
+ * program that embeds the core meets the rules that clients meet.
  */
 import { assert, layer } from "@effect/vitest"
 import {
@@ -73,7 +73,7 @@ interface Door {
   readonly what: string
   readonly method?: string
   readonly path: (asker: Asker) => string
-  /** A whole one, of which each case spoils a part. */
+  /** A valid command; each case breaks a part. */
   readonly command: object
   readonly ask: (
     asker: Asker,
@@ -188,7 +188,7 @@ const doors: ReadonlyArray<Door> = [
 
 const many = (value: unknown) => Array.from({ length: 1001 }, () => value)
 
-/** Values that JSON can bring. */
+/** Values that JSON can hold. */
 const scalars = [null, true, 0, -1, 7.5, 2 ** 60, "", " \u3000", "x", "x".repeat(4000)]
 const values = [...scalars, [], {}, [null], many(to), many("x"), { phone: "1", group: "x" }]
 
@@ -197,7 +197,7 @@ const numbers = [undefined, Number.NaN, Number.POSITIVE_INFINITY, 7n]
 const objects = [new Date(Number.NaN), new Map(), Array(2), Symbol("x"), () => "x"]
 const strange = [...numbers, ...objects, "a\0b", "a\ud800b", "\udc00"]
 
-/** The value with another one at each place in it, with the place. */
+/** The value with another one at each path, with the path. */
 const spoilt = (
   whole: unknown,
   others: ReadonlyArray<unknown>,
@@ -232,7 +232,7 @@ const anAsker = Effect.gen(function* () {
   return { caller, token, endpoint: answer.id, number: number?.id ?? (0 as NumberId) }
 })
 
-/** What every refusal tells; of further problems an answer leaves out the code. */
+/** The content of every refusal; an answer omits the codes of further problems. */
 const told = ({
   code,
   errors = [],
@@ -258,7 +258,7 @@ layer(layerService())("a command is refused as its body is", (it) => {
       let refused = 0
       for (const given of cases) {
         const answered = yield* Effect.exit(Effect.flip(ask(asker, given as never)))
-        // Some are right; there is nothing to compare of these.
+        // Some are valid; these have nothing to compare.
         if (answered._tag === "Failure") continue
         refused++
         yield* aMoment
@@ -275,13 +275,13 @@ layer(layerService())("a command is refused as its body is", (it) => {
     }),
   )
 
-  it.effect.each(doors)("$what, with what no body could hold", ({ ask, command }) =>
+  it.effect.each(doors)("$what, with values that no body could hold", ({ ask, command }) =>
     Effect.gen(function* () {
       const asker = yield* anAsker
       for (const [place, given] of spoilt(command, strange)) {
         const { code, field } = (yield* Effect.flip(ask(asker, given as never))) as Refusal
         const top = place.split(".")[0] ?? ""
-        assert.isTrue(field?.startsWith(top), `${place} is told of ${field} as ${code}`)
+        assert.isTrue(field?.startsWith(top), `${place} is reported for ${field} as ${code}`)
         assert.notInclude(["internal_error", "message_rejected"], code)
       }
     }),
@@ -356,7 +356,7 @@ const wrongOfAll: ReadonlyArray<object> = [
   { limit: 0, colour: "red" },
 ]
 
-layer(layerService())("values are refused as the query is that holds their text", (it) => {
+layer(layerService())("values are refused as a query with their text is", (it) => {
   for (const { ask, path, wrong = [] } of lists) {
     it.effect(path({ caller: { workspaceId: 0 }, endpoint: 0 } as never), () =>
       Effect.gen(function* () {

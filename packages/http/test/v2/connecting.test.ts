@@ -1,4 +1,4 @@
-/** Connecting a number: by QR code, by pairing code, once more, and when time runs out. */
+/** Connecting a number: by QR code, by pairing code, again, and when time runs out. */
 import { assert, describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -50,7 +50,7 @@ layer(layerService())("connecting by QR code", (it) => {
     }),
   )
 
-  it.effect("a fresh link per call; each is a PNG of the newest code, without a key", () =>
+  it.effect("each call gets a fresh link to a PNG of the newest code, without a key", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken()
       const { id } = yield* connect(token)
@@ -66,31 +66,29 @@ layer(layerService())("connecting by QR code", (it) => {
     }),
   )
 
-  it.effect(
-    "a link that was never given out is 404, and so is one of an attempt that is over",
-    () =>
-      Effect.gen(function* () {
-        const { token } = yield* aToken()
-        const { id } = yield* connect(token)
-        const link = yield* qrLink(token, id)
-        const token_ = link.slice(`${publicUrl}/qr/`.length, -4)
-        for (const forged of [
-          `${publicUrl}/qr/${token_}`,
-          `${publicUrl}/qr/${token_}.jpg`,
-          `${publicUrl}/qr/${token_.slice(0, -1)}${token_.endsWith("0") ? "1" : "0"}.png`,
-          `${publicUrl}/qr/z${token_}.png`,
-          `${publicUrl}/qr/x.png`,
-          `${publicUrl}/qr`,
-        ]) {
-          assert.strictEqual((yield* follow(forged)).status, 404, forged)
-        }
-        assert.strictEqual((yield* follow(link, "POST")).status, 405)
-        yield* scan(id)
-        assert.strictEqual((yield* follow(link)).status, 404)
-      }),
+  it.effect("an invented link is 404, and so is one of an attempt that is over", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aToken()
+      const { id } = yield* connect(token)
+      const link = yield* qrLink(token, id)
+      const token_ = link.slice(`${publicUrl}/qr/`.length, -4)
+      for (const forged of [
+        `${publicUrl}/qr/${token_}`,
+        `${publicUrl}/qr/${token_}.jpg`,
+        `${publicUrl}/qr/${token_.slice(0, -1)}${token_.endsWith("0") ? "1" : "0"}.png`,
+        `${publicUrl}/qr/z${token_}.png`,
+        `${publicUrl}/qr/x.png`,
+        `${publicUrl}/qr`,
+      ]) {
+        assert.strictEqual((yield* follow(forged)).status, 404, forged)
+      }
+      assert.strictEqual((yield* follow(link, "POST")).status, 405)
+      yield* scan(id)
+      assert.strictEqual((yield* follow(link)).status, 404)
+    }),
   )
 
-  it.effect("a scan without a phone makes one up, and needs no body", () =>
+  it.effect("a scan without a phone invents one, and needs no body", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken()
       const { id } = yield* connect(token)
@@ -103,7 +101,7 @@ layer(layerService())("connecting by QR code", (it) => {
     }),
   )
 
-  it.effect("a phone that another number holds is not duplicated: disconnected again", () =>
+  it.effect("a phone that another number has disconnects the new one", () =>
     Effect.gen(function* () {
       const { number, token } = yield* aSender()
       const { id } = yield* connect(token)
@@ -115,7 +113,7 @@ layer(layerService())("connecting by QR code", (it) => {
     }),
   )
 
-  it.effect("several numbers may be connecting at once", () =>
+  it.effect("several numbers may connect at once", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken()
       const [first, second] = [yield* connect(token), yield* connect(token)]
@@ -130,7 +128,7 @@ layer(layerService())("connecting by QR code", (it) => {
 })
 
 layer(layerService())("connecting by pairing code", (it) => {
-  it.effect("the phone is shown at once, the code has 8 characters and an end", () =>
+  it.effect("shows the phone at once, and a code of 8 characters with an end", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken()
       const phone = aPhone()
@@ -173,7 +171,7 @@ layer(layerService())("connecting by pairing code", (it) => {
     )
   }
 
-  it.effect("phone is unused with qr", () =>
+  it.effect("ignores phone with qr", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken()
       assert.strictEqual((yield* connect(token, { phone: "0171" })).phone, null)
@@ -182,7 +180,7 @@ layer(layerService())("connecting by pairing code", (it) => {
 })
 
 layer(layerService())("reconnecting", (it) => {
-  it.effect("keeps the id, and what waited for the number then leaves in order", () =>
+  it.effect("keeps the id, and the number's waiting messages then leave in order", () =>
     Effect.gen(function* () {
       const { number, token } = yield* aSender()
       yield* operate({
@@ -299,7 +297,7 @@ describe("an attempt in time", () => {
     )
 
   layer(adjustable, { excludeTestServices: true })("with a clock that can be moved", (it) => {
-    it.effect("ends after 10 minutes; then it can be asked for again", () =>
+    it.effect("ends after 10 minutes; then a new one can start", () =>
       Effect.gen(function* () {
         const { token } = yield* aToken()
         const { id } = yield* connect(token)
@@ -318,7 +316,7 @@ describe("an attempt in time", () => {
       }),
     )
 
-    it.effect("the QR code is refreshed, also beyond the codes of one connection", () =>
+    it.effect("refreshes the QR code, also beyond the codes of one connection", () =>
       Effect.gen(function* () {
         const { token } = yield* aToken()
         const { id } = yield* connect(token)
@@ -339,7 +337,7 @@ describe("an attempt in time", () => {
       }),
     )
 
-    it.effect("an expired pairing code is followed by another", () =>
+    it.effect("replaces an expired pairing code", () =>
       Effect.gen(function* () {
         const { token } = yield* aToken()
         const { id } = yield* connect(token, { login_method: "phone_code", phone: aPhone() })

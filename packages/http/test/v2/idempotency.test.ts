@@ -72,7 +72,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
     }),
   )
 
-  it.effect("is scoped to the API key", () =>
+  it.effect("belongs to the API key", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()
       const other = yield* aKey(workspace)
@@ -121,7 +121,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
     }),
   )
 
-  it.effect("of many at once only one acts; the others repeat it or are told to wait", () =>
+  it.effect("lets one of many concurrent requests act; the others repeat it or have to wait", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const answers = yield* Effect.all(
@@ -161,7 +161,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
     )
   }
 
-  it.effect("255 printable characters are accepted, commas and spaces among them", () =>
+  it.effect("may have 255 printable characters, commas and spaces among them", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       for (const key of ["k".repeat(255), "a, b", "~ !"]) {
@@ -170,7 +170,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
     }),
   )
 
-  it.effect("sent twice in one request is invalid_idempotency_key, even the same twice", () =>
+  it.effect("sent twice in one request is invalid_idempotency_key, even with the same value", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       for (const second of ["b", "a", ""]) {
@@ -180,7 +180,7 @@ layer(layerService())("an Idempotency-Key", (it) => {
     }),
   )
 
-  it.effect("other requests ignore the header", () =>
+  it.effect("is ignored by other requests", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()
@@ -190,8 +190,8 @@ layer(layerService())("an Idempotency-Key", (it) => {
   )
 })
 
-describe("an Idempotency-Key whose first request is still running", () => {
-  /** The look at a media link's address, which holds a request up until the gate opens. */
+describe("an Idempotency-Key whose first request is in flight", () => {
+  /** The DNS lookup of a media link, which delays a request until the gate opens. */
   const gate = Latch.makeUnsafe()
   const arrived = Latch.makeUnsafe()
   const slowEgress = Layer.effect(

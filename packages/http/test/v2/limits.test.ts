@@ -30,7 +30,7 @@ const laterThisDay = (seconds: number) =>
   })
 
 layer(layerService())("the rate limit of a key", (it) => {
-  it.effect("60 requests in a clock minute pass, the 61st is rate_limited", () =>
+  it.effect("admits 60 requests in a clock minute, and refuses the 61st as rate_limited", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()
@@ -82,7 +82,7 @@ layer(layerService())("the rate limit of a key", (it) => {
     }),
   )
 
-  it.effect("unknown paths, wrong methods and refused requests count too", () =>
+  it.effect("counts unknown paths, wrong methods and refused requests too", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender({ key: { scopes: ["messages:send"] } })
@@ -112,7 +112,7 @@ layer(layerService())("the rate limit of a key", (it) => {
     }),
   )
 
-  it.effect("an unknown path and a wrong method answer so above the limit too", () =>
+  it.effect("does not change the answer to an unknown path or a wrong method", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()
@@ -132,7 +132,7 @@ layer(layerService())("the rate limit of a key", (it) => {
     }),
   )
 
-  it.effect("keys of one workspace count apart", () =>
+  it.effect("counts keys of one workspace separately", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token, workspace } = yield* aSender()
@@ -145,7 +145,7 @@ layer(layerService())("the rate limit of a key", (it) => {
   )
 
   it.effect(
-    "a refused key or workspace, or another part of the interface, is not counted and carries no RateLimit headers",
+    "ignores refused keys and workspaces and other parts of the interface: no RateLimit headers",
     () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
@@ -158,7 +158,7 @@ layer(layerService())("the rate limit of a key", (it) => {
           { path: "/api/v2/nothing" },
           { path: "/api/v2/nothing", token: "nonsense" },
           { path: "/api/v2/nothing", token: demo.key },
-          // Version 2 lies under its prefix, not beside it.
+          // Version 2 is everything under its prefix, and nothing next to it.
           { path: "/api/v2x/me", token },
           { path: "/health/live", token },
         ]) {
@@ -176,7 +176,7 @@ describe("the guard against wrong keys", () => {
   layer(layerService({ settings: { trustProxy: true } }))("behind a proxy", (it) => {
     const from = (address: string) => [["x-forwarded-for", address]] as const
 
-    it.effect("30 wrong keys a minute from one address are told so, the 31st is refused", () =>
+    it.effect("answers 30 wrong keys a minute from one address, and refuses the 31st", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         yield* laterThisDay(59)
@@ -200,7 +200,7 @@ describe("the guard against wrong keys", () => {
         assert.strictEqual(over.headers["retry-after"], "60")
         assert.notProperty(over.headers, "ratelimit-limit")
 
-        // While it refuses, what is no wrong key goes on as ever.
+        // Meanwhile requests without a wrong key continue as usual.
         assert.strictEqual((yield* ask(token)).status, 200)
         assert.strictEqual(errorOf(yield* ask()).code, "missing_api_key")
         assert.strictEqual(errorOf(yield* ask(revoked.key)).code, "api_key_revoked")
@@ -218,7 +218,7 @@ describe("the guard against wrong keys", () => {
       }),
     )
 
-    it.effect("a wrong key on an unknown path is neither counted nor refused", () =>
+    it.effect("neither counts nor refuses a wrong key on an unknown path", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         yield* laterThisDay(0)
@@ -230,7 +230,7 @@ describe("the guard against wrong keys", () => {
       }),
     )
 
-    it.effect("wrong operator tokens are guarded alike", () =>
+    it.effect("applies to wrong operator tokens alike", () =>
       Effect.gen(function* () {
         const { socket } = yield* Doors
         yield* laterThisDay(0)
@@ -246,7 +246,7 @@ describe("the guard against wrong keys", () => {
         const over = yield* ask("nonsense")
         assert.strictEqual(errorOf(over).code, "too_many_auth_failures")
         assert.strictEqual(over.headers["retry-after"], "60")
-        // Compared no more, the right one is refused too, but not from elsewhere or later.
+        // The right one is refused too, uncompared, but not from elsewhere or later.
         const right = (address: string) =>
           Effect.map(
             operate({ path: "/admin/v1/workspaces", headers: from(address) }),

@@ -7,7 +7,7 @@ import { aKey, aNumber, aPhone, aSender, settle } from "../Records.ts"
 import { anHourLater, get, idsOf, list, path, send } from "./Asking.ts"
 
 layer(layerService())("the list of messages", (it) => {
-  it.effect("is paged, newest first, and nothing added meanwhile shifts a page", () =>
+  it.effect("is paged, newest first, and new messages do not shift a page", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const sent: Array<number> = []
@@ -44,7 +44,7 @@ layer(layerService())("the list of messages", (it) => {
         [`?to=${encodeURIComponent(phone)}`, [late]],
         ["?since=2026-03-02T13:00:00Z", [later, late]],
         ["?until=2026-03-02T13:00:00Z", [early]],
-        // Written as in a form, a plus sign is a space; an offset needs %2B.
+        // In a query a plus sign means a space, as in forms; an offset needs %2B.
         ["?since=2026-03-02T15:00:00%2B02:00", [later, late]],
       ] as const) {
         assert.deepStrictEqual(

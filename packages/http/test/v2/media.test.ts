@@ -1,4 +1,4 @@
-/** The media directory: its room, its lists, what it repeats, and messages that take a file from it. */
+/** The media directory: its storage, lists, repeats, and messages with its files. */
 import { assert, layer } from "@effect/vitest"
 import { Outbox } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -28,7 +28,7 @@ import {
 import type { FileBody } from "./Uploading.ts"
 
 layer(layerService())("the media directory", (it) => {
-  it.effect("a file that just fits is accepted, the next one is storage_full", () =>
+  it.effect("accepts a file that just fits, and answers the next one storage_full", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender({ workspace: plan(1000) })
       yield* upload(token, { bytes: Buffer.alloc(600) })
@@ -41,14 +41,14 @@ layer(layerService())("the media directory", (it) => {
       yield* remove(token, last.id)
       const tooBig = errorOf(yield* post(token, [aPart({ bytes: Buffer.alloc(401) })]))
       assert.deepStrictEqual([tooBig["used"], tooBig["limit"]], [600, 1000])
-      // The plan's storage is shared by both modes of the workspace.
+      // Both modes of the workspace share the plan's storage.
       const test = yield* aKey(workspace, { mode: "test" })
       yield* upload(test.key, { bytes: Buffer.alloc(400) })
       assert.strictEqual(errorOf(yield* post(token, [aPart()])).code, "storage_full")
     }),
   )
 
-  it.effect("a workspace without a plan has no storage", () =>
+  it.effect("has no storage in a workspace without a plan", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender({ workspace: { plan: null } })
       const { code, limit: room, used } = errorOf(yield* post(token, [aPart()]))
@@ -56,7 +56,7 @@ layer(layerService())("the media directory", (it) => {
     }),
   )
 
-  it.effect("uploads and deletions at once are counted to the byte", () =>
+  it.effect("counts concurrent uploads and deletions to the byte", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender({ workspace: plan(10_000) })
       const doomed = yield* Effect.replicateEffect(upload(token, { bytes: Buffer.alloc(500) }), 5)
@@ -78,7 +78,7 @@ layer(layerService())("the media directory", (it) => {
     }),
   )
 
-  it.effect("a deleted file is gone: from the directory, from the disk, behind its link", () =>
+  it.effect("removes a deleted file from the directory, the disk and its link", () =>
     Effect.gen(function* () {
       const disk = yield* Disk
       const { token } = yield* aSender()
@@ -99,7 +99,7 @@ layer(layerService())("the media directory", (it) => {
     }),
   )
 
-  it.effect("each mode and each workspace has its own directory, and the scope is media", () =>
+  it.effect("is separate for each mode and workspace, and has the scope media", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()
       const test = (yield* aKey(workspace, { mode: "test" })).key
@@ -117,7 +117,7 @@ layer(layerService())("the media directory", (it) => {
     }),
   )
 
-  it.effect("the list is paged newest first, and filtered by type", () =>
+  it.effect("pages its list newest first, filtered by type", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const image = { bytes: png }
@@ -150,14 +150,14 @@ layer(layerService())("the media directory", (it) => {
 })
 
 layer(layerService())("an idempotent upload", (it) => {
-  it.effect("a repeat shows the first answer with a fresh link, and keeps nothing twice", () =>
+  it.effect("a repeat shows the first answer with a fresh link, and stores nothing twice", () =>
     Effect.gen(function* () {
       const disk = yield* Disk
       const { token } = yield* aSender({ workspace: plan(png.length) })
       const first = bodyOf<FileBody>(yield* post(token, [aPart()], keyed("k")), 201)
       const kept = yield* disk.files
       yield* TestClock.adjust("23 hours")
-      // The storage is full by now: a repeat does not ask for room.
+      // The storage is full by now: a repeat takes none.
       const repeat = yield* post(token, [aPart({ contentType: "image/png" })], keyed("k"))
       assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
       const again = bodyOf<FileBody>(repeat, 201)
@@ -207,7 +207,7 @@ layer(layerService())("an idempotent upload", (it) => {
     }),
   )
 
-  it.effect("of many at once one is kept; the others repeat it or are told to wait", () =>
+  it.effect("keeps one of many concurrent uploads; the others repeat it or have to wait", () =>
     Effect.gen(function* () {
       const disk = yield* Disk
       const before = (yield* disk.files).kept.length
@@ -284,7 +284,7 @@ layer(layerService())("a message with a stored file", (it) => {
     }),
   )
 
-  it.effect("that is no image although the send says so fails it with media_unavailable", () =>
+  it.effect("fails with media_unavailable when it is no image although the send says so", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const file = yield* upload(token, {
@@ -301,7 +301,7 @@ layer(layerService())("a message with a stored file", (it) => {
     }),
   )
 
-  it.effect("that is deleted while the message waits fails it with media_unavailable", () =>
+  it.effect("fails with media_unavailable when it is deleted while the message waits", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const file = yield* upload(token)
@@ -319,43 +319,41 @@ layer(layerService())("a message with a stored file", (it) => {
     }),
   )
 
-  it.effect(
-    "that is deleted has no link any more, in messages and in events made from then on",
-    () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const file = yield* upload(token)
-        const media = { media_id: file.id, type: "image", file_name: "photo.png" }
-        const sends = (fields: Readonly<Record<string, unknown>>) =>
-          send(token, { media: { media_id: file.id }, ...fields })
-        const sent = yield* sends({})
-        yield* settle
-        const late = yield* sends({ send_at: "2031-01-01T00:00:00Z" })
-        const cancelled = yield* sends({ send_at: "2032-01-01T00:00:00Z" })
-        yield* remove(token, file.id)
-        const gone = { ...media, url: null }
-        assert.deepStrictEqual<unknown>((yield* message(token, sent.id))["media"], gone)
-        const page = bodyOf<PageBody<MessageBody>>(yield* get(token, "/api/v2/messages"), 200)
-        assert.deepStrictEqual<unknown>(
-          page.data.map((each) => each["media"]),
-          page.data.map(() => gone),
-        )
-        const path = `/api/v2/messages/${cancelled.id}`
-        const { socket } = yield* Doors
-        const answer = yield* socket.call({ method: "DELETE", path, token })
-        assert.deepStrictEqual<unknown>(bodyOf<MessageBody>(answer, 200)["media"], gone)
-        yield* TestClock.setTime(Date.UTC(2031, 0, 1))
-        yield* settle
-        const events = yield* Outbox.use((outbox) => outbox.read(0, 1000))
-        for (const [{ id }, type] of [
-          [late, "message.failed"],
-          [cancelled, "message.cancelled"],
-        ] as const) {
-          const event = events.find((each) => each.messageId === id)
-          assert.strictEqual(event?.type, type)
-          assert.deepStrictEqual(JSON.parse(event?.body ?? "").data.message.media, gone)
-        }
-      }),
+  it.effect("shows no link to a deleted file, in messages and in later events", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aSender()
+      const file = yield* upload(token)
+      const media = { media_id: file.id, type: "image", file_name: "photo.png" }
+      const sends = (fields: Readonly<Record<string, unknown>>) =>
+        send(token, { media: { media_id: file.id }, ...fields })
+      const sent = yield* sends({})
+      yield* settle
+      const late = yield* sends({ send_at: "2031-01-01T00:00:00Z" })
+      const cancelled = yield* sends({ send_at: "2032-01-01T00:00:00Z" })
+      yield* remove(token, file.id)
+      const gone = { ...media, url: null }
+      assert.deepStrictEqual<unknown>((yield* message(token, sent.id))["media"], gone)
+      const page = bodyOf<PageBody<MessageBody>>(yield* get(token, "/api/v2/messages"), 200)
+      assert.deepStrictEqual<unknown>(
+        page.data.map((each) => each["media"]),
+        page.data.map(() => gone),
+      )
+      const path = `/api/v2/messages/${cancelled.id}`
+      const { socket } = yield* Doors
+      const answer = yield* socket.call({ method: "DELETE", path, token })
+      assert.deepStrictEqual<unknown>(bodyOf<MessageBody>(answer, 200)["media"], gone)
+      yield* TestClock.setTime(Date.UTC(2031, 0, 1))
+      yield* settle
+      const events = yield* Outbox.use((outbox) => outbox.read(0, 1000))
+      for (const [{ id }, type] of [
+        [late, "message.failed"],
+        [cancelled, "message.cancelled"],
+      ] as const) {
+        const event = events.find((each) => each.messageId === id)
+        assert.strictEqual(event?.type, type)
+        assert.deepStrictEqual(JSON.parse(event?.body ?? "").data.message.media, gone)
+      }
+    }),
   )
 
   it.effect("of the other mode or another workspace is media_not_found, 422", () =>

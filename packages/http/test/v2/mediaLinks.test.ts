@@ -1,4 +1,4 @@
-/** Links to stored files: how long they work, and how a browser is handed what is behind them. */
+/** Links to stored files: how long they work, and how browsers receive the files. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -28,7 +28,7 @@ layer(layerService())("a link to a stored file", (it) => {
     }),
   )
 
-  it.effect("that was forged is not_found", () =>
+  it.effect("is not_found when forged", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { url } = yield* upload(token)
@@ -66,7 +66,7 @@ layer(layerService())("a link to a stored file", (it) => {
     }),
   )
 
-  it.effect("shows a picture as itself, in a page that asks for it", () =>
+  it.effect("shows a picture inline", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { headers, status } = yield* follow(
@@ -104,7 +104,7 @@ layer(layerService())("a link to a stored file", (it) => {
     ["a sound", "OggS\u0000\u0002", "application/octet-stream"],
   ]
   for (const [what, bytes, contentType, fileName = "page.html"] of served) {
-    it.effect(`hands over ${what} as an attachment, ${contentType}`, () =>
+    it.effect(`serves ${what} as an attachment, ${contentType}`, () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
         const content = Buffer.from(bytes, "latin1")
@@ -122,7 +122,7 @@ layer(layerService())("a link to a stored file", (it) => {
     )
   }
 
-  it.effect("gives a part of the file when one is asked for", () =>
+  it.effect("serves a requested part of the file", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const bytes = Buffer.from("0123456789")

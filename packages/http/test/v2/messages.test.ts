@@ -92,7 +92,7 @@ layer(layerService())("the message operations", (it) => {
     }),
   )
 
-  it.effect("a message is sent by the worker that runs beside", () =>
+  it.effect("the running worker sends a message", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { id } = yield* send(token)
@@ -178,7 +178,7 @@ layer(layerService())("the message operations", (it) => {
     }),
   )
 
-  it.effect("another workspace's message is as unknown as one that never was", () =>
+  it.effect("another workspace's message is as unknown as one that never existed", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { id } = yield* send(token, { send_at: anHourLater })
@@ -221,7 +221,7 @@ layer(layerService())("a key limited to some numbers", (it) => {
 })
 
 layer(layerService())("a test key", (it) => {
-  it.effect("sends nothing, from a logged-out number too, and sees only its own mode", () =>
+  it.effect("sends nothing, even from a logged-out number, and sees only its own mode", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender({ number: { status: "disconnected" } })
       const { key: test } = yield* aKey(workspace, { mode: "test" })

@@ -129,7 +129,7 @@ layer(layerService())("number checks", (it) => {
       }),
   )
 
-  it.effect("PUT /registered says which phones there are", () =>
+  it.effect("PUT /registered sets which phones exist", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const [a, b] = [aPhone(), aPhone()]
@@ -204,7 +204,7 @@ layer(layerService())("number checks", (it) => {
     ],
   ]
   for (const [what, json, expected] of wrong) {
-    it.effect(`${what} is refused, and nothing is kept`, () =>
+    it.effect(`${what} is refused, and nothing is stored`, () =>
       Effect.gen(function* () {
         const { token } = yield* aSender()
         assert.deepStrictEqual<unknown>(refusal(yield* post(token, json)), expected)
@@ -261,7 +261,7 @@ layer(layerService())("number checks", (it) => {
     }),
   )
 
-  it.effect("a check of another mode, workspace, number or scope is not there", () =>
+  it.effect("a check of another mode, workspace, number or scope does not exist", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender()
       const other = yield* aNumber(workspace)
@@ -310,7 +310,7 @@ layer(layerService())("number checks", (it) => {
     }),
   )
 
-  it.effect("a repeat with the same key returns the first answer and makes no second check", () =>
+  it.effect("a repeat with the same key returns the first answer and starts no second check", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const json = { phones: [aPhone()], name: null }
@@ -328,7 +328,7 @@ layer(layerService())("number checks", (it) => {
     }),
   )
 
-  it.effect("takes no other methods", () =>
+  it.effect("have no other methods", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()

@@ -1,4 +1,4 @@
-/** Numbers of version 2: who sees them, what a plan allows, repeats, and test keys. */
+/** Numbers of version 2: their visibility, plan limits, repeats, and test keys. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -65,7 +65,7 @@ layer(layerService())("the numbers", (it) => {
     }),
   )
 
-  it.effect("the scope numbers is needed", () =>
+  it.effect("need the scope numbers", () =>
     Effect.gen(function* () {
       const { key } = yield* aKey(yield* aWorkspace(), { scopes: ["messages:send"] })
       for (const answer of [yield* get(key, numbersPath), yield* ask(key)]) {
@@ -79,7 +79,7 @@ layer(layerService())("the numbers", (it) => {
 })
 
 layer(layerService())("the plan", (it) => {
-  it.effect("without the QR code API is plan_required, whatever the number", () =>
+  it.effect("without the QR code API answers plan_required, whatever the number", () =>
     Effect.gen(function* () {
       for (const lacking of [null, aPlan({ qr_code_api: false })]) {
         const { token } = yield* aToken({ plan: lacking })
@@ -92,7 +92,7 @@ layer(layerService())("the plan", (it) => {
     }),
   )
 
-  it.effect("its numbers are counted: connected, disconnected and connecting ones", () =>
+  it.effect("counts its numbers: connected, disconnected and connecting ones", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aToken({ plan: aPlan({ max_numbers: 3 }) })
       yield* aNumber(workspace)
@@ -111,7 +111,7 @@ layer(layerService())("the plan", (it) => {
     }),
   )
 
-  it.effect("requests at once do not get past the limit", () =>
+  it.effect("holds against concurrent requests", () =>
     Effect.gen(function* () {
       const { token } = yield* aToken({ plan: aPlan({ max_numbers: 2 }) })
       const answers = yield* Effect.all(
@@ -192,12 +192,12 @@ layer(layerService())("a test key", (it) => {
       assert.strictEqual((yield* send(test, from)).from.id, made.id)
       const refused = yield* post(live, { to: { phone: "+15550001234" }, text: "Hello", ...from })
       assert.strictEqual(errorOf(refused).code, "number_not_found")
-      // For a live key there is still exactly one connected number.
+      // A live key still sees exactly one connected number.
       assert.strictEqual((yield* send(live)).from.id, shared.id)
     }),
   )
 
-  it.effect("is held to every rule, but leaves live numbers alone", () =>
+  it.effect("follows every rule, but leaves live numbers alone", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const { key } = yield* aKey(workspace, { mode: "test" })

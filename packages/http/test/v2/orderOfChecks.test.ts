@@ -24,7 +24,7 @@ const json = ["content-type", "application/json"] as const
 
 const inThePast = { ...aText, send_at: "1969-12-31T23:59:59Z" }
 
-/** A token, and the scene in which it stands. */
+/** A token, and its scene. */
 const scenes = {
   none: Effect.succeed({}),
   "an unknown key": Effect.succeed({ token: `svc_live_${"a".repeat(38)}` }),
@@ -118,7 +118,7 @@ interface Case {
 
 const later = "everything later wrong"
 
-/** In the order of the checks: each request is also wrong in what the next one is about. */
+/** In the order of the checks: each request also fails the next one's check. */
 const cases: ReadonlyArray<Case> = [
   {
     scene: "none",

@@ -95,7 +95,7 @@ describe("reminders", () => {
       }),
     )
 
-    it.effect("PATCH changes what is given, and pauses and resumes", () =>
+    it.effect("PATCH changes the given fields, and pauses and resumes", () =>
       Effect.gen(function* () {
         const { number, token } = yield* aSender()
         const made = yield* create(token)
@@ -130,7 +130,7 @@ describe("reminders", () => {
       }),
     )
 
-    it.effect("a problem is answered with its status, code and field", () =>
+    it.effect("answers a problem with its status, code and field", () =>
       Effect.gen(function* () {
         const { number, token, workspace } = yield* aSender({ number: { status: "disconnected" } })
         const { key: limited } = yield* aKey(workspace, { number_ids: [number.id] })
@@ -191,7 +191,7 @@ describe("reminders", () => {
     )
 
     it.effect(
-      "a repeat with the same Idempotency-Key gets the first answer, and makes nothing",
+      "a repeat with the same Idempotency-Key gets the first answer, and creates nothing",
       () =>
         Effect.gen(function* () {
           const { socket } = yield* Doors
@@ -229,7 +229,7 @@ describe("reminders", () => {
   })
 
   layer(adjustable, { excludeTestServices: true })("when the clock is moved on", (it) => {
-    it.effect("run at each due time on the way, and the log says what came of it", () =>
+    it.effect("run at each due time on the way, and the log has each result", () =>
       Effect.gen(function* () {
         const { token, workspace } = yield* aSender({
           workspace: {
@@ -279,7 +279,7 @@ describe("reminders", () => {
       }),
     )
 
-    it.effect("are refused with that none is connected, where none is", () =>
+    it.effect("are refused where no number is connected", () =>
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const { key: token } = yield* aKey(workspace)
@@ -295,7 +295,7 @@ describe("reminders", () => {
       }),
     )
 
-    it.effect("of a test key make test messages", () =>
+    it.effect("of a test key create test messages", () =>
       Effect.gen(function* () {
         const { token, workspace } = yield* aSender()
         const { key: test } = yield* aKey(workspace, { mode: "test" })

@@ -1,4 +1,4 @@
-/** Uploads into the media directory: what a form may look like, what a file then is called, and its size. */
+/** Uploads into the media directory: the form, the file's name, and its size. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import { request as nodeRequest } from "node:http"
@@ -46,7 +46,7 @@ const eventually = (what: string, condition: Effect.Effect<boolean, never, Disk>
   })
 
 layer(layerService())("an upload to the media directory", (it) => {
-  it.effect("an upload answers 201 with the file, found from its content", () =>
+  it.effect("answers 201 with the file, detected from its content", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const answer = yield* post(token, [
@@ -140,7 +140,7 @@ layer(layerService())("an upload to the media directory", (it) => {
     )
   }
 
-  it.effect("a part `file` without a file name and a content type is a file called `file`", () =>
+  it.effect("names a part `file` without a file name and a content type `file`", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const answer = yield* post(token, [{ name: "file", fileName: null, bytes: png }])
@@ -246,7 +246,7 @@ layer(layerService())("an upload to the media directory", (it) => {
     )
   }
 
-  it.effect("a file of 64 MiB is accepted, and one byte more is request_too_large", () =>
+  it.effect("accepts a file of 64 MiB, and refuses one byte more as request_too_large", () =>
     Effect.gen(function* () {
       const before = yield* (yield* Disk).files
       const { token } = yield* aSender()
@@ -264,28 +264,30 @@ layer(layerService())("an upload to the media directory", (it) => {
     }),
   )
 
-  it.effect("more bytes than that are request_too_large, however the client sends them", () =>
-    Effect.gen(function* () {
-      const { port, socket, web } = yield* Doors
-      const { token } = yield* aSender()
-      const body = form([aPart({ bytes: Buffer.alloc(limit + 200_000) })])
-      const call = { method: "POST", path, token, headers: [multipart], body }
-      assert.strictEqual((yield* socket.call(call)).status, 413)
-      assert.strictEqual((yield* web.call(call)).status, 413)
-      const status = yield* Effect.promise(async () => {
-        const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${token}`, [multipart[0]]: multipart[1] },
-          body,
+  it.effect(
+    "refuses more bytes than that as request_too_large, however the client sends them",
+    () =>
+      Effect.gen(function* () {
+        const { port, socket, web } = yield* Doors
+        const { token } = yield* aSender()
+        const body = form([aPart({ bytes: Buffer.alloc(limit + 200_000) })])
+        const call = { method: "POST", path, token, headers: [multipart], body }
+        assert.strictEqual((yield* socket.call(call)).status, 413)
+        assert.strictEqual((yield* web.call(call)).status, 413)
+        const status = yield* Effect.promise(async () => {
+          const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${token}`, [multipart[0]]: multipart[1] },
+            body,
+          })
+          await answer.text()
+          return answer.status
         })
-        await answer.text()
-        return answer.status
-      })
-      assert.strictEqual(status, 413)
-    }),
+        assert.strictEqual(status, 413)
+      }),
   )
 
-  it.effect("a wrong Idempotency-Key comes before the content type, and that before the size", () =>
+  it.effect("checks the Idempotency-Key before the content type, and that before the size", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
       const { token } = yield* aSender()
@@ -298,7 +300,7 @@ layer(layerService())("an upload to the media directory", (it) => {
     }),
   )
 
-  it.effect("an upload that is cut off leaves nothing behind, and was never in memory whole", () =>
+  it.effect("leaves nothing when cut off, and was never in memory whole", () =>
     Effect.gen(function* () {
       const disk = yield* Disk
       const { port } = yield* Doors
@@ -330,11 +332,11 @@ layer(layerService())("an upload to the media directory", (it) => {
     }),
   )
 
-  it.effect("however the body is cut into pieces, the same file arrives", () =>
+  it.effect("stores the same file however the body is cut into pieces", () =>
     Effect.gen(function* () {
       const { web } = yield* Doors
       const { token } = yield* aSender()
-      // Full of what looks like the beginning of a boundary.
+      // Full of texts like the beginning of a boundary.
       const bytes = Buffer.from(`\r\n--${boundary.slice(0, -1)}\r\n-\r\n--a`.repeat(50))
       const body = form([aPart({ bytes, fileName: "tricky – größe.bin" })])
       for (let round = 0; round < 40; round++) {

@@ -1,4 +1,4 @@
-/** Requests about webhooks, and the service that can reach receivers on loopback. */
+/** Requests about webhooks, and a service that can reach receivers on loopback. */
 import { OutboundRule } from "@messaging-service/core"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
 import { Effect, Layer } from "effect"
@@ -17,7 +17,7 @@ export const simulator = "/admin/v1/simulator"
 
 export const hook = { url: "https://example.com/hook" }
 
-/** A real way out, to private addresses too, as with `ALLOW_PRIVATE_TARGETS`. */
+/** A real egress, to private addresses too, as with `ALLOW_PRIVATE_TARGETS`. */
 const layerOpenEgress = layerEgress().pipe(
   Layer.provideMerge(Layer.succeed(OutboundRule, { allowPrivate: true })),
   Layer.provide(realTimeLayer),
@@ -37,7 +37,7 @@ export interface DeliveryBody {
   readonly next_attempt_at: string | null
 }
 
-/** An endpoint as an answer shows it. */
+/** An endpoint in an answer. */
 export interface EndpointBody {
   readonly id: number
   readonly url: string
@@ -96,7 +96,7 @@ export const rotate = (token: string, endpoint: Made) =>
 export const test = (token: string, endpoint: Made) =>
   ask({ method: "POST", path: `${path}/${endpoint.id}/test`, token })
 
-/** Where the operator finds the workspace's endpoints. */
+/** The operator's path of the workspace's endpoints. */
 export const operatorPath = (workspace: Made, endpoint?: Made, rest = "") =>
   `/admin/v1/workspaces/${workspace.id}/webhooks${
     endpoint === undefined ? "" : `/${endpoint.id}`

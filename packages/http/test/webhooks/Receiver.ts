@@ -1,4 +1,4 @@
-/** A receiver of webhooks on loopback, as a customer would run one: it notes what comes and answers as told. */
+/** A customer's receiver of webhooks on loopback: it records calls and answers as scripted. */
 import { listenOnLoopback } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { Scope } from "effect"
@@ -10,11 +10,11 @@ export interface Delivery {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** The bytes that were sent. */
+  /** The received bytes. */
   readonly raw: Buffer
 }
 
-/** An event as an endpoint gets it. */
+/** An event as an endpoint receives it. */
 export interface EventBody {
   readonly id: string
   readonly type: string
@@ -35,14 +35,14 @@ export const withStatus =
 export interface Receiver {
   readonly url: string
   readonly deliveries: Array<Delivery>
-  /** How it answers from now on; 200 at first. */
+  /** Its answer from now on; 200 at first. */
   answer: Answering
-  /** Calls that came and were not answered yet, and the most that there ever were. */
+  /** Unanswered calls now, and their maximum so far. */
   readonly open: () => number
   readonly mostOpen: () => number
 }
 
-/** A receiver for as long as the scope is open. */
+/** A receiver while the scope is open. */
 export const aReceiver: Effect.Effect<Receiver, never, Scope.Scope> = Effect.gen(function* () {
   let open = 0
   let mostOpen = 0
@@ -82,7 +82,7 @@ export const eventIds = ({ deliveries }: Receiver): ReadonlyArray<string> =>
 export const typesOf = ({ deliveries }: Receiver): ReadonlyArray<string> =>
   deliveries.map((delivery) => bodyOfDelivery(delivery).type)
 
-/** The signature that a delivery must carry under that secret, by other means than the service's. */
+/** The expected signature of a delivery, computed independently of the service. */
 export const expectedSignature = ({ headers, raw }: Delivery, secret: string): string => {
   const mac = createHmac("sha256", secret)
   mac.update(`${String(headers["service-timestamp"])}.`)

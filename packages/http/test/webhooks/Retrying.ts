@@ -8,14 +8,14 @@ export const hour = 60 * minute
 /** The delays after each failed attempt, in seconds. */
 export const delays = [5, 55, 4 * minute, 25 * minute, 90 * minute, 4 * hour, 7 * hour, 10 * hour]
 
-/** Past the jitter of a delay. */
+/** Later than the jitter of a delay. */
 export const surely = (delay: number) => Math.ceil(delay * 1.05) + 1
 
-/** Waits in real time for what a receiver sees. */
+/** Waits in real time for a receiver. */
 export const reached = (holds: () => boolean): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let look = 0; look < 2000 && !holds(); look++) {
       yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
     }
-    assert.isTrue(holds(), "it did not come to that")
+    assert.isTrue(holds(), "the expected state was not reached")
   })

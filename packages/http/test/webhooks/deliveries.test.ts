@@ -46,7 +46,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
       assert.lengthOf(receiver.deliveries, 9)
       assert.lengthOf(new Set(eventIds(receiver)), 1)
       const { active, last_delivery: last } = yield* read(token, endpoint)
-      // One event in vain stops nothing.
+      // One failed event stops nothing.
       assert.isTrue(active)
       assert.deepStrictEqual(
         [last?.status, last?.attempt, last?.next_attempt_at],
@@ -73,7 +73,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
     }),
   )
 
-  it.effect("that succeeds ends its retries; 4xx are retried too, redirects not followed", () =>
+  it.effect("ends its retries with a success; 4xx are retried too, redirects not followed", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const { token, workspace } = yield* aSender()
@@ -106,7 +106,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
     }),
   )
 
-  it.effect("that fails leaves no doubt why", () =>
+  it.effect("shows why it failed", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       receiver.answer = (response) => response.socket?.destroy()
@@ -126,7 +126,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
     }),
   )
 
-  it.effect("waits as long as the receiver asks, at most twice as long as it would", () =>
+  it.effect("waits at the receiver's request, at most twice as long as otherwise", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const { token } = yield* aSender()
@@ -146,7 +146,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
     }),
   )
 
-  it.effect("is signed with the secret of the moment, and the time of the attempt", () =>
+  it.effect("is signed with the current secret and the time of the attempt", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       receiver.answer = withStatus(500)
@@ -188,7 +188,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
     }),
   )
 
-  it.effect("ends with its workspace: nothing more is sent, cancellations neither", () =>
+  it.effect("ends with its workspace: nothing more is sent, not even cancellations", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       receiver.answer = withStatus(500)
@@ -216,7 +216,7 @@ layer(layerWithWayOut())("a delivery", (it) => {
       yield* anEndpoint(token, quick)
       for (let sent = 0; sent < 12; sent++) yield* send(token)
       yield* reached(() => quick.deliveries.length === 12 && hanging.open() === 5)
-      // As each is answered the next comes.
+      // Each answer admits the next one.
       for (let answered = 0; answered < 12; answered++) {
         yield* reached(() => held.length > 0)
         held.shift()?.()
@@ -276,7 +276,7 @@ layer(layerWithWayOut())("the delivery log", (it) => {
 layer(layerWithWayOut({ ports: layerStoredClock() }), { excludeTestServices: true })(
   "the emulator's clock",
   (it) => {
-    it.effect("moves from retry to retry, and works each off before it moves on", () =>
+    it.effect("moves from retry to retry, and finishes each before it moves on", () =>
       Effect.gen(function* () {
         const receiver = yield* aReceiver
         receiver.answer = withStatus(500)

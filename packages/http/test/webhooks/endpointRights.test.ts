@@ -1,4 +1,4 @@
-/** Who may use webhook endpoints, what addresses they may have, and what the operator does. */
+/** Webhook endpoints: permissions, addresses, and the operator's actions. */
 import { assert, layer } from "@effect/vitest"
 import { EgressError } from "@messaging-service/core"
 import { layerEgress, realTimeLayer } from "@messaging-service/node"
@@ -19,7 +19,10 @@ import {
 } from "./Asking.ts"
 import type { EndpointBody } from "./Asking.ts"
 
-/** Names that lead where they say. What is public is not assigned: no registry has any of 3000::/4. */
+/**
+ * Names that resolve as they say. The public addresses are unassigned: no registry has any of
+ * 3000::/4.
+ */
 const addresses: Readonly<Record<string, ReadonlyArray<string>>> = {
   "public.example": ["3000::34", "3000::1111"],
   "inside.example": ["10.0.0.1"],
@@ -35,7 +38,7 @@ const guarded = layerEgress({
   },
 }).pipe(Layer.provide(realTimeLayer))
 
-layer(layerService())("who may use webhook endpoints", (it) => {
+layer(layerService())("permissions of webhook endpoints", (it) => {
   const calls = (id: number) =>
     [
       ["POST", path],
@@ -59,7 +62,7 @@ layer(layerService())("who may use webhook endpoints", (it) => {
     }),
   )
 
-  it.effect("checked after the scope, and before Idempotency-Key, content type and body", () =>
+  it.effect("are checked after the scope, and before Idempotency-Key, content type and body", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aSender()
       const wrongThroughout = {
@@ -124,7 +127,7 @@ layer(layerService({ egress: guarded }))("an address", (it) => {
     )
   }
 
-  it.effect("a public one is accepted, on any port; so is a name that does not resolve", () =>
+  it.effect("is accepted when public, on any port; so is a name that does not resolve", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       for (const url of [
@@ -177,12 +180,12 @@ layer(layerService())("the operator", (it) => {
       assert.isNull(resumed.disabled_reason)
       assert.notProperty(resumed, "secret")
       assert.include(yield* listed(other), endpoint.id)
-      // Once more changes nothing.
+      // A second time changes nothing.
       assert.deepStrictEqual(bodyOf(yield* resume(workspace, endpoint), 200), resumed)
     }),
   )
 
-  it.effect("an endpoint of another workspace is webhook_not_found", () =>
+  it.effect("finds no endpoint of another workspace: webhook_not_found", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { workspace } = yield* aSender()

@@ -1,4 +1,6 @@
-/** Webhook endpoints: made, listed, changed and removed by a key, once for an Idempotency-Key. */
+/**
+ * Webhook endpoints: created, listed, changed and removed by a key, once for an Idempotency-Key.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"
@@ -19,7 +21,7 @@ import {
 import type { EndpointBody } from "./Asking.ts"
 
 layer(layerService())("webhook endpoints", (it) => {
-  it.effect("an endpoint is created active, with the secret shown only now", () =>
+  it.effect("are created active, and show the secret only then", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const endpoint = bodyOf<EndpointBody>(
@@ -45,7 +47,7 @@ layer(layerService())("webhook endpoints", (it) => {
     }),
   )
 
-  it.effect("the list has no cursor, and takes a trailing slash and HEAD like any other", () =>
+  it.effect("have a list without a cursor, with a trailing slash and HEAD like any other", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const first = yield* anEndpoint(token, hook)
@@ -60,7 +62,7 @@ layer(layerService())("webhook endpoints", (it) => {
   )
 
   it.effect(
-    "a sixth running endpoint is webhook_limit_reached, whichever mode the others are",
+    "answer a sixth running one with webhook_limit_reached, whichever mode the others are",
     () =>
       Effect.gen(function* () {
         const { token, workspace } = yield* aSender()
@@ -79,7 +81,7 @@ layer(layerService())("webhook endpoints", (it) => {
       }),
   )
 
-  it.effect("a stopped endpoint does not count towards the 5", () =>
+  it.effect("do not count towards the 5 when stopped", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()
       const other = yield* aKey(workspace)
@@ -91,7 +93,7 @@ layer(layerService())("webhook endpoints", (it) => {
     }),
   )
 
-  it.effect("a key sees and changes only the endpoints of its own mode and workspace", () =>
+  it.effect("are seen and changed only by keys of their own mode and workspace", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aSender()
       const strangers = [(yield* aKey(workspace, { mode: "test" })).key, (yield* aSender()).token]
@@ -118,7 +120,7 @@ layer(layerService())("webhook endpoints", (it) => {
     }),
   )
 
-  it.effect("an id that is none, never was or was removed is webhook_not_found", () =>
+  it.effect("answer an invalid, unknown or removed id with webhook_not_found", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const endpoint = yield* anEndpoint(token, hook)
@@ -142,7 +144,7 @@ layer(layerService())("webhook endpoints", (it) => {
     }),
   )
 
-  it.effect("a new secret takes the place of the old one", () =>
+  it.effect("a new secret replaces the old one", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const endpoint = yield* anEndpoint(token, hook)
@@ -216,13 +218,13 @@ layer(layerService())("an idempotent creation", (it) => {
     }),
   )
 
-  it.effect("a repeat is the first answer, whatever became of the endpoint since", () =>
+  it.effect("a repeat is the first answer, whatever happened to the endpoint since", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const { secret: _, ...shown } = bodyOf<EndpointBody>(yield* create(token, hook, keyed), 201)
       yield* rotate(token, shown)
       bodyOf(yield* remove(token, shown), 200)
-      // Also above the limit.
+      // Above the limit too.
       for (let made = 0; made < 5; made++) yield* anEndpoint(token, hook)
       assert.deepStrictEqual<unknown>(bodyOf(yield* create(token, hook, keyed), 201), shown)
     }),
@@ -247,7 +249,7 @@ layer(layerService())("an idempotent creation", (it) => {
     }),
   )
 
-  it.effect("of many at once one makes an endpoint, and one alone shows a secret", () =>
+  it.effect("of many at once one makes an endpoint, and only one shows a secret", () =>
     Effect.gen(function* () {
       const { token } = yield* aSender()
       const answers = yield* Effect.forEach(

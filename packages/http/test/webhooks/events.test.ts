@@ -1,4 +1,4 @@
-/** Events on their way to real receivers: which are made, for whom, and what arrives. */
+/** Events to real receivers: their causes, their targets, and their content. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { aKey, aSender, bodyOf, operate, settle } from "../Records.ts"
@@ -38,7 +38,7 @@ layer(layerWithWayOut())("an event", (it) => {
     }),
   )
 
-  it.effect("is made for each way in which a message ends", () =>
+  it.effect("is created for each way in which a message ends", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const { token, number } = yield* aSender()
@@ -90,7 +90,7 @@ layer(layerWithWayOut())("an event", (it) => {
     }),
   )
 
-  it.effect("of a test message goes to endpoints that a test key made, and only to those", () =>
+  it.effect("of a test message goes only to endpoints of test keys", () =>
     Effect.gen(function* () {
       const live = yield* aReceiver
       const test = yield* aReceiver
@@ -106,7 +106,7 @@ layer(layerWithWayOut())("an event", (it) => {
     }),
   )
 
-  it.effect("of before an endpoint was made never reaches it", () =>
+  it.effect("older than an endpoint never reaches it", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const { token } = yield* aSender()
@@ -119,7 +119,7 @@ layer(layerWithWayOut())("an event", (it) => {
     }),
   )
 
-  it.effect("a ping is delivered to that endpoint alone, whatever it subscribed to", () =>
+  it.effect("a ping goes to that endpoint alone, whatever its subscription", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const other = yield* aReceiver

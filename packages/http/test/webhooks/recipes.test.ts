@@ -1,7 +1,6 @@
 /**
- * The recipes for receivers, as the documentation shows them: each judges one real delivery of a
- * webhook and one of a callback of version 1, and what others might make of them. Python is left out where it is not
- * on this machine.
+ * The documentation's recipes for receivers: each judges a real delivery of a webhook and of a
+ * version 1 callback, and forgeries. Python is skipped where it is not installed.
  */
 import { assert, describe, layer } from "@effect/vitest"
 import { verifyCallback, verifyWebhook } from "@messaging-service/client/webhook"
@@ -23,7 +22,7 @@ import type { Delivery } from "./Receiver.ts"
 
 const docs = resolve(import.meta.dirname, "../../../../docs")
 
-/** What a recipe is asked, and what it must say. */
+/** A recipe's input, and its expected verdict. */
 interface Case {
   readonly what: string
   readonly secret: string
@@ -51,7 +50,7 @@ interface Captured {
   readonly delivery: Delivery
 }
 
-/** A delivery as it was received. */
+/** A received delivery. */
 const aWebhook = Effect.gen(function* () {
   const receiver = yield* aReceiver
   const { token } = yield* aSender()
@@ -101,7 +100,7 @@ const casesOf = ({ delivery, kind, secret }: Captured): ReadonlyArray<Case> => {
     { ...real, what: "with a changed body", body: changed.toString("base64"), valid: false },
     { ...real, what: "without a body", body: "", valid: false },
     { ...real, what: "with another timestamp", timestamp: String(sent + 1), valid: false },
-    { ...real, what: "with a timestamp that is none", timestamp: "now", valid: false },
+    { ...real, what: "with an invalid timestamp", timestamp: "now", valid: false },
     { ...real, what: "without a signature", signature: "", valid: false },
     {
       ...real,
@@ -122,7 +121,7 @@ const recipe = async (language: string): Promise<string> => {
   return block ?? ""
 }
 
-/** The recipe, and what reads the cases as JSON and prints the verdicts. */
+/** The recipe, wrapped to read the cases as JSON and print the verdicts. */
 const inPython = async () => `${await recipe("python")}
 
 import base64, json, sys
@@ -134,7 +133,7 @@ print(json.dumps([
 
 const hasPython = spawnSync("python3", ["--version"], { stdio: "ignore" }).status === 0
 
-/** Runs the recipe over the cases; its verdicts. */
+/** Runs the recipe over the cases; returns its verdicts. */
 const verdicts = (cases: ReadonlyArray<Case>) =>
   Effect.promise(async () => {
     const { stderr, stdout } = spawnSync("python3", ["-c", await inPython()], {
@@ -147,7 +146,7 @@ const verdicts = (cases: ReadonlyArray<Case>) =>
 
 type Handle = (request: Request, secret: string) => Promise<Response>
 
-/** The handler of the documentation, as Node runs it. */
+/** The documentation's handler, as Node runs it. */
 const inTypeScript = async (): Promise<Handle> => {
   const name = "@messaging-service/client/webhook"
   const installed = pathToFileURL(createRequire(import.meta.url).resolve(name)).href
@@ -156,7 +155,7 @@ const inTypeScript = async (): Promise<Handle> => {
   return handle as Handle
 }
 
-/** A case as the package takes it. */
+/** A case in the package's format. */
 const requestOf = ({ body, now, secret, signature, timestamp }: Case): WebhookRequest => ({
   body: Buffer.from(body, "base64"),
   headers: { "service-timestamp": timestamp, "service-signature": signature },
@@ -164,7 +163,7 @@ const requestOf = ({ body, now, secret, signature, timestamp }: Case): WebhookRe
   now: now * 1000,
 })
 
-/** What each case is judged, for a message that tells. */
+/** The verdict of each case, for a readable message. */
 const told = (cases: ReadonlyArray<Case>, said: ReadonlyArray<boolean>) =>
   Object.fromEntries(cases.map(({ what }, index) => [what, said[index]]))
 
@@ -223,7 +222,7 @@ layer(layerWithWayOut())("the page about webhooks shows", (it) => {
 
 describe("the recipe of the documentation", () => {
   layer(layerWithWayOut())("over real sockets", (it) => {
-    it.effect("in JavaScript judges a real delivery rightly", () =>
+    it.effect("in JavaScript judges a real delivery correctly", () =>
       Effect.gen(function* () {
         for (const [captured, verify] of [
           [yield* aWebhook, verifyWebhook],
@@ -238,7 +237,7 @@ describe("the recipe of the documentation", () => {
       }),
     )
 
-    it.effect("in JavaScript gives what was delivered", () =>
+    it.effect("in JavaScript returns the delivered event", () =>
       Effect.gen(function* () {
         const webhook = yield* aWebhook
         const [sent] = casesOf(webhook)
@@ -268,10 +267,10 @@ describe("the recipe of the documentation", () => {
       }),
     )
 
-    it.effect("in TypeScript answers a real delivery, and refuses what is not", () =>
+    it.effect("in TypeScript answers a real delivery, and refuses others", () =>
       Effect.gen(function* () {
         const { delivery, secret } = yield* aWebhook
-        // It goes by the clock of its process.
+        // It uses the clock of its process.
         const timestamp = String(Math.floor(Date.now() / 1000))
         const signature = createHmac("sha256", secret).update(`${timestamp}.`).update(delivery.raw)
         const headers = {

@@ -1,4 +1,4 @@
-/** Endpoints that stop because nothing could be delivered to them for days. */
+/** Endpoints that stop because every delivery failed for days. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"
@@ -26,7 +26,7 @@ layer(layerWithWayOut())("an endpoint stops", (it) => {
       yield* pass(90 * hour)
       yield* inVain(token)
       assert.isTrue((yield* read(token, endpoint)).active, "after 114 h")
-      // Something pending, which ends with it.
+      // A pending delivery, which ends with it.
       yield* pass(5 * hour)
       yield* send(token)
       yield* settle
@@ -54,7 +54,7 @@ layer(layerWithWayOut())("an endpoint stops", (it) => {
     }),
   )
 
-  it.effect("a delivery in between starts the 120 h anew", () =>
+  it.effect("a delivery in between restarts the 120 h", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
       const { token } = yield* aSender()
@@ -68,44 +68,42 @@ layer(layerWithWayOut())("an endpoint stops", (it) => {
     }),
   )
 
-  it.effect(
-    "when the key that made it is revoked: its retries end, and come back if asked for",
-    () =>
-      Effect.gen(function* () {
-        const receiver = yield* aReceiver
-        receiver.answer = withStatus(500)
-        const { token, workspace } = yield* aSender()
-        const maker = yield* aKey(workspace)
-        const endpoint = yield* anEndpoint(maker.key, receiver)
-        yield* send(token)
-        yield* settle
-        const [eventId = ""] = eventIds(receiver)
-        yield* revoke(workspace, maker)
-        const stopped = yield* read(token, endpoint)
-        assert.deepStrictEqual([stopped.active, stopped.disabled_reason], [false, "key_revoked"])
-        const refused = yield* redeliver(workspace, endpoint, eventId)
-        assert.strictEqual(refused.status, 409)
-        assert.strictEqual(errorOf(refused).code, "webhook_stopped")
-        yield* pass(hour)
-        assert.lengthOf(receiver.deliveries, 1)
+  it.effect("when the key that made it is revoked: its retries end, and resume on request", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      receiver.answer = withStatus(500)
+      const { token, workspace } = yield* aSender()
+      const maker = yield* aKey(workspace)
+      const endpoint = yield* anEndpoint(maker.key, receiver)
+      yield* send(token)
+      yield* settle
+      const [eventId = ""] = eventIds(receiver)
+      yield* revoke(workspace, maker)
+      const stopped = yield* read(token, endpoint)
+      assert.deepStrictEqual([stopped.active, stopped.disabled_reason], [false, "key_revoked"])
+      const refused = yield* redeliver(workspace, endpoint, eventId)
+      assert.strictEqual(refused.status, 409)
+      assert.strictEqual(errorOf(refused).code, "webhook_stopped")
+      yield* pass(hour)
+      assert.lengthOf(receiver.deliveries, 1)
 
-        bodyOf(yield* resume(workspace, endpoint), 200)
-        yield* pass(hour)
-        assert.lengthOf(receiver.deliveries, 1)
-        assert.deepStrictEqual(bodyOf(yield* redeliver(workspace, endpoint, eventId), 202), {
-          event_id: eventId,
-          type: "message.sent",
-          queued: true,
-        })
-        yield* settle
-        // A new schedule with attempt 1 and the same event id.
-        yield* pass(surely(5))
-        assert.deepStrictEqual(eventIds(receiver), [eventId, eventId, eventId])
-        const { data } = yield* log(workspace, endpoint)
-        assert.deepStrictEqual(
-          data.map(({ attempt }) => attempt),
-          [2, 1, 1],
-        )
-      }),
+      bodyOf(yield* resume(workspace, endpoint), 200)
+      yield* pass(hour)
+      assert.lengthOf(receiver.deliveries, 1)
+      assert.deepStrictEqual(bodyOf(yield* redeliver(workspace, endpoint, eventId), 202), {
+        event_id: eventId,
+        type: "message.sent",
+        queued: true,
+      })
+      yield* settle
+      // A new schedule with attempt 1 and the same event id.
+      yield* pass(surely(5))
+      assert.deepStrictEqual(eventIds(receiver), [eventId, eventId, eventId])
+      const { data } = yield* log(workspace, endpoint)
+      assert.deepStrictEqual(
+        data.map(({ attempt }) => attempt),
+        [2, 1, 1],
+      )
+    }),
   )
 })

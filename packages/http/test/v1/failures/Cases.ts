@@ -1,5 +1,5 @@
 /**
- * Failure messages of version 1, from a scene and a request to the text, and the suite that holds
+ * Failure messages of version 1, from a scene and a request to the text, and the suite that tests
  * them in each kind of body.
  */
 import { layer } from "@effect/vitest"
@@ -22,7 +22,7 @@ import type { Credentials, Fields } from "../Asking.ts"
 
 interface Scene {
   readonly credentials: Credentials
-  /** Fields that only the scene can know. */
+  /** Fields that only the scene knows. */
   readonly fields?: Fields
 }
 
@@ -94,10 +94,10 @@ const scenes = {
 
 export interface Case {
   readonly operation: string
-  /** A client unless said. */
+  /** Default: a client. */
   readonly scene?: keyof typeof scenes
   readonly says: string
-  /** What is sent; null leaves a field out of a form. */
+  /** The sent fields; null leaves a field out of a form. */
   readonly fields: Fields
 }
 
@@ -117,7 +117,7 @@ export const says = (what: string, cases: ReadonlyArray<Case>) =>
           const fields = { ...scene.credentials, ...scene.fields, ...one.fields }
           for (const kind of kinds) {
             const { headers = [], ...body } = bodyAs(kind, fields)
-            // Or a wrong key would be one too many of its minute.
+            // Otherwise a wrong key would exceed its minute's limit.
             const address = ["x-forwarded-for", `192.0.2.${index % 250}`] as const
             const answer = yield* call(one.operation, { ...body, headers: [...headers, address] })
             saysNo(answer, 400, one.says)

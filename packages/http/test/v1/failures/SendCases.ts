@@ -1,17 +1,17 @@
-/** What sends have in common in the failures that they know. */
+/** Failures common to all sends. */
 import { aText } from "../Asking.ts"
 import type { Fields } from "../Asking.ts"
 import type { Case } from "./Cases.ts"
 
 const long = "x".repeat(3001)
 
-/** A group has another answer to these. */
+/** A group answers these differently. */
 const notWhole = (operation: string, to: Fields): ReadonlyArray<Case> =>
   operation.startsWith("send_msg/group")
     ? []
     : [{ operation, fields: { ...to, msg_type: "", msg: "Hi" }, says: "Invalid msg_type" }]
 
-/** Of one recipient or another, with what names it. */
+/** One or the other recipient, with its field. */
 export const contentCases = (operation: string, to: Fields): ReadonlyArray<Case> => [
   { operation, fields: { ...to, msg_type: 3, msg: "Hi" }, says: "Invalid msg_type" },
   { operation, fields: { ...to, msg_type: -1, msg: "Hi" }, says: "Invalid msg_type" },
@@ -128,7 +128,7 @@ export const phoneCases = (operation: string): ReadonlyArray<Case> => [
     fields: { ...aText, group_name: "Team" },
     says: "Please provide either phone OR group_name, not both",
   },
-  // Without `country_code` the phone has to carry its own.
+  // Without `country_code` the phone needs its own.
   ...["0049301234567", "call me", "+", "12", `1${"5".repeat(15)}`, "@a", "@1abc"].map((phone) => ({
     operation,
     fields: { phone, msg: "Hi" },

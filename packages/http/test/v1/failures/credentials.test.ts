@@ -1,5 +1,5 @@
 /**
- * What every operation says of credentials, and `me/` in its own words (contract: Version 1:
+ * Answers of every operation about credentials, and `me/` in its own words (contract: Version 1:
  * credentials).
  */
 import { says } from "./Cases.ts"
@@ -7,7 +7,7 @@ import type { Case } from "./Cases.ts"
 
 const unknownKey = "0123456789abcdef0123456789abcdef01234567"
 
-/** What all operations of version 1 say of credentials. */
+/** Answers of all operations of version 1 about credentials. */
 const credentialCases = (operation: string): ReadonlyArray<Case> => [
   {
     operation,
@@ -37,7 +37,7 @@ const credentialCases = (operation: string): ReadonlyArray<Case> => [
   { operation, fields: {}, scene: "a disabled account", says: "Account Disabled" },
 ]
 
-says("version 1 says no to credentials", [
+says("version 1 refuses credentials", [
   ...["send_msg/", "send_msg/group/", "send_msg/multi/", "schedule_msg/", "cancel_msg/"].flatMap(
     credentialCases,
   ),

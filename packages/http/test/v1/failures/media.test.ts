@@ -1,4 +1,4 @@
-/** What the operations on the media directory say (contract: Version 1: media). */
+/** Answers of the operations on the media directory (contract: Version 1: media). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { aPlan } from "../../Records.ts"
@@ -7,7 +7,7 @@ import { png } from "../../v2/Uploading.ts"
 import { aClient, ask, call, kinds, saysNo, withFile } from "../Asking.ts"
 import { says } from "./Cases.ts"
 
-says("version 1 says no to uploads and to what asks for files", [
+says("version 1 refuses uploads and queries about files", [
   { operation: "media/upload/", fields: {}, says: "File cant be null" },
 
   { operation: "media/list/", fields: { page: 0 }, says: "Invalid page" },

@@ -1,8 +1,8 @@
-/** What the operations on messages that were sent say (contract: Version 1: messages). */
+/** Answers of the operations on sent messages (contract: Version 1: messages). */
 import { says } from "./Cases.ts"
 import type { Case } from "./Cases.ts"
 
-says("version 1 says no to the questions after a send", [
+says("version 1 refuses queries about sends", [
   ...["cancel_msg/", "message/status/"].flatMap((operation): ReadonlyArray<Case> => [
     { operation, fields: {}, says: "Invalid message id" },
     { operation, fields: { msg_id: "" }, says: "Invalid message id" },

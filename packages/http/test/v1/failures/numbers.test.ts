@@ -1,4 +1,4 @@
-/** What the operations on numbers say (contract: Version 1: numbers). */
+/** Answers of the operations on numbers (contract: Version 1: numbers). */
 import { says } from "./Cases.ts"
 import type { Case } from "./Cases.ts"
 
@@ -9,7 +9,7 @@ const connecting = (fields: Case["fields"], text: string, scene?: Case["scene"])
   ...(scene === undefined ? {} : { scene }),
 })
 
-says("version 1 says no to connecting and looking at numbers", [
+says("version 1 refuses to connect and show numbers", [
   connecting({ whatsapp_client: "main" }, "Invalid whatsapp client"),
   connecting({ whatsapp_client: 999_999_999 }, "Invalid whatsapp client"),
   connecting({}, "Invalid whatsapp client", "another workspace's number"),

@@ -1,4 +1,4 @@
-/** What the operations on reminders say (contract: Version 1: reminders). */
+/** Answers of the operations on reminders (contract: Version 1: reminders). */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerService } from "../../Service.ts"
@@ -21,7 +21,7 @@ const creation = (fields: Fields, text: string, scene?: Case["scene"]): Case => 
 
 const withMedia = { ...aReminder, msg_type: 1 }
 
-says("version 1 says no to reminders", [
+says("version 1 refuses reminders", [
   creation({ ...aReminder, reminder_name: null }, "Reminder name cant be null"),
   creation({ ...aReminder, reminder_name: "" }, "Reminder name cant be null"),
   creation({ ...aReminder, reminder_name: " " }, "Reminder name cant be null"),
@@ -74,7 +74,7 @@ says("version 1 says no to reminders", [
   ),
 ])
 
-layer(layerService())("a reminder with a file that is refused", (it) => {
+layer(layerService())("a refused reminder with a file that is", (it) => {
   const refusals = [
     ["for its number", { whatsapp_client: 999_999_999 }, "Invalid whatsapp client"],
     ["for its pattern", { cron_expression: "hourly" }, "Invalid cron expression"],

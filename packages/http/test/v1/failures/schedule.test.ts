@@ -1,11 +1,11 @@
-/** What `schedule_msg/` says (contract: Version 1: sends). */
+/** Answers of `schedule_msg/` (contract: Version 1: sends). */
 import { aText } from "../Asking.ts"
 import { says } from "./Cases.ts"
 import { contentCases, phoneCases } from "./SendCases.ts"
 
 const later = { date: "31/12/2099", time: "23:59" }
 
-says("version 1 says no to a scheduled send", [
+says("version 1 refuses a scheduled send", [
   ...phoneCases("schedule_msg/").map((one) => ({ ...one, fields: { ...later, ...one.fields } })),
   ...contentCases("schedule_msg/", { country_code: "1", phone: "5550001234", ...later }),
   ...[null, "", "2099-12-31", "12/31/2099", "30/02/2099", "1/1/2099", "00/01/2099"].map((date) => ({

@@ -1,11 +1,11 @@
-/** What the operations that send at once say (contract: Version 1: sends). */
+/** Answers of the operations that send at once (contract: Version 1: sends). */
 import { says } from "./Cases.ts"
 import { contentCases, phoneCases } from "./SendCases.ts"
 
 const group = { group_name: "Team" }
 const phones = { country_code: "1", phones: "5550001234,555-000-1235" }
 
-says("version 1 says no to a send", [
+says("version 1 refuses a send", [
   ...phoneCases("send_msg/"),
   ...contentCases("send_msg/", { country_code: "1", phone: "5550001234" }),
 
