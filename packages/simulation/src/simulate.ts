@@ -258,6 +258,8 @@ class Simulation {
   #doomed: Given | null = null
   #audited: Given | null = null
   readonly #kept: Array<Kept> = []
+  /** How many entries there were at the audit. */
+  #auditedEntries = 0
   readonly #processes: number
   readonly #platforms: ReadonlyArray<Platform>
   #hits: Array<{ left: number; readonly hit: () => void }> = []
@@ -337,7 +339,9 @@ class Simulation {
     try {
       const final = this.#turn()
       const kept = this.#kept
-      const history: History = { setting, entries: this.#record.entries, final, kept }
+      // What came after the audit is not in what it found.
+      const entries = this.#record.entries.slice(0, this.#auditedEntries)
+      const history: History = { setting, entries, final, kept }
       this.#record.note(JSON.stringify(kept))
       this.#record.note(JSON.stringify(final))
       return this.#outcome(history, judge(history))
@@ -377,6 +381,7 @@ class Simulation {
     // What is judged stands still.
     for (const { process } of this.#cluster.running) process.pause()
     const final = { ...this.#audit(given, endOfRuns), lines }
+    this.#auditedEntries = this.#record.entries.length
     if (isForgetful) {
       this.#kept.push(this.#look(given, probes, []))
       for (const { process } of this.#cluster.running) process.resume()

@@ -90,6 +90,9 @@ export const delivered: JudgedPromise = {
 /** Idle loops look at the store every ten minutes once all is well: receivers hear at once what happens then. */
 const promptMillis = 2000
 
+/** A process that was to end goes when all is well, and another one starts in its place. */
+const restartMillis = 60_000
+
 /** The first two delays after a failed delivery, and how much longer chance may make each. */
 const retryMillis = [5000, 55_000]
 const longest = 1.05
@@ -110,8 +113,9 @@ export const promptlyDelivered: JudgedPromise = {
     const told = Map.groupBy(toldOf(history), ({ eventId }) => eventId)
     const own = new Set(history.final.messages.map(({ id }) => id))
     const calm = history.entries.find(({ _tag }) => _tag === "Calm")?.at ?? Infinity
+    const allWell = calm + restartMillis
     return history.final.events.flatMap(({ createdAt, eventId, messageId }) => {
-      if (createdAt <= calm || own.has(messageId)) return []
+      if (createdAt <= allWell || own.has(messageId)) return []
       const calls = told.get(eventId) ?? []
       const late = (calls[0]?.calledAt ?? createdAt) - createdAt
       return late > promptMillis
