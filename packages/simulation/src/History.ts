@@ -34,9 +34,10 @@ export type Ask =
       readonly callback?: string
       /**
        * Not audited: its workspace is deleted in the storm, or it is sent in calm from a number that is
-       * refused, or that has no room for all that is asked of it.
+       * refused, that has no room for all that is asked of it, or that is stopped while its media
+       * are fetched.
        */
-      readonly fate?: "deleted" | "refused" | "crowded"
+      readonly fate?: "deleted" | "refused" | "crowded" | "fetched"
       /** The service is to choose the number. */
       readonly leavesOutNumber?: true
       /** The contact that it is sent to, by name. */

@@ -7,9 +7,11 @@ import { contentOf, linkTo, siteKinds } from "../faults/sites.ts"
 import type { SiteKind } from "../faults/sites.ts"
 import { askUntilAnswered, done } from "./asking.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
-import { planSendOf } from "./messages.ts"
+import { planSendOf, sendProbe } from "./messages.ts"
+import { pause, resume } from "./operations.ts"
 
-const minute = 60_000
+const second = 1000
+const minute = 60 * second
 
 /** One of so many seeds has media: in few they cost little. */
 const seedsWithMedia = 4
@@ -69,6 +71,26 @@ const remove = (file: string) => (stage: Stage) =>
     )
   })
 
+/** Index of the number of the probes that is stopped while files are fetched. */
+const fetchedNumber = 4
+
+/** Nothing is handed over that was being fetched when its number was paused. */
+const probeFetch = Effect.fnUntraced(function* (stage: Stage) {
+  const target = { stage, number: fetchedNumber, isProbe: true }
+  const url = linkTo("good", "probe")
+  yield* sendProbe(stage, {
+    number: fetchedNumber,
+    text: "fetched",
+    fate: "fetched",
+    media: { url, isSure: true, content: contentOf(url) },
+  })
+  yield* Effect.sleep(stage.chance.below(2 * second))
+  yield* pause(target, null)
+  yield* Effect.sleep(4 * second)
+  yield* resume(target)
+  yield* Effect.sleep(6 * second)
+})
+
 export const media: Feature = {
   name: "media",
   plan: (planning) => {
@@ -106,4 +128,5 @@ export const media: Feature = {
       yield* remove(file)(stage)
     }
   }),
+  probe: probeFetch,
 }

@@ -106,14 +106,15 @@ export interface Probe {
   readonly sendAt?: number | null
   readonly phone?: string
   /** It need not leave, and is not judged for that. */
-  readonly fate?: "refused" | "crowded"
+  readonly fate?: "refused" | "crowded" | "fetched"
   readonly mode?: "live" | "test"
+  readonly media?: AskedMedia
 }
 
 /** Sends a message once all is well. */
 export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe) {
   const { fate, mode = "live", number, phone = phoneOf(0), sendAt = null, text } = probe
-  const call = stage.asked({
+  const asked: Send = {
     _tag: "Send",
     text,
     phones: [phone],
@@ -124,12 +125,16 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     mode,
     isProbe: fate === undefined,
     ...(fate === undefined ? {} : { fate }),
-  })
+    ...(probe.media === undefined ? {} : { media: probe.media }),
+  }
+  const call = stage.asked(asked)
+  const media = mediaInput(asked, stage)
   const command = {
     from: Number(stage.given.numbers[number]),
     to: { phone },
     text,
     send_at: sendAt === null ? null : iso(sendAt),
+    ...(media === null ? {} : { media }),
   }
   const result = yield* Effect.result(
     stage.ask(Messages.use((service) => service.send(stage.given.callers[mode], command, null))),

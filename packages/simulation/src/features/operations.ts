@@ -75,7 +75,7 @@ const ofNumber = (
   return control(stage, { _tag: "Control", key, numbers: [id], value, isProbe }, asking(id))
 }
 
-const pause = (target: Target, until: number | null) =>
+export const pause = (target: Target, until: number | null) =>
   ofNumber(target, "pause", stopped(until), (id) =>
     NumberOperations.use((service) =>
       service.pause("owner", target.stage.given.workspace, id, {
@@ -84,7 +84,7 @@ const pause = (target: Target, until: number | null) =>
     ),
   )
 
-const resume = (target: Target) =>
+export const resume = (target: Target) =>
   ofNumber(target, "pause", open, (id) =>
     NumberOperations.use((service) => service.resume("owner", target.stage.given.workspace, id)),
   )

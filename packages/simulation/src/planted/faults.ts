@@ -486,6 +486,13 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "media: a number that was stopped during the fetch sends",
+    within: 6,
+    edits: [
+      edit("core/src/worker/Dispatcher.ts", "if (!maySend) return postponed", "void maySend"),
+    ],
+  },
+  {
     name: "an answer of a link is not looked at",
     within: 150,
     edits: [
