@@ -6,7 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import {
   Ids,
   NumberOwnership,
-  Secrets,
+  layerStoredSecrets,
   SecretsKey,
   SessionStore,
   SessionVault,
@@ -144,7 +144,7 @@ const layerExchange = Layer.effect(
 
 const layerStores = SessionVault.layer.pipe(
   Layer.merge(live.layerProxies),
-  Layer.provide(Secrets.layer),
+  Layer.provide(layerStoredSecrets),
   Layer.provideMerge(Layer.merge(StoreMemory.layer, NumberOwnership.layerAll)),
   Layer.provide(SecretsKey.layerRandom),
   Layer.provideMerge(Ids.layerRandom),

@@ -6,15 +6,13 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
 import type { Failure } from "./error/Refusal.ts"
 import { EventFeed, EventSignal } from "./event/EventFeed.ts"
-import { Admission } from "./key/Auth.ts"
-import { Keys } from "./key/Keys.ts"
+import { Admission, Keys } from "./key/Keys.ts"
 import { MediaLinks } from "./media/Media.ts"
 import { Attachments, MediaDirectory } from "./media/MediaDirectory.ts"
 import { MessageOperations, Messages } from "./message/Messages.ts"
-import { Readiness } from "./monitoring/Readiness.ts"
+import { Readiness, WorkGate } from "./monitoring/Readiness.ts"
 import { layerCountedStores } from "./monitoring/Settlements.ts"
-import { Connections } from "./number/Connections.ts"
-import { QrLinks } from "./number/Linking.ts"
+import { Connections, QrLinks } from "./number/Connections.ts"
 import {
   ConnectedFromTheStart,
   newNumber,
@@ -32,7 +30,7 @@ import { Reminders } from "./reminder/Reminders.ts"
 import { inputDecoder } from "./request/Input.ts"
 import { Restoration } from "./restore/Restoration.ts"
 import { layerWatchedStores } from "./restore/StoreWatch.ts"
-import { Secrets } from "./secret/Secrets.ts"
+import { layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
 import { layerClockWatch } from "./time/ClockSkew.ts"
 import { Version1Lists } from "./Version1Lists.ts"
 import { SigningSecrets } from "./webhook/WebhookEndpoint.ts"
@@ -40,10 +38,11 @@ import { WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
 import { DeliveryQueue } from "./webhook/WebhookStore.ts"
 import { OutgoingMediaSource } from "./worker/Dispatcher.ts"
 import { Housekeeping } from "./worker/Housekeeper.ts"
-import { IdleMonitor, Worker, WorkGate } from "./worker/Worker.ts"
+import { IdleMonitor, Worker } from "./worker/Worker.ts"
 import type { Workspace } from "./workspace/Workspace.ts"
-import { newWorkspace, WorkspaceBody, Workspaces, WorkspaceStore } from "./workspace/Workspaces.ts"
-import type { WantedNumber } from "./workspace/Workspaces.ts"
+import { newWorkspace, WorkspaceBody, Workspaces } from "./workspace/Workspaces.ts"
+import { WorkspaceStore } from "./store/WorkspaceStore.ts"
+import type { WantedNumber } from "./store/WorkspaceStore.ts"
 
 // The workspace of a name, made if there is none, with the numbers that it needs: for programs that
 // run the service and say at every start what they need, in several processes at once too. Everything is
@@ -149,7 +148,7 @@ export const layerServices = Layer.mergeAll(
   Layer.provideMerge(
     Layer.mergeAll(MediaLinks.layer, QrLinks.layer, SigningSecrets.layer, CallbackUrls.layer),
   ),
-  Layer.provideMerge(Secrets.layer),
+  Layer.provideMerge(layerStoredSecrets),
   // The worker's loops find the counted stores here too.
   Layer.provideMerge(layerCountedStores),
   Layer.provideMerge(layerWatchedStores),

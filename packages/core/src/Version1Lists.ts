@@ -5,64 +5,17 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { refuse } from "./error/Refusal.ts"
-import type { Failure, StoreUnavailable } from "./error/Refusal.ts"
+import type { Failure } from "./error/Refusal.ts"
 import type { NumberCheckId } from "./Ids.ts"
 import { dayMillis, authorize, scopeOf } from "./key/Auth.ts"
-import type { Caller, CallerScope } from "./key/Auth.ts"
+import type { Caller } from "./key/Auth.ts"
 import type { MediaFile, MediaType } from "./media/Media.ts"
 import type { Message } from "./message/Message.ts"
-import { NumberCheckStore } from "./numberCheck/NumberChecks.ts"
-import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberChecks.ts"
+import { NumberCheckStore } from "./numberCheck/NumberCheckStore.ts"
+import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberCheckStore.ts"
 import type { Reminder } from "./reminder/Reminder.ts"
-
-export interface OffsetQuery {
-  /** Records to leave out at the front. */
-  readonly offset: number
-  readonly limit: number
-}
-
-export interface OffsetPage<A> {
-  /** Of all pages. */
-  readonly total: number
-  readonly items: ReadonlyArray<A>
-}
-
-/** Page `page` (1 is the first) of a list with that many records on a page. */
-export const offsetOfPage = (page: number, size: number): OffsetQuery => ({
-  offset: (page - 1) * size,
-  limit: size,
-})
-
-/** Whose records. */
-export type Version1ListScope = Omit<CallerScope, "restriction">
-
-export interface Period {
-  /** Created at or after. */
-  readonly since: number
-  /** Created before. */
-  readonly until: number
-}
-
-type Listed<A> = Effect.Effect<OffsetPage<A>, StoreUnavailable>
-
-/** The port that reads them. */
-export class Version1ListStore
-  extends /*#__PURE__*/ Context.Service<
-    Version1ListStore,
-    {
-      messages(scope: Version1ListScope, period: Period, query: OffsetQuery): Listed<Message>
-      /** What is in the directory; `type` null for both. */
-      media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
-      /** Paused ones included. */
-      reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
-      /** Results of a check of any workspace; `status` null for all. */
-      checkResults(
-        id: NumberCheckId,
-        status: CheckResultStatus | null,
-        query: OffsetQuery,
-      ): Listed<NumberCheckResult>
-    }
-  >()("core/Version1ListStore") {}
+import { Version1ListStore } from "./Version1ListStore.ts"
+import type { OffsetPage, OffsetQuery } from "./Version1ListStore.ts"
 
 /** UTC days, by the moments (epoch milliseconds) at which they begin; both are included. */
 export interface Days {

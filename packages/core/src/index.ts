@@ -19,8 +19,9 @@ export type {
   WorkspaceId,
 } from "./Ids.ts"
 export { layer, layerServices, layerWorker, EnsuredWorkspaces } from "./MessagingService.ts"
-export { Version1ListStore, Version1Lists, offsetOfPage } from "./Version1Lists.ts"
-export type { OffsetPage, OffsetQuery, Period } from "./Version1Lists.ts"
+export { Version1Lists } from "./Version1Lists.ts"
+export { Version1ListStore, offsetOfPage } from "./Version1ListStore.ts"
+export type { OffsetPage, OffsetQuery, Period } from "./Version1ListStore.ts"
 export { version } from "./version.ts"
 export {
   callbackContentType,
@@ -39,12 +40,8 @@ export type {
   Ending,
   MessageChange,
 } from "./event/MessageChange.ts"
-export {
-  CallbackSalts,
-  CallbackSecretJson,
-  CallbackSecrets,
-  CallbackUrls,
-} from "./callback/CallbackSettings.ts"
+export { CallbackSecretJson, CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
+export { CallbackSalts } from "./store/WorkspaceStore.ts"
 
 export type { CallbackUrl } from "./callback/CallbackSettings.ts"
 export {
@@ -74,7 +71,8 @@ export {
 } from "./error/Refusal.ts"
 export type { Code, Failure } from "./error/Refusal.ts"
 
-export { EventFeed, EventSignal, Outbox } from "./event/EventFeed.ts"
+export { EventFeed, EventSignal } from "./event/EventFeed.ts"
+export { Outbox } from "./webhook/WebhookStore.ts"
 export type {
   MessageEvent,
   Message,
@@ -89,9 +87,8 @@ export type {
   QuotaLimit,
 } from "./message/Message.ts"
 
-export type { OutboxEvent } from "./event/EventFeed.ts"
+export type { OutboxEvent } from "./webhook/WebhookStore.ts"
 export {
-  Admission,
   KeyStore,
   bearerToken,
   holdsAllKeys,
@@ -102,7 +99,6 @@ export {
   Caller,
   operations,
   authorize,
-  addressGroup,
   countRequest,
   dayMillis,
   dayStart,
@@ -112,8 +108,8 @@ export {
   requestsPerDay,
   requestsPerMinute,
 } from "./key/Auth.ts"
+export { Admission, addressGroup } from "./key/Keys.ts"
 export type {
-  CredentialsV1,
   AdmitQuery,
   AdmitV1Query,
   Admitted,
@@ -130,6 +126,7 @@ export type {
   RateState,
   RequestWindow,
 } from "./key/Auth.ts"
+export type { CredentialsV1 } from "./key/Keys.ts"
 
 export { KeyBody, Keys } from "./key/Keys.ts"
 export type { CreateKey } from "./key/Keys.ts"
@@ -205,21 +202,10 @@ export {
   makeTestModeSender,
 } from "./worker/Dispatcher.ts"
 
-export {
-  CallersTransactions,
-  CannotJoin,
-  ListQuery,
-  MessageOperations,
-  Messages,
-  waitsFor,
-} from "./message/Messages.ts"
-export type {
-  TransactionClient,
-  ListMessages,
-  Sent,
-  WaitReason,
-  WaitsFor,
-} from "./message/Messages.ts"
+export { ListQuery, MessageOperations, Messages, waitsFor } from "./message/Messages.ts"
+export { CallersTransactions, CannotJoin } from "./store/SystemStore.ts"
+export type { ListMessages, Sent, WaitReason, WaitsFor } from "./message/Messages.ts"
+export type { TransactionClient } from "./store/SystemStore.ts"
 
 export {
   hasExpired,
@@ -243,7 +229,8 @@ export {
   messageJson,
 } from "./message/Message.ts"
 
-export { MessageStore, connectedShown, SentTexts } from "./message/MessageStore.ts"
+export { MessageStore, connectedShown } from "./message/MessageStore.ts"
+export { SentTexts } from "./message/Messages.ts"
 export type {
   Acceptance,
   AcceptanceFacts,
@@ -309,7 +296,6 @@ export type {
 export { ConnectBody, Connections } from "./number/Connections.ts"
 export type { ConnectNumber } from "./number/Connections.ts"
 export {
-  makeLinkProgress,
   LinkingStore,
   canBeLinked,
   hasEnded,
@@ -322,9 +308,9 @@ export {
   pairingCodeMillis,
   phoneWithStatus,
   phoneWithoutLink,
-  QrImages,
-  QrLinks,
 } from "./number/Linking.ts"
+export { QrImages, QrLinks } from "./number/Connections.ts"
+export { makeLinkProgress } from "./number/Connections.ts"
 
 export type {
   BrokenLinkingGuard,
@@ -366,6 +352,12 @@ export { StartingPacing, changedPacing, liveWhatsAppPacing } from "./number/Paci
 export type { Pacing } from "./number/Pacing.ts"
 
 export {
+  NumberCheckBody,
+  NumberChecks,
+  ResultsQuery,
+  maximumPhones,
+} from "./numberCheck/NumberChecks.ts"
+export {
   NumberCheckStore,
   canBeAsked,
   checkAfter,
@@ -373,11 +365,8 @@ export {
   isAskedBy,
   isRegisteredInTestMode,
   numberCheckStatuses,
-  NumberCheckBody,
-  NumberChecks,
-  ResultsQuery,
-  maximumPhones,
-} from "./numberCheck/NumberChecks.ts"
+} from "./numberCheck/NumberCheckStore.ts"
+export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
 export type {
   BrokenCheckGuard,
   CheckClaimQuery,
@@ -388,9 +377,7 @@ export type {
   NewNumberCheck,
   NumberCheck,
   NumberCheckResult,
-  CheckNumbers,
-  ListCheckResults,
-} from "./numberCheck/NumberChecks.ts"
+} from "./numberCheck/NumberCheckStore.ts"
 
 export { DeliveryQueue, WebhookStore } from "./webhook/WebhookStore.ts"
 export type {
@@ -528,8 +515,8 @@ export type {
   IdempotencyKey,
   IdempotencyRecord,
   KeyStanding,
-  Repeatable,
 } from "./request/Idempotency.ts"
+export type { Repeatable } from "./request/makeIdempotent.ts"
 
 export {
   makeCursors,
@@ -542,19 +529,10 @@ export {
 } from "./request/Page.ts"
 export type { CursorPage, JsonPage, PageOf, PageQuery, ListPage } from "./request/Page.ts"
 
-export {
-  HeldBody,
-  Restoration,
-  RestoredBody,
-  beginEpoch,
-  RestoreStore,
-  idsSkipped,
-  mayBeginEpoch,
-} from "./restore/Restoration.ts"
+export { HeldBody, Restoration, RestoredBody, beginEpoch } from "./restore/Restoration.ts"
+export { RestoreStore, idsSkipped, mayBeginEpoch } from "./store/SystemStore.ts"
+export type { DecidedHeld, SelectHeld, StoreRestored } from "./restore/Restoration.ts"
 export type {
-  DecidedHeld,
-  SelectHeld,
-  StoreRestored,
   Epoch,
   HeldCount,
   HeldFilter,
@@ -563,7 +541,7 @@ export type {
   SeenMessages,
   StorePosition,
   StoreRisk,
-} from "./restore/Restoration.ts"
+} from "./store/SystemStore.ts"
 
 export {
   OlderSecretsKeys,
@@ -574,8 +552,8 @@ export {
   parseSecretsKey,
   parseSecretsKeys,
   secretsKeyRule,
-  ServiceSecrets,
 } from "./secret/Secrets.ts"
+export { ServiceSecrets } from "./store/SystemStore.ts"
 export type { CannotOpen, SecretsKeys } from "./secret/Secrets.ts"
 
 export {
@@ -632,8 +610,9 @@ export type {
 } from "./transport/LiveNumbers.ts"
 
 export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
-export { SessionStore, SessionVault } from "./transport/Sessions.ts"
-export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/Sessions.ts"
+export { SessionVault } from "./transport/Sessions.ts"
+export { SessionStore } from "./transport/Shards.ts"
+export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/Shards.ts"
 
 export { ShardLeases, isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
 export type {
@@ -681,22 +660,22 @@ export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Del
 
 export { Housekeeping, HousekeepingRest } from "./worker/Housekeeper.ts"
 export { StopMillis } from "./worker/LeaseLoop.ts"
-export { IdleMonitor, WorkGate, Worker } from "./worker/Worker.ts"
+export { IdleMonitor, Worker } from "./worker/Worker.ts"
+export { WorkGate } from "./monitoring/Readiness.ts"
 
-export type { GateCause } from "./worker/Worker.ts"
+export type { GateCause } from "./monitoring/Readiness.ts"
 
 export type { EnsureWorkspace } from "./MessagingService.ts"
 export {
-  ErasureStore,
   RetentionDays,
   TestMessagesKept,
-  erasedAtOnce,
   retentionDaysMost,
-  WorkspaceStore,
   WorkspaceBody,
   WorkspacePatch,
   Workspaces,
 } from "./workspace/Workspaces.ts"
+export { ErasureStore, erasedAtOnce, WorkspaceStore } from "./store/WorkspaceStore.ts"
+export type { ChangeWorkspace, CreateWorkspace } from "./workspace/Workspaces.ts"
 export type {
   DeletedWorkspace,
   EndedBefore,
@@ -704,9 +683,7 @@ export type {
   RetainedWorkspace,
   NewWorkspace,
   WantedNumber,
-  ChangeWorkspace,
-  CreateWorkspace,
-} from "./workspace/Workspaces.ts"
+} from "./store/WorkspaceStore.ts"
 export {
   clientId,
   coversMessages,
@@ -717,3 +694,5 @@ export {
   withMessages,
 } from "./workspace/Workspace.ts"
 export type { Admits, Mode, Plan, Role, Workspace } from "./workspace/Workspace.ts"
+
+export { layerStoredSecrets } from "./secret/layerStoredSecrets.ts"

@@ -7,7 +7,7 @@ import {
   MediaLinks,
   Messages,
   Readiness,
-  Secrets,
+  layerStoredSecrets,
   SecretsKey,
   WorkGate,
 } from "@messaging-service/core"
@@ -31,7 +31,7 @@ const layerMessages = (database: TestDatabase, limits: Partial<DatabaseOptions>)
   Messages.layer.pipe(
     Layer.provide([Egress.layerClosed, layerGate]),
     Layer.provideMerge(MediaLinks.layer),
-    Layer.provideMerge(Secrets.layer),
+    Layer.provideMerge(layerStoredSecrets),
     Layer.provideMerge(
       Layer.mergeAll(
         layerPostgres({ ...optionsOf(database), ...limits }),

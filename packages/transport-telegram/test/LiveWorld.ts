@@ -6,7 +6,7 @@ import { assert } from "@effect/vitest"
 import {
   Ids,
   NumberOwnership,
-  Secrets,
+  layerStoredSecrets,
   SecretsKey,
   SessionVault,
   ShardLeases,
@@ -37,7 +37,7 @@ export const { Proxies, Told, until, untilSo } = live
 const layerStoresWith = <E>(ownership: Layer.Layer<NumberOwnership, E, ShardLeases>) =>
   SessionVault.layer.pipe(
     Layer.merge(live.layerProxies),
-    Layer.provide(Secrets.layer),
+    Layer.provide(layerStoredSecrets),
     Layer.provideMerge(Layer.provideMerge(ownership, memoryStore)),
     Layer.provide(SecretsKey.layerRandom),
     Layer.provideMerge(Ids.layerRandom),

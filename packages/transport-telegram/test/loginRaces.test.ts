@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import {
   NumberProxies,
   NumberStore,
-  Secrets,
+  layerStoredSecrets,
   SecretsKey,
   SessionVault,
   TelegramLogin,
@@ -204,7 +204,7 @@ const withProxyOfBefore = (id: NumberId) =>
   })
 
 const layerProxies = NumberProxies.layer.pipe(
-  Layer.provide(Secrets.layer),
+  Layer.provide(layerStoredSecrets),
   Layer.provide(SecretsKey.layerRandom),
 )
 

@@ -9,7 +9,7 @@ import {
   NumberLinking,
   NumberOwnership,
   NumberStore,
-  Secrets,
+  layerStoredSecrets,
   SecretsKey,
   SentTexts,
   SessionStore,
@@ -111,7 +111,7 @@ const layerTroubled = Layer.effectContext(
 export const layerStoresOn = (store: Layer.Layer<MemoryStore>) =>
   SessionVault.layer.pipe(
     Layer.merge(live.layerProxies),
-    Layer.provide(Secrets.layer),
+    Layer.provide(layerStoredSecrets),
     Layer.provideMerge(layerTroubled),
     Layer.provideMerge(Layer.merge(store, NumberOwnership.layerAll)),
     Layer.provide(SecretsKey.layerRandom),

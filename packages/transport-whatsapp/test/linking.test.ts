@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import {
   NumberProxies,
   NumberStore,
-  Secrets,
+  layerStoredSecrets,
   SecretsKey,
   SessionVault,
 } from "@messaging-service/core"
@@ -190,7 +190,7 @@ layer(layerWorld)("linking", (it) => {
 })
 
 const layerProxies = NumberProxies.layer.pipe(
-  Layer.provide(Secrets.layer),
+  Layer.provide(layerStoredSecrets),
   Layer.provide(SecretsKey.layerRandom),
 )
 

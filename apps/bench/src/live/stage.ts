@@ -2,7 +2,12 @@
  * Live numbers and the bare library, linked at one remote server: the start of the rows about live
  * numbers. Each process continues from what the previous one left.
  */
-import { NumberOwnership, Secrets, SecretsKey, SessionVault } from "@messaging-service/core"
+import {
+  NumberOwnership,
+  layerStoredSecrets,
+  SecretsKey,
+  SessionVault,
+} from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { layerCryptoIds } from "@messaging-service/node"
 import { processes } from "@messaging-service/testkit"
@@ -126,7 +131,7 @@ export const openStage = Effect.fnUntraced(function* openStage(
   const vault = Context.get(
     yield* Layer.build(
       SessionVault.layer.pipe(
-        Layer.provide([Secrets.layer, NumberOwnership.layerAll]),
+        Layer.provide([layerStoredSecrets, NumberOwnership.layerAll]),
         Layer.provide(SecretsKey.layerHex(secretsKey)),
         Layer.provide(layerCryptoIds),
         Layer.provide(storeOn(database, 2)),

@@ -6,12 +6,13 @@ import { Context, Effect, Layer, Result, Schema } from "effect"
 import type { Brand } from "effect"
 import { Egress, OutboundRule, outboundUrlMessage, parseOutboundUrl } from "../egress/Egress.ts"
 import { refuse } from "../error/Refusal.ts"
-import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import { codePointLength, described } from "../request/Input.ts"
 import { maximumWebhookUrlLength, SigningSecrets } from "../webhook/WebhookEndpoint.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { CallbackSalts } from "../store/WorkspaceStore.ts"
 
 /** An address that was let pass. */
 export type CallbackUrl = string & Brand.Brand<"CallbackUrl">
@@ -73,20 +74,6 @@ export type CallbackSecretJson = typeof CallbackSecretJson.Type
 /** The salt of a workspace's secret; `stored` is null until the secret is changed. */
 export const callbackSalt = (workspaceId: WorkspaceId, stored: string | null): string =>
   stored ?? `callbacks of workspace ${workspaceId}`
-
-/** The port that keeps what the secrets of callbacks are made from. It holds no rule. */
-export class CallbackSalts extends Context.Service<
-  CallbackSalts,
-  {
-    /** The workspace's; null while none was ever put, and for an unknown or deleted workspace. */
-    get(workspaceId: WorkspaceId): Effect.Effect<string | null, StoreUnavailable>
-    /**
-     * Replaces it: attempts claimed from now on are signed with the new one. False when the workspace
-     * is unknown or deleted.
-     */
-    put(workspaceId: WorkspaceId, salt: string): Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/CallbackSalts") {}
 
 export class CallbackSecrets extends Context.Service<
   CallbackSecrets,

@@ -6,37 +6,11 @@
 import { Cause, Context, Effect, Exit, Latch, Layer } from "effect"
 import type { Scope } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
-import type { EventId } from "../Ids.ts"
-import type { MessageEvent } from "../message/Message.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { sleep } from "../time/Time.ts"
-
-// The port that reads the outbox; only other commits write it.
-
-/** How long events and their delivery log stay readable and redeliverable. */
-export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
-
-export interface OutboxEvent extends Omit<MessageEvent, "id"> {
-  /** Position in the outbox, growing. */
-  readonly id: number
-  readonly eventId: EventId
-}
-
-export class Outbox extends Context.Service<
-  Outbox,
-  {
-    /** Events after a position, oldest first. */
-    read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
-    /** The largest position so far; 0 before the first. */
-    readonly latest: Effect.Effect<number, StoreUnavailable>
-    /**
-     * Deletes events older than `before`, unless they or older ones are still to be delivered. The
-     * latest may stay for the next call.
-     */
-    forget(before: number): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/Outbox") {}
+import { Outbox } from "../webhook/WebhookStore.ts"
+import type { OutboxEvent } from "../webhook/WebhookStore.ts"
 
 /** Events per read. */
 const batch = 100

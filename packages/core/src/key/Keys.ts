@@ -1,18 +1,44 @@
 /** Creates, lists and revokes API keys (contract: Keys). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Failure } from "../error/Refusal.ts"
+import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
 import { described, inputDecoder, nameUpTo } from "../request/Input.ts"
-import { dayMillis, keyLimit, KeyStore, makeKeyV1, makeKeyV2, scopes } from "./Auth.ts"
-import type { ApiKey } from "./Auth.ts"
-import { hashSecret } from "../secret/Secrets.ts"
-import { may, requireRole } from "../workspace/Workspace.ts"
+import {
+  dayMillis,
+  keyLimit,
+  KeyStore,
+  makeKeyV1,
+  makeKeyV2,
+  scopes,
+  minuteStart,
+  wrongKeysPerMinute,
+  dayStart,
+  keyRefusal,
+  bearerToken,
+  isKeyV1,
+  isKeyV2,
+  rateState,
+  rateRefusal,
+  Caller,
+  rateRefusalV1,
+} from "./Auth.ts"
+import type { ApiKey, KeyCaller, RateState, Admitted } from "./Auth.ts"
+import { hashSecret, sameSecret } from "../secret/Secrets.ts"
+import {
+  may,
+  requireRole,
+  refusalV1,
+  refusalV2,
+  workspaceOfClient,
+} from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import ipaddr from "ipaddr.js"
+import { sharedLimits } from "../limit/Bulkhead.ts"
 
 /** Lifetimes of keys (contract: Keys). */
 const lifetimes = { "30d": 30 * dayMillis, "90d": 90 * dayMillis, "1y": 365 * dayMillis } as const
@@ -205,6 +231,268 @@ export class Keys extends Context.Service<
           yield* store.revoke(workspace.id, key.id, yield* Clock.currentTimeMillis)
           return key
         }),
+      })
+    }),
+  )
+}
+
+// The guard against wrong keys (contract: Wrong keys): wrong credentials of each address in the
+// clock minute, and keys recently found unknown.
+// It lives in this process's memory, so refusing costs no statement. Each server allows an address
+// its 30, and a restart resets the count. That suffices: keys are too long to guess, and the guard
+// only makes refusals cheap.
+
+/** Interfaces with separate counts. */
+type Api = "v1" | "v2" | "operator"
+
+/**
+ * How long an unknown key stays cached, in milliseconds: a key used before it was made works this
+ * much later. Keys are random, so this does not happen by chance.
+ */
+const unknownKeyMillis = 10_000
+
+/** Evicts the oldest entry when full. */
+const makeRoom = (entries: Map<string, unknown>, most: number): void => {
+  if (entries.size < most) return
+  const [oldest] = entries.keys()
+  if (oldest !== undefined) entries.delete(oldest)
+}
+
+export const makeWrongKeys = () => {
+  /** By interface, with the minute that they count. */
+  const counted = new Map<Api, { readonly start: number; readonly byGroup: Map<string, number> }>()
+  const unknownSince = new Map<string, number>()
+
+  const ofMinute = (api: Api, now: number): Map<string, number> => {
+    const start = minuteStart(now)
+    const present = counted.get(api)
+    if (present?.start === start) return present.byGroup
+    const byGroup = new Map<string, number>()
+    counted.set(api, { start, byGroup })
+    return byGroup
+  }
+
+  return {
+    /** Counts a wrong credential; true when it exceeds the limit. */
+    count: (api: Api, address: string, now: number): boolean => {
+      const byGroup = ofMinute(api, now)
+      const group = addressGroup(address)
+      const count = (byGroup.get(group) ?? 0) + 1
+      if (count === 1) makeRoom(byGroup, sharedLimits.wrongKeyAddresses.whole)
+      byGroup.set(group, count)
+      return count > wrongKeysPerMinute
+    },
+    /** Whether the address is already over the limit of this minute. */
+    isExceeded: (api: Api, address: string, now: number): boolean =>
+      (ofMinute(api, now).get(addressGroup(address)) ?? 0) > wrongKeysPerMinute,
+    /** Whether the store recently did not know the key with that hash. */
+    isUnknown: (hash: string, now: number): boolean => {
+      const since = unknownSince.get(hash)
+      if (since === undefined) return false
+      // A clock that was set back must not extend the caching.
+      if (now >= since && now < since + unknownKeyMillis) return true
+      unknownSince.delete(hash)
+      return false
+    },
+    /** Caches that the store does not know the key with that hash. */
+    noteUnknown: (hash: string, now: number): void => {
+      unknownSince.delete(hash)
+      makeRoom(unknownSince, sharedLimits.unknownKeys.whole)
+      unknownSince.set(hash, now)
+    },
+  }
+}
+
+/** Parts of an IPv6 address that make the /64. */
+const networkParts = 4
+
+/**
+ * Addresses that count as one caller: all of an IPv6 /64, since one customer has all of it; an IPv4
+ * address or any other text alone.
+ */
+export const addressGroup = (address: string): string => {
+  if (!address.includes(":")) return address
+  const [plain = ""] = address.split("%", 1)
+  if (!ipaddr.IPv6.isValid(plain)) return address
+  const parsed = ipaddr.IPv6.parse(plain)
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString()
+  const network = parsed.parts.slice(0, networkParts).map((part) => part.toString(16))
+  return `${network.join(":")}::/64`
+}
+
+// Admission: from credentials to key and workspace, or a refusal in the order key, workspace, rate
+// limit (contract: Order of checks). One round trip.
+
+/** Credentials of a version 1 request (contract: Version 1: credentials). */
+export interface CredentialsV1 {
+  /** Null when the operation requires none. */
+  readonly clientId: number | null
+  readonly apiKey: string
+  readonly clientAddress: string
+}
+
+const tooManyWrong = refuse("too_many_auth_failures", { retryAfter: 60 })
+
+/** A request past key, workspace and rate limit. */
+interface AdmittedCaller {
+  readonly caller: KeyCaller
+  readonly rate: RateState
+}
+
+export class Admission extends Context.Service<
+  Admission,
+  {
+    /**
+     * Admits a version 2 request for one operation. Fails with the refusals of keys and workspaces,
+     * and with `rate_limited`; `counted` then also gets the rate.
+     */
+    admitV2(
+      authorization: string | undefined,
+      clientAddress: string,
+      counted?: (rate: RateState) => void,
+    ): Effect.Effect<AdmittedCaller, Failure>
+    /**
+     * For a version 2 request that ends in 404 or 405 anyway, even over the limit: counts it for a
+     * valid key, and counts no wrong key.
+     */
+    noteV2(
+      authorization: string | undefined,
+      clientAddress: string,
+    ): Effect.Effect<RateState | null, StoreUnavailable>
+    /**
+     * Admits a version 1 request. Fails with `invalid_api_key` (malformed, unknown, of version 2,
+     * deleted, or of another workspace than `clientId` names), `too_many_auth_failures`,
+     * `account_disabled`, `demo_account`, `rate_limited`.
+     */
+    admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Failure>
+    /**
+     * Checks the operator's token and counts wrong ones by address. An address over the limit is
+     * refused without comparing, even a right token, so it learns nothing. From an unknown address
+     * (null) the right token always passes, or strangers could lock the operator out.
+     */
+    admitOperator(
+      authorization: string | undefined,
+      operatorToken: string,
+      clientAddress: string | null,
+    ): Effect.Effect<void, Failure>
+  }
+>()("core/Admission") {
+  static readonly layer = Layer.effect(
+    Admission,
+    Effect.gen(function* () {
+      const store = yield* KeyStore
+      const wrongKeys = makeWrongKeys()
+
+      /** Counts a never issued credential, and refuses with `refusal` or the guard's. */
+      const wrong = (api: Api, address: string, refusal: Refusal) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
+        )
+
+      /** Loads a key, unless it is cached as unknown. */
+      const known = <A>(
+        hash: string,
+        now: number,
+        ask: Effect.Effect<A | null, StoreUnavailable>,
+      ): Effect.Effect<A | null, StoreUnavailable> =>
+        wrongKeys.isUnknown(hash, now)
+          ? Effect.succeed(null)
+          : Effect.map(ask, (found) => {
+              if (found === null) wrongKeys.noteUnknown(hash, now)
+              return found
+            })
+
+      const lookUp = (token: string, clientAddress: string) =>
+        Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const hash = hashSecret(token)
+          const query = {
+            hash,
+            version: 2,
+            now,
+            minuteStart: minuteStart(now),
+            dayStart: dayStart(now),
+            clientAddress,
+          } as const
+          return { now, admitted: yield* known(hash, now, store.admit(query)) }
+        })
+
+      const refusalOf = (
+        { key, workspace }: Pick<Admitted, "key" | "workspace">,
+        now: number,
+      ): Refusal | undefined => {
+        const code = keyRefusal(key, now) ?? refusalV2(workspace)
+        return code === undefined ? undefined : refuse(code)
+      }
+
+      return Admission.of({
+        admitV2: Effect.fn("Admission.admitV2")(
+          function* admitV2(authorization, clientAddress, counted) {
+            const token = bearerToken(authorization)
+            if (token === undefined) return yield* refuse("missing_api_key")
+            if (isKeyV1(token)) return yield* wrong("v2", clientAddress, refuse("v1_key_on_v2"))
+            if (!isKeyV2(token)) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
+            const { admitted, now } = yield* lookUp(token, clientAddress)
+            if (admitted === null)
+              return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
+            const refusal = refusalOf(admitted, now)
+            if (refusal !== undefined) return yield* refusal
+            const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
+            counted?.(rate)
+            const over = rateRefusal(rate)
+            if (over !== undefined) return yield* over
+            return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
+          },
+        ),
+        noteV2: Effect.fn("Admission.noteV2")(function* noteV2(authorization, clientAddress) {
+          const token = bearerToken(authorization)
+          if (token === undefined || !isKeyV2(token)) return null
+          const { admitted, now } = yield* lookUp(token, clientAddress)
+          if (admitted === null || refusalOf(admitted, now) !== undefined) return null
+          return admitted.count === null ? null : rateState(admitted.count, now)
+        }),
+        admitV1: Effect.fn("Admission.admitV1")(function* admitV1({
+          apiKey,
+          clientAddress,
+          clientId,
+        }) {
+          const invalid = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
+          if (!isKeyV1(apiKey)) return yield* wrong("v1", clientAddress, invalid)
+          const now = yield* Clock.currentTimeMillis
+          const named = clientId === null ? null : workspaceOfClient(clientId)
+          const hash = hashSecret(apiKey)
+          const query = {
+            hash,
+            workspaceId: named,
+            now,
+            minuteStart: minuteStart(now),
+            clientAddress,
+          }
+          const admitted = yield* known(hash, now, store.admitV1(query))
+          if (admitted === null) return yield* wrong("v1", clientAddress, invalid)
+          const { count, key, workspace } = admitted
+          if (keyRefusal(key, now) !== undefined || (named !== null && named !== workspace.id)) {
+            return yield* invalid
+          }
+          const code = refusalV1(workspace)
+          if (code !== undefined) return yield* code === "api_key_revoked" ? invalid : refuse(code)
+          const over = rateRefusalV1(count ?? 1, now)
+          if (over !== undefined) return yield* over
+          return Caller.ofKey(key, workspace)
+        }),
+        admitOperator: Effect.fn("Admission.admitOperator")(
+          function* admitOperator(authorization, operatorToken, clientAddress) {
+            const token = bearerToken(authorization)
+            if (token === undefined) return yield* refuse("missing_operator_token")
+            const now = yield* Clock.currentTimeMillis
+            if (clientAddress !== null && wrongKeys.isExceeded("operator", clientAddress, now)) {
+              return yield* tooManyWrong
+            }
+            if (!sameSecret(token, operatorToken)) {
+              return yield* wrong("operator", clientAddress ?? "", refuse("invalid_operator_token"))
+            }
+          },
+        ),
       })
     }),
   )

@@ -13,12 +13,14 @@ import type { MediaId, WorkspaceId } from "../Ids.ts"
 import { authorize } from "../key/Auth.ts"
 import type { Caller, Authorized } from "../key/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
-import { answerKeptMillis, makeIdempotent } from "../request/Idempotency.ts"
-import type { IdempotencyClaim, IdempotencyKey, Repeatable } from "../request/Idempotency.ts"
+import { answerKeptMillis } from "../request/Idempotency.ts"
+import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import { makeIdempotent } from "../request/makeIdempotent.ts"
+import type { Repeatable } from "../request/makeIdempotent.ts"
 import { makeCursors, pageFields, queryDecoder } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import { sleep } from "../time/Time.ts"
-import { WorkspaceStore } from "../workspace/Workspaces.ts"
+import { WorkspaceStore } from "../store/WorkspaceStore.ts"
 import {
   fetchedFileName,
   filesUnavailable,

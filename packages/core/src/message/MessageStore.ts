@@ -3,7 +3,8 @@
  * commit writes its decision. Other operations serve reads, cancels and sweeps. The port holds no
  * rules: limits and times come with each call.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context } from "effect"
+import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageChange } from "../event/MessageChange.ts"
 import type { ContactId, MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
@@ -176,26 +177,3 @@ export class MessageStore extends Context.Service<
     ): Effect.Effect<Message | null, StoreUnavailable>
   }
 >()("core/MessageStore") {}
-
-// Texts of sent messages, for live transports: a recipient that could not decrypt a message asks
-// again, perhaps much later and in another process. Transports keep the media themselves.
-
-export class SentTexts extends Context.Service<
-  SentTexts,
-  {
-    /** Null if the number has no such message, or it has media. */
-    of(numberId: NumberId, transportId: TransportId): Effect.Effect<string | null, StoreUnavailable>
-  }
->()("core/SentTexts") {
-  static readonly layer = Layer.effect(
-    SentTexts,
-    Effect.map(MessageStore, (messages) =>
-      SentTexts.of({
-        of: (numberId, transportId) =>
-          Effect.map(messages.byTransportId(numberId, transportId), (message) =>
-            message === null || message.media !== null ? null : message.text,
-          ),
-      }),
-    ),
-  )
-}

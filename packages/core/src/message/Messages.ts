@@ -2,14 +2,14 @@
  * The messages service for callers: send, send a batch, read, list and cancel. Every change loads,
  * decides and commits; when a guard of the commit fails, it loads again.
  */
-import { Clock, Context, Data, Effect, Layer, Result, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import type { CallbackUrl } from "../callback/CallbackSettings.ts"
-import { OutboundRule } from "../egress/Egress.ts"
+import { OutboundRule, Egress } from "../egress/Egress.ts"
 import { detailed, findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { endMessage, refusedMessage } from "../event/MessageChange.ts"
 import { eventId, Ids } from "../Ids.ts"
-import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
+import type { MessageId, NumberId, WorkspaceId, TransportId, ContactId } from "../Ids.ts"
 import { claimantOf, authorize, scopeOf } from "../key/Auth.ts"
 import type { Caller, CallerScope, Authorized, Sender } from "../key/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
@@ -22,6 +22,7 @@ import { pausedUntil } from "../number/SendingNumber.ts"
 import type { ConnectionReason } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
+import type { Phone } from "../recipient/Recipient.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { instantParameter, parsed } from "../request/Input.ts"
@@ -36,16 +37,139 @@ import {
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import { RealTime, sleep } from "../time/Time.ts"
 import type { Instant, Moment } from "../time/Time.ts"
-import { WorkGate } from "../worker/Worker.ts"
+import { WorkGate } from "../monitoring/Readiness.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { makeAcceptor } from "./accept.ts"
-import { asAccepted, hasExpired, messageStatuses, statusAt } from "./Message.ts"
+import {
+  asAccepted,
+  hasExpired,
+  messageStatuses,
+  statusAt,
+  DailyQuota,
+  needsCount,
+} from "./Message.ts"
 import type { Message, MessageError, MessageStatus } from "./Message.ts"
 import { MessageStore } from "./MessageStore.ts"
-import type { Acceptance, AcceptanceFacts, FoundMessage, MessageFilter } from "./MessageStore.ts"
+import type {
+  Acceptance,
+  AcceptanceFacts,
+  FoundMessage,
+  MessageFilter,
+  AcceptanceQuery,
+} from "./MessageStore.ts"
 import { sendRequestParser } from "./SendRequest.ts"
 import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
+import { resolveNumber, plannedQuota, decideAcceptance, decideRefused } from "./accept.ts"
+import type { AcceptContext } from "./accept.ts"
+
+/** Makes the acceptor. Sends commit its decision as is; a reminder's run adds its own advance. */
+export const makeAcceptor = Effect.gen(function* makeAcceptor() {
+  const store = yield* MessageStore
+  const ids = yield* Ids
+  const egress = yield* Egress
+  const wakeUp = yield* WakeUp
+  const quotaLimit = yield* DailyQuota
+
+  const contextOf = (
+    sender: Sender,
+    { media }: SendRequest,
+    now: number,
+    idempotency: IdempotencyClaim | null,
+  ) =>
+    Effect.map(
+      media?.url == null ? Effect.succeed(true) : egress.allows(media.url, sender.workspaceId),
+      (linkAllowed): AcceptContext => ({
+        sender,
+        now,
+        ids,
+        idempotency,
+        linkAllowed,
+        quotaLimit,
+      }),
+    )
+
+  return {
+    /**
+     * Claims the key, if any, and loads the facts. Counts the quota exactly when `recount` asks for
+     * it or when the bound cannot decide. `now` in epoch milliseconds.
+     */
+    load: Effect.fnUntraced(function* load(
+      sender: Sender,
+      request: SendRequest,
+      now: number,
+      claim: IdempotencyClaim | null,
+      recount: boolean,
+    ) {
+      const query = acceptanceQuery(sender, request, now, claim)
+      const facts = yield* store.loadAcceptance(query)
+      if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
+      const number = resolveNumber(request, facts, sender)
+      if (Result.isFailure(number)) return facts
+      const planned = plannedQuota(request, now, quotaLimit)
+      const { number: from, quota } = number.success
+      if (!recount && !needsCount(quota, planned)) return facts
+      const exactQuota = { numberId: from.id, planned }
+      return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
+    }),
+    /** Loads the facts with all connected numbers, each quota counted exactly. */
+    loadConnected: (sender: Sender, request: SendRequest, now: number) =>
+      store.loadAcceptance({
+        ...acceptanceQuery(sender, request, now, null),
+        exactQuota: { numberId: null, planned: plannedQuota(request, now, quotaLimit) },
+      }),
+    /** Checks where a media link leads, then decides. Fails with the refusals of POST /messages. */
+    decide: Effect.fnUntraced(function* (
+      sender: Sender,
+      request: SendRequest,
+      facts: AcceptanceFacts,
+      now: number,
+      idempotency: IdempotencyClaim | null,
+    ) {
+      const context = yield* contextOf(sender, request, now, idempotency)
+      return yield* Effect.fromResult(decideAcceptance(request, facts, context))
+    }),
+    /** As `decide`, for a request without quota: the acceptance it would have had, at no cost. */
+    decideRefused: Effect.fnUntraced(function* (
+      sender: Sender,
+      request: SendRequest,
+      facts: AcceptanceFacts,
+      now: number,
+    ) {
+      const context = yield* contextOf(sender, request, now, null)
+      return yield* Effect.fromResult(decideRefused(request, facts, context))
+    }),
+    /** Wakes the loops that a committed acceptance concerns. */
+    wake: Effect.fnUntraced(function* ({ messages, mode }: Acceptance) {
+      yield* wakeUp.wake(mode === "test" ? "test_messages" : "lanes")
+      if (messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
+    }),
+  }
+})
+
+const acceptanceQuery = (
+  { mode, workspaceId }: Sender,
+  request: SendRequest,
+  now: number,
+  idempotency: IdempotencyClaim | null,
+): AcceptanceQuery => {
+  const phones = new Set<Phone>()
+  const contactIds = new Set<ContactId>()
+  for (const to of request.recipients) {
+    if (to.kind === "phone") phones.add(to.phone)
+    if (to.kind === "contact") contactIds.add(to.contactId)
+  }
+  return {
+    workspaceId,
+    mode,
+    now,
+    from: request.from,
+    phones: [...phones],
+    contactIds: [...contactIds],
+    mediaId: request.media?.mediaId ?? null,
+    exactQuota: null,
+    idempotency,
+  }
+}
 
 /** The query parameters of GET /messages (contract: Listing messages). */
 export const ListQuery = Schema.Struct({
@@ -132,7 +256,7 @@ const leavesMessage = (refusal: Refusal, request: SendRequest, terms: SendTerms)
  */
 const keepRefused =
   (
-    decideRefused: Effect.Success<typeof makeAcceptor>["decideRefused"],
+    decide: Effect.Success<typeof makeAcceptor>["decideRefused"],
     store: typeof MessageStore.Service,
     ids: typeof Ids.Service,
     link: MediaLink,
@@ -145,7 +269,7 @@ const keepRefused =
     now: number,
   ): Effect.Effect<Refusal | null, Failure> =>
     Effect.gen(function* () {
-      const { messages, numberId, workspaceId } = yield* decideRefused(sender, request, facts, now)
+      const { messages, numberId, workspaceId } = yield* decide(sender, request, facts, now)
       const [only] = messages
       if (only === undefined) return refusal
       const event = eventId(ids, now)
@@ -490,52 +614,6 @@ export class MessageOperations extends Context.Service<
   )
 }
 
-// Sends inside the caller's own transaction: the message exists if, and only if, the caller's other
-// writes do.
-
-/**
- * A transaction of the caller, on the service's database, that the caller ends. A client of `pg`
- * fits. For others, wrap one function that runs a statement with values for `$1`, `$2` …:
- * `{ query: async (text, values) => ({ rows: await sql.unsafe(text, values) }) }`.
- */
-export interface TransactionClient {
-  query(
-    text: string,
-    values: Array<string | null>,
-  ): Promise<{ readonly rows: ReadonlyArray<unknown> }>
-}
-
-/** The transaction cannot be joined; `message` says why. */
-export class CannotJoin extends Data.TaggedError("CannotJoin")<{ readonly message: string }> {}
-
-export class CallersTransactions extends Context.Service<
-  CallersTransactions,
-  {
-    /**
-     * Joins `Messages.send` or `Messages.sendBatch`, and nothing else, to the transaction. The
-     * message leaves after the caller's commit; a refusal leaves the transaction usable.
-     *
-     * Until it ends, it locks the sending number, and the workspace if its plan counts messages.
-     * Other sends and outcomes of these wait; other numbers proceed. The server ends a transaction
-     * that idles for 5 seconds. One transaction runs one send at a time; others queue.
-     *
-     * Fails with `CannotJoin` when the transaction cannot be joined. Fails with `StoreUnavailable`
-     * when a statement fails; only the joined part is undone. Dies when the store has no such
-     * transactions.
-     */
-    join<A, E, R>(
-      client: TransactionClient,
-      effect: Effect.Effect<A, E, R>,
-    ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R>
-  }
->()("core/CallersTransactions") {
-  /** For a store that only this process writes to. */
-  static readonly none = CallersTransactions.of({
-    join: () =>
-      Effect.die(new Error("only a store on PostgreSQL can send inside a caller's transaction")),
-  })
-}
-
 // Why a message waits, as far as the facts tell. It informs people and tests; the service decides
 // nothing by it.
 
@@ -603,4 +681,27 @@ export const waitsFor = (
   addUntil("resting", facts.restsUntil)
   if (facts.isSending) add("sending", null)
   return reasons
+}
+
+// Texts of sent messages, for live transports: a recipient that could not decrypt a message asks
+// again, perhaps much later and in another process. Transports keep the media themselves.
+
+export class SentTexts extends Context.Service<
+  SentTexts,
+  {
+    /** Null if the number has no such message, or it has media. */
+    of(numberId: NumberId, transportId: TransportId): Effect.Effect<string | null, StoreUnavailable>
+  }
+>()("core/SentTexts") {
+  static readonly layer = Layer.effect(
+    SentTexts,
+    Effect.map(MessageStore, (messages) =>
+      SentTexts.of({
+        of: (numberId, transportId) =>
+          Effect.map(messages.byTransportId(numberId, transportId), (message) =>
+            message === null || message.media !== null ? null : message.text,
+          ),
+      }),
+    ),
+  )
 }

@@ -3,26 +3,23 @@
  * in order: past times, number, contact, media, allowance, daily quota (contract: Order of checks).
  * The acceptor at the end loads those facts for sends and reminders.
  */
-import { Effect, Result } from "effect"
-import { Egress } from "../egress/Egress.ts"
+import { Result } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
-import { Ids, transportId } from "../Ids.ts"
-import type { ContactId } from "../Ids.ts"
+import { transportId } from "../Ids.ts"
+import type { Ids } from "../Ids.ts"
 import { mayUse } from "../key/Auth.ts"
 import type { Sender } from "../key/Auth.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
-import { WakeUp } from "../queue/DueWork.ts"
 import { recipientKey } from "../recipient/Recipient.ts"
-import type { Contact, Phone, Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
+import type { Contact, Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import { compareInstants, formatInstant } from "../time/Time.ts"
 import type { Instant } from "../time/Time.ts"
 import { coversMessages } from "../workspace/Workspace.ts"
-import { DailyQuota, needsCount, quotaVerdict } from "./Message.ts"
+import { quotaVerdict } from "./Message.ts"
 import type { PlannedQuota, QuotaLimit } from "./Message.ts"
-import { MessageStore } from "./MessageStore.ts"
-import type { Acceptance, AcceptanceFacts, AcceptanceQuery, NumberFacts } from "./MessageStore.ts"
+import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
 /** What an acceptance adds to a number's 24-hour window. */
@@ -315,112 +312,3 @@ export const decideRefused = (
     allowance: 0,
     quota: null,
   }))
-
-/** Makes the acceptor. Sends commit its decision as is; a reminder's run adds its own advance. */
-export const makeAcceptor = Effect.gen(function* makeAcceptor() {
-  const store = yield* MessageStore
-  const ids = yield* Ids
-  const egress = yield* Egress
-  const wakeUp = yield* WakeUp
-  const quotaLimit = yield* DailyQuota
-
-  const contextOf = (
-    sender: Sender,
-    { media }: SendRequest,
-    now: number,
-    idempotency: IdempotencyClaim | null,
-  ) =>
-    Effect.map(
-      media?.url == null ? Effect.succeed(true) : egress.allows(media.url, sender.workspaceId),
-      (linkAllowed): AcceptContext => ({
-        sender,
-        now,
-        ids,
-        idempotency,
-        linkAllowed,
-        quotaLimit,
-      }),
-    )
-
-  return {
-    /**
-     * Claims the key, if any, and loads the facts. Counts the quota exactly when `recount` asks for
-     * it or when the bound cannot decide. `now` in epoch milliseconds.
-     */
-    load: Effect.fnUntraced(function* load(
-      sender: Sender,
-      request: SendRequest,
-      now: number,
-      claim: IdempotencyClaim | null,
-      recount: boolean,
-    ) {
-      const query = acceptanceQuery(sender, request, now, claim)
-      const facts = yield* store.loadAcceptance(query)
-      if (facts.claim !== null && facts.claim._tag !== "Claimed") return facts
-      const number = resolveNumber(request, facts, sender)
-      if (Result.isFailure(number)) return facts
-      const planned = plannedQuota(request, now, quotaLimit)
-      const { number: from, quota } = number.success
-      if (!recount && !needsCount(quota, planned)) return facts
-      const exactQuota = { numberId: from.id, planned }
-      return yield* store.loadAcceptance({ ...query, idempotency: null, exactQuota })
-    }),
-    /** Loads the facts with all connected numbers, each quota counted exactly. */
-    loadConnected: (sender: Sender, request: SendRequest, now: number) =>
-      store.loadAcceptance({
-        ...acceptanceQuery(sender, request, now, null),
-        exactQuota: { numberId: null, planned: plannedQuota(request, now, quotaLimit) },
-      }),
-    /** Checks where a media link leads, then decides. Fails with the refusals of POST /messages. */
-    decide: Effect.fnUntraced(function* (
-      sender: Sender,
-      request: SendRequest,
-      facts: AcceptanceFacts,
-      now: number,
-      idempotency: IdempotencyClaim | null,
-    ) {
-      const context = yield* contextOf(sender, request, now, idempotency)
-      return yield* Effect.fromResult(decideAcceptance(request, facts, context))
-    }),
-    /** As `decide`, for a request without quota: the acceptance it would have had, at no cost. */
-    decideRefused: Effect.fnUntraced(function* (
-      sender: Sender,
-      request: SendRequest,
-      facts: AcceptanceFacts,
-      now: number,
-    ) {
-      const context = yield* contextOf(sender, request, now, null)
-      return yield* Effect.fromResult(decideRefused(request, facts, context))
-    }),
-    /** Wakes the loops that a committed acceptance concerns. */
-    wake: Effect.fnUntraced(function* ({ messages, mode }: Acceptance) {
-      yield* wakeUp.wake(mode === "test" ? "test_messages" : "lanes")
-      if (messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
-    }),
-  }
-})
-
-const acceptanceQuery = (
-  { mode, workspaceId }: Sender,
-  request: SendRequest,
-  now: number,
-  idempotency: IdempotencyClaim | null,
-): AcceptanceQuery => {
-  const phones = new Set<Phone>()
-  const contactIds = new Set<ContactId>()
-  for (const to of request.recipients) {
-    if (to.kind === "phone") phones.add(to.phone)
-    if (to.kind === "contact") contactIds.add(to.contactId)
-  }
-  return {
-    workspaceId,
-    mode,
-    now,
-    from: request.from,
-    phones: [...phones],
-    contactIds: [...contactIds],
-    mediaId: request.media?.mediaId ?? null,
-    exactQuota: null,
-    idempotency,
-  }
-}

@@ -3,10 +3,12 @@
  * log. It checks store and disk on each query. Other components raise and clear the remaining
  * reasons.
  */
-import { Cause, Context, Effect, Layer } from "effect"
+import { Cause, Context, Effect, Layer, Latch } from "effect"
 import { MediaFiles } from "../media/Media.ts"
 import { ClockStore, sleep } from "../time/Time.ts"
 import { throttled, rootOf } from "./logThrottled.ts"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
 
 /** Every reason, as metrics label it. */
 export const notReadyReasons = [
@@ -100,4 +102,74 @@ export class Readiness extends Context.Service<
       })
     }),
   )
+}
+
+// Whether this process may work. Without a trustworthy clock and store it must neither claim nor
+// accept. The component that finds a cause closes the gate under the cause's name, and reopens it
+// later. Loops, HTTP and acceptance share this gate.
+
+/** Reasons of `Readiness` that close the gate. */
+export type GateCause = Extract<NotReadyReason, "clock" | "store_behind">
+
+/** Seconds. */
+const retryAfterSeconds = 5
+
+export class WorkGate extends Context.Service<
+  WorkGate,
+  {
+    /** Closes the gate. `because` goes to the log: no message text, no phone. */
+    close(cause: GateCause, because: string): Effect.Effect<void>
+    /** Removes this cause, if present. */
+    open(cause: GateCause): Effect.Effect<void>
+    /** Each cause with its reason; empty while open. */
+    causes(): ReadonlyMap<GateCause, string>
+    /** Fails with `service_unavailable` while the gate is closed. */
+    readonly pass: Effect.Effect<void, Refusal>
+    /**
+     * Runs the work whenever the gate is open. Closing interrupts it; running attempts may finish,
+     * as when the process stops.
+     */
+    whileOpen<R>(work: Effect.Effect<never, never, R>): Effect.Effect<never, never, R>
+  }
+>()("core/WorkGate") {
+  /** Initially open. While it is closed the process is not ready. */
+  static readonly layer = Layer.effect(
+    WorkGate,
+    Effect.map(Readiness, (readiness) => makeWorkGate(readiness)),
+  )
+}
+
+const makeWorkGate = ({ raise }: typeof Readiness.Service): typeof WorkGate.Service => {
+  const causes = new Map<GateCause, string>()
+  const whenOpen = Latch.makeUnsafe(true)
+  const whenClosed = Latch.makeUnsafe(false)
+  const closed = refuse("service_unavailable", {
+    message:
+      "The service cannot work safely at the moment. Retry after the seconds of `Retry-After`.",
+    retryAfter: retryAfterSeconds,
+  })
+  return {
+    close: (cause, because) =>
+      Effect.suspend(() => {
+        causes.set(cause, because)
+        whenOpen.closeUnsafe()
+        whenClosed.openUnsafe()
+        return raise(cause, because)
+      }),
+    open: (cause) =>
+      Effect.suspend(() => {
+        if (!causes.delete(cause)) return Effect.void
+        if (causes.size === 0) {
+          whenClosed.closeUnsafe()
+          whenOpen.openUnsafe()
+        }
+        return raise(cause, null)
+      }),
+    causes: () => causes,
+    pass: Effect.suspend(() => (causes.size === 0 ? Effect.void : Effect.fail(closed))),
+    whileOpen: (work) =>
+      Effect.forever(
+        Effect.andThen(whenOpen.await, Effect.raceFirst(work, Effect.asVoid(whenClosed.await))),
+      ),
+  }
 }

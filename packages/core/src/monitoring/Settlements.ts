@@ -15,7 +15,7 @@ import type { Settlement } from "../queue/Lane.ts"
 import { ReminderStore } from "../reminder/Reminder.ts"
 import { formatInstant } from "../time/Time.ts"
 import { DeliveryQueue } from "../webhook/WebhookStore.ts"
-import { WorkGate } from "../worker/Worker.ts"
+import { WorkGate } from "./Readiness.ts"
 import { logThrottled } from "./logThrottled.ts"
 import { countAccepted, countAttempts, countEnded } from "./Metrics.ts"
 

@@ -1,27 +1,21 @@
 /**
  * Links a number to a phone as a web client would. An attempt shows a QR code or pairing code and
  * replaces it in time, until the phone takes it or ten minutes pass (contract: Number status). Each
- * number has at most one attempt. Sections: rules, store, callbacks, progress, secrets, QR links.
+ * number has at most one attempt. Sections: rules, store, secrets.
  */
-import { Clock, Context, Effect, Layer, Result } from "effect"
-import { refuse } from "../error/Refusal.ts"
-import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
-import { connectionCallback } from "../event/MessageChange.ts"
-import type { Callback, ConnectionEvent } from "../event/MessageChange.ts"
-import { eventId, Ids } from "../Ids.ts"
-import type { LinkingId, NumberId, WorkspaceId } from "../Ids.ts"
+import { Context, Result } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "../error/Refusal.ts"
+import type { Callback } from "../event/MessageChange.ts"
+import type { Ids, LinkingId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Bulkhead.ts"
-import { WakeUp } from "../queue/DueWork.ts"
 import { isLeased } from "../queue/Lane.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
-import { PublicUrl } from "../request/Input.ts"
-import { sameSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
+import type { Secrets } from "../secret/Secrets.ts"
 import { isOwned } from "../transport/Shards.ts"
 import type { Owned } from "../transport/Shards.ts"
 import type { Mode } from "../workspace/Workspace.ts"
-import { NumberStore } from "./NumberStore.ts"
 import type { Pacing } from "./Pacing.ts"
-import { connectionReasons } from "./SendingNumber.ts"
 import type { ConnectionReason, LoginMethod, NumberStatus, SendingNumber } from "./SendingNumber.ts"
 
 /** How long an attempt lasts; then the number is disconnected (contract: Limits). */
@@ -143,7 +137,7 @@ export const hasPhone = (
 export const nothingShown: LinkingView = { qrText: null, pairingCode: null, linking: false }
 
 /** Makes a fresh link to an attempt's QR image. */
-type QrLink = (attempt: LinkingAttempt, now: number) => string
+export type QrLink = (attempt: LinkingAttempt, now: number) => string
 
 /** What callers see of an attempt (contract: Numbers). */
 export interface ConnectView {
@@ -312,114 +306,6 @@ export class LinkingStore
     }
   >()("core/LinkingStore") {}
 
-// Callbacks of a number's connection, made from its stored state. The commit decides whether the
-// event happens and is reported.
-
-/** Makes a number's callbacks; null when it has no callback address. */
-export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallbacks() {
-  const numbers = yield* NumberStore
-  const attempts = yield* LinkingStore
-  const ids = yield* Ids
-
-  /** The number and its address; most have none, so that is checked first. */
-  const reporting = Effect.fnUntraced(function* reporting(id: NumberId) {
-    const url = yield* numbers.callbackUrl(id)
-    const number = url === null ? null : yield* numbers.find(id)
-    if (url === null || number === null) return null
-    const now = yield* Clock.currentTimeMillis
-    const report = (event: ConnectionEvent, phone: string | null) =>
-      connectionCallback(eventId(ids, now), event, { ...number, phone }, url, now)
-    return { number, report }
-  })
-
-  const keptBy = (number: SendingNumber) =>
-    Effect.map(attempts.get(number.id), (attempt) => phoneWithoutLink(number, attempt))
-
-  return {
-    /** The callback of an event; `phone` is one that the event reveals. */
-    of: Effect.fnUntraced(function* (
-      id: NumberId,
-      event: ConnectionEvent,
-      phone: string | null = null,
-    ) {
-      const found = yield* reporting(id)
-      if (found === null) return null
-      const { number, report } = found
-      const known = event === "disconnected" ? yield* keptBy(number) : number.phone
-      return report(event, phone ?? known)
-    }),
-    /** Callbacks for a link with that phone, for either outcome. */
-    ofEnd: Effect.fnUntraced(function* ofEnd(id: NumberId, phone: string) {
-      const found = yield* reporting(id)
-      if (found === null) return null
-      const { number, report } = found
-      // A number that could not be linked does not keep another's phone.
-      const before = yield* keptBy(number)
-      return {
-        connected: report("connected", phone),
-        disconnected: report("disconnected", before === phone ? null : before),
-      }
-    }),
-  }
-})
-
-// Applies the progress of an attempt, as reported by the worker's transport, the emulator's scan or
-// a test number. The same commit writes the callback, if any.
-
-const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: LinkingAttempt) =>
-  Effect.annotateLogs(effect, { number: numberId })
-
-export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
-  const store = yield* LinkingStore
-  const callbacks = yield* makeConnectionCallbacks
-  const wakeUp = yield* WakeUp
-
-  return {
-    /** Stores a new, sealed view. False when the attempt ended or another worker holds it. */
-    shown: Effect.fn("LinkProgress.shown")(function* shown(held: HeldAttempt, view: LinkingView) {
-      const { attempt, lease } = held
-      const callback =
-        view.qrText === null ? null : yield* callbacks.of(attempt.numberId, "qr-generated")
-      return yield* store.show(attempt.id, lease, view, callback)
-    }),
-    /** The phone took the code. False when the attempt ended. */
-    taken: Effect.fn("LinkProgress.taken")(function* taken({ id }: LinkingAttempt) {
-      return yield* store.taken(id, yield* Clock.currentTimeMillis)
-    }),
-    /**
-     * Connects the number, and its waiting messages may leave. If another number of the workspace
-     * has that phone, it disconnects instead. `phone` is digits with country code. Null when the
-     * attempt ended.
-     */
-    linked: Effect.fn("LinkProgress.linked")(function* linked(
-      attempt: LinkingAttempt,
-      phone: string,
-    ) {
-      const now = yield* Clock.currentTimeMillis
-      const reports = yield* callbacks.ofEnd(attempt.numberId, phone)
-      const number = yield* store.linked(attempt.id, phone, now, reports)
-      if (number === null) return null
-      if (number.status === "connected") {
-        yield* Effect.logInfo("number linked")
-        yield* wakeUp.wake("lanes")
-      } else {
-        yield* Effect.logWarning("number not linked: another one has its phone")
-      }
-      return number
-    }, annotated),
-    /** Ends the attempt without a link. False when it already ended. */
-    ended: Effect.fn("LinkProgress.ended")(function* (attempt: LinkingAttempt, reason: string) {
-      const callback = yield* callbacks.of(attempt.numberId, "disconnected")
-      const at = yield* Clock.currentTimeMillis
-      // Transports may give other reasons, for people: they are logged, not stored.
-      const shown = connectionReasons.find((one) => one === reason) ?? "not_linked"
-      const ended = yield* store.giveUp(attempt.id, { at, reason: shown }, callback)
-      if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
-      return ended
-    }, annotated),
-  }
-})
-
 // Codes are secrets: a reader can link the account to another device, and WhatsApp's QR code holds
 // the new device's key. The store gets them sealed, like credentials.
 
@@ -456,88 +342,3 @@ export const openedAttempt = ({ open }: Sealing, attempt: LinkingAttempt): Linki
     pairingCode: pairingCode === null || code === null ? null : { ...pairingCode, code },
   }
 }
-
-// Signed links to a connecting number's QR image, and the port that draws QR codes. A link works
-// without a key for ten minutes, while its attempt lasts, and shows the newest code (contract:
-// Number status). It carries attempt and expiry itself; nothing is stored.
-
-/** How long a link works (contract: Number status). */
-const qrLinkMillis = 10 * 60 * 1000
-
-const suffix = ".png"
-
-interface Meaning {
-  readonly numberId: NumberId
-  /** Epoch milliseconds. */
-  readonly expires: number
-  /** Distinguishes links made at the same time. */
-  readonly nonce: string
-}
-
-const makeToken = (secret: string, attempt: LinkingId, meaning: Meaning): string => {
-  const { expires, nonce, numberId } = meaning
-  const signature = signatureOf(secret, [attempt, numberId, expires, nonce])
-  return `${numberId.toString(36)}-${expires.toString(36)}-${nonce}-${signature}`
-}
-
-/** Parses a token; the caller checks its signature. */
-const readToken = (token: string): Meaning | undefined => {
-  const match = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-f]{16})-[0-9a-f]{32}$/.exec(token)
-  const [, number = "", moment = "", nonce = ""] = match ?? []
-  const numberId = Number.parseInt(number, 36)
-  const expires = Number.parseInt(moment, 36)
-  return Number.isSafeInteger(numberId) && Number.isSafeInteger(expires)
-    ? { numberId: numberId as NumberId, expires, nonce }
-    : undefined
-}
-
-export class QrLinks extends Context.Service<
-  QrLinks,
-  {
-    readonly link: QrLink
-    /**
-     * The current QR text for the last path segment of a link. Fails with `not_found`: forged,
-     * expired, or the attempt ended.
-     */
-    read(segment: string): Effect.Effect<string, Failure>
-  }
->()("core/QrLinks") {
-  static readonly layer = Layer.effect(
-    QrLinks,
-    Effect.gen(function* () {
-      const ids = yield* Ids
-      const store = yield* LinkingStore
-      const origin = yield* PublicUrl
-      const secrets = yield* Secrets
-      const secret = secrets.keys.qrLinks
-
-      return QrLinks.of({
-        link: (attempt, now) => {
-          const { id, numberId } = attempt
-          const meaning = { numberId, expires: now + qrLinkMillis, nonce: ids.hex(16) }
-          return `${origin}/qr/${makeToken(secret, id, meaning)}${suffix}`
-        },
-        read: Effect.fn("QrLinks.read")(function* read(segment) {
-          const token = segment.endsWith(suffix) ? segment.slice(0, -suffix.length) : ""
-          const meaning = readToken(token)
-          const now = yield* Clock.currentTimeMillis
-          if (meaning === undefined || meaning.expires <= now) return yield* refuse("not_found")
-          const attempt = yield* store.get(meaning.numberId)
-          if (attempt === null || attempt.endsAt <= now) return yield* refuse("not_found")
-          if (!sameSecret(token, makeToken(secret, attempt.id, meaning))) {
-            return yield* refuse("not_found")
-          }
-          return openedAttempt(secrets, attempt).qrText ?? (yield* refuse("not_found"))
-        }),
-      })
-    }),
-  )
-}
-
-export class QrImages extends Context.Service<
-  QrImages,
-  {
-    /** A PNG of a QR code with exactly that text. */
-    png(text: string): Effect.Effect<Uint8Array>
-  }
->()("core/QrImages") {}

@@ -21,7 +21,7 @@ import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { formatInstant, sleep } from "../time/Time.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
-import { SessionStore } from "../transport/Sessions.ts"
+import { SessionStore } from "../transport/Shards.ts"
 import { TelegramLogin } from "../transport/Transport.ts"
 import type {
   AfterSecret,
@@ -30,7 +30,7 @@ import type {
 } from "../transport/Transport.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { makeOrphaned, Workspaces } from "../workspace/Workspaces.ts"
-import { makeConnectionCallbacks } from "./Linking.ts"
+import { makeConnectionCallbacks } from "./Connections.ts"
 import { connectionOf, isShutOut, NumberStore } from "./NumberStore.ts"
 import type {
   Connection,

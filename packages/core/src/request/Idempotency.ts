@@ -3,12 +3,10 @@
  * of its effect finishes the claim, and a refusal releases it. The store keeps facts to rebuild the
  * answer, not the answer.
  */
-import { Clock, Context, Effect, Result } from "effect"
+import { Context, Result } from "effect"
+import type { Effect } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
-import { Ids } from "../Ids.ts"
-import { claimantOf } from "../key/Auth.ts"
-import type { Authorized } from "../key/Auth.ts"
 import { hashSecret } from "../secret/Secrets.ts"
 
 /** How long a finished request is answered again: 24 hours from the first, in milliseconds. */
@@ -139,44 +137,3 @@ export class IdempotencyStore
       forgetVoid(now: number): Effect.Effect<void, StoreUnavailable>
     }
   >()("core/IdempotencyStore") {}
-
-/** The answer of an idempotent operation that is not a send. */
-export interface Repeatable<A> {
-  readonly answer: A
-  /** Whether it repeats the first answer of the same `Idempotency-Key`. */
-  readonly replayed: boolean
-}
-
-export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
-  const store = yield* IdempotencyStore
-  const ids = yield* Ids
-  return {
-    /**
-     * Runs `work` with a claim that its commit must finish, or `again` with the record of the first
-     * request. A refusal frees the key. Fails with `idempotency_key_reused` and
-     * `idempotency_in_progress`.
-     */
-    run: Effect.fnUntraced(function* <A, E>(
-      caller: Authorized,
-      requested: IdempotencyKey | null,
-      operation: {
-        readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>
-        readonly again: (
-          madeIds: ReadonlyArray<number>,
-          shown: FirstShown | undefined,
-        ) => Effect.Effect<A, E>
-      },
-    ): Effect.fn.Return<Repeatable<A>, E | Refusal | StoreUnavailable> {
-      const { again, work } = operation
-      if (requested === null) return { answer: yield* work(null), replayed: false }
-      const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
-      const outcome = yield* store.claim(claim, yield* Clock.currentTimeMillis)
-      const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
-      if (record !== null) {
-        return { answer: yield* again(record.madeIds, record.shown), replayed: true }
-      }
-      const answer = yield* Effect.onError(work(claim), () => Effect.ignore(store.release(claim)))
-      return { answer, replayed: false }
-    }),
-  }
-})

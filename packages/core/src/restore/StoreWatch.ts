@@ -9,16 +9,15 @@
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageId } from "../Ids.ts"
-import { CallersTransactions } from "../message/Messages.ts"
+import { CallersTransactions, RestoreStore } from "../store/SystemStore.ts"
+import type { SeenMessages, StorePosition, StoreRisk } from "../store/SystemStore.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { showStoreRisks } from "../monitoring/Metrics.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
 import { LaneQueue } from "../queue/Lane.ts"
 import { ReminderStore } from "../reminder/Reminder.ts"
 import { sleep } from "../time/Time.ts"
-import { WorkGate } from "../worker/Worker.ts"
-import { RestoreStore } from "./Restoration.ts"
-import type { SeenMessages, StorePosition, StoreRisk } from "./Restoration.ts"
+import { WorkGate } from "../monitoring/Readiness.ts"
 
 /** What a process has seen of its store. */
 export interface SeenStore extends SeenMessages {

@@ -5,14 +5,12 @@
  * The secrets key can be exchanged: a start with the new one, and with those before it as older ones,
  * opens what these sealed and seals with the new one alone. What signs stays as it was.
  */
-import { xchacha20poly1305 } from "@noble/ciphers/chacha.js"
-import { bytesToUtf8, equalBytes } from "@noble/ciphers/utils.js"
-import { hkdf } from "@noble/hashes/hkdf.js"
+import { equalBytes } from "@noble/ciphers/utils.js"
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
-import { Context, Data, Effect, Layer, Redacted, Result } from "effect"
-import type { StoreUnavailable } from "../error/Refusal.ts"
+import { Context, Data, Effect, Layer, Redacted } from "effect"
+import type { Result } from "effect"
 import { Ids } from "../Ids.ts"
 
 // What is made of secrets with SHA-256: the hash that is stored, what they sign, and how they are compared.
@@ -33,22 +31,6 @@ const exactBytes = (text: string): Uint8Array => utf8ToBytes(JSON.stringify(text
  */
 export const sameSecret = (a: string, b: string): boolean =>
   equalBytes(sha256(exactBytes(a)), sha256(exactBytes(b)))
-
-// The port that keeps what belongs to the service itself under a name: what the secrets key must match,
-// and what it seals (`Secrets`). Nothing in it is of use without that key.
-
-export class ServiceSecrets
-  extends /*#__PURE__*/ Context.Service<
-    ServiceSecrets,
-    {
-      /** The stored value, or `candidate`, stored now; the same for every process that asks. */
-      getOrCreate(name: string, candidate: string): Effect.Effect<string, StoreUnavailable>
-      /** The stored value, null when there is none. */
-      get(name: string): Effect.Effect<string | null, StoreUnavailable>
-      /** Keeps `value` under `name` if it still holds `before`. */
-      replace(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/ServiceSecrets") {}
 
 /** The length of a key in hexadecimal. */
 const hexLength = 64
@@ -119,7 +101,7 @@ export const secretsKeyRule = "32 bytes in hexadecimal (64 characters)"
 export const newSecretsKey = (ids: typeof Ids.Service): string => ids.hex(hexLength)
 
 /** What a key signs. */
-type SigningPurpose = "cursors" | "mediaLinks" | "qrLinks" | "webhooks" | "callbacks"
+export type SigningPurpose = "cursors" | "mediaLinks" | "qrLinks" | "webhooks" | "callbacks"
 
 /** The store was first used with another secrets key. */
 export class WrongSecretsKey extends /*#__PURE__*/ Data.TaggedError("WrongSecretsKey") {
@@ -132,25 +114,6 @@ export class WrongSecretsKey extends /*#__PURE__*/ Data.TaggedError("WrongSecret
 export class CannotOpen extends /*#__PURE__*/ Data.TaggedError("CannotOpen") {
   override get message() {
     return "a sealed text could not be opened"
-  }
-}
-
-/** Bytes of a nonce: so many that random ones never meet. */
-const nonceBytes = 24
-
-/** The key for a purpose: HKDF with SHA-256. */
-const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
-  hkdf(sha256, key, undefined, utf8ToBytes(`messaging-service ${purpose}`), 32)
-
-/** A secrets key with what is made from it. */
-const keyed = (key: Uint8Array) => {
-  const derived = (purpose: string) => bytesToHex(deriveKey(key, purpose))
-  const sealing = deriveKey(key, "sealing")
-  return {
-    id: derived("id").slice(0, 8),
-    derived,
-    cipher: (place: string, nonce: string) =>
-      xchacha20poly1305(sealing, hexToBytes(nonce), utf8ToBytes(place)),
   }
 }
 
@@ -167,81 +130,4 @@ export class Secrets
       seal(place: string, text: string): string
       open(place: string, sealed: string): Result.Result<string, CannotOpen>
     }
-  >()("core/Secrets")
-{
-  /** Fails with `WrongSecretsKey`, so that nothing is signed or sealed with a key by mistake. */
-  static readonly layer: Layer.Layer<
-    Secrets,
-    StoreUnavailable | WrongSecretsKey,
-    SecretsKey | ServiceSecrets | Ids
-  > = /*#__PURE__*/ Layer.effect(
-    Secrets,
-    /*#__PURE__*/ Effect.gen(function* () {
-      const ids = yield* Ids
-      const store = yield* ServiceSecrets
-      const present = keyed(Redacted.value(yield* SecretsKey))
-      const ring = [
-        present,
-        ...(yield* OlderSecretsKeys).map((older) => keyed(Redacted.value(older))),
-      ]
-
-      const kept = yield* store.getOrCreate("secrets-key-check", present.derived("check"))
-      const former = ring.find(({ derived }) => sameSecret(kept, derived("check")))
-      if (former === undefined) return yield* new WrongSecretsKey()
-
-      const seal = (place: string, text: string): string => {
-        const nonce = ids.hex(2 * nonceBytes)
-        const bytes = present.cipher(place, nonce).encrypt(utf8ToBytes(text))
-        return `${present.id}.${nonce}.${bytesToHex(bytes)}`
-      }
-      const open = (place: string, sealed: string): Result.Result<string, CannotOpen> => {
-        const [, id, nonce = "", bytes = ""] =
-          /^([0-9a-f]{8})\.([0-9a-f]{48})\.([0-9a-f]+)$/.exec(sealed) ?? []
-        const key = ring.find((one) => one.id === id)
-        return key === undefined
-          ? Result.fail(new CannotOpen())
-          : Result.try({
-              try: () => bytesToUtf8(key.cipher(place, nonce).decrypt(hexToBytes(bytes))),
-              catch: () => new CannotOpen(),
-            })
-      }
-
-      /** What is sealed under that name, from now on with the present key; null where nothing is. */
-      const resealed = Effect.fnUntraced(function* resealed(place: string) {
-        const sealed = yield* store.get(place)
-        if (sealed === null) return null
-        const text = yield* Effect.fromResult(open(place, sealed))
-        if (!sealed.startsWith(`${present.id}.`)) {
-          yield* store.replace(place, sealed, seal(place, text))
-        }
-        return text
-      })
-      /**
-       * Receivers and links know what signs, so it outlives the secrets key that it was made from:
-       * with the first start on another one it is kept, sealed.
-       */
-      const keyOf = Effect.fnUntraced(
-        function* keyOf(purpose: SigningPurpose) {
-          const place = `key for ${purpose}`
-          const key = (yield* resealed(place)) ?? former.derived(purpose)
-          if (former !== present) yield* store.getOrCreate(place, seal(place, key))
-          return key
-        },
-        // What was sealed with a key that the check has just confirmed can be opened.
-        Effect.catchTag("CannotOpen", Effect.die),
-      )
-      const keys = {
-        cursors: yield* keyOf("cursors"),
-        mediaLinks: yield* keyOf("mediaLinks"),
-        qrLinks: yield* keyOf("qrLinks"),
-        webhooks: yield* keyOf("webhooks"),
-        callbacks: yield* keyOf("callbacks"),
-      }
-      if (former !== present) {
-        yield* store.replace("secrets-key-check", kept, present.derived("check"))
-      }
-
-      return Secrets.of({ keys, seal, open })
-    }),
-  )
-}
+  >()("core/Secrets") {}

@@ -6,7 +6,7 @@
 import { Effect, Layer } from "effect"
 import { showClockSkew } from "../monitoring/Metrics.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
-import { WorkGate } from "../worker/Worker.ts"
+import { WorkGate } from "../monitoring/Readiness.ts"
 import { ClockStore, RealTime } from "./Time.ts"
 
 /** More than this is worth a warning. */

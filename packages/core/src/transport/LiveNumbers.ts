@@ -29,8 +29,7 @@ import type { CannotOpen } from "../secret/Secrets.ts"
 import { sleep } from "../time/Time.ts"
 import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
 import { SessionVault } from "./Sessions.ts"
-import type { KeptSession } from "./Sessions.ts"
-import type { Owned } from "./Shards.ts"
+import type { KeptSession, Owned } from "./Shards.ts"
 import {
   changeStatus,
   closeConnection,

@@ -6,128 +6,22 @@
  * took it, the store changes nothing and answers false. So late writes of a frozen or cut-off
  * worker cannot undo its successor's.
  *
+ * It is for transports alone: no log or error shows what it opens. Writes of one number reach the
+ * store in order, and fail with `NumberMoved` once another worker owns it. They always complete, so
+ * that the next write finds them done. Reads of credentials queue behind them, since a reader
+ * restarts from what was written.
+ *
  * Transports bound a session by trimming key types that grow; a wipe deletes it. A number that was
  * logged out or removed keeps its session, so that the remote can still log its device out later.
  */
 import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
-import type {
-  ConnectionReason,
-  NumberStatus,
-  PauseReason,
-  Platform,
-} from "../number/SendingNumber.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
-import type { Fence } from "./Shards.ts"
-
-/** One key; null deletes it. */
-export interface KeyChange {
-  readonly type: string
-  readonly id: string
-  readonly value: string | null
-}
-
-/** A number with credentials. */
-export interface KeptSession {
-  readonly numberId: NumberId
-  readonly platform: Platform
-  readonly status: NumberStatus
-  /** Number or workspace removed. */
-  readonly removed: boolean
-  /** Since when its device must be logged out; null when it stays. */
-  readonly leavingSince: number | null
-  /** Why it was last paused, unless resumed since. */
-  readonly pauseReason: PauseReason | null
-  /** Why it is disconnected, if known; null while connected. */
-  readonly reason: ConnectionReason | null
-  /** The sealed URL of its proxy: another text means another proxy. */
-  readonly proxy: string | null
-}
-
-/** An account whose login replaces the number's session. */
-export interface LoggedIn {
-  /** Digits with country code; null when the account does not reveal it. */
-  readonly phone: string | null
-}
-
-/** Whether credentials were exchanged, or why not. */
-export type Exchanged = boolean | "phone_of_another_number"
-
-export class SessionStore extends Context.Service<
-  SessionStore,
-  {
-    /** Numbers with credentials, removed ones included, by ascending id. */
-    readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
-    /** Null when the number has none. */
-    credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
-    /** Values of the existing keys, by id. */
-    keys(
-      numberId: NumberId,
-      type: string,
-      ids: ReadonlyArray<string>,
-    ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
-    /**
-     * Writes everything in one commit; null credentials stay unchanged. No key occurs twice.
-     * Unknown and removed numbers are ignored.
-     */
-    write(
-      numberId: NumberId,
-      credentials: string | null,
-      keys: ReadonlyArray<KeyChange>,
-      now: number,
-      fence: Fence,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** As `write`, replacing the number's whole session. */
-    replace(
-      numberId: NumberId,
-      credentials: string,
-      keys: ReadonlyArray<KeyChange>,
-      now: number,
-      fence: Fence,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Replaces the whole session, or deletes it when `credentials` is null, if its credentials
-     * still equal `before` (null: none). Answers whether it did. A later write makes it refuse, so
-     * it needs no fence.
-     *
-     * `account` is set for the credentials of a login. The same commit sets the number's phone and
-     * ends pauses that the number caused (`pausesOnceLinked`). It also marks a disconnected number
-     * for reconnection (`reasonOnceResumed`). If another number of the workspace has the phone
-     * (`hasPhone`), nothing changes.
-     */
-    exchange(
-      numberId: NumberId,
-      before: string | null,
-      credentials: string | null,
-      keys: ReadonlyArray<KeyChange>,
-      now: number,
-      account?: LoggedIn | null,
-    ): Effect.Effect<Exchanged, StoreUnavailable>
-    /** Deletes keys of that type, oldest write first, down to `most`. */
-    trim(
-      numberId: NumberId,
-      type: string,
-      most: number,
-      fence: Fence,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Marks the number's device for log-out; the first time counts. Its credentials stay unless
-     * replaced.
-     */
-    leave(numberId: NumberId, now: number, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
-    /** Deletes the number's session. */
-    wipe(numberId: NumberId, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/SessionStore") {}
-
-// The vault: credentials and keys in the clear, for transports alone. It seals every text for its
-// own place before the store sees it. No log or error shows one.
-// Writes of one number reach the store in order, and fail with `NumberMoved` once another worker
-// owns it. They always complete, so that the next write finds them done. Reads of credentials queue
-// behind them, since a reader restarts from what was written.
+import { SessionStore } from "./Shards.ts"
+import type { Fence, KeptSession, KeyChange, LoggedIn, Exchanged } from "./Shards.ts"
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
 

@@ -10,7 +10,7 @@ import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { CallbackAttempt } from "../event/MessageChange.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
 import type { LeaseClaim, Shares } from "../limit/Bulkhead.ts"
-import type { PingEvent } from "../message/Message.ts"
+import type { PingEvent, MessageEvent } from "../message/Message.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 import type { Mode } from "../workspace/Workspace.ts"
@@ -209,3 +209,27 @@ export class DeliveryQueue extends Context.Service<
     whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
   }
 >()("core/DeliveryQueue") {}
+
+/** How long events and their delivery log stay readable and redeliverable. */
+export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
+
+export interface OutboxEvent extends Omit<MessageEvent, "id"> {
+  /** Position in the outbox, growing. */
+  readonly id: number
+  readonly eventId: EventId
+}
+
+export class Outbox extends Context.Service<
+  Outbox,
+  {
+    /** Events after a position, oldest first. */
+    read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
+    /** The largest position so far; 0 before the first. */
+    readonly latest: Effect.Effect<number, StoreUnavailable>
+    /**
+     * Deletes events older than `before`, unless they or older ones are still to be delivered. The
+     * latest may stay for the next call.
+     */
+    forget(before: number): Effect.Effect<void, StoreUnavailable>
+  }
+>()("core/Outbox") {}

@@ -3,16 +3,15 @@
  * runs seldom; several workers may run it at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { eventsKeptMillis, Outbox } from "../event/EventFeed.ts"
+import { eventsKeptMillis, Outbox, WebhookStore } from "../webhook/WebhookStore.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
 import { makeErasure, makeOrphaned } from "../workspace/Workspaces.ts"
-import { checksKeptMillis, NumberCheckStore } from "../numberCheck/NumberChecks.ts"
+import { checksKeptMillis, NumberCheckStore } from "../numberCheck/NumberCheckStore.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
 import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
 import { IdempotencyStore } from "../request/Idempotency.ts"
 import { DeferrableSleep, sleep } from "../time/Time.ts"
-import { WebhookStore } from "../webhook/WebhookStore.ts"
 import { runLoop } from "./LeaseLoop.ts"
 
 /**

@@ -13,11 +13,11 @@ import {
   linkingLeaseMillis,
   LinkingStore,
   madeUpPhone,
-  makeLinkProgress,
   nothingShown,
   sealedView,
 } from "../number/Linking.ts"
 import type { HeldAttempt, LinkingView } from "../number/Linking.ts"
+import { makeLinkProgress } from "../number/Connections.ts"
 import { NumberStore, shouldReplace } from "../number/NumberStore.ts"
 import type { ConnectionReport } from "../number/NumberStore.ts"
 import { Secrets } from "../secret/Secrets.ts"

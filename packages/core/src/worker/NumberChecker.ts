@@ -13,8 +13,12 @@ import {
   judgeCheck,
   NumberCheckStore,
   testModeOutcome,
-} from "../numberCheck/NumberChecks.ts"
-import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../numberCheck/NumberChecks.ts"
+} from "../numberCheck/NumberCheckStore.ts"
+import type {
+  CheckOutcome,
+  CheckSettlement,
+  ClaimedCheck,
+} from "../numberCheck/NumberCheckStore.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"

@@ -9,7 +9,7 @@ import { Clock, Effect, Result } from "effect"
 import type { Code, StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId, ReminderId } from "../Ids.ts"
 import type { Sender } from "../key/Auth.ts"
-import { makeAcceptor } from "../message/accept.ts"
+import { makeAcceptor } from "../message/Messages.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
 import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import {

@@ -8,15 +8,20 @@ import type { WorkspaceId } from "../Ids.ts"
 import { claimantsWithoutKey, dayMillis } from "../key/Auth.ts"
 import { markMissingFiles, MediaLinks, MediaStore } from "../media/Media.ts"
 import { MessageStore } from "../message/MessageStore.ts"
-import type { Pacing } from "../number/Pacing.ts"
-import type { SendingNumber } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { answerKeptMillis } from "../request/Idempotency.ts"
 import { described, inputDecoder, integerBetween, nameUpTo } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
-import type { CursorPage, ListPage, PageOf, PageQuery } from "../request/Page.ts"
+import type { CursorPage, ListPage } from "../request/Page.ts"
 import { admits, requireRole, unlimitedPlan } from "./Workspace.ts"
 import type { Admits, Duty, Plan, Role, Workspace } from "./Workspace.ts"
+import { ErasureStore, WorkspaceStore } from "../store/WorkspaceStore.ts"
+import type {
+  RetainedWorkspace,
+  EndedBefore,
+  NewWorkspace,
+  WorkspaceChange,
+} from "../store/WorkspaceStore.ts"
 
 // Messages that can no longer be sent: their number was removed or their workspace deleted. They
 // are cancelled, each with its event (contract: Message status). The removal does it before it
@@ -62,9 +67,6 @@ export const makeOrphaned = Effect.gen(function* makeOrphaned() {
 /** Days that a retention may last. */
 export const retentionDaysMost = 3_650
 
-/** Rows that one statement erases at most, so that none holds locks for long. */
-export const erasedAtOnce = 500
-
 /** `RETENTION_DAYS`: the retention of every workspace; null keeps messages until their workspace ends. */
 export const RetentionDays = Context.Reference<number | null>("core/RetentionDays", {
   defaultValue: () => null,
@@ -79,27 +81,8 @@ export const TestMessagesKept = Context.Reference<number>("core/TestMessagesKept
 export const retentionDaysOf = (service: number | null, own: number | null): number | null =>
   service === null || own === null ? (service ?? own) : Math.min(service, own)
 
-/** What outlives its removal for a while. */
-export interface RemovalsKept {
-  readonly now: number
-  /** Webhook endpoints that were removed before are erased: no repeat of a request shows them. */
-  readonly endpointsBefore: number
-  /** Sessions of numbers that were removed before go, though the remote server never heard of it. */
-  readonly sessionsBefore: number
-}
-
 /** A live transport gives up by then: see `endingSessions`. */
 const sessionsKeptMillis = 31 * dayMillis
-
-/** What a round of housekeeping needs to know of a workspace. */
-export type RetainedWorkspace = Pick<Workspace, "id" | "retentionDays" | "deletedAt">
-
-/** Which messages of a workspace go, with their events and the log of their deliveries. */
-export interface EndedBefore {
-  readonly workspaceId: WorkspaceId
-  /** Epoch milliseconds; what ended then or later stays. */
-  readonly endedBefore: number
-}
 
 /**
  * What of a workspace has outlived its retention; null where nothing is to go. Of a deleted workspace
@@ -115,50 +98,6 @@ export const outlived = (
   if (days === null) return null
   return { workspaceId: workspace.id, endedBefore: now - days * dayMillis }
 }
-
-export interface DeletedWorkspace {
-  readonly id: WorkspaceId
-  /** Keyless owners of idempotency keys to erase with it. */
-  readonly claimants: ReadonlyArray<number>
-}
-
-export class ErasureStore
-  extends /*#__PURE__*/ Context.Service<
-    ErasureStore,
-    {
-      /** By ascending id, those above `after`. Deleted workspaces that are erased are left out. */
-      workspaces(
-        after: number,
-        limit: number,
-      ): Effect.Effect<ReadonlyArray<RetainedWorkspace>, StoreUnavailable>
-      /**
-       * Erases, of each workspace, the messages that ended before its moment, the events made and the
-       * deliveries attempted before it, and which recipients its numbers first wrote to before it. An
-       * event that is still to be delivered stays until a later call.
-       */
-      eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
-      /** Erases the oldest of each workspace's ended test messages, so that at most `most` are left. */
-      eraseTestMessages(
-        workspaces: ReadonlyArray<WorkspaceId>,
-        most: number,
-      ): Effect.Effect<void, StoreUnavailable>
-      /**
-       * Erases of removed numbers label, phone, addresses, proxy and recipients, once no message waits
-       * in them (a message shows its number's phone until it ends; a session is logged out through its
-       * proxy), and what first answers have shown of them; of revoked keys name and last address; of removed webhook endpoints all but ids and times.
-       */
-      eraseRemoved(kept: RemovalsKept): Effect.Effect<void, StoreUnavailable>
-      /**
-       * Erases everything else of deleted workspaces but ids, times and counts. `workspaces` names a
-       * workspace again until nothing of it waits or is in a worker's hands. Each comes with its
-       * claimants of idempotency keys that have no key.
-       */
-      eraseDeleted(
-        workspaces: ReadonlyArray<DeletedWorkspace>,
-        now: number,
-      ): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/ErasureStore") {}
 
 /** Workspaces that are looked at together. */
 const together = 500
@@ -195,66 +134,6 @@ export const makeErasure = Effect.gen(function* makeErasure() {
     }
   })
 })
-
-// The port that keeps workspaces.
-
-export type NewWorkspace = Omit<Workspace, "id" | "deletedAt">
-
-/** The fields that change; `plan` is replaced as a whole. */
-type WorkspaceChange = Partial<
-  Pick<Workspace, "name" | "demo" | "accountDisabled" | "apiV2Enabled" | "plan" | "retentionDays">
->
-
-/** A number that a workspace is to have, as it is made where it is missing. */
-export interface WantedNumber {
-  readonly number: Omit<SendingNumber, "id" | "workspaceId">
-  readonly pacing: Pacing | null
-}
-
-export class WorkspaceStore extends Context.Service<
-  WorkspaceStore,
-  {
-    /** `admits` is stored with the workspace for `KeyStore`: does a request with its key count? */
-    insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
-    /**
-     * The oldest workspace of that name, which is made as given when there is none, with those of the
-     * numbers added that it lacks (by platform, mode and phone); whatever else it has stays as it is.
-     * One atomic step: however many processes call it at once, there is one workspace, and each number
-     * once.
-     */
-    ensure(
-      workspace: NewWorkspace,
-      admits: Admits,
-      numbers: ReadonlyArray<WantedNumber>,
-    ): Effect.Effect<Workspace, StoreUnavailable>
-    /** Null when unknown or deleted. */
-    get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
-    /** Newest first, deleted ones left out. */
-    list(query: PageQuery): Effect.Effect<PageOf<Workspace>, StoreUnavailable>
-    /**
-     * Reads, applies `decide` and writes in one atomic step, so that no concurrent change is lost.
-     * Null when unknown or deleted. Once `accountDisabled` is true nothing of the workspace leaves:
-     * its lanes are due no more (see `stoppedUntil`) nor are its test messages. Once it is false
-     * again, they are.
-     */
-    update(
-      id: WorkspaceId,
-      decide: (current: Workspace) => {
-        readonly change: WorkspaceChange
-        readonly admits: Admits
-      },
-      now: number,
-    ): Effect.Effect<Workspace | null, StoreUnavailable>
-    /**
-     * Marks it deleted: its keys no longer admit, every lane of its numbers is removed (no further
-     * claim, no further acceptance). Its waiting messages become orphaned (`MessageStore.orphaned`).
-     * False when unknown or already deleted.
-     */
-    delete(id: WorkspaceId, now: number): Effect.Effect<boolean, StoreUnavailable>
-    /** Whether no workspace was ever made. */
-    isEmpty: Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/WorkspaceStore") {}
 
 const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

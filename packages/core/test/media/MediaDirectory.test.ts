@@ -10,9 +10,10 @@ import { Caller } from "../../src/key/Auth.ts"
 import { MediaFiles, MediaFilesError, MediaLinks, MediaStore } from "../../src/media/Media.ts"
 import type { MediaFile } from "../../src/media/Media.ts"
 import { makeMediaSweep, MediaDirectory } from "../../src/media/MediaDirectory.ts"
-import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
+import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
+import { SecretsKey } from "../../src/secret/Secrets.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import { WorkspaceStore } from "../../src/workspace/Workspaces.ts"
+import { WorkspaceStore } from "../../src/store/WorkspaceStore.ts"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
 const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })
@@ -34,7 +35,7 @@ const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
   )
   return MediaDirectory.layer.pipe(
     Layer.provideMerge(MediaLinks.layer),
-    Layer.provide(Secrets.layer),
+    Layer.provide(layerStoredSecrets),
     Layer.provide(SecretsKey.layerHex("5e".repeat(32))),
     Layer.provideMerge(Layer.merge(replacedFiles, replacedStore)),
     Layer.provideMerge(Layer.merge(layerStore, layerMediaFiles)),

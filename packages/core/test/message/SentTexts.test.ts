@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { NumberId, TransportId } from "../../src/Ids.ts"
 import type { Message } from "../../src/message/Message.ts"
-import { MessageStore, SentTexts } from "../../src/message/MessageStore.ts"
+import { MessageStore } from "../../src/message/MessageStore.ts"
+import { SentTexts } from "../../src/message/Messages.ts"
 
 const number = 1 as NumberId
 const withoutMedia = { text: "Hello", media: null }

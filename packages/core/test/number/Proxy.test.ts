@@ -4,9 +4,10 @@ import { layer as memoryStore } from "@messaging-service/store-memory"
 import { Ids } from "../../src/Ids.ts"
 import { NumberStore } from "../../src/number/NumberStore.ts"
 import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/number/Numbers.ts"
+import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import { WorkspaceStore } from "../../src/workspace/Workspaces.ts"
+import { WorkspaceStore } from "../../src/store/WorkspaceStore.ts"
 
 describe("a proxy's URL", () => {
   it.effect.each([
@@ -97,7 +98,7 @@ describe("the proxy of a number", () => {
     }).pipe(
       Effect.provide(
         NumberProxies.layer.pipe(
-          Layer.provideMerge(Secrets.layer),
+          Layer.provideMerge(layerStoredSecrets),
           Layer.provideMerge(memoryStore),
           Layer.provide(SecretsKey.layerHex("5e".repeat(32))),
           Layer.provideMerge(Ids.layerRandom),

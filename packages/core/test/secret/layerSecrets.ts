@@ -1,13 +1,9 @@
 /** Secrets over a store of their own, for tests of signing. */
 import { Effect, Layer } from "effect"
 import { Ids } from "../../src/Ids.ts"
-import {
-  OlderSecretsKeys,
-  parseSecretsKey,
-  Secrets,
-  SecretsKey,
-  ServiceSecrets,
-} from "../../src/secret/Secrets.ts"
+import { OlderSecretsKeys, parseSecretsKey, SecretsKey } from "../../src/secret/Secrets.ts"
+import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
+import { ServiceSecrets } from "../../src/store/SystemStore.ts"
 
 /** The stored value of a name. */
 export type Stored = Map<string, string>
@@ -34,7 +30,7 @@ export const layerSecrets = (
   key: string = aSecretsKey("5e"),
   older: ReadonlyArray<string> = [],
 ) =>
-  Secrets.layer.pipe(
+  layerStoredSecrets.pipe(
     Layer.provide([
       layerStored(stored),
       SecretsKey.layerHex(key),

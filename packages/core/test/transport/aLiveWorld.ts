@@ -15,8 +15,7 @@ import type {
 import type { LiveConnection, TransportEvent } from "../../src/transport/Transport.ts"
 import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { SessionVault } from "../../src/transport/Sessions.ts"
-import type { KeptSession } from "../../src/transport/Sessions.ts"
-import type { Owned } from "../../src/transport/Shards.ts"
+import type { KeptSession, Owned } from "../../src/transport/Shards.ts"
 
 export const second = 1000
 export const minute = 60 * second

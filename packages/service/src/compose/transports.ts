@@ -8,7 +8,7 @@ import {
   NumberLinking,
   NumberOwnership,
   NumberProxies,
-  Secrets,
+  layerStoredSecrets,
   SentTexts,
   SessionStore,
   SessionVault,
@@ -16,6 +16,7 @@ import {
   TelegramTransport,
 } from "@messaging-service/core"
 import type {
+  Secrets,
   LinkingEvent,
   NumberId,
   NumberStore,
@@ -184,7 +185,7 @@ export const layerLive = (
     Layer.merge(layerTelegram(choice, showCode)),
     Layer.provide(SessionVault.layer),
     Layer.provide([NumberProxies.layer, SentTexts.layer]),
-    Layer.provide(Secrets.layer),
+    Layer.provide(layerStoredSecrets),
     Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),
     Layer.merge(Layer.succeed(StartingPacing, { whatsapp: liveWhatsAppPacing, telegram: null })),
   )

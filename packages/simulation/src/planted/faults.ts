@@ -457,7 +457,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 250,
     edits: [
       edit(
-        "core/src/worker/Worker.ts",
+        "core/src/monitoring/Readiness.ts",
         "Effect.raceFirst(work, Effect.asVoid(whenClosed.await))",
         "work",
       ),
@@ -615,7 +615,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/numberCheck/NumberChecks.ts",
+        "core/src/numberCheck/NumberCheckStore.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "not_registered")',
       ),
@@ -626,7 +626,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/numberCheck/NumberChecks.ts",
+        "core/src/numberCheck/NumberCheckStore.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "failed")',
       ),
@@ -648,7 +648,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/numberCheck/NumberChecks.ts",
+        "core/src/numberCheck/NumberCheckStore.ts",
         "return again(now + outcome.afterMillis, false)",
         "return again(now + outcome.afterMillis * 1e6, false)",
       ),

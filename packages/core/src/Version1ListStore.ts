@@ -1,0 +1,59 @@
+/** What the store reads for version 1: lists by offset, each with its total. */
+import { Context } from "effect"
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "./error/Refusal.ts"
+import type { NumberCheckId } from "./Ids.ts"
+import type { CallerScope } from "./key/Auth.ts"
+import type { MediaFile, MediaType } from "./media/Media.ts"
+import type { Message } from "./message/Message.ts"
+import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberCheckStore.ts"
+import type { Reminder } from "./reminder/Reminder.ts"
+
+export interface OffsetQuery {
+  /** Records to leave out at the front. */
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface OffsetPage<A> {
+  /** Of all pages. */
+  readonly total: number
+  readonly items: ReadonlyArray<A>
+}
+
+/** Page `page` (1 is the first) of a list with that many records on a page. */
+export const offsetOfPage = (page: number, size: number): OffsetQuery => ({
+  offset: (page - 1) * size,
+  limit: size,
+})
+
+/** Whose records. */
+export type Version1ListScope = Omit<CallerScope, "restriction">
+
+export interface Period {
+  /** Created at or after. */
+  readonly since: number
+  /** Created before. */
+  readonly until: number
+}
+
+type Listed<A> = Effect.Effect<OffsetPage<A>, StoreUnavailable>
+
+/** The port that reads them. */
+export class Version1ListStore
+  extends /*#__PURE__*/ Context.Service<
+    Version1ListStore,
+    {
+      messages(scope: Version1ListScope, period: Period, query: OffsetQuery): Listed<Message>
+      /** What is in the directory; `type` null for both. */
+      media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
+      /** Paused ones included. */
+      reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
+      /** Results of a check of any workspace; `status` null for all. */
+      checkResults(
+        id: NumberCheckId,
+        status: CheckResultStatus | null,
+        query: OffsetQuery,
+      ): Listed<NumberCheckResult>
+    }
+  >()("core/Version1ListStore") {}
