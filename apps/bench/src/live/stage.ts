@@ -1,6 +1,6 @@
 /**
  * Live numbers and the bare library, linked at one remote server: the start of the rows about live
- * numbers. Each process continues from what the previous one left.
+ * numbers. Each process continues where the previous one ended.
  */
 import {
   NumberOwnership,
@@ -28,18 +28,18 @@ import type { Program } from "./programs.ts"
 
 const workerProgram = import.meta.resolve("../../../worker/src/main.ts")
 
-/** Phones follow from ids: the service's as numbers are loaded, and those of the bare sockets. */
+/** Phones count up from the first: those of the service's numbers, and those of the bare sockets. */
 const firstPhone = { service: 15_550_000_001, bare: 15_560_000_001 }
 
-/** How long the connections of a process that ended may stay open at the remote server. */
+/** How long connections of an ended process may stay open at the remote server. */
 const offlineMillis = 20_000
 
-/** To whom all write. */
+/** The recipient of all messages. */
 export const recipient = "15551234567"
 
 /**
- * A quarter of a second in which a process takes less than a twentieth of a processor is quiet; many
- * connections take a little by themselves, for their signs of life.
+ * A process is quiet when it takes less than a twentieth of a processor for a quarter of a second.
+ * Each connection may take a little more, for its keep-alive.
  */
 const quiet = { millis: 250, micros: 12_500, microsOfEach: 50, longestMillis: 120_000 }
 
@@ -52,7 +52,7 @@ export interface Running {
 /** The service's worker, or the bare library. */
 export interface Side {
   readonly name: string
-  /** Its process with the first so many devices, once all of them are connected. */
+  /** Its process with this many devices, once all of them are connected. */
   start(devices: number): Effect.Effect<Running, CheckFailed, Scope.Scope>
 }
 
@@ -60,7 +60,7 @@ export interface Stage {
   readonly database: BenchDatabase
   readonly service: Side
   readonly bare: Side
-  /** Links the service's first so many numbers in its store, without a connection. */
+  /** Links this many of the service's numbers in its store, without a connection. */
   link(devices: number): Effect.Effect<void, CheckFailed>
   remoteServer<A>(order: RemoteServerOrder): Effect.Effect<A, CheckFailed>
 }
@@ -73,7 +73,7 @@ const asked =
 export const memoryOf = asked<Memory>({ ask: "memory" })
 export const processorOf = asked<Processor>({ ask: "processor" })
 
-/** Waits until a process with so many devices does nothing any more that could be noticed. */
+/** Waits until a process with this many devices is idle. */
 export const untilQuiet = Effect.fnUntraced(function* untilQuiet(
   program: Program,
   devices: number,
@@ -92,7 +92,7 @@ export const untilQuiet = Effect.fnUntraced(function* untilQuiet(
   })
 })
 
-/** Credentials of the bare sockets, as they find them. */
+/** Writes the credentials where the bare sockets read them. */
 const keysFile = (directory: string, credentials: ReadonlyArray<string>) =>
   Effect.sync(() => {
     const path = join(directory, "keys.sqlite")
@@ -108,26 +108,30 @@ const keysFile = (directory: string, credentials: ReadonlyArray<string>) =>
     return path
   })
 
-/** That many numbers of as many workspaces, and as many devices of bare sockets. */
-export const openStage = Effect.fnUntraced(function* openStage(
+/** The remote server, with this many devices of the service and of bare sockets. */
+const openRemote = Effect.fnUntraced(function* openRemote(
   platform: Platform,
-  database: BenchDatabase,
+  directory: string,
   devices: number,
 ) {
-  const failed = (error: { readonly message: string }) =>
-    new CheckFailed({ message: error.message })
-  yield* loadWorkspaces(database, devices)
-  yield* database.query("update numbers set platform = $1", [platform.name])
-  const directory = yield* processes.directoryOnDisk
-  const far = yield* startProgram(platform.remoteServer, { DIRECTORY: directory }, false)
-  const { settings } = (yield* far.next) as Started
-  const remoteServer = <A>(order: RemoteServerOrder) => asked<A>(order)(far)
-  yield* remoteServer({ ask: "person", number: recipient })
-  const linkedFrom = (first: number) => remoteServer<Linked>({ ask: "link", first, count: devices })
-  const numbers = yield* linkedFrom(firstPhone.service)
-  const sockets = yield* linkedFrom(firstPhone.bare)
-  const bareKeys = yield* keysFile(directory, sockets.credentials)
+  const program = yield* startProgram(platform.remoteServer, { DIRECTORY: directory }, false)
+  const { settings } = (yield* program.next) as Started
+  const ask = <A>(order: RemoteServerOrder) => asked<A>(order)(program)
+  yield* ask({ ask: "person", number: recipient })
+  const linkFrom = (first: number) => ask<Linked>({ ask: "link", first, count: devices })
+  const numbers = yield* linkFrom(firstPhone.service)
+  const sockets = yield* linkFrom(firstPhone.bare)
+  return { settings, ask, numbers, sockets }
+})
 
+type RemoteProgram = Effect.Success<ReturnType<typeof openRemote>>
+
+/** Stores sessions for the service's numbers, as if they had been linked. */
+const openLinking = Effect.fnUntraced(function* openLinking(
+  platform: Platform,
+  database: BenchDatabase,
+  { numbers }: RemoteProgram,
+) {
   const vault = Context.get(
     yield* Layer.build(
       SessionVault.layer.pipe(
@@ -140,64 +144,79 @@ export const openStage = Effect.fnUntraced(function* openStage(
     SessionVault,
   )
   let linked = 0
-  const link = Effect.fnUntraced(function* link(upTo: number) {
-    for (; linked < upTo; linked++) {
-      const number = (linked + 1) as NumberId
-      const phone = String(firstPhone.service + linked)
-      const { credentials, keys } = platform.kept(phone, numbers.credentials[linked] ?? "")
-      yield* vault.replace(number, credentials, keys)
-    }
-  }, Effect.mapError(failed))
+  return Effect.fnUntraced(
+    function* link(upTo: number) {
+      for (; linked < upTo; linked++) {
+        const number = (linked + 1) as NumberId
+        const phone = String(firstPhone.service + linked)
+        const { credentials, keys } = platform.kept(phone, numbers.credentials[linked] ?? "")
+        yield* vault.replace(number, credentials, keys)
+      }
+    },
+    Effect.mapError((error) => new CheckFailed({ message: error.message })),
+  )
+})
 
-  const side = (
-    name: keyof typeof firstPhone,
-    open: (count: number) => Effect.Effect<Program, CheckFailed, Scope.Scope>,
-  ): Side => ({
-    name,
-    start: Effect.fnUntraced(function* start(count: number) {
-      const which = { first: firstPhone[name], count }
-      // Behind the process's end, whose finalizer is added later and so runs before.
-      yield* Effect.addFinalizer(() =>
-        remoteServer({ ask: "offline", ...which }).pipe(
-          Effect.interruptible,
-          // After a failure the remote server may be waiting for messages that never come.
-          Effect.timeout(offlineMillis),
-          Effect.ignore,
-        ),
-      )
-      const program = yield* open(count)
-      return { program, connected: yield* remoteServer<Spell>({ ask: "online", ...which }) }
-    }),
-  })
-  const stage: Stage = {
-    database,
-    link,
-    remoteServer,
-    service: side("service", (count) =>
-      Effect.andThen(
-        link(count),
-        startProgram(
-          workerProgram,
-          {
-            DATABASE_URL: Redacted.value(database.url),
-            DATA_DIR: join(directory, "data"),
-            SECRETS_KEY: secretsKey,
-            MAX_NUMBERS: String(devices),
-            TRANSPORT: "live",
-            ...settings,
-            LOG_LEVEL: "error",
-          },
-          true,
-        ),
+/** Starts a process with its first devices, and waits until all of them are connected. */
+const sideOf = (
+  { ask }: RemoteProgram,
+  name: keyof typeof firstPhone,
+  open: (count: number) => Effect.Effect<Program, CheckFailed, Scope.Scope>,
+): Side => ({
+  name,
+  start: Effect.fnUntraced(function* start(count: number) {
+    const which = { first: firstPhone[name], count }
+    // Runs after the process's end, whose finalizer is added later.
+    yield* Effect.addFinalizer(() =>
+      ask({ ask: "offline", ...which }).pipe(
+        Effect.interruptible,
+        // After a failure the remote server may be waiting for messages that never come.
+        Effect.timeout(offlineMillis),
+        Effect.ignore,
       ),
-    ),
-    bare: side("bare", (count) =>
+    )
+    const program = yield* open(count)
+    return { program, connected: yield* ask<Spell>({ ask: "online", ...which }) }
+  }),
+})
+
+/** This many numbers, each in a workspace, and as many devices of bare sockets. */
+export const openStage = Effect.fnUntraced(function* openStage(
+  platform: Platform,
+  database: BenchDatabase,
+  devices: number,
+) {
+  yield* loadWorkspaces(database, devices)
+  yield* database.query("update numbers set platform = $1", [platform.name])
+  const directory = yield* processes.directoryOnDisk
+  const remote = yield* openRemote(platform, directory, devices)
+  const bareKeys = yield* keysFile(directory, remote.sockets.credentials)
+  const link = yield* openLinking(platform, database, remote)
+  const service = sideOf(remote, "service", (count) =>
+    Effect.andThen(
+      link(count),
       startProgram(
-        platform.bare,
-        { KEYS_FILE: bareKeys, SOCKETS: String(count), ...settings },
+        workerProgram,
+        {
+          DATABASE_URL: Redacted.value(database.url),
+          DATA_DIR: join(directory, "data"),
+          SECRETS_KEY: secretsKey,
+          MAX_NUMBERS: String(devices),
+          TRANSPORT: "live",
+          ...remote.settings,
+          LOG_LEVEL: "error",
+        },
         true,
       ),
     ),
-  }
+  )
+  const bare = sideOf(remote, "bare", (count) =>
+    startProgram(
+      platform.bare,
+      { KEYS_FILE: bareKeys, SOCKETS: String(count), ...remote.settings },
+      true,
+    ),
+  )
+  const stage: Stage = { database, link, remoteServer: remote.ask, service, bare }
   return stage
 })

@@ -1,6 +1,6 @@
 /**
  * What an attacker on this machine makes the server hold: counts and memory, no times. Each attack
- * runs once in a round; its figures are candidates of their own.
+ * runs once in a round. Its figures are candidates.
  */
 import { sharedLimits } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -12,16 +12,17 @@ import { countsPath } from "../serving/AttackCounts.ts"
 import type { AttackCounts } from "../serving/AttackCounts.ts"
 import { connectOften, pipelineWrongKey, readNothing } from "../serving/attacks.ts"
 import { serveAttacked } from "../serving/processes.ts"
+import type { Sizes } from "../Setup.ts"
 
 const { connections, pipelinedRequests } = sharedLimits
 
-/** Memory of a pool of the usual size; a smaller growth counts as this much. */
+/** The usual size of a pool. A growth of memory below the least counts as the least. */
 const usualPool = 10
 const leastMebibytes = 0.1
 
 type Attack = Effect.Effect<Readonly<Record<string, number>>, CheckFailed>
 
-/** One candidate for each figure of an attack; asking again runs it again. */
+/** One candidate for each figure of an attack. A second read of a figure runs the attack again. */
 const figuresOf = (attack: Attack, names: ReadonlyArray<string>): ReadonlyArray<Candidate> => {
   const unread = new Map<string, number>()
   return names.map((name) => ({
@@ -43,76 +44,89 @@ const atMost = (of: string, most: number): FigureClaim => ({
   limit: { atMost: most },
 })
 
+/** The attacked server. */
+interface Target {
+  readonly client: Client
+  readonly port: number
+  readonly sizes: Sizes
+  /** Wrong keys that were tried. */
+  keys: number
+}
+
+const attempt = <A>(work: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: work,
+    catch: (cause) => new CheckFailed({ message: String(cause) }),
+  })
+
+/** What the server holds now. */
+const counts = ({ client }: Target) =>
+  attempt(async () => {
+    const { body } = await client.request({ path: countsPath, method: "GET" })
+    const { mebibytes, ...others } = (await body.json()) as AttackCounts
+    return { ...others, mebibytes: Math.max(leastMebibytes, mebibytes) }
+  })
+
+const tryWrongKeys = Effect.fnUntraced(function* tryWrongKeys(target: Target) {
+  yield* counts(target)
+  const key = `svc_live_${String(++target.keys).padStart(38, "0")}`
+  const statuses = yield* attempt(() => pipelineWrongKey(target.port, target.sizes.pipelined, key))
+  const refused = (statuses["401"] ?? 0) + (statuses["429"] ?? 0)
+  yield* check(`refusals of ${JSON.stringify(statuses)}`, refused, 20 * target.sizes.pipelined)
+  const { handlers, lookUps, mebibytes } = yield* counts(target)
+  return {
+    "wrong keys: handlers under way": handlers,
+    "wrong keys: look-ups": lookUps,
+    "wrong keys: MiB": mebibytes,
+  }
+})
+
+const readNoAnswers = Effect.fnUntraced(function* readNoAnswers(target: Target) {
+  yield* counts(target)
+  const { leave } = yield* attempt(() => readNothing(target.port))
+  // Each connection gets as far as it can: nothing more is begun between two looks.
+  let { begun, mebibytes } = yield* counts(target)
+  for (let total = 0; begun > total || begun === 0;) {
+    total = begun
+    yield* Effect.sleep("50 millis")
+    const more = yield* counts(target)
+    begun += more.begun
+    mebibytes += more.mebibytes
+  }
+  leave()
+  return { "slow readers: answers begun": begun, "slow readers: MiB": mebibytes }
+})
+
+const connectMany = Effect.fnUntraced(function* connectMany(target: Target) {
+  yield* counts(target)
+  const held = yield* attempt(() => connectOften(target.port))
+  const { mebibytes } = yield* counts(target)
+  return { "many connections: held": held, "many connections: MiB": mebibytes }
+})
+
 export const attackRow: Row = {
   id: "attack",
   title: "what attackers make the server hold",
   prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const url = yield* serveAttacked(yield* makeDatabase, usualPool)
     const port = Number(new URL(url).port)
-    // A connection of its own, opened before the attackers take all that their address may have.
+    // Its connection opens before the attackers take all that their address may have.
     const client = yield* Effect.acquireRelease(
       Effect.sync(() => new Client(url)),
       (opened) => Effect.promise(() => opened.destroy()),
     )
-    const attempt = <A>(work: () => Promise<A>) =>
-      Effect.tryPromise({
-        try: work,
-        catch: (cause) => new CheckFailed({ message: String(cause) }),
-      })
-    const counts = attempt(async () => {
-      const { body } = await client.request({ path: countsPath, method: "GET" })
-      const { mebibytes, ...others } = (await body.json()) as AttackCounts
-      return { ...others, mebibytes: Math.max(leastMebibytes, mebibytes) }
-    })
-
-    let keys = 0
-    const wrongKeys: Attack = Effect.gen(function* wrongKeys() {
-      yield* counts
-      const key = `svc_live_${String(++keys).padStart(38, "0")}`
-      const statuses = yield* attempt(() => pipelineWrongKey(port, sizes.pipelined, key))
-      const refused = (statuses["401"] ?? 0) + (statuses["429"] ?? 0)
-      yield* check(`refusals of ${JSON.stringify(statuses)}`, refused, 20 * sizes.pipelined)
-      const { handlers, lookUps, mebibytes } = yield* counts
-      return {
-        "wrong keys: handlers under way": handlers,
-        "wrong keys: look-ups": lookUps,
-        "wrong keys: MiB": mebibytes,
-      }
-    })
-
-    const slowReaders: Attack = Effect.gen(function* slowReaders() {
-      yield* counts
-      const { leave } = yield* attempt(() => readNothing(port))
-      // Each connection gets as far as it can: nothing more is begun between two looks.
-      let { begun, mebibytes } = yield* counts
-      for (let total = 0; begun > total || begun === 0;) {
-        total = begun
-        yield* Effect.sleep("50 millis")
-        const more = yield* counts
-        begun += more.begun
-        mebibytes += more.mebibytes
-      }
-      leave()
-      return { "slow readers: answers begun": begun, "slow readers: MiB": mebibytes }
-    })
-
-    const manyConnections: Attack = Effect.gen(function* manyConnections() {
-      yield* counts
-      const held = yield* attempt(() => connectOften(port))
-      const { mebibytes } = yield* counts
-      return { "many connections: held": held, "many connections: MiB": mebibytes }
-    })
+    const target: Target = { client, port, sizes, keys: 0 }
 
     return {
       unit: "counted",
       candidates: [
-        ...figuresOf(wrongKeys, [
+        ...figuresOf(tryWrongKeys(target), [
           "wrong keys: handlers under way",
           "wrong keys: look-ups",
           "wrong keys: MiB",
         ]),
-        ...figuresOf(slowReaders, ["slow readers: answers begun", "slow readers: MiB"]),
-        ...figuresOf(manyConnections, ["many connections: held", "many connections: MiB"]),
+        ...figuresOf(readNoAnswers(target), ["slow readers: answers begun", "slow readers: MiB"]),
+        ...figuresOf(connectMany(target), ["many connections: held", "many connections: MiB"]),
       ],
       ratios: [],
       figures: [

@@ -1,7 +1,4 @@
-/**
- * A batch of 1,000 recipients: through the core, against the same statements with parameters that
- * were made before.
- */
+/** A batch of 1,000 recipients: the core against the same statements with prepared parameters. */
 import { Messages, WakeUp, dailyQuota } from "@messaging-service/core"
 import type { Caller } from "@messaging-service/core"
 import { acceptStatement, loadStatement, planning } from "@messaging-service/store-postgres"
@@ -15,80 +12,96 @@ import type { Row } from "../measuring/Comparison.ts"
 import { layerService } from "../serving/service.ts"
 import { batchParameters } from "./batchParameters.ts"
 import { callerOf } from "./callerOf.ts"
+import type { Setup } from "../Setup.ts"
 import { storeOn } from "../Setup.ts"
 
 const size = 1000
 
 const phones = Array.from({ length: size }, (_, index) => `+1555${String(index).padStart(7, "0")}`)
 
+/** The candidates' numbers: one takes 1,000 messages a day, so each batch has its own. */
+const openBatches = Effect.fnUntraced(function* openBatches({
+  database: makeDatabase,
+  sizes,
+}: Setup) {
+  const database = yield* makeDatabase
+  const { firstNumber, id } = yield* loadWorkspace(database, { numbers: sizes.batches, keys: 1 })
+  const numbers = Array.from({ length: sizes.batches }, (_, index) => firstNumber + index)
+  /** Recipients a second. */
+  const rate = Effect.fnUntraced(function* rate(work: Effect.Effect<unknown, CheckFailed>) {
+    yield* emptyOut(database)
+    const started = performance.now()
+    yield* work
+    const seconds = (performance.now() - started) / 1000
+    yield* checkAccepted(database, sizes.batches * size)
+    return (sizes.batches * size) / seconds
+  })
+  return { database, id, numbers, rate }
+})
+
+type Batches = Effect.Success<ReturnType<typeof openBatches>>
+
+const openService = Effect.fnUntraced(function* openService({
+  database,
+  id,
+  numbers,
+  rate,
+}: Batches) {
+  const service = yield* Layer.build(
+    layerService().pipe(Layer.provideMerge(Layer.merge(storeOn(database, 10), WakeUp.layerLocal))),
+  ).pipe(Effect.orDie)
+  const messages = Context.get(service, Messages)
+  const caller: Caller = callerOf({ id })
+  const to = phones.map((phone) => ({ phone }))
+  return rate(
+    Effect.forEach(
+      numbers,
+      (from) => messages.sendBatch(caller, { from, to, text: "Hello" }, null),
+      { discard: true },
+    ).pipe(Effect.mapError(({ message }) => new CheckFailed({ message }))),
+  )
+})
+
+const openStatements = Effect.fnUntraced(function* openStatements({
+  database,
+  id,
+  numbers,
+  rate,
+}: Batches) {
+  const options = Object.entries(planning).map(([name, value]) => `-c ${name}=${value}`)
+  const pool = yield* openPool(database, { max: 1, options: options.join(" ") })
+  return Effect.suspend(() => {
+    const prepared = numbers.map((number) => batchParameters(id, number, phones, dailyQuota))
+    return rate(
+      Effect.promise(async () => {
+        for (const { accept, load } of prepared) {
+          await pool.query({
+            name: "load",
+            text: qualify(loadStatement.text),
+            values: [...load],
+          })
+          const values = acceptStatement.names.map(
+            (name) => accept[name] ?? (name === "p_patience" ? "250" : "{}"),
+          )
+          await pool.query({ name: "accept", text: qualify(acceptStatement.text), values })
+        }
+      }),
+    )
+  })
+})
+
 export const batchRow: Row = {
   id: "batch",
   title: "batch of 1,000 recipients",
-  prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
-    const database = yield* makeDatabase
-    // A number takes 1,000 messages a day: each batch has its own.
-    const one = yield* loadWorkspace(database, { numbers: sizes.batches, keys: 1 })
-    const service = yield* Layer.build(
-      layerService().pipe(
-        Layer.provideMerge(Layer.merge(storeOn(database, 10), WakeUp.layerLocal)),
-      ),
-    ).pipe(Effect.orDie)
-    const messages = Context.get(service, Messages)
-    const caller: Caller = callerOf(one)
-    const options = Object.entries(planning).map(([name, value]) => `-c ${name}=${value}`)
-    const pool = yield* openPool(database, { max: 1, options: options.join(" ") })
-
-    const numbers = Array.from({ length: sizes.batches }, (_, index) => one.firstNumber + index)
-    const timed = (work: Effect.Effect<unknown, CheckFailed>) =>
-      Effect.gen(function* () {
-        yield* emptyOut(database)
-        const started = performance.now()
-        yield* work
-        const seconds = (performance.now() - started) / 1000
-        yield* checkAccepted(database, sizes.batches * size)
-        return (sizes.batches * size) / seconds
-      })
+  prepare: Effect.fnUntraced(function* prepare(setup) {
+    const batches = yield* openBatches(setup)
+    const service = yield* openService(batches)
+    const statements = yield* openStatements(batches)
     return {
       unit: "per second",
       candidates: [
-        {
-          name: "database alone",
-          run: Effect.suspend(() => {
-            const prepared = numbers.map((number) =>
-              batchParameters(one.id, number, phones, dailyQuota),
-            )
-            return timed(
-              Effect.promise(async () => {
-                for (const { accept, load } of prepared) {
-                  await pool.query({
-                    name: "load",
-                    text: qualify(loadStatement.text),
-                    values: [...load],
-                  })
-                  const values = acceptStatement.names.map(
-                    (name) => accept[name] ?? (name === "p_patience" ? "250" : "{}"),
-                  )
-                  await pool.query({ name: "accept", text: qualify(acceptStatement.text), values })
-                }
-              }),
-            )
-          }),
-        },
-        {
-          name: "service",
-          run: timed(
-            Effect.forEach(
-              numbers,
-              (from) =>
-                messages.sendBatch(
-                  caller,
-                  { from, to: phones.map((phone) => ({ phone })), text: "Hello" },
-                  null,
-                ),
-              { discard: true },
-            ).pipe(Effect.mapError(({ message }) => new CheckFailed({ message }))),
-          ),
-        },
+        { name: "database alone", run: statements },
+        { name: "service", run: service },
       ],
       ratios: [
         {

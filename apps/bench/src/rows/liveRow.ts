@@ -1,6 +1,6 @@
 /**
- * Messages of live numbers: how many a second, what each takes of the processor, and how long one of
- * a service that has nothing else to do is under way.
+ * Messages of live numbers: how many a second, the processor time of each, and how long one message
+ * takes in an idle service.
  */
 import { Messages } from "@messaging-service/core"
 import { layerWakeUp } from "@messaging-service/store-postgres"
@@ -23,17 +23,17 @@ import { storeOn } from "../Setup.ts"
 import { callerOf } from "./callerOf.ts"
 import { waitUntilSettled } from "./waitUntilSettled.ts"
 
-/** Between two single messages: a process says no more often that there is work. */
+/** Between two single messages: a process reports work no more often than this. */
 const idleMillis = 120
 
-/** How a message went that was alone; steady clock. */
+/** The times of a single message; steady clock. */
 interface Way {
   readonly began: number
   readonly shown: number
   readonly acknowledged: number
 }
 
-/** Accepts messages in this process, which has no worker: those are woken over PostgreSQL. */
+/** Accepts messages in this process, which has no worker. PostgreSQL wakes the workers. */
 const openAcceptance = Effect.fnUntraced(function* openAcceptance({ database }: Stage) {
   let accepted = 0
   const { path, username } = database
@@ -45,9 +45,9 @@ const openAcceptance = Effect.fnUntraced(function* openAcceptance({ database }: 
     layerService().pipe(Layer.provideMerge(Layer.merge(storeOn(database, 2), wakeUp))),
   ).pipe(Effect.orDie)
   const messages = Context.get(service, Messages)
-  /** From the number of the workspace; the message's id, and when it was accepted. */
+  /** Sends from the number of the workspace. Gives the message's id and when it was accepted. */
   return Effect.fnUntraced(
-    function* (workspace: number) {
+    function* accept(workspace: number) {
       const command = {
         from: workspace,
         to: { phone: `+${recipient}` },
@@ -60,119 +60,146 @@ const openAcceptance = Effect.fnUntraced(function* openAcceptance({ database }: 
   )
 })
 
-/** Both processes with their numbers connected, and a run of each. */
+/** Both processes with their numbers connected. */
+interface Connected {
+  readonly stage: Stage
+  readonly worker: Program
+  /** The bare library. */
+  readonly sockets: Program
+  readonly accept: Effect.Success<ReturnType<typeof openAcceptance>>
+  /** Single messages, one after the other. */
+  readonly calls: number
+  /** Messages of each number. */
+  readonly each: number
+  readonly numbers: number
+  /** Messages of all numbers. */
+  readonly count: number
+}
+
+const copies = ({ stage }: Connected) =>
+  stage.remoteServer<number>({ ask: "copies", number: recipient })
+
+const order = ({ sockets }: Connected, texts: Pick<SendOrder, "first" | "sockets" | "each">) =>
+  Effect.map(sockets.ask({ ask: "send", to: recipient, ...texts }), (told) => (told as Sent).texts)
+
+/** Sends, and waits until the recipient was shown this many more messages. */
+const untilShown = <A, E>(both: Connected, more: number, send: Effect.Effect<A, E>) =>
+  Effect.gen(function* () {
+    const shown = yield* copies(both)
+    const arrived = yield* Effect.forkChild(
+      both.stage.remoteServer<Spell>({ ask: "arrivals", number: recipient, shown, more }),
+      { startImmediately: true },
+    )
+    const result = yield* send
+    const spell = yield* Fiber.join(arrived)
+    yield* check("messages shown", (yield* copies(both)) - shown, more)
+    return { result, spell }
+  })
+
+/** All numbers send at once. */
+const crowd = <E>(both: Connected, program: Program, send: Effect.Effect<unknown, E>) =>
+  Effect.gen(function* () {
+    yield* untilQuiet(program, both.numbers)
+    const before = yield* processorOf(program)
+    const { spell } = yield* untilShown(both, both.count, send)
+    yield* untilQuiet(program, both.numbers)
+    const { micros } = yield* processorOf(program)
+    return {
+      perSecond: (both.count - 1) / (spell.millis / 1000),
+      micros: (micros - before.micros) / both.count,
+    }
+  })
+
+/** The numbers send in turn, one message at a time, with a pause before each. */
+const alone = Effect.fnUntraced(function* alone(
+  { calls, numbers }: Connected,
+  one: (place: number) => Effect.Effect<Way, CheckFailed>,
+) {
+  const ways: Array<Way> = []
+  for (let call = 0; call < calls; call++) {
+    yield* Effect.sleep(idleMillis)
+    ways.push(yield* one(call % numbers))
+  }
+  return {
+    shown: median(ways.map(({ began, shown }) => shown - began)),
+    acknowledged: median(ways.map(({ acknowledged, began }) => acknowledged - began)),
+  }
+})
+
+const isSent = ({ stage }: Connected, id: number) =>
+  stage.database.count(
+    "select count(*) from messages where id = $1 and state in ('sent', 'delivered', 'read')",
+    [id],
+  )
+
+const untilSent = Effect.fnUntraced(function* untilSent(both: Connected, id: number) {
+  while ((yield* isSent(both, id)) === 0) yield* Effect.sleep(1)
+  return steadyMillis()
+})
+
+const runService = Effect.fnUntraced(function* runService(both: Connected) {
+  const { accept, calls, count, numbers, stage, worker } = both
+  yield* emptyOut(stage.database)
+  const figures = yield* crowd(
+    both,
+    worker,
+    loadWaiting(stage.database, count, { from: 1, to: numbers }),
+  )
+  yield* waitUntilSettled(stage.database)
+  const ways = yield* alone(both, (place) =>
+    Effect.gen(function* () {
+      const { result, spell } = yield* untilShown(
+        both,
+        1,
+        Effect.gen(function* () {
+          const { began, id } = yield* accept(place + 1)
+          return { began, acknowledged: yield* untilSent(both, id) }
+        }),
+      )
+      return { ...result, shown: spell.ended }
+    }),
+  )
+  yield* waitUntilSettled(stage.database)
+  yield* checkSent(stage.database, count + calls, count + calls)
+  return { ...figures, ...ways }
+})
+
+const runBare = Effect.fnUntraced(function* runBare(both: Connected) {
+  const { count, each, numbers, sockets } = both
+  const figures = yield* crowd(
+    both,
+    sockets,
+    Effect.flatMap(order(both, { first: 0, sockets: numbers, each: each }), ({ length }) =>
+      check("messages acknowledged", length, count),
+    ),
+  )
+  const ways = yield* alone(both, (place) =>
+    Effect.gen(function* () {
+      const { result, spell } = yield* untilShown(
+        both,
+        1,
+        order(both, { first: place, sockets: 1, each: 1 }),
+      )
+      const [text = { began: 0, acknowledged: 0 }] = result
+      return { ...text, shown: spell.ended }
+    }),
+  )
+  return { ...figures, ...ways }
+})
+
+/** Connects the numbers of both processes. Gives a run of each. */
 const openSenders = Effect.fnUntraced(function* openSenders(
   platform: Platform,
   { database, sizes }: Setup,
 ) {
   const { liveCalls: calls, liveMessages: each, liveNumbers: numbers } = sizes
-  const count = numbers * each
   const stage = yield* openStage(platform, yield* database, numbers)
   const { program: worker } = yield* stage.service.start(numbers)
   const { program: sockets } = yield* stage.bare.start(numbers)
   const accept = yield* openAcceptance(stage)
-  const copies = stage.remoteServer<number>({ ask: "copies", number: recipient })
-  const order = (texts: Pick<SendOrder, "first" | "sockets" | "each">) =>
-    Effect.map(
-      sockets.ask({ ask: "send", to: recipient, ...texts }),
-      (told) => (told as Sent).texts,
-    )
-
-  /** Runs it, and tells when the last of so many messages was shown to the recipient. */
-  const untilShown = <A, E>(more: number, send: Effect.Effect<A, E>) =>
-    Effect.gen(function* () {
-      const shown = yield* copies
-      const arrived = yield* Effect.forkChild(
-        stage.remoteServer<Spell>({ ask: "arrivals", number: recipient, shown, more }),
-        { startImmediately: true },
-      )
-      const result = yield* send
-      const spell = yield* Fiber.join(arrived)
-      yield* check("messages shown", (yield* copies) - shown, more)
-      return { result, spell }
-    })
-
-  /** All of them send at once. */
-  const crowd = <E>(program: Program, send: Effect.Effect<unknown, E>) =>
-    Effect.gen(function* () {
-      yield* untilQuiet(program, numbers)
-      const before = yield* processorOf(program)
-      const { spell } = yield* untilShown(count, send)
-      yield* untilQuiet(program, numbers)
-      const { micros } = yield* processorOf(program)
-      return {
-        perSecond: (count - 1) / (spell.millis / 1000),
-        micros: (micros - before.micros) / count,
-      }
-    })
-
-  /** One after the other, with a pause before each, of the numbers in turn. */
-  const alone = Effect.fnUntraced(function* alone(
-    one: (place: number) => Effect.Effect<Way, CheckFailed>,
-  ) {
-    const ways: Array<Way> = []
-    for (let call = 0; call < calls; call++) {
-      yield* Effect.sleep(idleMillis)
-      ways.push(yield* one(call % numbers))
-    }
-    return {
-      shown: median(ways.map(({ began, shown }) => shown - began)),
-      acknowledged: median(ways.map(({ acknowledged, began }) => acknowledged - began)),
-    }
-  })
-
-  const isSent = (id: number) =>
-    stage.database.count(
-      "select count(*) from messages where id = $1 and state in ('sent', 'delivered', 'read')",
-      [id],
-    )
-  const untilSent = Effect.fnUntraced(function* untilSent(id: number) {
-    while ((yield* isSent(id)) === 0) yield* Effect.sleep(1)
-    return steadyMillis()
-  })
-
-  const service = Effect.gen(function* service() {
-    yield* emptyOut(stage.database)
-    const figures = yield* crowd(
-      worker,
-      loadWaiting(stage.database, count, { from: 1, to: numbers }),
-    )
-    yield* waitUntilSettled(stage.database)
-    const ways = yield* alone((place) =>
-      Effect.gen(function* () {
-        const { result, spell } = yield* untilShown(
-          1,
-          Effect.gen(function* () {
-            const { began, id } = yield* accept(place + 1)
-            return { began, acknowledged: yield* untilSent(id) }
-          }),
-        )
-        return { ...result, shown: spell.ended }
-      }),
-    )
-    yield* waitUntilSettled(stage.database)
-    yield* checkSent(stage.database, count + calls, count + calls)
-    return { ...figures, ...ways }
-  })
-
-  const bare = Effect.gen(function* bare() {
-    const figures = yield* crowd(
-      sockets,
-      Effect.flatMap(order({ first: 0, sockets: numbers, each }), ({ length }) =>
-        check("messages acknowledged", length, count),
-      ),
-    )
-    const ways = yield* alone((place) =>
-      Effect.gen(function* () {
-        const { result, spell } = yield* untilShown(1, order({ first: place, sockets: 1, each: 1 }))
-        const [text = { began: 0, acknowledged: 0 }] = result
-        return { ...text, shown: spell.ended }
-      }),
-    )
-    return { ...figures, ...ways }
-  })
-
-  return { service: figuresOf(service), bare: figuresOf(bare) }
+  const count = numbers * each
+  const both: Connected = { stage, worker, sockets, accept, calls, each, numbers, count }
+  return { service: figuresOf(runService(both)), bare: figuresOf(runBare(both)) }
 })
 
 type Senders = Effect.Success<ReturnType<typeof openSenders>>

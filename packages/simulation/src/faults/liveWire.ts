@@ -1,4 +1,4 @@
-/** A transport that keeps connections of its numbers, as its port and the core's live numbers have it. */
+/** A transport that keeps connections of its numbers by the core's live numbers. */
 import {
   makeLiveNumbers,
   NumberOwnership,
@@ -11,6 +11,8 @@ import type {
   AfterClose,
   Connecting,
   LiveNumber,
+  LiveNumbers,
+  NumberId,
   OutgoingMessage,
   Platform,
   SendOutcome,
@@ -25,15 +27,15 @@ import type { Line, LineEnd, LineEvent, Switchboard } from "./lines.ts"
 
 const second = 1000
 
-/** How long a send waits for a connection that is being opened. */
+/** How long a send waits for a connection to open. */
 const openMillis = 15 * second
 
 const postponed = (afterMillis: number): SendOutcome => ({ _tag: "Postponed", afterMillis })
 
-/** When to look again after nothing was handed over. */
+/** When to try again after nothing was handed over. */
 const soon = postponed(5 * second)
 
-/** Another process has the number by now. */
+/** Another process owns the number now. */
 const moved = postponed(500)
 
 /** The type and the id of the key that names a number's latest connection. */
@@ -41,7 +43,7 @@ export const lineKey = "line"
 
 const again: AfterClose = { _tag: "Again" }
 
-/** What follows from the end of a connection. */
+/** What to do after the end of a connection. */
 const afterEnd: Readonly<Record<LineEnd, AfterClose>> = {
   connection_lost: again,
   restart: { _tag: "Restart" },
@@ -59,12 +61,32 @@ export interface LiveWireOptions {
   readonly faults: FaultPoints
   readonly seed: string
   readonly dropsCopies: boolean
-  /** Hands a message over, and gives the server's word. */
+  /** Hands a message over and returns the server's answer. */
   readonly attempt: (message: OutgoingMessage, givenAt: number) => Effect.Effect<SendOutcome>
 }
 
-/** Hears one connection until it is over. */
-const hear = Effect.fnUntraced(function* (line: Line, { take }: Pick<Connecting<Line>, "take">) {
+/** A live transport of one process on the simulated platform. */
+interface LiveWire extends LiveWireOptions {
+  readonly vault: SessionVault["Service"]
+  readonly ownership: NumberOwnership["Service"]
+  readonly scope: Scope.Scope
+  readonly latency: Chance
+}
+
+/**
+ * Stores which connection is the latest, as a device stores its keys. The connection ends without
+ * waiting for the store.
+ */
+const storeLine = ({ vault }: LiveWire, { id, numberId }: Line) =>
+  retryUntilStoreAnswers(
+    vault.write(numberId, null, [{ type: lineKey, id: lineKey, value: String(id) }]),
+  ).pipe(Effect.ignore)
+
+/** Takes the events of one connection until it is over. */
+const hear = Effect.fnUntraced(function* hear(
+  line: Line,
+  { take }: Pick<Connecting<Line>, "take">,
+) {
   for (;;) {
     const event = yield* Queue.take(line.events)
     if (event._tag === "Ended") return event.end
@@ -72,50 +94,95 @@ const hear = Effect.fnUntraced(function* (line: Line, { take }: Pick<Connecting<
   }
 })
 
-export const makeLiveWire = Effect.fnUntraced(function* (
+const connect = Effect.fnUntraced(function* connect(
+  wire: LiveWire,
+  { numberId }: LiveNumber<Line>,
+  connecting: Connecting<Line>,
+) {
+  const { board, faults, latency, ownership, process, scope, vault } = wire
+  const credentials = yield* vault.credentials(numberId)
+  if (credentials === null) return null
+  yield* connecting.ready
+  yield* Effect.sleep(latency.below(50))
+  if (faults.hits(process.name, "line.fails") !== null) return again
+  // A frozen process resumes here. It must not speak over a number that it may no longer own.
+  if (!ownership.owns(numberId)) return again
+  const events = yield* Queue.unbounded<LineEvent>()
+  const line = yield* Effect.acquireRelease(
+    Effect.sync(() => board.connect(process, numberId, credentials, events)),
+    (opened) => Effect.sync(() => typeof opened !== "string" && board.hangUp(opened)),
+  )
+  if (typeof line === "string") return afterEnd[line]
+  yield* connecting.opened(line, board.phoneOf(numberId))
+  yield* Effect.forkIn(storeLine(wire, line), scope)
+  return afterEnd[yield* hear(line, connecting)]
+})
+
+/** Ends with the connection. */
+const untilOver = <A>({ over }: Line, work: Effect.Effect<A>, closed: A): Effect.Effect<A> =>
+  Effect.raceFirst(work, Effect.as(Deferred.await(over), closed))
+
+/** Hands a message over on an open connection, which may drop meanwhile. */
+const handOver = (
+  { attempt, board, faults, process }: LiveWire,
+  owns: (numberId: NumberId) => boolean,
+  line: Line,
+  message: OutgoingMessage,
+  givenAt: number,
+): Effect.Effect<SendOutcome> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    // The message waited for the connection.
+    const late = outcomeOnceExpired(message, now)
+    if (late !== null) return Effect.succeed(late)
+    // A frozen process resumes here, when another one may own the number.
+    if (!owns(message.numberId)) return Effect.succeed(moved)
+    const drops = faults.hits(process.name, "line.drops")
+    if (drops !== null) {
+      process.world.at(process.world.outside, process.world.now + drops.below(100), () => {
+        board.end(message.numberId, "connection_lost")
+      })
+    }
+    return untilOver(line, attempt(message, givenAt), { _tag: "Unknown" })
+  })
+
+const send = (
+  wire: LiveWire,
+  numbers: Pick<LiveNumbers<Line>, "open" | "owns">,
+  message: OutgoingMessage,
+  givenAt: number,
+): Effect.Effect<SendOutcome> =>
+  Effect.raceFirst(
+    numbers.open(message.numberId),
+    Effect.as(Effect.sleep(openMillis), "connection_lost" as const),
+  ).pipe(
+    Effect.flatMap((line): Effect.Effect<SendOutcome> => {
+      if (line === "connection_lost") return Effect.succeed(soon)
+      if (line === "elsewhere") return Effect.succeed(moved)
+      if (line === null || typeof line === "string") {
+        return Effect.succeed({ _tag: "NotConnected" })
+      }
+      const pause = Effect.sleep(wire.latency.below(20))
+      return Effect.flatMap(untilOver(line, Effect.as(pause, true), false), (isOpen) =>
+        isOpen ? handOver(wire, numbers.owns, line, message, givenAt) : Effect.succeed(soon),
+      )
+    }),
+  )
+
+export const makeLiveWire = Effect.fnUntraced(function* makeLiveWire(
   options: LiveWireOptions,
 ): Effect.fn.Return<
   Transport,
   never,
   SessionVault | NumberOwnership | NumberProxies | Scope.Scope
 > {
-  const { attempt, board, dropsCopies, faults, platform, process, seed } = options
-  const vault = yield* SessionVault
-  const ownership = yield* NumberOwnership
-  const scope = yield* Effect.scope
-  const latency = new Chance(`${seed}/lines/${process.name}/${platform}`)
-
-  /**
-   * Writes down which connection is the latest, as a device writes its keys: beside the connection, which
-   * ends without waiting for the store.
-   */
-  const remember = ({ id, numberId }: Line) =>
-    retryUntilStoreAnswers(
-      vault.write(numberId, null, [{ type: lineKey, id: lineKey, value: String(id) }]),
-    ).pipe(Effect.ignore)
-
-  const connect = Effect.fnUntraced(function* (
-    { numberId }: LiveNumber<Line>,
-    connecting: Connecting<Line>,
-  ) {
-    const credentials = yield* vault.credentials(numberId)
-    if (credentials === null) return null
-    yield* connecting.ready
-    yield* Effect.sleep(latency.below(50))
-    if (faults.hits(process.name, "line.fails") !== null) return again
-    // A process that was frozen goes on here, and speaks over no connection of a number that it may not have.
-    if (!ownership.owns(numberId)) return again
-    const events = yield* Queue.unbounded<LineEvent>()
-    const line = yield* Effect.acquireRelease(
-      Effect.sync(() => board.connect(process, numberId, credentials, events)),
-      (opened) => Effect.sync(() => typeof opened !== "string" && board.hangUp(opened)),
-    )
-    if (typeof line === "string") return afterEnd[line]
-    yield* connecting.opened(line, board.phoneOf(numberId))
-    yield* Effect.forkIn(remember(line), scope)
-    return afterEnd[yield* hear(line, connecting)]
-  })
-
+  const { board, dropsCopies, platform, process, seed } = options
+  const wire: LiveWire = {
+    ...options,
+    vault: yield* SessionVault,
+    ownership: yield* NumberOwnership,
+    scope: yield* Effect.scope,
+    latency: new Chance(`${seed}/lines/${process.name}/${platform}`),
+  }
   const numbers = yield* makeLiveNumbers<Line, Effect.Error<ReturnType<typeof connect>>>({
     platform,
     settings: {
@@ -126,7 +193,7 @@ export const makeLiveWire = Effect.fnUntraced(function* (
       startsAtOnce: 8,
     },
     keptKeys: {},
-    connect,
+    connect: (live, connecting) => connect(wire, live, connecting),
     remembersWiped: false,
     meansLoggedOut: ["logged_out"],
     logOut: ({ numberId }) =>
@@ -135,52 +202,9 @@ export const makeLiveWire = Effect.fnUntraced(function* (
         true,
       ),
   })
-
-  /** Ends with the connection. */
-  const until = <A>({ over }: Line, work: Effect.Effect<A>, closed: A): Effect.Effect<A> =>
-    Effect.raceFirst(work, Effect.as(Deferred.await(over), closed))
-
-  const handOver = (
-    line: Line,
-    message: OutgoingMessage,
-    givenAt: number,
-  ): Effect.Effect<SendOutcome> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      // It waited for the connection.
-      const late = outcomeOnceExpired(message, now)
-      if (late !== null) return Effect.succeed(late)
-      // A process that was frozen goes on here, and another one has the number by then.
-      if (!numbers.owns(message.numberId)) return Effect.succeed(moved)
-      const drops = faults.hits(process.name, "line.drops")
-      if (drops !== null) {
-        process.world.at(process.world.outside, process.world.now + drops.below(100), () => {
-          board.end(message.numberId, "connection_lost")
-        })
-      }
-      return until(line, attempt(message, givenAt), { _tag: "Unknown" })
-    })
-
-  const send = (message: OutgoingMessage, givenAt: number): Effect.Effect<SendOutcome> =>
-    Effect.raceFirst(
-      numbers.open(message.numberId),
-      Effect.as(Effect.sleep(openMillis), "connection_lost" as const),
-    ).pipe(
-      Effect.flatMap((line): Effect.Effect<SendOutcome> => {
-        if (line === "connection_lost") return Effect.succeed(soon)
-        if (line === "elsewhere") return Effect.succeed(moved)
-        if (line === null || typeof line === "string") {
-          return Effect.succeed({ _tag: "NotConnected" })
-        }
-        const prepared = until(line, Effect.as(Effect.sleep(latency.below(20)), true), false)
-        return Effect.flatMap(prepared, (isOpen) =>
-          isOpen ? handOver(line, message, givenAt) : Effect.succeed(soon),
-        )
-      }),
-    )
-
   return {
     dropsCopies,
-    send: (message) => Effect.suspend(() => send(message, process.world.now)),
+    send: (message) => Effect.suspend(() => send(wire, numbers, message, process.world.now)),
     listen: numbers.listen,
     connections: numbers.reports,
   }

@@ -1,6 +1,6 @@
 /**
- * The remote server with the recipients' phones behind it, and the wire between it and a process. The remote
- * server survives every process: what was handed to it goes on without its sender.
+ * The remote server with the recipients' phones behind it, and the wire between it and a process.
+ * The remote server survives every process: it continues with what it received.
  */
 import type {
   NumberId,
@@ -19,12 +19,12 @@ import { callIn, spawn } from "../calls.ts"
 import type { Coverage } from "../Coverage.ts"
 import { nameOf } from "../History.ts"
 import type { Recorder } from "../History.ts"
-import type { Fault, FaultPoints } from "./FaultPoints.ts"
+import type { CallKind, Fault, FaultPoints } from "./FaultPoints.ts"
 import type { Switchboard } from "./lines.ts"
 
 const second = 1000
 
-/** Later than this no service waits for an answer. */
+/** No service waits longer than this for an answer. */
 const longestDelayMillis = 90 * second
 
 export interface RemoteOptions {
@@ -32,7 +32,7 @@ export interface RemoteOptions {
   readonly seed: string
   readonly record: Recorder
   readonly faults: FaultPoints
-  /** Null where processes keep no connections. */
+  /** Null when processes keep no connections. */
   readonly board: Switchboard | null
   /** Whether it shows one copy for one transport id. */
   readonly dropsCopies: boolean
@@ -41,7 +41,7 @@ export interface RemoteOptions {
 const nameOfMessage = ({ text, to }: OutgoingMessage): string =>
   nameOf(text, to.kind === "phone" ? to.phone : to.kind)
 
-/** What the remote server has shown, and who listens for its ticks. */
+/** The messages that the remote server showed, and the listeners for its ticks. */
 export class Remote {
   readonly process: Process
   readonly dropsCopies: boolean
@@ -54,7 +54,7 @@ export class Remote {
   /** Transport ids, each with the number that sent it. */
   readonly #shown = new Map<TransportId, NumberId>()
   readonly #listeners = new Map<Process, TakeEvent>()
-  /** Whether it speaks over the connections of numbers only; else every listener hears it. */
+  /** Whether ticks travel over the connections of numbers only, and not to every listener. */
   #usesLines: boolean
 
   constructor({ board, dropsCopies, faults, record, seed, world }: RemoteOptions) {
@@ -155,9 +155,9 @@ export class Remote {
     spawn(process, take(tick))
   }
 
-  /** Hands over what the server says by itself, until interrupted. */
+  /** Hands over the server's own events until interrupted. */
   listen(process: Process, take: TakeEvent): Effect.Effect<never> {
-    // What the server says is taken where it is listened for, with all that is there: clock, chance, logs.
+    // The listener's own clock, chance and logs apply to the events that it takes.
     return Effect.contextWith((context: Context.Context<never>) =>
       Effect.callback<never>(() => {
         this.#listeners.set(process, (event) => Effect.provideContext(take(event), context))
@@ -169,6 +169,119 @@ export class Remote {
   }
 }
 
+/** A process's wire to the remote server. */
+interface Wire {
+  readonly process: Process
+  readonly remote: Remote
+  readonly faults: FaultPoints
+  readonly record: Recorder
+  /** Milliseconds of one way. */
+  readonly drawLatency: () => number
+}
+
+type Answer = (outcome: SendOutcome) => Effect.Effect<SendOutcome>
+
+const refused = { code: "send_failed", message: "The remote server refused it." } as const
+
+/** Ends a send before its message leaves: no connection, a wait or a refusal. Null: it leaves. */
+const stopSend = (
+  { faults, process, record, remote }: Wire,
+  number: NumberId,
+  answer: Answer,
+): Effect.Effect<SendOutcome> | null => {
+  const hits = (kind: CallKind) => faults.hits(process.name, kind)
+  // A process that keeps connections knows that one is down before it hands anything over.
+  if (remote.board === null && hits("wire.down") !== null) {
+    return Effect.succeed({ _tag: "NotConnected" })
+  }
+  const flood = hits("wire.flood")
+  if (flood !== null) {
+    const afterMillis = flood.below(20 * second)
+    const until = process.world.now + afterMillis
+    // Only a wait that the process heard binds it: the answer may get lost with the connection.
+    return Effect.tap(answer({ _tag: "Postponed", afterMillis }), () =>
+      Effect.sync(() =>
+        record.add(
+          { _tag: "Flooded", number, process: process.name, until },
+          `${number} is to wait ${afterMillis} ms`,
+        ),
+      ),
+    )
+  }
+  const isRefused = hits("wire.refused") !== null
+  const isRestricted = hits("wire.restricted") !== null
+  return isRefused || isRestricted
+    ? answer({ _tag: "Refused", error: refused, againstNumber: isRestricted })
+    : null
+}
+
+/** Brings a message to the server and its answer back, unless one of them is lost. */
+const deliver = (
+  { drawLatency, faults, process, remote }: Wire,
+  message: OutgoingMessage,
+  media: string | null,
+  answer: Answer,
+): Effect.Effect<SendOutcome> => {
+  /** A loss often takes the connection along. */
+  const unknown = (fault: Fault): SendOutcome => {
+    if (fault.below(2) === 0) remote.break(message, fault.below(20 * second))
+    return { _tag: "Unknown" }
+  }
+  const lost = faults.hits(process.name, "wire.lost")
+  if (lost !== null) {
+    return Effect.map(Effect.sleep(lost.below(3 * second)), () => unknown(lost))
+  }
+  const late = faults.hits(process.name, "wire.late")
+  const delay =
+    late === null
+      ? drawLatency()
+      : late.below(late.below(2) === 0 ? 5 * second : longestDelayMillis)
+  const ackLost = faults.hits(process.name, "wire.ackLost")
+  const arriving = Effect.andThen(
+    Effect.sleep(delay),
+    Effect.sync(() => remote.receive(message, media)),
+  )
+  return callIn(remote.process, process, arriving).pipe(
+    Effect.andThen(
+      Effect.suspend(() => answer(ackLost === null ? { _tag: "Accepted" } : unknown(ackLost))),
+    ),
+    Effect.orDie,
+  )
+}
+
+const attempt = (
+  wire: Wire,
+  message: OutgoingMessage,
+  givenAt: number,
+  media: string | null,
+): Effect.Effect<SendOutcome> =>
+  Effect.suspend((): Effect.Effect<SendOutcome> => {
+    const { drawLatency, faults, process, record } = wire
+    const { numberId: number, transportId } = message
+    const name = nameOfMessage(message)
+    record.add(
+      { _tag: "HandedOver", name, transportId, number, process: process.name, givenAt },
+      `${process.name} hands over ${name}`,
+    )
+    const back = drawLatency()
+    const answer: Answer = (outcome) =>
+      Effect.andThen(Effect.sleep(back), Effect.as(stall(process, faults, record), outcome))
+    return stopSend(wire, number, answer) ?? deliver(wire, message, media, answer)
+  })
+
+/** Reads media to their end first, as transports do, and sends nothing when that fails. */
+const handOver = (
+  wire: Wire,
+  message: OutgoingMessage,
+  givenAt: number,
+): Effect.Effect<SendOutcome> =>
+  message.media === null
+    ? attempt(wire, message, givenAt, null)
+    : Stream.mkString(Stream.decodeText(message.media.content)).pipe(
+        Effect.flatMap((media) => attempt(wire, message, givenAt, media)),
+        Effect.catch(() => Effect.succeed<SendOutcome>({ _tag: "Postponed", afterMillis: second })),
+      )
+
 /** Hands messages of a process over to the remote server, with every fault of a wire. */
 export const makeAttempt = (
   process: Process,
@@ -179,93 +292,12 @@ export const makeAttempt = (
   seed: string,
 ): ((message: OutgoingMessage, givenAt: number) => Effect.Effect<SendOutcome>) => {
   const latency = new Chance(`${seed}/latency/${process.name}`)
-  // In some seeds every server is slow, so that more is under way when something else happens.
+  // In some seeds every server is slow, so that more is in flight when something else happens.
   const slowest = new Chance(`${seed}/latency`).below(3) === 0 ? 1500 : 50
   const drawLatency = () => latency.below(faults.isStormy ? slowest : 50)
-
-  const attempt = (
-    message: OutgoingMessage,
-    givenAt: number,
-    media: string | null,
-  ): Effect.Effect<SendOutcome> =>
-    Effect.suspend((): Effect.Effect<SendOutcome> => {
-      const { numberId: number, transportId } = message
-      const name = nameOfMessage(message)
-      record.add(
-        { _tag: "HandedOver", name, transportId, number, process: process.name, givenAt },
-        `${process.name} hands over ${name}`,
-      )
-      const hits = (kind: Parameters<FaultPoints["hits"]>[1]) => faults.hits(process.name, kind)
-      const back = drawLatency()
-      const answer = (outcome: SendOutcome) =>
-        Effect.andThen(Effect.sleep(back), Effect.as(stall(process, faults, record), outcome))
-      // Where a process keeps connections it knows that one is down before it hands anything over.
-      if (remote.board === null && hits("wire.down") !== null) {
-        return Effect.succeed({ _tag: "NotConnected" })
-      }
-      const flood = hits("wire.flood")
-      if (flood !== null) {
-        const afterMillis = flood.below(20 * second)
-        const until = process.world.now + afterMillis
-        // Only a wait that the process has heard binds it: the answer may get lost with the connection.
-        return Effect.tap(answer({ _tag: "Postponed", afterMillis }), () =>
-          Effect.sync(() =>
-            record.add(
-              { _tag: "Flooded", number, process: process.name, until },
-              `${number} is to wait ${afterMillis} ms`,
-            ),
-          ),
-        )
-      }
-      const refused = hits("wire.refused")
-      const restricted = hits("wire.restricted")
-      if (refused !== null || restricted !== null) {
-        return answer({
-          _tag: "Refused",
-          error: { code: "send_failed", message: "The remote server refused it." },
-          againstNumber: restricted !== null,
-        })
-      }
-      /** What gets lost often gets lost with the connection. */
-      const unknown = (fault: Fault): SendOutcome => {
-        if (fault.below(2) === 0) remote.break(message, fault.below(20 * second))
-        return { _tag: "Unknown" }
-      }
-      const lost = hits("wire.lost")
-      if (lost !== null) {
-        return Effect.map(Effect.sleep(lost.below(3 * second)), () => unknown(lost))
-      }
-      const late = hits("wire.late")
-      const there =
-        late === null
-          ? drawLatency()
-          : late.below(late.below(2) === 0 ? 5 * second : longestDelayMillis)
-      const ackLost = hits("wire.ackLost")
-      const arriving = Effect.andThen(
-        Effect.sleep(there),
-        Effect.sync(() => remote.receive(message, media)),
-      )
-      return callIn(remote.process, process, arriving).pipe(
-        Effect.andThen(
-          Effect.suspend(() => answer(ackLost === null ? { _tag: "Accepted" } : unknown(ackLost))),
-        ),
-        Effect.orDie,
-      )
-    })
-
-  /** A transport reads media to their end, and sends nothing where it cannot. */
-  const handOver = (message: OutgoingMessage, givenAt: number): Effect.Effect<SendOutcome> =>
-    message.media === null
-      ? attempt(message, givenAt, null)
-      : Stream.mkString(Stream.decodeText(message.media.content)).pipe(
-          Effect.flatMap((media) => attempt(message, givenAt, media)),
-          Effect.catch(() =>
-            Effect.succeed<SendOutcome>({ _tag: "Postponed", afterMillis: second }),
-          ),
-        )
-
+  const wire: Wire = { process, remote, faults, record, drawLatency }
   return (message, givenAt) =>
-    Effect.tap(handOver(message, givenAt), (outcome) =>
+    Effect.tap(handOver(wire, message, givenAt), (outcome) =>
       Effect.sync(() => {
         const { _tag } = outcome
         const name = nameOfMessage(message)
@@ -290,17 +322,17 @@ export const makeWire = (
   send: (message) => Effect.suspend(() => send(message, process.world.now)),
 })
 
-/** Stops a process for a while; its clock goes on. */
+/** Stops a process for a while. Its clock continues. */
 export const freeze = (process: Process, millis: number, record: Recorder): void => {
   const { name, world } = process
   if (process.state !== "alive") return
   record.add({ _tag: "Frozen", process: name }, `${name} stops for ${millis} ms`)
   process.pause()
-  // Another process lets it go on: its own timers stand still.
+  // The outside resumes it: its own timers have stopped.
   world.at(world.outside, world.now + millis, () => thaw(process, record))
 }
 
-/** Lets a process that stopped go on. */
+/** Resumes a stopped process. */
 export const thaw = (process: Process, record: Recorder): void => {
   const { name } = process
   if (process.state !== "paused") return
@@ -308,7 +340,7 @@ export const thaw = (process: Process, record: Recorder): void => {
   process.resume()
 }
 
-/** A process that stops for longer than a lease, right where something was committed or acknowledged. */
+/** Stops a process for longer than a lease, right after a commit or an acknowledgement. */
 export const stall = (
   process: Process,
   faults: FaultPoints,
@@ -317,7 +349,7 @@ export const stall = (
   Effect.suspend(() => {
     const fault = faults.hits(process.name, "stall")
     if (fault === null) return Effect.void
-    // Often it goes on just when the lease has ended, while another process has the message in its hands.
+    // It often resumes just after the lease ended, while another process holds the message.
     const millis =
       fault.below(2) === 0 ? 29_900 + fault.below(400) : 25 * second + fault.below(40 * second)
     freeze(process, millis, record)
