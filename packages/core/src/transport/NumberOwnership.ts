@@ -129,266 +129,314 @@ interface Watched {
   readonly since: () => number
 }
 
-const make = /*#__PURE__*/ Effect.fnUntraced(function* (most: number) {
-  const name = yield* WorkerName
-  const leases = yield* ShardLeases
-  const { stopwatch } = yield* RealTime
-  let worker: WorkerId | null = null
+/** This worker's shards, and what it knows of the others. */
+interface Worker {
+  readonly name: string
+  /** How many numbers it may own. */
+  readonly most: number
+  readonly leases: ShardLeases["Service"]
+  readonly stopwatch: Effect.Effect<() => number>
+  /** Null until it joins. */
+  id: WorkerId | null
   /** Since the latest confirmed heartbeat. */
-  let sinceConfirmed: (() => number) | null = null
+  sinceConfirmed: (() => number) | null
   /** Since the last look at the others. */
-  let sinceLook: (() => number) | null = null
+  sinceLook: (() => number) | null
   /** Numbers with a session in each shard, as of the last answer. */
-  let linked: ReadonlyArray<number> = []
-  let owned = ownsNone
-  const held = new Map<Shard, Holding>()
+  linked: ReadonlyArray<number>
+  owned: Owned
+  readonly held: Map<Shard, Holding>
   /**
    * Shards to give away, each with its ending term: under it the worker never owns the shard again.
    */
-  const leaving = new Map<Shard, number>()
-  const uses = new Map<Shard, Uses>()
+  readonly leaving: Map<Shard, number>
+  readonly uses: Map<Shard, Uses>
   /** Lost shards still in use, each with its former term. */
-  const ending = new Map<Shard, number>()
-  const watched = new Map<WorkerId, Watched>()
+  readonly ending: Map<Shard, number>
+  readonly watched: Map<WorkerId, Watched>
   /** The count of shards that was last logged. */
-  let loggedShards = 0
+  loggedShards: number
+}
 
-  const isTrusted = () => sinceConfirmed !== null && sinceConfirmed() < trustMillis
+const isTrusted = (worker: Worker) =>
+  worker.sinceConfirmed !== null && worker.sinceConfirmed() < trustMillis
 
-  const numbersHeld = () => {
-    let sum = 0
-    for (const shard of held.keys()) sum += linked[shard] ?? 0
-    return sum
-  }
+const numbersHeld = (worker: Worker) => {
+  let sum = 0
+  for (const shard of worker.held.keys()) sum += worker.linked[shard] ?? 0
+  return sum
+}
 
-  const publish = () => {
-    owned = held.size === 0 ? ownsNone : { of: shardCount, shards: [...held.keys()] }
-  }
+const publish = (worker: Worker) => {
+  worker.owned =
+    worker.held.size === 0 ? ownsNone : { of: shardCount, shards: [...worker.held.keys()] }
+}
 
-  const start = ({ shard, term }: HeldShard) => {
-    held.set(shard, { term, over: Deferred.makeUnsafe() })
-  }
+const start = ({ held }: Worker, { shard, term }: HeldShard) => {
+  held.set(shard, { term, over: Deferred.makeUnsafe() })
+}
 
-  /** The shard is lost: its work ends. */
-  const stop = (shard: Shard) => {
-    const holding = held.get(shard)
-    if (holding === undefined) return
-    held.delete(shard)
-    if (usesOf(shard).count > 0) ending.set(shard, holding.term)
-    Deferred.doneUnsafe(holding.over, Effect.void)
-  }
+/** The shard is lost: its work ends. */
+const stop = (worker: Worker, shard: Shard) => {
+  const { ending, held } = worker
+  const holding = held.get(shard)
+  if (holding === undefined) return
+  held.delete(shard)
+  if (usesOf(worker, shard).count > 0) ending.set(shard, holding.term)
+  Deferred.doneUnsafe(holding.over, Effect.void)
+}
 
-  const stopAll = Effect.suspend(() => {
-    const lost = held.size
-    for (const shard of held.keys()) stop(shard)
-    publish()
-    return Effect.andThen(countMoves("lost", lost), showHeld)
+const stopAll = (worker: Worker) =>
+  Effect.suspend(() => {
+    const lost = worker.held.size
+    for (const shard of worker.held.keys()) stop(worker, shard)
+    publish(worker)
+    return Effect.andThen(countMoves("lost", lost), showHeld(worker))
   })
 
-  /** Logs the worker's share when it changed. */
-  const logShare = Effect.fnUntraced(function* logShare(workers: number) {
-    if (held.size === loggedShards) return
-    loggedShards = held.size
-    yield* logThrottled("this worker's share of numbers", {
-      shards: held.size,
-      numbers: numbersHeld(),
-      workers,
-    })
+/** Logs the worker's share when it changed. */
+const logShare = /*#__PURE__*/ Effect.fnUntraced(function* logShare(
+  worker: Worker,
+  workers: number,
+) {
+  const { held } = worker
+  if (held.size === worker.loggedShards) return
+  worker.loggedShards = held.size
+  yield* logThrottled("this worker's share of numbers", {
+    shards: held.size,
+    numbers: numbersHeld(worker),
+    workers,
   })
+})
 
-  const showHeld = Effect.suspend(() => showNumbersHeld(numbersHeld(), held.size))
+const showHeld = (worker: Worker) =>
+  Effect.suspend(() => showNumbersHeld(numbersHeld(worker), worker.held.size))
 
-  const usesOf = (shard: Shard): Uses => {
-    const known = uses.get(shard) ?? { count: 0, none: Latch.makeUnsafe(true) }
-    uses.set(shard, known)
-    return known
+const usesOf = ({ uses }: Worker, shard: Shard): Uses => {
+  const known = uses.get(shard) ?? { count: 0, none: Latch.makeUnsafe(true) }
+  uses.set(shard, known)
+  return known
+}
+
+const unused = (worker: Worker, shards: Iterable<Shard>) =>
+  Effect.forEach([...shards], (shard) => usesOf(worker, shard).none.await, { discard: true })
+
+/** The term under which this worker may write of the number; undefined when it may not. */
+const termOf = (worker: Worker, numberId: NumberId): number | undefined => {
+  const { ending, held } = worker
+  if (!isTrusted(worker)) return undefined
+  const shard = shardOf(numberId)
+  return held.get(shard)?.term ?? ending.get(shard)
+}
+
+/** The store's answer, or a failure after the time limit. */
+const inTime = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
+  Effect.raceFirst(
+    Effect.asSome(question),
+    Effect.as(sleep(questionMillis), Option.none<A>()),
+  ).pipe(
+    Effect.flatMap(
+      Option.match({
+        onNone: () =>
+          Effect.fail(new StoreUnavailable({ operation: "shards", cause: "not in time" })),
+        onSome: Effect.succeed,
+      }),
+    ),
+  )
+
+/** Records the others' heartbeats. A worker that was away starts over. */
+const watch = /*#__PURE__*/ Effect.fnUntraced(function* watch(
+  worker: Worker,
+  workers: ReadonlyArray<LiveWorker>,
+) {
+  const { stopwatch, watched } = worker
+  if (worker.sinceLook === null || worker.sinceLook() > watchfulMillis) watched.clear()
+  worker.sinceLook = yield* stopwatch
+  const there = new Set(workers.map(({ id }) => id))
+  for (const id of watched.keys()) if (!there.has(id)) watched.delete(id)
+  for (const { beat, id } of workers) {
+    if (id === worker.id || watched.get(id)?.beat === beat) continue
+    watched.set(id, { beat, since: yield* stopwatch })
   }
+})
 
-  const unused = (shards: Iterable<Shard>) =>
-    Effect.forEach([...shards], (shard) => usesOf(shard).none.await, { discard: true })
-
-  /** The term under which this worker may write of the number; undefined when it may not. */
-  const termOf = (numberId: NumberId): number | undefined => {
-    if (!isTrusted()) return undefined
-    const shard = shardOf(numberId)
-    return held.get(shard)?.term ?? ending.get(shard)
-  }
-
-  /** The store's answer, or a failure after the time limit. */
-  const inTime = <A>(question: Effect.Effect<A, StoreUnavailable>) =>
-    Effect.raceFirst(
-      Effect.asSome(question),
-      Effect.as(sleep(questionMillis), Option.none<A>()),
-    ).pipe(
-      Effect.flatMap(
-        Option.match({
-          onNone: () =>
-            Effect.fail(new StoreUnavailable({ operation: "shards", cause: "not in time" })),
-          onSome: Effect.succeed,
-        }),
-      ),
-    )
-
-  /** Records the others' heartbeats. A worker that was away starts over. */
-  const watch = Effect.fnUntraced(function* watch(workers: ReadonlyArray<LiveWorker>) {
-    if (sinceLook === null || sinceLook() > watchfulMillis) watched.clear()
-    sinceLook = yield* stopwatch
-    const there = new Set(workers.map(({ id }) => id))
-    for (const id of watched.keys()) if (!there.has(id)) watched.delete(id)
-    for (const { beat, id } of workers) {
-      if (id === worker || watched.get(id)?.beat === beat) continue
-      watched.set(id, { beat, since: yield* stopwatch })
-    }
-  })
-
-  /** Ends workers that this one has watched without a heartbeat for too long. */
-  const endSilent = Effect.suspend(() => {
-    if (sinceLook === null || sinceLook() > watchfulMillis) return Effect.void
-    const silent = [...watched].flatMap(([id, { beat, since }]) =>
+/** Ends workers that this one has watched without a heartbeat for too long. */
+const endSilent = (worker: Worker) =>
+  Effect.suspend(() => {
+    if (worker.sinceLook === null || worker.sinceLook() > watchfulMillis) return Effect.void
+    const silent = [...worker.watched].flatMap(([id, { beat, since }]) =>
       since() < leaseMillis ? [] : { id, beat },
     )
-    return silent.length === 0 ? Effect.void : inTime(leases.end(silent))
+    return silent.length === 0 ? Effect.void : inTime(worker.leases.end(silent))
   })
 
-  /**
-   * Starts with the shards that the store assigns to this worker, except leaving ones; stops all
-   * others.
-   */
-  const adopt = ({ shards }: ShardTable, me: WorkerId) => {
-    linked = shards.map((state) => state.linked)
-    for (const [place, state] of shards.entries()) {
-      const shard = place as Shard
-      const isMine = state.workerId === me
-      if (!isMine || held.get(shard)?.term !== state.term) stop(shard)
-      if (!isMine || leaving.get(shard) !== state.term) leaving.delete(shard)
-      if (isMine && !held.has(shard) && !leaving.has(shard)) start({ shard, term: state.term })
-    }
+/**
+ * Starts with the shards that the store assigns to this worker, except leaving ones; stops all
+ * others.
+ */
+const adopt = (worker: Worker, { shards }: ShardTable, me: WorkerId) => {
+  const { held, leaving } = worker
+  worker.linked = shards.map((state) => state.linked)
+  for (const [place, state] of shards.entries()) {
+    const shard = place as Shard
+    const isMine = state.workerId === me
+    if (!isMine || held.get(shard)?.term !== state.term) stop(worker, shard)
+    if (!isMine || leaving.get(shard) !== state.term) leaving.delete(shard)
+    if (isMine && !held.has(shard) && !leaving.has(shard))
+      start(worker, { shard, term: state.term })
   }
+}
 
-  /** Stops using shards to give away, until enough of them leave. */
-  const letGo = (shards: ReadonlyArray<Shard>) => {
-    for (const shard of shards) {
-      const holding = held.get(shard)
-      if (holding === undefined || leaving.size >= shards.length) continue
-      leaving.set(shard, holding.term)
-      stop(shard)
-    }
+/** Stops using shards to give away, until enough of them leave. */
+const letGo = (worker: Worker, shards: ReadonlyArray<Shard>) => {
+  const { held, leaving } = worker
+  for (const shard of shards) {
+    const holding = held.get(shard)
+    if (holding === undefined || leaving.size >= shards.length) continue
+    leaving.set(shard, holding.term)
+    stop(worker, shard)
   }
+}
 
-  /** Gives away released shards whose work has ended. */
-  const give = Effect.fnUntraced(function* give(me: WorkerId) {
-    if (leaving.size === 0) return
-    yield* Effect.raceFirst(unused(leaving.keys()), sleep(closingMillis))
-    const ready = [...leaving].flatMap(([shard, term]) =>
-      usesOf(shard).count === 0 ? { shard, term } : [],
-    )
-    if (ready.length === 0) return
-    yield* inTime(leases.give(me, ready))
-    yield* countMoves("given", ready.length)
-  })
+/** Gives away released shards whose work has ended. */
+const give = /*#__PURE__*/ Effect.fnUntraced(function* give(worker: Worker, me: WorkerId) {
+  const { leases, leaving } = worker
+  if (leaving.size === 0) return
+  yield* Effect.raceFirst(unused(worker, leaving.keys()), sleep(closingMillis))
+  const ready = [...leaving].flatMap(([shard, term]) =>
+    usesOf(worker, shard).count === 0 ? { shard, term } : [],
+  )
+  if (ready.length === 0) return
+  yield* inTime(leases.give(me, ready))
+  yield* countMoves("given", ready.length)
+})
 
-  /** Until a watched worker has been silent for too long, or the usual time. */
-  const untilNextLook = () => {
-    let pause = lookMillis
-    for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
-    return Math.max(1, pause)
-  }
+/** Until a watched worker has been silent for too long, or the usual time. */
+const untilNextLook = ({ watched }: Worker) => {
+  let pause = lookMillis
+  for (const { since } of watched.values()) pause = Math.min(pause, leaseMillis - since())
+  return Math.max(1, pause)
+}
 
-  /** One look; returns the milliseconds until the next. */
-  const look = Effect.gen(function* look() {
-    const me = (worker ??= yield* inTime(leases.join(name, most)))
-    yield* endSilent
+/** One look; returns the milliseconds until the next. */
+const look = /*#__PURE__*/ Effect.fnUntraced(
+  function* look(worker: Worker) {
+    const { leases, leaving, most, name, stopwatch, watched } = worker
+    const me = (worker.id ??= yield* inTime(leases.join(name, most)))
+    yield* endSilent(worker)
     const since = yield* stopwatch
     const table = yield* inTime(leases.beat(me))
     if (table === null) {
       yield* Effect.logWarning("this worker was taken for dead, and joins again")
-      yield* stopAll
+      yield* stopAll(worker)
       leaving.clear()
       watched.clear()
-      worker = null
+      worker.id = null
       return soonMillis
     }
-    sinceConfirmed = since
-    yield* watch(table.workers)
-    adopt(table, me)
+    worker.sinceConfirmed = since
+    yield* watch(worker, table.workers)
+    adopt(worker, table, me)
     const sharing = shareOut(table, me)
-    letGo(sharing.give)
-    publish()
+    letGo(worker, sharing.give)
+    publish(worker)
     yield* showWorkers(table.workers.length)
-    yield* give(me)
+    yield* give(worker, me)
     const taken = sharing.take.length === 0 ? [] : yield* inTime(leases.take(me, sharing.take))
-    taken.forEach(start)
-    publish()
+    for (const shard of taken) start(worker, shard)
+    publish(worker)
     yield* countMoves("taken", taken.length)
-    yield* showHeld
-    yield* logShare(table.workers.length)
-    return taken.length < sharing.take.length ? soonMillis : untilNextLook()
-  }).pipe(
-    // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
-    // would.
-    Effect.catchCause((cause) =>
-      Effect.as(logFailure("shards of numbers are looked at again later", cause), lookMillis),
-    ),
-  )
+    yield* showHeld(worker)
+    yield* logShare(worker, table.workers.length)
+    return taken.length < sharing.take.length ? soonMillis : untilNextLook(worker)
+  },
+  // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
+  // would.
+  Effect.catchCause((cause) =>
+    Effect.as(logFailure("shards of numbers are looked at again later", cause), lookMillis),
+  ),
+)
 
-  const looks = Effect.forever(Effect.flatMap(look, sleep))
+/** Stops all work when the worker no longer trusts its shards. */
+const stopUntrusted = /*#__PURE__*/ Effect.fnUntraced(function* stopUntrusted(worker: Worker) {
+  const left = worker.sinceConfirmed === null ? lookMillis : trustMillis - worker.sinceConfirmed()
+  yield* sleep(Math.max(1, left > 0 ? left : lookMillis))
+  if (worker.held.size === 0 || isTrusted(worker)) return
+  yield* Effect.logWarning("the store confirms no shards, so their numbers are let go")
+  yield* stopAll(worker)
+})
 
-  /** Ends all work once the worker trusts no shard. */
-  const trusts = Effect.gen(function* trusts() {
-    const left = sinceConfirmed === null ? lookMillis : trustMillis - sinceConfirmed()
-    yield* sleep(Math.max(1, left > 0 ? left : lookMillis))
-    if (held.size === 0 || isTrusted()) return
-    yield* Effect.logWarning("the store confirms no shards, so their numbers are let go")
-    yield* stopAll
-  }).pipe(Effect.forever)
+const leave = /*#__PURE__*/ Effect.fnUntraced(function* leave(worker: Worker) {
+  const { leases, uses } = worker
+  yield* stopAll(worker)
+  yield* Effect.raceFirst(unused(worker, uses.keys()), sleep(lastUseMillis))
+  const isUsed = [...uses.values()].some(({ count }) => count > 0)
+  // Work still running ends with the process; the shards become free when the lease ends.
+  if (worker.id !== null && !isUsed) yield* inTime(leases.leave(worker.id))
+  worker.id = null
+})
 
-  const leave = Effect.gen(function* leave() {
-    yield* stopAll
-    yield* Effect.raceFirst(unused(uses.keys()), sleep(lastUseMillis))
-    const isUsed = [...uses.values()].some(({ count }) => count > 0)
-    // Work still running ends with the process; the shards become free when the lease ends.
-    if (worker !== null && !isUsed) yield* inTime(leases.leave(worker))
-    worker = null
-  }).pipe(Effect.ignore)
+const fenceOf = (worker: Worker, numberId: NumberId): Effect.Effect<Fence, NumberMoved> =>
+  Effect.suspend(() => {
+    const term = termOf(worker, numberId)
+    return term === undefined
+      ? Effect.fail(new NumberMoved({ numberId }))
+      : Effect.succeed({ shard: shardOf(numberId), term })
+  })
 
+const whileOwned = <A, E, R>(worker: Worker, numberId: NumberId, use: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const shard = shardOf(numberId)
+    const holding = isTrusted(worker) ? worker.held.get(shard) : undefined
+    if (holding === undefined) return Effect.succeedNone
+    const using = usesOf(worker, shard)
+    using.count++
+    using.none.closeUnsafe()
+    return Effect.raceFirst(
+      Effect.asSome(use),
+      Effect.as(Deferred.await(holding.over), Option.none()),
+    ).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          using.count--
+          if (using.count > 0) return
+          worker.ending.delete(shard)
+          using.none.openUnsafe()
+        }),
+      ),
+    )
+  })
+
+const make = /*#__PURE__*/ Effect.fnUntraced(function* make(most: number) {
+  const worker: Worker = {
+    name: yield* WorkerName,
+    most,
+    leases: yield* ShardLeases,
+    stopwatch: (yield* RealTime).stopwatch,
+    id: null,
+    sinceConfirmed: null,
+    sinceLook: null,
+    linked: [],
+    owned: ownsNone,
+    held: new Map(),
+    leaving: new Map(),
+    uses: new Map(),
+    ending: new Map(),
+    watched: new Map(),
+    loggedShards: 0,
+  }
+  const looks = Effect.forever(Effect.flatMap(look(worker), sleep))
+  const hold = Effect.all([looks, Effect.forever(stopUntrusted(worker))], {
+    concurrency: "unbounded",
+  })
   return NumberOwnership.of({
-    owned: Effect.sync(() => (isTrusted() ? owned : ownsNone)),
-    owns: (numberId) => isTrusted() && held.has(shardOf(numberId)),
-    finishes: (numberId) => termOf(numberId) !== undefined,
-    fence: (numberId) =>
-      Effect.suspend((): Effect.Effect<Fence, NumberMoved> => {
-        const term = termOf(numberId)
-        return term === undefined
-          ? Effect.fail(new NumberMoved({ numberId }))
-          : Effect.succeed({ shard: shardOf(numberId), term })
-      }),
-    whileOwned: (numberId, use) =>
-      Effect.suspend(() => {
-        const shard = shardOf(numberId)
-        const holding = isTrusted() ? held.get(shard) : undefined
-        if (holding === undefined) return Effect.succeedNone
-        const using = usesOf(shard)
-        using.count++
-        using.none.closeUnsafe()
-        return Effect.raceFirst(
-          Effect.asSome(use),
-          Effect.as(Deferred.await(holding.over), Option.none()),
-        ).pipe(
-          Effect.ensuring(
-            Effect.sync(() => {
-              using.count--
-              if (using.count > 0) return
-              ending.delete(shard)
-              using.none.openUnsafe()
-            }),
-          ),
-        )
-      }),
-    room: Effect.sync(() => most - numbersHeld()),
-    hold: Effect.all([looks, trusts], { concurrency: "unbounded" }).pipe(
-      Effect.andThen(Effect.never),
-      Effect.ensuring(leave),
-    ),
-    holderOf: (numberId) => leases.holderOf(shardOf(numberId)),
+    owned: Effect.sync(() => (isTrusted(worker) ? worker.owned : ownsNone)),
+    owns: (numberId) => isTrusted(worker) && worker.held.has(shardOf(numberId)),
+    finishes: (numberId) => termOf(worker, numberId) !== undefined,
+    fence: (numberId) => fenceOf(worker, numberId),
+    whileOwned: (numberId, use) => whileOwned(worker, numberId, use),
+    room: Effect.sync(() => most - numbersHeld(worker)),
+    hold: hold.pipe(Effect.andThen(Effect.never), Effect.ensuring(Effect.ignore(leave(worker)))),
+    holderOf: (numberId) => worker.leases.holderOf(shardOf(numberId)),
   })
 })

@@ -671,7 +671,11 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "a worker trusts in its shards for as long as it likes",
     within: 90,
     edits: [
-      edit("core/src/transport/NumberOwnership.ts", "sinceConfirmed() < trustMillis", "true"),
+      edit(
+        "core/src/transport/NumberOwnership.ts",
+        "worker.sinceConfirmed() < trustMillis",
+        "true",
+      ),
     ],
   },
   {
@@ -695,12 +699,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/transport/NumberOwnership.ts",
-        "Effect.raceFirst(unused(leaving.keys()), sleep(closingMillis))",
+        "Effect.raceFirst(unused(worker, leaving.keys()), sleep(closingMillis))",
         "Effect.void",
       ),
       edit(
         "core/src/transport/NumberOwnership.ts",
-        "usesOf(shard).count === 0 ? { shard, term } : []",
+        "usesOf(worker, shard).count === 0 ? { shard, term } : []",
         "[{ shard, term }]",
       ),
     ],
