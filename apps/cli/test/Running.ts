@@ -1,4 +1,4 @@
-/** A service for commands, as the server app builds it, and the program run against it. */
+/** A service for commands, as the server app builds it, and the program against it. */
 import { Worker } from "@messaging-service/core"
 import { messagingClient, operatorClient } from "@messaging-service/client"
 import { HttpOptions, httpApp } from "@messaging-service/http"

@@ -3,15 +3,15 @@ import type { RunOptions, Shop } from "./Running.ts"
 
 export interface Scene extends Shop {
   readonly receiver: string
-  /** Writes a file and gives its path. */
+  /** Writes a file and returns its path. */
   readonly aFile: (name: string, content: string) => Promise<string>
-  /** Runs a command that must succeed, with `--json`; its lines. */
+  /** Runs a command that must succeed, with `--json`; returns its lines. */
   readonly json: (
     words: string,
     rest?: ReadonlyArray<string | number>,
     options?: RunOptions,
   ) => Promise<ReadonlyArray<Record<string, unknown>>>
-  /** Runs it for people; it must succeed. Returns its output. */
+  /** Runs a command for people that must succeed; returns its output. */
   readonly text: (words: string, rest?: ReadonlyArray<string | number>) => Promise<string>
 }
 

@@ -1,4 +1,4 @@
-/** How the program ends early: by a signal, or when its output closes; and how long it waits. */
+/** How the program ends early: by a signal, or when its output closes; and how often it polls. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
@@ -9,11 +9,13 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
   const test = (name: string, body: (running: typeof Running.Service) => Promise<void>) =>
     it.effect(name, () => Effect.flatMap(Running, (running) => Effect.promise(() => body(running))))
 
-  describe("says what goes on without it when a signal ends it", () => {
+  describe("names what continues when a signal ends it", () => {
     const later = ["--at", "2100-01-01T00:00:00Z"]
     const to = ["--to", "+15550100002", "--text", "Hello"]
 
-    test("130 after Ctrl-C, 143 after SIGTERM, and no complaint but that", async ({ url }) => {
+    test("exits with 130 after Ctrl-C and 143 after SIGTERM, with no other complaint", async ({
+      url,
+    }) => {
       const { messaging } = await aWorkspace(url)
       for (const [endedBy, code] of [
         ["SIGINT", 130],
@@ -24,7 +26,9 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       }
     })
 
-    test("send --wait shows what was accepted, and which of it still waits", async ({ url }) => {
+    test("send --wait shows the accepted messages, and which of them still wait", async ({
+      url,
+    }) => {
       const { client, messaging } = await aWorkspace(url)
       const wait = ["send", ...to, "--to", "+15550100003", ...later, "--wait"]
       const ran = await messaging(wait, { meanwhile: () => Promise.resolve(false) })
@@ -37,7 +41,10 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.strictEqual(ran.code, 130)
     })
 
-    test("send says how much was accepted, and what may have been", async ({ directory, url }) => {
+    test("send reports how many were accepted, and how many may have been", async ({
+      directory,
+      url,
+    }) => {
       const { messaging } = await aWorkspace(url)
       const one = await messaging(["send", ...to], { asking: () => false })
       assert.match(
@@ -61,7 +68,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.lengthOf(ran.output.trimEnd().split("\n"), 1000)
     })
 
-    test("send says that nothing was sent while its file is uploaded", async ({
+    test("send reports that nothing was sent while its file is uploaded", async ({
       directory,
       url,
     }) => {
@@ -88,7 +95,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       })
     }
 
-    test("what changes something says that it may be done", async ({ url }) => {
+    test("a change may have taken effect, and the report says so", async ({ url }) => {
       const { client, messaging } = await aWorkspace(url)
       const { id } = await client.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
       const ran = await messaging(["cancel", String(id)], { asking: () => false })
@@ -96,7 +103,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     })
   })
 
-  describe("writes to what takes no more", () => {
+  describe("writing to a closed output", () => {
     const many = async (url: string) => {
       const shop = await aWorkspace(url)
       const to = Array.from({ length: 300 }, () => ({ phone: "+15550100002" }))
@@ -109,7 +116,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         ["EPIPE", 0, /^$/],
         ["ENOSPC", 8, /cannot write to standard output: ENOSPC.*\n$/],
       ] as const) {
-        test(`${code} after ${failure}, and no further page is asked for ${json.join(" ")}`, async ({
+        test(`exits with ${code} after ${failure}, and requests no further page: ${json.join(" ")}`, async ({
           url,
         }) => {
           const { messaging } = await many(url)
@@ -129,9 +136,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       }
     }
 
-    test("what is followed ends with what reads it, with nothing more to write", async ({
-      url,
-    }) => {
+    test("following ends with its reader, even with nothing more to write", async ({ url }) => {
       const { client, messaging, workspace } = await aWorkspace(url)
       const { id } = await client.webhooks.create({ url: "https://example.org/hook" })
       const log = ["webhooks", "log", String(id), "--workspace", String(workspace), "--follow"]
@@ -143,7 +148,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       }
     })
 
-    test("a linking goes on without what read its codes", async ({ url }) => {
+    test("linking continues without the reader of its codes", async ({ url }) => {
       const { client, messaging } = await aWorkspace(url)
       const ran = await messaging(["numbers", "connect", "--json"], { outputTakes: [1, "EPIPE"] })
       assert.deepInclude(ran, { code: 0, remarks: "" })
@@ -151,7 +156,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.strictEqual((await client.numbers.get(id)).status, "connecting")
     })
 
-    test("what changes something is done to its end all the same", async ({ url }) => {
+    test("a change finishes all the same", async ({ url }) => {
       const { client, messaging } = await many(url)
       const waiting = async () =>
         (await client.messages.list({ status: ["scheduled"] }).page()).data

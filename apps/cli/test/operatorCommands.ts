@@ -12,7 +12,7 @@ const aDelivery = async ({ client, operator, receiver, workspace }: Scene) => {
   return { webhook: id, event: data[0]?.event_id ?? "" }
 }
 
-/** A message that is held; its id. */
+/** A held message; returns its id. */
 const held = async ({ client, operator }: Scene) => {
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
   const { id } = await client.messages.send({ to: { phone: to }, text: "Hello", send_at: tomorrow })
@@ -110,7 +110,7 @@ export const operatorCommands: Entries = {
   "numbers get": async ({ json, number }) =>
     assert.strictEqual((await json("numbers get", [number]))[0]?.["status"], "connected"),
   "numbers connect": async ({ client, json, messaging, operator }) => {
-    // Scans the code as soon as it is there.
+    // Scans the code as soon as it appears.
     const scan = async (wait: number) => {
       await operator.simulator.settle()
       const connecting = (await client.numbers.list()).find(({ status }) => status === "connecting")
@@ -334,7 +334,7 @@ export const operatorCommands: Entries = {
     ])
   },
 
-  // These come last: a restore holds what waits in the whole store.
+  // These come last: a restore holds all waiting messages of the store.
   "store restored": async ({ client, json, messaging }) => {
     const { id } = await client.messages.send({ to: { phone: to }, text: "Hello" })
     const [begun] = await json("store restored", ["--above", 5_000_000])

@@ -47,7 +47,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     it.effect(name, () => Effect.flatMap(Running, (running) => Effect.promise(() => body(running))))
   const onLinux = process.platform === "linux" ? test : () => undefined
 
-  test("completes in bash, says what is wrong, and may be left early by what reads it", async (running) => {
+  test("completes in bash, reports faults, and tolerates a reader that leaves early", async (running) => {
     const shell = await aShell(running)
     const [left, missing, completed] = await Promise.all([
       shell("set -o pipefail; messaging --help | true"),
@@ -82,7 +82,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     })
   }
 
-  test("ends quietly where what reads its output has gone", async (running) => {
+  test("ends quietly when the reader of its output has gone", async (running) => {
     const shell = await aShell(running)
     const [closed, both] = await Promise.all([
       shell(
@@ -95,7 +95,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
       assert.deepStrictEqual(ran, { code: 0, stdout: "", stderr: "" })
   })
 
-  // Nothing more happens that it would have to write, and it would rest for an hour.
+  // It would write nothing more, and would rest for an hour.
   onLinux(
     "tail ends once what reads its output has gone, with nothing more to write",
     async (running) => {
@@ -113,7 +113,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     ["SIGINT", 130],
     ["SIGTERM", 143],
   ] as const) {
-    test(`is ended by ${signal} with ${code}, whatever is under way`, async () => {
+    test(`ends on ${signal} with ${code}, whatever is in flight`, async () => {
       // It accepts requests and answers none.
       const server = createServer(() => undefined)
       await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
@@ -131,7 +131,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     })
   }
 
-  test("is ended by Ctrl-C while it waits for its standard input", async () => {
+  test("ends on Ctrl-C while it waits for its standard input", async () => {
     const child = execFile(process.execPath, [program, ...readsInput], {
       env: { MESSAGING_KEY: "svc_live_a" },
     })

@@ -56,9 +56,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       })
     }
 
-    test("5, and a word about the path of the url where it is one of the interface", async ({
-      url,
-    }) => {
+    test("5, with a hint when the url contains a path of the interface", async ({ url }) => {
       const { messaging } = await aWorkspace(url)
       const ran = await messaging(["me", "--service", `${url}/api/v2`])
       assert.include(ran.remarks, `has the path /api/v2: give ${url} alone`)
@@ -78,7 +76,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       }
     })
 
-    test("2, and nothing is sent anywhere, when the service has its former name", async ({
+    test("2, and sends nothing anywhere, when the service has its former name", async ({
       receiver,
       url,
     }) => {
@@ -102,7 +100,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.deepInclude(both, { code: 0, remarks: "" })
     })
 
-    test("6, and no key goes there, when the service points elsewhere", async ({ url }) => {
+    test("6, and sends no key there, when the service redirects elsewhere", async ({ url }) => {
       const { messaging } = await aWorkspace(url)
       const elsewhere = await anotherServer(204)
       const pointing = await anotherServer(307, { location: `${elsewhere.url}api/v2/me` })
@@ -141,7 +139,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       })
     })
 
-    test("3, and what was accepted before is printed, when a later part is refused", async ({
+    test("3, after printing what was accepted, when a later part is refused", async ({
       directory,
       url,
     }) => {
@@ -174,7 +172,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
   })
 
   describe("takes secrets from the environment and from files", () => {
-    test("a file that an option or the environment names wins", async ({ directory, url }) => {
+    test("prefers a file named by an option or the environment", async ({ directory, url }) => {
       const { key, messaging } = await aWorkspace(url)
       const file = join(directory, "key")
       await writeFile(file, `${key}\n`)
@@ -199,7 +197,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     ["send", "--to-file", "20", "--text", "Hello", "--at", "2100-01-01T00:00:00Z", "--wait"],
     ["numbers", "connect", "--json"],
   ]) {
-    test(`${line.join(" ")} asks at most 20 times a minute`, async ({ directory, url }) => {
+    test(`${line.join(" ")} makes at most 20 requests a minute`, async ({ directory, url }) => {
       const { client, messaging } = await aWorkspace(url)
       const to = Array.from({ length: 450 }, () => ({ phone: "+15550100002" }))
       const later = { text: "Hello", send_at: "2100-01-01T00:00:00Z" }
@@ -212,7 +210,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       )
       // The service's clock does not advance while the command rests, so it takes no more in all.
       assert.isBelow(asked.length, 60)
-      // The request that begins the work comes in addition to those that follow it.
+      // The initial request comes in addition to those that follow it.
       const most = Math.max(
         ...asked.map((at) => asked.filter((other) => other >= at && other < at + 60_000).length),
       )
@@ -221,14 +219,14 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     })
   }
 
-  test("its options may stand in front of the words", async ({ url }) => {
+  test("accepts options before the words", async ({ url }) => {
     const { key, messaging } = await aWorkspace(url)
     const env = { MESSAGING_SERVICE: "http://127.0.0.1:9", MESSAGING_KEY: key }
     const ran = await messaging(["--json", "--service", url, "reminders", "list"], { env })
     assert.deepInclude(ran, { code: 0, output: "", remarks: "" })
   })
 
-  test("helps with all commands, with those of a word, and with each", async ({ url }) => {
+  test("has help on all commands, on those of a word, and on each", async ({ url }) => {
     const { messaging } = await aWorkspace(url)
     for (const line of [[], ["--help"], ["-h"], ["help"]]) {
       const { code, output } = await messaging(line)
@@ -248,7 +246,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     assert.strictEqual((await messaging(["help", "nothing"])).code, 2)
   })
 
-  test("tells its version", async ({ url }) => {
+  test("prints its version", async ({ url }) => {
     const { messaging } = await aWorkspace(url)
     assert.deepInclude(await messaging(["--version"]), {
       code: 0,
@@ -258,7 +256,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     assert.deepStrictEqual(JSON.parse(json.output), { version })
   })
 
-  test("prints nothing of others that a terminal would take for a command", async ({ url }) => {
+  test("prints no control characters of others", async ({ url }) => {
     const { client, messaging } = await aWorkspace(url)
     const { id } = await client.messages.send({
       to: { phone: "+15550100002" },
@@ -269,13 +267,14 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     assert.notMatch(output, /[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/)
   })
 
-  test("shows a code that a phone reads", async ({ url }) => {
+  test("prints a code that a phone reads", async ({ url }) => {
     const { client, operator } = await aWorkspace(url)
     const { id } = await client.numbers.connect({})
     await operator.simulator.settle()
     const link = (await client.numbers.get(id)).connect?.qr_code_url ?? ""
     const text = await qrCodeText(new Uint8Array(await (await fetch(link)).arrayBuffer()))
-    // Each character is two modules, one above the other, of four by four points; it draws light ones.
+    // Each character is two modules, one above the other, of four by four points; it draws light
+    // ones.
     const rows = text
       .trimEnd()
       .split("\n")
@@ -327,7 +326,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       })
     }
 
-    test("files where a file is meant", async ({ directory, url }) => {
+    test("completes files where a file is meant", async ({ directory, url }) => {
       const { messaging } = await aWorkspace(url)
       await mkdir(join(directory, "pictures"))
       await writeFile(join(directory, "picnic.png"), "")

@@ -1,17 +1,17 @@
-/** Calling the core directly: no HTTP, no server, the same rules. */
+/** Calls the core directly: no HTTP, no server, the same rules. */
 import { Admission, Caller, Messages, Workspaces, parseId } from "@messaging-service/core"
 import type { MessageId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aKey, aWorkspace } from "./service.ts"
 
-/** With a key, as a request would come. */
+/** With a key, like a request. */
 export const byKey = Effect.gen(function* byKey() {
   const admission = yield* Admission
   const { caller } = yield* admission.admitV2(`Bearer ${yield* aKey}`, "127.0.0.1")
   return caller
 })
 
-/** Without a key: this program itself says for which workspace it sends. */
+/** Without a key: this program chooses the workspace. */
 export const byWord = Effect.gen(function* byWord() {
   const workspaces = yield* Workspaces
   return Caller.trusted(yield* workspaces.get(yield* aWorkspace), {
@@ -19,7 +19,7 @@ export const byWord = Effect.gen(function* byWord() {
   })
 })
 
-/** Sends a message and reads it until it has left. */
+/** Sends a message and polls it until it has left. */
 export const sendAndFollow = Effect.fnUntraced(function* sendAndFollow(caller: Caller) {
   const messages = yield* Messages
 

@@ -1,6 +1,6 @@
 /**
- * A worker of an edge host that accepts messages for a database which other processes work on. What it
- * opens belongs to the request, and is closed with it.
+ * A worker on an edge host that accepts messages into a database which other processes serve.
+ * Everything that it opens belongs to the request, and is closed with it.
  */
 import { MessagingError, open } from "@messaging-service/service"
 import { Pool } from "pg"

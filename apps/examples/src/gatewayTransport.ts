@@ -16,10 +16,10 @@ import {
 import type { OutgoingMessage, SendOutcome, Transport } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Stream } from "effect"
 
-/** A gateway that does not say how long it wants to rest is asked again after this. */
+/** The pause after a gateway that does not say how long it wants to rest. */
 const restMillis = 5000
 
-/** The message as the gateway takes it. Media are never whole in memory. */
+/** The message in the gateway's format. Media are never whole in memory. */
 const bodyOf = ({ media, text, to }: OutgoingMessage) => {
   const file =
     media === null
@@ -40,7 +40,7 @@ const refused = (
   againstNumber: false,
 })
 
-/** What an answer says. One that this gateway never gives says nothing about the message. */
+/** The meaning of an answer. An unexpected one says nothing about the message. */
 const outcomeOf = async (answer: Response): Promise<SendOutcome> => {
   switch (answer.status) {
     case 200:
@@ -68,22 +68,22 @@ const makeTransport = (gateway: string): Transport => ({
     const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
     if (late !== null) return late
     return yield* Effect.tryPromise({
-      // The signal gives the call up when the attempt is interrupted.
+      // The signal aborts the call when the attempt is interrupted.
       try: async (signal) => {
         const place = `${gateway}/numbers/${message.numberId}/messages/${message.transportId}`
         return outcomeOf(
           await fetch(place, { method: "PUT", body, duplex: "half", signal } as RequestInit),
         )
       },
-      // No answer came, or the media broke off: the gateway may have had all of it before.
+      // No answer came, or the media broke off: the gateway may have received everything.
       catch: () => "no answer" as const,
     }).pipe(Effect.orElseSucceed((): SendOutcome => ({ _tag: "Unknown" })))
   }),
-  // This gateway tells neither ticks nor changes of its connections.
+  // This gateway reports neither ticks nor changes of its connections.
   listen: () => Effect.never,
 })
 
-/** Everything that the service asks of transports; only WhatsApp numbers are connected here. */
+/** A complete transport; only WhatsApp numbers are connected here. */
 export const layerGateway = (
   gateway: string,
 ): Layer.Layer<WhatsAppTransport | TelegramTransport | PhoneDirectory | NumberLinking> =>

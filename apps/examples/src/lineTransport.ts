@@ -40,25 +40,25 @@ const Word = Schema.Struct({
 
 const decodeWord = Schema.decodeUnknownOption(Schema.fromJsonString(Word))
 
-/** A line that cannot be read ends the connection: what comes behind it may be anything. */
+/** An unreadable line ends the connection: what follows it may be anything. */
 const wordIn = (line: string): typeof Word.Type =>
   Option.getOrElse(decodeWord(line), () => ({ bye: "cannot be read" }))
 
-/** An open line, with what sending over it needs. */
+/** An open line, with the state of sends over it. */
 interface Line extends LiveConnection {
   readonly say: (word: object) => void
-  /** By the id of a message: takes the remote server's word on it. */
+  /** By message id: takes the remote server's answer. */
   readonly waiting: Map<string, (outcome: SendOutcome) => void>
 }
 
-/** What each end means: which are for good, and which wait. */
+/** The meaning of each end: some are permanent, others wait. */
 const ends: ReadonlyMap<string, AfterClose> = new Map([
   ["unknown secret", { _tag: "Stop", reason: "logged_out", wipe: true }],
   ["in use elsewhere", { _tag: "Stop", reason: "replaced", wipe: false }],
   ["too many lines", { _tag: "Pause", reason: "restricted", millis: 60_000 }],
 ])
 
-/** Of any other end, such as one without a word, it is tried again after a pause. */
+/** After any other end, such as one without a word, it retries after a pause. */
 const afterClose = (reason: string): AfterClose => ends.get(reason) ?? { _tag: "Again" }
 
 const refused = (code: "recipient_not_found" | "send_failed", message: string): SendOutcome => ({
@@ -67,7 +67,7 @@ const refused = (code: "recipient_not_found" | "send_failed", message: string): 
   againstNumber: false,
 })
 
-/** One line from its beginning to its end, gone with its scope. Its end is always its last word. */
+/** One line from its start to its end, closed with its scope. Its end is always its last word. */
 const openLine = Effect.fnUntraced(function* openLine(port: number) {
   const words = yield* Queue.unbounded<typeof Word.Type>()
   const clock = yield* Clock.Clock
@@ -91,7 +91,7 @@ const openLine = Effect.fnUntraced(function* openLine(port: number) {
   return { line, words }
 })
 
-/** How a number is connected: once, and what the end of that means. */
+/** Connects a number once, and classifies how that ends. */
 const makeConnect = Effect.fnUntraced(function* makeConnect(port: number) {
   const vault = yield* SessionVault
   return (live: LiveNumber<Line>, connecting: Connecting<Line>) =>
@@ -99,7 +99,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(port: number) {
       const secret = yield* vault.credentials(live.numberId)
       if (secret === null) return null
       const { proxy } = yield* connecting.ready
-      // This line knows no proxies, and must not go around one.
+      // This line knows no proxies, and must not bypass one.
       if (proxy !== null) return { _tag: "Stop", reason: "restricted", wipe: false } as const
       const { line, words } = yield* openLine(port)
       line.say({ login: secret })
@@ -127,7 +127,7 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(port: number) {
 
 const soon: SendOutcome = { _tag: "Postponed", afterMillis: 5000 }
 
-/** One attempt over an open line. It ends with the remote server's word, or with the line. */
+/** One attempt over an open line. It ends with the remote server's answer, or with the line. */
 const sendOver = (line: Line, message: OutgoingMessage) =>
   Effect.gen(function* () {
     const { media, text, to, transportId: id } = message
@@ -158,10 +158,10 @@ const sendOver = (line: Line, message: OutgoingMessage) =>
     ),
   )
 
-/** How long a send waits for a line that is being opened, in real time. */
+/** How long a send waits for an opening line, in real time. */
 const openMillis = 15_000
 
-/** WhatsApp numbers, each over a line of its own to that port of this machine. */
+/** WhatsApp numbers, each over its own line to that port of this machine. */
 export const layerLine = (port: number, settings: LiveSettings) =>
   Layer.effect(
     WhatsAppTransport,
@@ -173,7 +173,7 @@ export const layerLine = (port: number, settings: LiveSettings) =>
         connect: yield* makeConnect(port),
         remembersWiped: false,
         meansLoggedOut: ["logged_out"],
-        // The remote server answers by its end, which is waited for.
+        // The remote server answers by closing the line.
         logOut: (line: Line) =>
           Effect.as(
             Effect.andThen(
@@ -190,10 +190,10 @@ export const layerLine = (port: number, settings: LiveSettings) =>
             numbers.open(message.numberId),
             Effect.as(sleepInRealTime(openMillis), "connection_lost" as const),
           )
-          // Nothing was sent: the line is being opened, or another worker has the number.
+          // Nothing was sent: the line is still opening, or another worker has the number.
           if (line === "connection_lost" || line === "elsewhere") return soon
           if (line === null || typeof line === "string") return { _tag: "NotConnected" }
-          // A process that was frozen wakes up here, and another has the number by then.
+          // A frozen process wakes up here, when another may have the number.
           return numbers.owns(message.numberId) ? yield* sendOver(line, message) : soon
         }),
         listen: numbers.listen,

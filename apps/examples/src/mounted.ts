@@ -2,7 +2,7 @@
 import { open } from "@messaging-service/service"
 import type { Messaging } from "@messaging-service/service"
 
-/** Where a server listens, and how it is stopped together with the service. */
+/** A server's address, and how it stops together with the service. */
 export interface Mounted {
   readonly url: string
   readonly stop: () => Promise<void>

@@ -5,7 +5,7 @@ import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
 import * as StoreMemory from "@messaging-service/store-memory/emulator"
 import { Effect, Layer } from "effect"
 
-/** What the core stands on. With PostgreSQL the store, `WakeUp` and the key would be others. */
+/** The core's dependencies. PostgreSQL would replace the store, `WakeUp` and the key. */
 const Ports = Layer.mergeAll(
   StoreMemory.layerMediaFiles,
   Simulated.layer,
@@ -15,12 +15,12 @@ const Ports = Layer.mergeAll(
   Core.NumberOwnership.layerAll,
 ).pipe(
   Layer.provideMerge(StoreMemory.layer),
-  // What outlives the process needs `Core.SecretsKey.layerHex`, with the same key at every start.
+  // A persistent store needs `Core.SecretsKey.layerHex`, with the same key at every start.
   Layer.provideMerge(Core.SecretsKey.layerRandom),
   Layer.provideMerge(layerCryptoIds),
 )
 
-/** Every service, with the worker's loops running as long as the layer lives. */
+/** Every service, with the worker's loops running while the layer lives. */
 export const Service = Core.layer.pipe(Layer.provideMerge(Ports))
 
 /** A workspace with one connected number. */

@@ -1,5 +1,5 @@
 /**
- * The first port of a store of one's own: contacts in a file of SQLite. `docs/writing-a-store.md` goes
+ * The first port of a custom store: contacts in a SQLite file. `docs/writing-a-store.md` goes
  * through it.
  */
 import { ContactStore, StoreUnavailable, pageOf } from "@messaging-service/core"
@@ -40,7 +40,7 @@ export const layerContacts = (file: string) =>
       )
       const remove = database.prepare(`delete from contacts where workspace_id = ? and id = ?`)
 
-      /** A database that cannot be asked is a failure that the service knows, and asks again. */
+      /** A database without an answer is a known failure, which the service retries. */
       const asking = <A>(operation: string, ask: () => A) =>
         Effect.try({ try: ask, catch: (cause) => new StoreUnavailable({ operation, cause }) })
       const contactOf = (row: unknown): Contact => ({ ...(row as Contact) })
@@ -49,7 +49,7 @@ export const layerContacts = (file: string) =>
         insert: (contact) => asking("contact.insert", () => contactOf(insert.get({ ...contact }))),
         list: (workspaceId, { before, limit }) =>
           asking("contact.list", () =>
-            // One row more than asked for tells whether there is a next page.
+            // One extra row tells whether there is a next page.
             pageOf(
               list.all(workspaceId, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(contactOf),
               limit,

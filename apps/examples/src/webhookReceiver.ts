@@ -1,8 +1,8 @@
 /**
  * A receiver on Node's own server, of webhooks (version 2, JSON) and, at `/callback`, of callbacks
- * (version 1, forms): it keeps each body as it came, believes only what is signed with the secret of
- * its kind, and prints what it got. `PORT`, `WEBHOOK_SECRET` (the endpoint's) and `CALLBACK_SECRET`
- * (the workspace's) come from the environment; leave out the secret of what you do not receive.
+ * (version 1, forms). It keeps each body unchanged, accepts only bodies signed with the secret of
+ * their kind, and prints them. `PORT`, `WEBHOOK_SECRET` (the endpoint's) and `CALLBACK_SECRET` (the
+ * workspace's) come from the environment; leave out the secret of what you do not receive.
  */
 import { verifyCallback, verifyWebhook } from "@messaging-service/client/webhook"
 import type { CallbackReport, WebhookEvent } from "@messaging-service/client/webhook"
@@ -11,7 +11,7 @@ import type { IncomingMessage } from "node:http"
 
 const { CALLBACK_SECRET, PORT = "8090", WEBHOOK_SECRET } = process.env
 
-/** A delivery may be repeated: these have been dealt with. A real receiver remembers them longer. */
+/** A delivery may repeat: these have been handled. A real receiver remembers them longer. */
 const seen = new Set<string>()
 
 const readBody = async (request: IncomingMessage): Promise<Buffer> => {
@@ -33,7 +33,7 @@ const ofCallback = (report: CallbackReport): string =>
     ? `callback: message ${report.msg_id} is ${report.status}`
     : `callback: number ${report.whatsapp_client} is ${report.event}`
 
-/** What there is to print about a request, or why it is not to be believed. */
+/** The printable content of a request, or why it is refused. */
 type Judgement =
   | { readonly believed: true; readonly key: string; readonly line: string }
   | { readonly believed: false; readonly reason: string }

@@ -1,4 +1,4 @@
-/** The service in a worker of an edge host: what works there, and that the rest is refused in one line. */
+/** The service in a worker on an edge host: what works there, and how the rest is refused. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
@@ -51,7 +51,7 @@ const noFiles = {
     "content: A file needs a disk (dataDirectory), which this process does not have: use one that has it, or send a link by version 2.",
 }
 
-/** The same of a request. */
+/** The same through a request. */
 const noFilesOverHttp = {
   status: 400,
   error: {
@@ -65,7 +65,7 @@ const noFilesOverHttp = {
 const noDisk = "needs a disk, which a worker of an edge host does not have"
 const noProcess = "needs a process that stays, which a worker of an edge host is not"
 
-/** Options that need what an edge host does not have, and what is said of them. */
+/** Options that an edge host does not support, and their refusals. */
 const refused: ReadonlyArray<readonly [options: object, field: string, line: string]> = [
   [
     { store: { embedded: "./data" } },
@@ -89,14 +89,14 @@ const refused: ReadonlyArray<readonly [options: object, field: string, line: str
 layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
   excludeTestServices: true,
   timeout: "60 seconds",
-})("in a worker of an edge host", (it) => {
-  // Over a pool one message more is sent, in a transaction of the worker's own.
+})("in a worker on an edge host", (it) => {
+  // Over a pool the worker sends one more message, in its own transaction.
   for (const [store, sent, upload, uploaded] of [
     ["memory", 2, "application/pdf", { status: 201 }],
     ["url", 2, noFiles, noFilesOverHttp],
     ["pool", 3, noFiles, noFilesOverHttp],
   ] as const) {
-    it.effect.skipIf(!hasWorkerd)(`a message is sent, told of and read back: ${store}`, () =>
+    it.effect.skipIf(!hasWorkerd)(`sends a message, reports it and reads it back: ${store}`, () =>
       Effect.gen(function* () {
         const ask = yield* Edge
         assert.deepStrictEqual(yield* ask(store), {
@@ -110,7 +110,7 @@ layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
     )
   }
 
-  it.effect.skipIf(!hasWorkerd)("what it cannot have is refused in a line that names it", () =>
+  it.effect.skipIf(!hasWorkerd)("refuses an unsupported option in a line that names it", () =>
     Effect.gen(function* () {
       const ask = yield* Edge
       for (const [options, field, message] of refused) {

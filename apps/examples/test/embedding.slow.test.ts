@@ -1,4 +1,7 @@
-/** The programs of `docs/embedding.md` are the files beside this one, and each prints what the page says. */
+/**
+ * The programs of `docs/embedding.md` are the files in `src/embedding`, and each prints what the
+ * page says.
+ */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
@@ -11,7 +14,7 @@ const root = join(import.meta.dirname, "../../..")
 const programs = join(import.meta.dirname, "../src/embedding")
 const run = promisify(execFile)
 
-/** What each program prints. */
+/** The output of each program. */
 const printed: Readonly<Record<string, RegExp>> = {
   "firstMessage.ts": /^Your order has left\. sent\n$/,
   "restart.ts": /^sent\n$/,
@@ -27,7 +30,7 @@ layer(EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }), {
   excludeTestServices: true,
   timeout: "60 seconds",
 })("the page on embedding", (it) => {
-  it.effect("shows the programs that stand here, the first of them in the README too", () =>
+  it.effect("shows these programs, the first of them in the README too", () =>
     Effect.promise(async () => {
       const page = await readFile(join(root, "docs/embedding.md"), "utf8")
       const readme = await readFile(join(root, "README.md"), "utf8")
@@ -42,7 +45,7 @@ layer(EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }), {
   )
 
   for (const [name, output] of Object.entries(printed)) {
-    it.effect(`${name} prints what it should, and ends by itself`, () =>
+    it.effect(`${name} prints the expected output and ends by itself`, () =>
       Effect.gen(function* () {
         const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
         const directory = yield* processes.temporaryDirectory

@@ -1,6 +1,6 @@
 /**
- * The transport of `docs/writing-a-transport.md` keeps the contract of transports, against a gateway on
- * loopback.
+ * The transport of `docs/writing-a-transport.md` follows the contract of transports, against a
+ * gateway on loopback.
  */
 import { assert, it } from "@effect/vitest"
 import * as Core from "@messaging-service/core"
@@ -43,7 +43,7 @@ class Gateway {
     return line
   }
 
-  /** The contract suite of transports says what each `Taking` means. */
+  /** The contract suite of transports defines each `Taking`. */
   async answer(request: IncomingMessage, response: ServerResponse) {
     const [, number = "", id = ""] =
       /^\/numbers\/(\d+)\/messages\/(\w+)$/.exec(request.url ?? "") ?? []
@@ -83,7 +83,7 @@ const layerGatewayNumbers = Layer.unwrap(
     const gateway = new Gateway()
     const origin = yield* listenOnLoopback(
       createServer((request, response) => {
-        // A message that breaks off is none.
+        // A truncated message does not count.
         gateway.answer(request, response).catch(() => response.destroy())
       }),
     )

@@ -1,6 +1,6 @@
 /**
- * What the guides quote stands so in the files that they name, which other tests run; and the guide to
- * stores names all that there is to write.
+ * The guides quote their files exactly, and other tests run those files; the guide to stores names
+ * everything that a store implements.
  */
 import { assert, it } from "@effect/vitest"
 import { storeTopics } from "@messaging-service/testkit"
@@ -16,7 +16,7 @@ const quotes = globSync("{README.md,docs/**/*.md}", { cwd: root.pathname }).flat
   ),
 )
 
-it.each(quotes)("$page quotes $file as it is ($place)", ({ file, text }) => {
+it.each(quotes)("$page quotes $file exactly ($place)", ({ file, text }) => {
   assert.include(read(file), text)
 })
 

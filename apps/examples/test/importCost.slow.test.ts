@@ -1,7 +1,7 @@
 /**
- * What one import costs a program that is bundled. The package for callers, `client`, runs in
- * browsers and on the edge: each of its functions is small and loads nothing of Effect. The service keeps to
- * a bound as a whole, and loads the page of its API only when it is asked for it.
+ * The bundle size of one import. The package for callers, `client`, runs in browsers and on the
+ * edge: each of its functions is small and loads nothing of Effect. The service has a bound as a
+ * whole, and loads the page of its API only on request.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Schema } from "effect"
@@ -14,12 +14,12 @@ import type { OutputChunk } from "rolldown"
 /** Bytes. */
 const limit = 20_000
 
-/** Entry points of which programs import single functions. */
+/** Entry points from which programs import single functions. */
 const forCallers: ReadonlyArray<string> = ["client", "client/webhook"]
 
 /**
- * The service itself, with the bound of each. Measured in one bundle, since that takes a quarter of the
- * time; there `http` has 60 KB more than alone.
+ * The service's own entry points, with the bound of each. Measured in one bundle, which takes a
+ * quarter of the time; `http` has 60 KB more there than alone.
  */
 const service: Readonly<Record<string, number>> = {
   "http toWebHandler": 695_000,
@@ -41,7 +41,7 @@ interface Manifest {
 const manifestOf = (name: string): Manifest =>
   JSON.parse(readFileSync(join(packages, name, "package.json"), "utf8"))
 
-/** The files of the entry points, by how these are imported, without the scope: `service/testing`. */
+/** The files of the entry points, by import name without the scope: `service/testing`. */
 const entryPoints = new Map(
   readdirSync(packages).flatMap((name) => {
     const { exports, private: isPrivate = false } = manifestOf(name)
@@ -54,14 +54,14 @@ const entryPoints = new Map(
 /** Loads as Node does: the runner's own way takes longer. */
 const load: (file: string) => Readonly<Record<string, unknown>> = createRequire(import.meta.url)
 
-/** Services and schemas can be called too, but that is not what they are exported for. */
+/** Services and schemas are callable too, but are not exported as functions. */
 const isFunction = (value: unknown): boolean =>
   typeof value === "function" &&
   !Schema.isSchema(value) &&
   !Context.isKey(value) &&
   !Function.prototype.toString.call(value).startsWith("class ")
 
-/** Every function, with the entry point before it: `client makeClient`. */
+/** Every function, after its entry point: `client makeClient`. */
 const functions = [...entryPoints].flatMap(([entryPoint, file]) =>
   forCallers.includes(entryPoint)
     ? Object.entries(load(file)).flatMap(([name, value]) =>
@@ -75,10 +75,10 @@ const importOf = (name: string): string => {
   return `export { ${imported} } from ${JSON.stringify(entryPoints.get(entryPoint))}`
 }
 
-/** What a program installs beside the service when it uses it. */
+/** Optional packages that a program installs with the service. */
 const chosen = Object.keys(manifestOf("service").peerDependencies ?? {})
 
-/** Bundles programs that each import one function, and gives the chunks. */
+/** Bundles programs that each import one function, and returns the chunks. */
 const bundled = (names: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const bundle = await rolldown({
@@ -87,8 +87,8 @@ const bundled = (names: ReadonlyArray<string>) =>
       platform: "neutral",
       resolve: { mainFields: ["module", "main"] },
       external: [...builtinModules, /^node:/, ...chosen],
-      // Files that an entry point only passes on are not read where nothing of them is used: it makes
-      // the same bundle with a third of the work.
+      // Skips unused files that an entry point only re-exports: the same bundle with a third of the
+      // work.
       experimental: { lazyBarrel: true },
       plugins: [
         {
@@ -103,7 +103,7 @@ const bundled = (names: ReadonlyArray<string>) =>
     return output.filter((each) => each.type === "chunk")
   })
 
-/** The chunk that a program begins with, and all that this loads at once. */
+/** The chunk that a program starts with, and everything that it loads at once. */
 const atOnce = (chunks: ReadonlyArray<OutputChunk>, program: string): ReadonlySet<OutputChunk> => {
   const loaded = new Set(chunks.filter(({ isEntry, name }) => isEntry && name === program))
   if (loaded.size === 0) throw new Error(`there is no ${program}`)
@@ -132,7 +132,8 @@ describe("an import", () => {
   it.effect("of a caller's function is less than 20 KB and loads nothing of Effect", () =>
     Effect.gen(function* () {
       assert.isAtLeast(functions.length, 4)
-      // In one bundle a file counts whole for each function that it has a part of: none costs more alone.
+      // One bundle counts a shared file in full for each function that uses it: none costs more
+      // alone.
       const chunks = yield* bundled(functions)
       const offending = functions.flatMap((name) => {
         const { bytes, loadsEffect } = costIn(chunks, name)
@@ -142,21 +143,18 @@ describe("an import", () => {
     }),
   )
 
-  it.effect(
-    "of the service keeps to a bound, and leaves the page of its API until it is asked for",
-    () =>
-      Effect.gen(function* () {
-        const chunks = yield* bundled(Object.keys(service))
-        const withThePage = chunks.filter(({ moduleIds }) =>
-          moduleIds.some((id) => id.includes("HttpApiScalar")),
-        )
-        assert.isNotEmpty(withThePage)
-        for (const [name, bound] of Object.entries(service)) {
-          assert.isAtMost(costIn(chunks, name).bytes, bound, name)
-          const loaded = atOnce(chunks, name)
-          for (const chunk of withThePage)
-            assert.isFalse(loaded.has(chunk), `${name} loads the page`)
-        }
-      }),
+  it.effect("of the service stays within its bound, and loads the page of its API on request", () =>
+    Effect.gen(function* () {
+      const chunks = yield* bundled(Object.keys(service))
+      const withThePage = chunks.filter(({ moduleIds }) =>
+        moduleIds.some((id) => id.includes("HttpApiScalar")),
+      )
+      assert.isNotEmpty(withThePage)
+      for (const [name, bound] of Object.entries(service)) {
+        assert.isAtMost(costIn(chunks, name).bytes, bound, name)
+        const loaded = atOnce(chunks, name)
+        for (const chunk of withThePage) assert.isFalse(loaded.has(chunk), `${name} loads the page`)
+      }
+    }),
   )
 })

@@ -1,6 +1,6 @@
 /**
- * The transport with lines of `docs/writing-a-transport.md` keeps the contract of transports, and its numbers
- * connected.
+ * The transport with lines of `docs/writing-a-transport.md` follows the contract of transports, and
+ * keeps its numbers connected.
  */
 import { assert, layer } from "@effect/vitest"
 import {
@@ -39,7 +39,7 @@ const settings = {
   startsAtOnce: 8,
 }
 
-/** What the remote server has of a number. */
+/** The remote server's state of a number. */
 class Account {
   socket: Socket | null = null
   taking: Taking = "acknowledge"
@@ -60,7 +60,10 @@ interface Sent {
   readonly parts: Array<Buffer>
 }
 
-/** The remote server: accounts by their secret. The contract suite of transports says what each `Taking` means. */
+/**
+ * The remote server: accounts by their secret. The contract suite of transports defines each
+ * `Taking`.
+ */
 class Exchange {
   readonly accounts = new Map<string, Account>()
   readonly server = createServer((socket) => this.#hear(socket))
@@ -168,7 +171,7 @@ const layerWorld = layerTransport.pipe(
   Layer.provideMerge(layerExchange),
 )
 
-/** Waits until the number was told to be so last. */
+/** Waits until that was the number's last reported state. */
 const toldOf = (id: NumberId, status: "connected" | "disconnected") =>
   Effect.flatMap(live.Told, (told) => {
     const isOf = (event: TransportEvent) =>
@@ -201,7 +204,7 @@ const layerRemoteServer = Layer.effect(
   Effect.gen(function* () {
     const exchange = yield* TheExchange
     const world = yield* Effect.context<Effect.Services<typeof aConnectedNumber>>()
-    /** Those that were logged out, with what their recipients see. */
+    /** Logged-out accounts, with what their recipients see. */
     const out = new Map<NumberId, Account>()
     const account = (id: NumberId) => out.get(id) ?? exchange.account(id)
     return RemoteServer.of({
@@ -244,36 +247,34 @@ transportContract(
   { runs: 10 },
 )
 
-layer(layerWorld)("a number on a line of its own", (it) => {
-  it.effect(
-    "is connected again when the line breaks or is garbled, and hands over what was read",
-    () =>
-      Effect.gen(function* () {
-        const exchange = yield* TheExchange
-        const told = yield* live.Told
-        const transport = yield* WhatsAppTransport
-        const id = yield* aConnectedNumber
-        const account = exchange.account(id)
-        account.socket?.destroy()
-        yield* live.until(() => account.logins === 2)
-        account.socket?.write("no JSON\n")
-        yield* live.until(() => account.logins === 3)
-        const message = live.aText(id, { kind: "phone", phone: known })
-        assert.deepStrictEqual(yield* transport.send(message), { _tag: "Accepted" })
-        account.say({ read: message.transportId })
-        yield* live.until(() => told.at(-1)?._tag === "Tick")
-        assert.deepInclude(told.at(-1), { transportId: message.transportId, status: "read" })
-      }),
+layer(layerWorld)("a number on its own line", (it) => {
+  it.effect("reconnects when the line breaks or is garbled, and hands over what was read", () =>
+    Effect.gen(function* () {
+      const exchange = yield* TheExchange
+      const told = yield* live.Told
+      const transport = yield* WhatsAppTransport
+      const id = yield* aConnectedNumber
+      const account = exchange.account(id)
+      account.socket?.destroy()
+      yield* live.until(() => account.logins === 2)
+      account.socket?.write("no JSON\n")
+      yield* live.until(() => account.logins === 3)
+      const message = live.aText(id, { kind: "phone", phone: known })
+      assert.deepStrictEqual(yield* transport.send(message), { _tag: "Accepted" })
+      account.say({ read: message.transportId })
+      yield* live.until(() => told.at(-1)?._tag === "Tick")
+      assert.deepInclude(told.at(-1), { transportId: message.transportId, status: "read" })
+    }),
   )
 
-  it.effect("that is in use elsewhere is given up, and stays away", () =>
+  it.effect("is given up when used elsewhere, and stays away", () =>
     Effect.gen(function* () {
       const exchange = yield* TheExchange
       const transport = yield* WhatsAppTransport
       const [id, other] = [yield* aConnectedNumber, yield* aConnectedNumber]
       exchange.account(id).say({ bye: "in use elsewhere" })
       yield* toldOf(id, "disconnected")
-      // Several looks later it is still away.
+      // Several checks later it is still away.
       exchange.account(other).socket?.destroy()
       yield* live.until(() => exchange.account(other).logins === 2)
       yield* aConnectedNumber
@@ -283,7 +284,7 @@ layer(layerWorld)("a number on a line of its own", (it) => {
     }),
   )
 
-  it.effect("logs out when it leaves, and nothing of it is kept", () =>
+  it.effect("logs out when it leaves, and leaves nothing behind", () =>
     Effect.gen(function* () {
       const exchange = yield* TheExchange
       const store = yield* SessionStore

@@ -1,7 +1,7 @@
 /**
- * The page about live WhatsApp numbers, followed word for word: the service really runs, and links and
- * sends over the protocol to a WhatsApp server on this machine. What the page lets a person do by hand
- * (scan, type, stop and start again) is done here.
+ * The page about live WhatsApp numbers, followed word for word: the service really runs, and links
+ * and sends over the protocol to a WhatsApp server on this machine. This test does what the page
+ * asks of a person (scan, type, stop and start again).
  */
 import { assert, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
@@ -22,7 +22,7 @@ const without = (heading: string, markdown: string): string => {
   return kept.join("")
 }
 
-/** The page up to the connected number, for the second way there: what follows it is the same for both. */
+/** The page up to the connected number, for the second way there: the rest is the same for both. */
 const untilConnected = (markdown: string): string => {
   const [first = "", ...rest] = markdown.split(/^(?=## Send, and see the ticks$)/m)
   assert.lengthOf(rest, 1)
@@ -36,7 +36,7 @@ const readQrCode = (url: string) =>
     return jsQR.default(Uint8ClampedArray.from(data), width, height)?.data ?? ""
   })
 
-/** The phones that the page names. */
+/** The phones in the page. */
 const phone = "15550100001"
 const recipient = "15550100002"
 
@@ -56,7 +56,7 @@ for (const [taken, left, part] of [
         ...environment,
         WHATSAPP_URL: whatsApp.url,
         DATA_DIR: data,
-        // Nothing is configured, as on the page: the process makes a key of its own.
+        // Nothing is configured, as on the page: the process generates a key.
         SECRETS_KEY: "",
       }
       let service = yield* processes.startServer(program, { ...settings, PORT: "0" })

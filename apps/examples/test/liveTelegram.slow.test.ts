@@ -1,7 +1,7 @@
 /**
- * The page about live Telegram accounts, followed word for word: the service really runs, and logs in and
- * sends over the protocol to a Telegram server on this machine. What the page lets a person do by hand
- * (read, stop and start again) is done here.
+ * The page about live Telegram accounts, followed word for word: the service really runs, and logs
+ * in and sends over the protocol to a Telegram server on this machine. This test does what the page
+ * asks of a person (read, stop and start again).
  */
 import { assert, it } from "@effect/vitest"
 import { make } from "@messaging-service/telegram-server"
@@ -14,13 +14,13 @@ import { runTutorial } from "./tutorial/runTutorial.ts"
 
 const { page, startLine } = livePage("docs/live-telegram.md")
 
-/** The phone that the page names, and another one. */
+/** The page's phone, and another one. */
 const phone = "15550100001"
 const recipient = "15550100002"
 
 it.live("docs/live-telegram.md does what it says, line by line", () =>
   Effect.gen(function* () {
-    // Its application is the one that the page names.
+    // Its application is the page's.
     const telegram = yield* make()
     yield* telegram.person(phone, { password: "correct horse" })
     yield* telegram.person(recipient, { username: "somename" })
@@ -34,7 +34,7 @@ it.live("docs/live-telegram.md does what it says, line by line", () =>
       TELEGRAM_DC: telegram.address,
       TELEGRAM_PUBLIC_KEY: key,
       DATA_DIR: data,
-      // Nothing is configured, as on the page: the process makes a key of its own.
+      // Nothing is configured, as on the page: the process generates a key.
       SECRETS_KEY: "",
     }
     let service = yield* processes.startServer(program, { ...settings, PORT: "0" })

@@ -1,4 +1,4 @@
-/** What is asked of a service that is mounted below `/messaging` of some server. */
+/** Requests to a service mounted below `/messaging` of some server. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 

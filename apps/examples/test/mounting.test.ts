@@ -27,7 +27,7 @@ const ways: Readonly<Record<string, (operatorToken: string) => Promise<Mounted>>
 
 for (const [name, mount] of Object.entries(ways)) {
   describe(`mounted in ${name}`, () => {
-    it.live("a message goes from `queued` to `sent`, and other paths stay the server's own", () =>
+    it.live("sends a message from `queued` to `sent`, and leaves other paths to the server", () =>
       Effect.gen(function* () {
         const { url } = yield* Effect.acquireRelease(
           Effect.promise(() => mount(operatorToken)),

@@ -1,8 +1,7 @@
 /**
- * What a team gets when it installs the packages: they are built, packed as they would be
- * published, and installed by npm into an empty project, where programs without any build step use
- * them on every Node that they say they run on, on Deno, Bun and in Next, and every TypeScript
- * compiles against them.
+ * The packages as a team installs them: built, packed for publishing, and installed by npm into an
+ * empty project. There, programs without a build step use them on every supported Node, on Deno, on
+ * Bun and in Next, and every supported TypeScript compiles against them.
  */
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { assert, layer } from "@effect/vitest"
@@ -29,7 +28,7 @@ import {
 import { embeds, nodes, runtimes, written } from "./packed/runtimes.ts"
 import { readmes, writeHeavySnippets, writeSnippets } from "./packed/snippets.ts"
 
-/** Sends a message in test mode with nothing but two packages and `effect`. */
+/** Sends a message in test mode with two packages and `effect`. */
 const sends = `
 import * as Core from "@messaging-service/core"
 import * as StoreMemory from "@messaging-service/store-memory"
@@ -64,7 +63,10 @@ const program = Effect.gen(function* () {
 await Effect.runPromise(Effect.provide(program, service))
 `
 
-/** Every entry point is there as built JavaScript, every program of the READMEs runs, and a message is sent. */
+/**
+ * Every entry point exists as built JavaScript, every program of the READMEs runs, and a message is
+ * sent.
+ */
 const runsAll = `
 for (const name of ${JSON.stringify(entryPoints)}) {
   const { pathname } = new URL(import.meta.resolve(name))
@@ -79,10 +81,10 @@ for (const file of ${JSON.stringify(readmes.map(({ file }) => file))}) {
 ${sends}`
 
 /**
- * What the READMEs show, and every entry point, with the oldest TypeScript and each major version since.
- * The oldest and the newest, each with one way to find modules, also check what no program uses of the
- * declarations; that takes most of the time, and says nothing more in between. The oldest cannot read some
- * of Effect and of `pg`: it checks ours alone.
+ * The programs of the READMEs, and every entry point, with the oldest TypeScript and each major
+ * version since. The oldest and the newest, each with one way to find modules, also check
+ * declarations that no program uses; that takes most of the time, and says nothing more in between.
+ * The oldest cannot read some declarations of Effect and of `pg`: it checks ours alone.
  */
 const compilers = [
   { typescript: "typescript-5.6", module: "nodenext", declarations: "ours" },
@@ -93,7 +95,7 @@ const compilers = [
 
 const wholeLife = join(import.meta.dirname, "packed/wholeLife.ts")
 
-/** What is not written for Effect has nothing of it in its types, and nothing of Node. */
+/** Packages not written for Effect have none of it in their types, and nothing of Node. */
 const plain = ["service", "client", "client/webhook"].map((name) => `@messaging-service/${name}`)
 
 const optionsOf = (module: string, types: ReadonlyArray<string>) => ({
@@ -112,7 +114,7 @@ const importsOf = (names: ReadonlyArray<string>): string =>
 
 const compileOurs = join(import.meta.dirname, "packed/compileOurs.ts")
 
-/** Compiles files of the project and gives the errors and whatever else was printed, line by line. */
+/** Compiles files of the project and returns the errors and other output, line by line. */
 const compile = (
   path: string,
   typescript: string,
@@ -129,7 +131,7 @@ const compile = (
     return output.split("\n").filter((line) => line !== "")
   })
 
-/** Stores, by what a program is told of them, and what is different on each. */
+/** Stores, by their description in the output, and their differences. */
 const stores = [
   {
     name: "in memory",
@@ -153,12 +155,12 @@ const stores = [
         DATA_DIR: yield* processes.temporaryDirectory,
       }
     }),
-    // Of two orders one was rolled back.
+    // One of two orders was rolled back.
     expected: { placed: ["Order: commit"], transactions: 1, restart: "sent" },
   },
 ]
 
-/** What the program prints: each step with the status that it leads to. */
+/** The program's output: each step with its resulting status. */
 const wholeResult = ({ placed, restart, transactions }: (typeof stores)[number]["expected"]) => {
   const sent = ["Hello", ...placed, "Over HTTP", "The menu"]
   return {
@@ -180,7 +182,7 @@ const wholeResult = ({ placed, restart, transactions }: (typeof stores)[number][
   }
 }
 
-/** Every program of the documentation, what a team does in one, and imports of every entry point. */
+/** Every program of the documentation, a team's program, and imports of every entry point. */
 const writePrograms = Effect.gen(function* () {
   const { besideHeavy, path } = yield* Project
   yield* writeSnippets(join(path, "snippets"))
@@ -193,7 +195,7 @@ const writePrograms = Effect.gen(function* () {
 
 layer(Project.layer, { timeout: 300_000 })("a project that installs the packages", (it) => {
   for (const name of published) {
-    it.effect(`finds nothing amiss in the file of ${name}`, () =>
+    it.effect(`finds no fault in the file of ${name}`, () =>
       Effect.gen(function* () {
         const { tarball } = yield* Project
         const bytes = new Uint8Array(yield* Effect.promise(() => readFile(tarball(name))))
@@ -205,9 +207,9 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
           checkPackage(createPackageFromTarballData(bytes)),
         )
         assert.isNotFalse(analysis.types)
-        // Packed alone it is built first, which is done for all at once here.
+        // Packing one package builds it first; here all are built at once.
         assert.strictEqual(manifestOf(name).scripts?.["prepack"], "pnpm run build")
-        // What programs are tried on here, and no older one.
+        // The runtimes for these programs, and no older ones.
         assert.deepStrictEqual(manifestOf(name).engines, { node: ">=22.19" })
         // They are modules, for a TypeScript and a Node that know `exports`.
         const problems = "problems" in analysis ? analysis.problems : []
@@ -239,7 +241,7 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
 
   for (const { command, name } of runtimes) {
     it.effect.skipIf(command === null)(
-      `embeds the service on ${name}, where the program prints its own words alone and ends by itself`,
+      `embeds the service on ${name}, where the program prints only its own output and ends by itself`,
       () =>
         Effect.gen(function* () {
           const { path } = yield* Project
@@ -276,7 +278,7 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
     )
   }
 
-  it.effect("answers in a route handler of Next, beside routes of its own", () =>
+  it.effect("answers in a route handler of Next that has routes of its own", () =>
     Effect.gen(function* () {
       const { path } = yield* Project
       const url = yield* startNextApp(join(path, "next"), operatorToken)
@@ -301,7 +303,7 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
     )
   }
 
-  it.effect("takes the room that the README of the service names", () =>
+  it.effect("needs the disk space that the README of the service names", () =>
     Effect.gen(function* () {
       const { path } = yield* Project
       const modules = join(path, "node_modules")
@@ -328,7 +330,7 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
         const service = "@messaging-service/service"
         const host = yield* project(join(path, `../host-of-${version}`), {
           dependencies: { effect: "file:./effect", [service]: `file:${tarball(service)}` },
-          // What would come from the registry.
+          // Packages from the registry.
           overrides: Object.fromEntries(
             published
               .filter((name) => name !== service)
@@ -349,7 +351,7 @@ layer(Project.layer, { timeout: 300_000 })("a project that installs the packages
     )
   }
 
-  it.effect("has nothing of Effect in the types of what is not written for it", () =>
+  it.effect("has nothing of Effect in the types of packages not written for it", () =>
     Effect.gen(function* () {
       const { path } = yield* Project
       yield* Effect.promise(() => writeFile(join(path, "plain.ts"), importsOf(plain)))

@@ -1,6 +1,6 @@
 /**
- * Which repository the packed packages name: that of the clone that is packed. The clone here has the
- * manifests and the hook of this one, and an origin of its own.
+ * The packed packages name the repository of the packed clone. This clone has this repository's
+ * manifests and hook, and its own origin.
  */
 import { createPackageFromTarballData } from "@arethetypeswrong/core"
 import { assert, layer } from "@effect/vitest"
@@ -19,7 +19,7 @@ interface Packed {
 class Clone extends Context.Service<
   Clone,
   {
-    /** Packs with that origin, and with `REPOSITORY`; the manifests, and what was said beside. */
+    /** Packs with that origin, and with `REPOSITORY`; returns the manifests and the messages. */
     pack(
       origin: string,
       repository?: string,
@@ -57,7 +57,7 @@ class Clone extends Context.Service<
         const tarballs = join(made, "tarballs")
         yield* Effect.promise(() => rm(tarballs, { recursive: true, force: true }))
         yield* Effect.promise(() => mkdir(tarballs))
-        // A shell puts what is said beside into what is printed.
+        // A shell merges messages into the output.
         const said = yield* run(
           clone,
           "sh",
@@ -121,7 +121,7 @@ layer(Clone.layer, { excludeTestServices: true, timeout: 120_000 })("packed pack
     }),
   )
 
-  it.effect("name it as an address that all can read", () =>
+  it.effect("name it by a public address", () =>
     Effect.promise(async () => {
       const { repositoryUrl } = await import(join(root, ".pnpmfile.mjs"))
       for (const origin of [
@@ -143,7 +143,7 @@ layer(Clone.layer, { excludeTestServices: true, timeout: 120_000 })("packed pack
     }),
   )
 
-  it.effect("name what REPOSITORY says where the origin is no public address", () =>
+  it.effect("name REPOSITORY where the origin is not a public address", () =>
     Effect.gen(function* () {
       const { pack } = yield* Clone
       const { manifests } = yield* pack("/srv/messaging", "https://git.example.com/team/messaging")
@@ -151,7 +151,7 @@ layer(Clone.layer, { excludeTestServices: true, timeout: 120_000 })("packed pack
     }),
   )
 
-  it.effect("name none, and say so once, where neither is one", () =>
+  it.effect("name none, and say so once, where neither is public", () =>
     Effect.gen(function* () {
       const { pack } = yield* Clone
       const names = ["@messaging-service/client", "@messaging-service/core"]

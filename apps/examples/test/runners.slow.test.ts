@@ -1,4 +1,4 @@
-/** `openTest` needs no runner of its own: the same seed is the same day under each of them. */
+/** `openTest` needs no runner of its own: a seed gives the same day under each of them. */
 import { assert, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ const run = promisify(execFile)
 
 const folder = join(import.meta.dirname, "runners")
 
-/** Machines are noisy: only what hangs takes so long. Milliseconds. */
+/** Machines are noisy: only a hang takes so long. Milliseconds. */
 const patienceMillis = 120_000
 
 const jest = JSON.stringify({
@@ -28,7 +28,7 @@ const jest = JSON.stringify({
   testTimeout: patienceMillis,
 })
 
-/** What runs a day under a runner, if it is on this machine. */
+/** The command that runs a day under a runner, if this machine has it. */
 const commands: Readonly<Record<string, ReadonlyArray<string> | null>> = {
   "node:test": [process.execPath, "--test", join(folder, "withNodeTest.ts")],
   Jest: [
@@ -51,7 +51,7 @@ for (const [name, command] of Object.entries(commands)) {
       const day = join(yield* processes.temporaryDirectory, "day.json")
       const [program = "", ...args] = command ?? []
       const theirs = yield* Effect.promise(async () => {
-        // A runner reports nothing to its makers.
+        // A runner reports nothing to its vendor.
         const env = { ...process.env, DAY: day, DO_NOT_TRACK: "1" }
         await run(program, args, { cwd: folder, env })
         return readFile(day, "utf8")

@@ -1,4 +1,4 @@
-/** The port of `docs/writing-a-store.md` keeps its part of the contract of stores. */
+/** The port of `docs/writing-a-store.md` follows its part of the contract of stores. */
 import * as StoreMemory from "@messaging-service/store-memory/emulator"
 import { storeContract } from "@messaging-service/testkit"
 import { Layer } from "effect"

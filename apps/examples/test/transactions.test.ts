@@ -1,4 +1,7 @@
-/** Sending inside transactions of other libraries than `pg`, by the functions that the page on embedding shows. */
+/**
+ * Sends inside transactions of other libraries than `pg`, with the functions of the page on
+ * embedding.
+ */
 import { open } from "@messaging-service/service"
 import type { Api, MessagingError, Transaction } from "@messaging-service/service"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -43,15 +46,15 @@ const addressOf = ({ database, path, username }: TestDatabase) => ({
   database,
 })
 
-/** Which the types of Node do not name. */
+/** Node's types do not name it. */
 const { Module: Compiled } = (globalThis as unknown as WithWebAssembly).WebAssembly
 
 const require = createRequire(import.meta.url)
 const compiler = "@prisma/client/runtime/query_compiler_fast_bg.postgresql"
 
 /**
- * What Prisma's command generates for a schema without models. It is made here, because the command
- * itself loads a program from the internet.
+ * The output of Prisma's command for a schema without models. Built here, because the command
+ * downloads a program.
  */
 const PrismaClient = getPrismaClient({
   runtimeDataModel: { models: {}, enums: {}, types: {} },
@@ -142,7 +145,7 @@ const failure = async (promise: Promise<unknown>) =>
     (error: MessagingError) => error,
   )
 
-/** A workspace whose program keeps its orders with that library. */
+/** A workspace whose program stores its orders with that library. */
 class Shop extends Context.Service<
   Shop,
   Opened & {
@@ -150,7 +153,7 @@ class Shop extends Context.Service<
     /** The same library on another database. */
     readonly apart: Opened
     readonly send: (text: string, transaction: Transaction) => Promise<unknown>
-    /** The orders and the texts of messages that are there since it was asked last; the messages are sent. */
+    /** The new orders and message texts since the last call; sends the messages. */
     readonly placed: () => Promise<{
       readonly orders: ReadonlyArray<number>
       readonly texts: ReadonlyArray<string>
@@ -211,7 +214,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
   (it) => {
     for (const [name, opening] of Object.entries(libraries)) {
       it.layer(Shop.layer(opening))(`of ${name}`, (it) => {
-        it.effect("is there once it commits, and not when it is rolled back", () =>
+        it.effect("exists once it commits, and not after a rollback", () =>
           Effect.gen(function* () {
             const { api, placed, place, send, within } = yield* Shop
             yield* Effect.promise(async () => {
@@ -232,7 +235,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           }),
         )
 
-        it.effect("that is refused leaves the transaction usable", () =>
+        it.effect("leaves the transaction usable when refused", () =>
           Effect.gen(function* () {
             const { placed, send, within } = yield* Shop
             yield* Effect.promise(async () => {
@@ -242,7 +245,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
                 await insert(2)
                 await send("Both are placed.", transaction)
               })
-              // Uncaught, it is what the transaction fails with.
+              // Uncaught, the refusal fails the transaction.
               const refused = await failure(
                 within(async (transaction, insert) => {
                   await insert(3)
@@ -258,7 +261,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           }),
         )
 
-        it.effect("takes any text, and two at once", () =>
+        it.effect("accepts any text, and two at once", () =>
           Effect.gen(function* () {
             const { placed, send, within } = yield* Shop
             yield* Effect.promise(async () => {
@@ -271,7 +274,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           }),
         )
 
-        it.effect("whose transaction cannot be joined is refused, and why", () =>
+        it.effect("names why a transaction cannot be joined", () =>
           Effect.gen(function* () {
             const { apart, api, placed, send, within } = yield* Shop
             yield* Effect.promise(async () => {

@@ -1,4 +1,4 @@
-/** The tutorials of the documentation, followed word for word against a service that really runs. */
+/** The tutorials of the documentation, followed word for word against a running service. */
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
@@ -7,7 +7,7 @@ import { runTutorial } from "./tutorial/runTutorial.ts"
 
 const root = resolve(import.meta.dirname, "../../..")
 
-/** Pages, and the ports that they name. Each is followed in a shell of its own. */
+/** Pages, and their ports. Each is followed in its own shell. */
 const tutorials: Readonly<Record<string, ReadonlyArray<number>>> = {
   "docs/tutorial.md": [8080, 8090],
   "docs/tutorial-version-1.md": [8080, 8090],

@@ -1,7 +1,6 @@
 /**
- * Chance that can be repeated: the same numbers make the same draws. Every draw takes exactly one
- * step, whatever it is asked for, so that what one request draws does not depend on how many ids the
- * run has seen before it.
+ * Repeatable chance: the same numbers give the same draws. Every draw takes exactly one step,
+ * whatever its kind, so a request's draws do not depend on how many ids the run has seen before it.
  */
 
 export interface Chance {
@@ -9,14 +8,14 @@ export interface Chance {
   unit(): number
   /** A whole number from 0 to `n - 1`; 0 when there is none. */
   below(n: number): number
-  /** True that often. */
+  /** True with that probability. */
   is(probability: number): boolean
   pick<A>(of: ReadonlyArray<A>): A
-  /** One of the values, each as often as its weight says. */
+  /** One of the values, by weight. */
   weighted<A>(of: ReadonlyArray<readonly [weight: number, value: A]>): A
 }
 
-/** A source of chance that starts again for each list of numbers. */
+/** A random source that restarts for each list of numbers. */
 export const chanceOf = (...from: ReadonlyArray<number>): Chance => {
   let state = from.reduce((mixed, each) => scramble((mixed ^ each) + 0x9e3779b9), 0x2545f491)
   const unit = () => {

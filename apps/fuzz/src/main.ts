@@ -1,4 +1,4 @@
-/** The fuzzer: starts a server, runs, reports; ends with 1 when anything was found. */
+/** The fuzzer: starts a server, runs, reports; ends with 1 if it found anything. */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { processes } from "@messaging-service/testkit"
 import { makeChecker, readDocument } from "@messaging-service/testkit/openapi"
@@ -20,10 +20,10 @@ import type { Watcher } from "./run.ts"
 import { receiver } from "./world/Receiver.ts"
 
 const program = resolve(import.meta.dirname, "../../server/src/main.ts")
-/** Longer than the attempts of a message take altogether when its phone hangs. */
+/** Longer than all attempts of a message together when its phone hangs. */
 const hangingSeconds = 600
 
-/** Moving on so far takes much less, unless something is due that nothing takes up. */
+/** Moving the clock so far takes much less, unless due work is stuck. */
 const movingMillis = 120_000
 
 const operatorToken = "operator-token-of-the-fuzzer-0123456789"
@@ -56,7 +56,7 @@ const startServer = Effect.fnUntraced(function* startServer({
   return { ...server, dataDirectory: directory }
 })
 
-/** Watches what the process holds, from cell to cell. */
+/** Watches the process's resources from cell to cell. */
 const makeUsageWatch = (server: Server) => {
   let first: Held | undefined
   let peak = 0
@@ -72,11 +72,11 @@ const makeUsageWatch = (server: Server) => {
     cellDone: async (filesOfCell: number) => {
       cells++
       files += filesOfCell
-      // By then everything that is loaded late has been loaded.
+      // By then everything that loads late has loaded.
       if (cells === 10) first = await look()
       else if (cells % 10 === 0) await look()
     },
-    /** Once all connections are closed: waits a while for the process to come to rest. */
+    /** After all connections are closed: waits for the process to become idle. */
     end: async (): Promise<Usage | null> => {
       if (first === undefined) return null
       let last = await look()
@@ -91,7 +91,7 @@ const makeUsageWatch = (server: Server) => {
 
 const lastWords = (text: string): string => text.slice(-3000)
 
-/** Tells of each request, and of the one that was asked for with all that it is. */
+/** Prints each request, and the one named by `only` in full. */
 const watcherOf = (options: Options, usage: ReturnType<typeof makeUsageWatch>): Watcher => ({
   found: (text) => console.log(text),
   cellDone: usage.cellDone,

@@ -1,4 +1,4 @@
-/** What the command line asks for. */
+/** The command line's options. */
 import { Data, Effect } from "effect"
 import { parseArgs } from "node:util"
 
@@ -8,9 +8,9 @@ export interface Options {
   readonly requests: number
   /** `memory`, `pglite`, or the URL of a PostgreSQL. */
   readonly store: string
-  /** Cells at work at once. */
+  /** Number of concurrent cells. */
   readonly cells: number
-  /** One request alone, in a cell of its own; undefined: all. */
+  /** One request alone, in its own cell; undefined: all. */
   readonly only: number | undefined
   /** The cell of `only` from its first request on. */
   readonly wholeCell: boolean
@@ -34,7 +34,7 @@ const whole = (name: string, text: string): Effect.Effect<number, WrongArguments
 
 const isStore = (store: string): boolean => /^(?:memory|pglite|postgres(?:ql)?:\/\/.+)$/.test(store)
 
-/** Reads `--name value`; fails with a line that says what is wrong. */
+/** Reads `--name value`; fails with a line that names the fault. */
 export const readOptions = (argv: ReadonlyArray<string>): Effect.Effect<Options, WrongArguments> =>
   Effect.gen(function* () {
     const { values } = yield* Effect.try({

@@ -7,9 +7,9 @@ import type { Usage } from "./oracle/usage.ts"
 export interface Failure extends Finding {
   /** How often it was found. */
   times: number
-  /** The line that repeats the first of them. */
+  /** The command line that repeats the first of them. */
   readonly repeat: string
-  /** What that request was. */
+  /** That request. */
   readonly about: string
 }
 
@@ -17,12 +17,12 @@ export interface Report {
   requests: number
   /** Answers by their status; 0 for none. */
   readonly statuses: Map<number, number>
-  /** By operation: how often it was asked for, and how often it succeeded. */
+  /** By operation: requests and successes. */
   readonly operations: Map<string, { asked: number; done: number }>
   readonly failures: Map<string, Failure>
-  /** Events and callbacks that the service has called the fuzzer with. */
+  /** Events and callbacks that the service has sent to the fuzzer. */
   calls: number
-  /** Cells whose messages were counted, and those that left it uncertain how many there must be. */
+  /** Cells whose messages were counted, and those whose count is uncertain. */
   census: { taken: number; left: number }
 }
 

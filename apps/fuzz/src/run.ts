@@ -1,6 +1,6 @@
 /**
- * A run: cells side by side, in each of them one request after the other, every answer judged. A
- * request's place in its cell follows from its index, so that it can be repeated alone.
+ * A run: concurrent cells, each with one request after the other, every answer judged. A request's
+ * place in its cell follows from its index, so it can be repeated alone.
  */
 import type { Checker, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Options } from "./options.ts"
@@ -37,13 +37,15 @@ export interface Target {
 export interface Watcher {
   /** A finding that was the first of its kind. */
   found(text: string): void
-  /** One request and what came of it. */
+  /** One request and its result. */
   seen(index: number, shot: Shot, outcome: Outcome | undefined): void
-  /** A cell is done; `files`: its successes that may have stored a file. */
+  /** A finished cell; `files`: its successes that may have stored a file. */
   cellDone(files: number): Promise<void>
 }
 
-/** Where the cell's requests come from: all of 127.0.0.0/8 is the loopback interface on Linux. */
+/**
+ * The source address of the cell's requests: all of 127.0.0.0/8 is the loopback interface on Linux.
+ */
 const addressOfCell = (cell: number): string | undefined =>
   process.platform === "linux"
     ? `127.${1 + ((cell >> 14) % 250)}.${(cell >> 7) % 128}.${1 + (cell % 128)}`
@@ -59,7 +61,7 @@ const planOfCell = (cell: number): CellOptions["plan"] => {
   return cell % 20 === 13 ? "none" : "all"
 }
 
-/** Milliseconds; what waits for others is not waited for long. */
+/** Milliseconds; settling calls get less patience. */
 const patienceOf = (shot: Shot): number => {
   const { aim, expectation } = shot
   if (expectation !== "answer") return awaitsMore(shot) ? 150 : 10_000
@@ -114,7 +116,8 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
   const [name = "", port = ""] = host.split(":")
   const address = { host: name, port: Number(port) }
   const connection = makeConnection({ ...address, from: addressOfCell(number) })
-  // A cell that sent wrong tokens is refused with the right one too; its end comes from elsewhere.
+  // A cell that sent wrong tokens is refused with the right one too; its cleanup uses another
+  // address.
   const elsewhere = makeConnection({ ...address, from: undefined })
   const made = nothingMade()
   const note =
@@ -173,7 +176,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
   await watcher.cellDone(made.files)
 }
 
-/** The indexes of each cell that the options ask for. */
+/** The indexes of each requested cell. */
 const cellsOf = ({ only, requests, wholeCell }: Options) => {
   const indexesOf = (cell: number, end: number) =>
     Array.from(
@@ -190,7 +193,7 @@ const cellsOf = ({ only, requests, wholeCell }: Options) => {
   })).map(({ cell, indexes }) => ({ cell, indexes: indexes() }))
 }
 
-/** Runs what the options ask for, into the report. */
+/** Runs the requested cells, into the report. */
 export const run = async (
   target: Target,
   options: Options,

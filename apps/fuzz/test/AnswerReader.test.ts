@@ -11,20 +11,20 @@ const bodyOf = (text: string, ended = false, method = "GET"): string | undefined
 }
 
 describe("reading an answer", () => {
-  it("takes a body of the declared length, and waits for all of it", () => {
+  it("reads a body of the declared length, and waits for all of it", () => {
     assert.strictEqual(bodyOf("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"), "hi")
     assert.strictEqual(read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi").kind, "more")
     assert.strictEqual(read("HTTP/1.1 200 OK\r\nContent-Le").kind, "more")
   })
 
-  it("takes chunks together", () => {
+  it("joins chunks", () => {
     const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert.strictEqual(bodyOf(`${head}2\r\nhi\r\n1\r\n!\r\n0\r\n\r\n`), "hi!")
     assert.strictEqual(read(`${head}2\r\nhi\r\n`).kind, "more")
     assert.strictEqual(read(`${head}2\r\nhi\r\n`, true).kind, "malformed")
   })
 
-  it("skips what comes before the final answer", () => {
+  it("skips everything before the final answer", () => {
     assert.strictEqual(
       bodyOf("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"),
       "x",
@@ -35,7 +35,7 @@ describe("reading an answer", () => {
     assert.strictEqual(bodyOf("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", false, "HEAD"), "")
   })
 
-  it("calls a cut answer and a wrong head malformed", () => {
+  it("calls a truncated answer and a wrong head malformed", () => {
     assert.strictEqual(
       read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", true).kind,
       "malformed",

@@ -274,7 +274,7 @@ const goodHeaders: Readonly<Record<string, string>> = {
   "ratelimit-policy": "60;w=60, 10000;w=86400",
 }
 
-/** An answer with those headers changed; undefined takes one away. */
+/** An answer with those headers changed; undefined removes one. */
 export const anAnswer = (
   status: number,
   body: unknown,

@@ -1,7 +1,7 @@
 /**
  * The answers to a fixed run of the fuzzer, in a golden file: status, code, names of headers and of
- * fields for each request. Wording is not in it and may get better. CONTRIBUTING, "Golden files", has the command
- * that writes it.
+ * fields for each request. It contains no wording, which may improve. CONTRIBUTING, "Golden files",
+ * has the command that writes it.
  */
 import { expect, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
@@ -49,7 +49,7 @@ const codeOf = (body: unknown): string => {
   return isJson(error) ? ` ${String(error["code"])}` : ""
 }
 
-/** Names each set of headers and fields by a digest of it, and lists the sets after the answers. */
+/** Names each set of headers and fields by its digest, and lists the sets after the answers. */
 const makeShapes = () => {
   const shapes = new Map<string, string>()
   return {
@@ -67,12 +67,12 @@ const shapeOf = (shot: Shot, { headers }: WireAnswer, body: unknown): string => 
   const names = [...new Set(headers.map(([name]) => name))]
     .filter((name) => !headersOfHttp.has(name))
     .toSorted()
-  // Documents for everyone have golden files of their own.
+  // Public documents have their own golden files.
   const fields = shot.aim.part === "open" ? [] : fieldsOf(body).toSorted()
   return `[${names.join(" ")}] {${fields.join(" ")}}`
 }
 
-/** One line: what was asked, and what the answer consists of. */
+/** One line: the request, and the parts of the answer. */
 const lineOf = (
   nameOf: (shape: string) => string,
   [index, shot, outcome]: Parameters<Watcher["seen"]>,
@@ -130,7 +130,7 @@ const answers = Effect.gen(function* () {
   return [...lines, "", ...shapes.list(), ""].join("\n")
 })
 
-it.effect("a fixed run of the fuzzer is answered as the golden file says", () =>
+it.effect("a fixed run of the fuzzer gets the golden file's answers", () =>
   Effect.gen(function* () {
     const text = yield* Effect.scoped(answers)
     yield* Effect.promise(() => expect(text).toMatchFileSnapshot(golden))

@@ -1,4 +1,4 @@
-/** The count of messages: it agrees with the answers, and finds what they did not tell of. */
+/** The count of messages agrees with the answers, and finds unreported messages. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { takeCensus } from "../src/oracle/census.ts"
@@ -41,13 +41,13 @@ describe("the count of messages", () => {
       return takeCensus(listing(listed), cell(), made)
     })
 
-  it.effect("agrees when the service lists what its answers told of", () =>
+  it.effect("agrees when the service lists what its answers reported", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* count([...first, { id: 9, text: "x" }], [9]), [])
     }),
   )
 
-  it.effect("finds a message that a refused send has left behind", () =>
+  it.effect("finds a message that a refused send left behind", () =>
     Effect.gen(function* () {
       const found = yield* count([...first, { id: 9, text: "x" }], [])
       assert.deepStrictEqual(
@@ -57,7 +57,7 @@ describe("the count of messages", () => {
     }),
   )
 
-  it.effect("finds an accepted message that is gone", () =>
+  it.effect("finds that an accepted message is gone", () =>
     Effect.gen(function* () {
       const found = yield* count(first, [9])
       assert.deepStrictEqual(
@@ -67,7 +67,7 @@ describe("the count of messages", () => {
     }),
   )
 
-  it.effect("is not taken after a send whose answer was lost", () =>
+  it.effect("is skipped after a send whose answer was lost", () =>
     Effect.gen(function* () {
       const made = { ...nothingMade(), isUncertain: true }
       assert.isNull(yield* Effect.promise(() => takeCensus(listing([]), cell(), made)))

@@ -1,4 +1,4 @@
-/** Generating: repeatable, varied, and never a word to a host that is not the fuzzer's own. */
+/** The generator is repeatable and varied, and addresses no host but the fuzzer's own. */
 import { assert, describe, it } from "@effect/vitest"
 import { generate } from "../src/request/generate.ts"
 import { bytesOf } from "../src/request/Shot.ts"
@@ -18,7 +18,7 @@ const shots = (seed: number, count: number) =>
 const texts = (seed: number, count: number) =>
   shots(seed, count).map((shot) => bytesOf(shot, "127.0.0.1:8080").toString("latin1"))
 
-/** Hosts of links, in whatever encoding they stand. */
+/** Hosts of links, in whatever encoding. */
 const hostsIn = (text: string): ReadonlyArray<string> => {
   const plain = text.replaceAll(/%3a/gi, ":").replaceAll(/%2f/gi, "/").replaceAll(/%40/g, "@")
   return [...plain.matchAll(/(?:https?|ftp|wss?):\/\/([^\s/"'&;?#\\]*)/gi)].map(([, host = ""]) =>
@@ -39,11 +39,11 @@ const isOwn = (host: string): boolean =>
   ].includes(host)
 
 describe("generating", () => {
-  it("makes the same requests of the same seed", () => {
+  it("gives the same requests for the same seed", () => {
     assert.deepStrictEqual(texts(5, 500), texts(5, 500))
   })
 
-  it("makes a request that does not depend on those before it", () => {
+  it("gives a request that does not depend on those before it", () => {
     const alone = generate({
       document,
       inventory: anInventory(),
@@ -54,7 +54,7 @@ describe("generating", () => {
     assert.deepStrictEqual(alone, shots(5, 322)[321])
   })
 
-  it("makes other requests of another seed", () => {
+  it("gives other requests for another seed", () => {
     const [one, other] = [texts(5, 200), texts(6, 200)]
     assert.isBelow(one.filter((text, at) => text === other[at]).length, 20)
   })
@@ -66,7 +66,7 @@ describe("generating", () => {
     }
   })
 
-  it("makes requests of every kind", () => {
+  it("covers every kind of request", () => {
     const all = shots(8, 5000)
     const has = (holds: (shot: (typeof all)[number]) => boolean, what: string) =>
       assert.isAbove(all.filter(holds).length, 10, what)

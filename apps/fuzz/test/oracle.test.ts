@@ -1,4 +1,4 @@
-/** The oracle: it passes what the document allows, and tells each fault that was planted. */
+/** The oracle passes what the document allows, and finds each planted fault. */
 import { assert, describe, it } from "@effect/vitest"
 import { makeChecker } from "@messaging-service/testkit/openapi"
 import { makeCallJudge } from "../src/oracle/calls.ts"
@@ -311,7 +311,7 @@ describe("the oracle", () => {
     })
   }
 
-  it("finds a repeat that does the work again, answers otherwise, or does not say that it is one", () => {
+  it("finds a repeat that acts again, answers otherwise, or does not say that it is one", () => {
     const first = anAnswer(202, message).outcome
     const again = (body: object, headers = {}) =>
       judgeRepeat(aShot(), first, anAnswer(202, body, headers).outcome).map(({ kind }) => kind)
@@ -323,7 +323,7 @@ describe("the oracle", () => {
     ])
   })
 
-  it("holds the service's own calls against the document", () => {
+  it("checks the service's own calls against the document", () => {
     const judgeCall = makeCallJudge(makeChecker(document.source))
     const headers = {
       "service-event-id": `evt_${"a".repeat(24)}`,
@@ -346,7 +346,7 @@ describe("the oracle", () => {
     assert.strictEqual(count('{"type":"ping","id":"evt_1"}', unsigned), 1)
   })
 
-  it("finds descriptors, files and memory that are left", () => {
+  it("finds leaked descriptors, files and memory", () => {
     const held = { memory: 1e8, descriptors: 30, files: 3, temporary: 0 }
     const left = (last: Partial<typeof held>, files = 3) =>
       judgeUsage({ first: held, last: { ...held, ...last }, peak: 0 }, 1000, files).map(

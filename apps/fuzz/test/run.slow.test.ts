@@ -1,6 +1,6 @@
 /**
- * The fuzzer's run of CI, against the server as it is, on the memory store. Each kind of cell comes once
- * in sixteen of 200 requests.
+ * CI's run of the fuzzer, against the unchanged server, on the memory store. Each kind of cell
+ * occurs once in sixteen of 200 requests.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

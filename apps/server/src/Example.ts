@@ -92,7 +92,7 @@ export const exampleText = (example: Example, url: string, inFiles: boolean): st
   const token = inFiles ? `$(cat ${quoted(example.liveKey)})` : example.liveKey
   const authorization = `-H "Authorization: Bearer ${token}"`
   return `Made the demonstration workspace "Example" with a simulated WhatsApp number, ${numberPhone}.
-${inFiles ? "Its keys stand in files that only the service's own user may read:" : "These keys are shown only now:"}
+${inFiles ? "Its keys are in files that only the service's own user may read:" : "These keys are shown only now:"}
 
   live key       ${example.liveKey}
   test key       ${example.testKey}

@@ -1,4 +1,4 @@
-/** The lines about the demonstration workspace (contract: Configuration). */
+/** The output about the demonstration workspace (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Ids } from "@messaging-service/core"
 import { processes } from "@messaging-service/testkit"
@@ -11,9 +11,9 @@ import { exampleText, keepKeys } from "../src/Example.ts"
 
 const example = { clientId: 1001, liveKey: "the-live-key", testKey: "the-test-key", keyV1: "old" }
 
-describe("the lines about the demonstration workspace", () => {
+describe("the output about the demonstration workspace", () => {
   for (const name of ["plain", "two words", "it's", 'a "$(name)" of `its` own']) {
-    it.effect(`read the key from a directory that is called ${name}`, () =>
+    it.effect(`reads the key from a directory called ${name}`, () =>
       Effect.gen(function* () {
         const directory = join(yield* processes.temporaryDirectory, name)
         yield* Effect.promise(() => mkdir(directory))
@@ -32,7 +32,7 @@ describe("the lines about the demonstration workspace", () => {
     )
   }
 
-  it.effect("of a memory store are stored next to a database's keys", () =>
+  it.effect("stores keys of a memory store next to a database's", () =>
     Effect.gen(function* () {
       const dataDirectory = yield* processes.temporaryDirectory
       const kept = yield* keepKeys(example, { dataDirectory, store: { kind: "embedded" } })

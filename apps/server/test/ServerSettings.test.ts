@@ -1,4 +1,4 @@
-/** What the server reads from its environment (contract: Configuration). */
+/** The server's environment variables (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { resolve } from "node:path"
@@ -30,7 +30,7 @@ const defaults: ServerSettings = {
   },
 }
 
-/** As short as a token may be. */
+/** The minimum length of a token. */
 const hush = "hush-".repeat(7).slice(0, 32)
 
 const postgres = "postgres://user:secret@db.example/messages"
@@ -122,7 +122,7 @@ const understood: ReadonlyArray<
   ],
   [{ DATABASE_URL: "memory:" }, within({ store: { kind: "memory" } })],
   [{ DATA_DIR: "/var/lib/messages" }, within({ dataDirectory: "/var/lib/messages" })],
-  // The time of live numbers is moved by tests alone, which have servers of their own.
+  // Only tests move the time of live numbers, on their own servers.
   [
     { TRANSPORT: "live", CLOCK: "adjustable", WHATSAPP_URL: "ws://127.0.0.1:4000/" },
     {
@@ -212,13 +212,13 @@ const shown = (environment: Record<string, string>) =>
     .join(" ")
 
 describe("the server's configuration", () => {
-  it.effect("unset variables have their defaults", () =>
+  it.effect("has defaults for unset variables", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* readServerSettings({}), defaults)
     }),
   )
 
-  it.effect("an empty variable counts as unset, and other programs' variables do not matter", () =>
+  it.effect("treats an empty variable as unset, and ignores other programs' variables", () =>
     Effect.gen(function* () {
       const names =
         "PORT ADMIN_PORT METRICS_PORT HOST DATABASE_URL SECRETS_KEY DATA_DIR PUBLIC_URL OPERATOR_TOKEN TRANSPORT CLOCK"
@@ -252,7 +252,7 @@ describe("the server's configuration", () => {
     }),
   )
 
-  it.effect("keeps secrets out of whatever is printed", () =>
+  it.effect("keeps secrets out of all output", () =>
     Effect.gen(function* () {
       const environment = {
         DATABASE_URL: postgres,
@@ -281,7 +281,7 @@ describe("the server's configuration", () => {
     }),
   )
 
-  it.effect("lets the worker run apart where the store is shared", () =>
+  it.effect("permits a separate worker where the store is shared", () =>
     Effect.gen(function* () {
       const environment = {
         DATABASE_URL: postgres,

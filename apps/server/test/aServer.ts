@@ -1,12 +1,12 @@
-/** Servers as tests start them: on a free port, with everything in a directory that goes away. */
+/** Servers for tests: on a free port, with everything in a temporary directory. */
 import { processes, putDataDirectory } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { join, resolve } from "node:path"
 
-/** What `pnpm bundle` makes; the runner does so before the first slow test. */
+/** The output of `pnpm bundle`; the runner builds it before the first slow test. */
 export const program = resolve(import.meta.dirname, "../../../dist/server/main.js")
 
-/** Settings of a server that remembers nothing, in an empty directory. */
+/** Settings of a server with a memory store, in an empty directory. */
 export const forgetful = Effect.map(processes.temporaryDirectory, (directory) => ({
   PORT: "0",
   DATABASE_URL: "memory:",
@@ -14,8 +14,7 @@ export const forgetful = Effect.map(processes.temporaryDirectory, (directory) =>
 }))
 
 /**
- * The data directory of a server that remembers, whose database is there and empty: to make one takes
- * seconds.
+ * The data directory of a persistent server, with an empty database: creating one takes seconds.
  */
 export const aDataDirectory = Effect.gen(function* () {
   const directory = join(yield* processes.temporaryDirectory, "data")
@@ -26,7 +25,7 @@ export const aDataDirectory = Effect.gen(function* () {
   return directory
 })
 
-/** A forgetful server after its first start, with these settings besides. */
+/** A server with a memory store after its first start, with these additional settings. */
 export const aServer = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
   const server = yield* processes.startServer(program, { ...(yield* forgetful), ...settings })
   const kept = yield* processes.keptSecrets(yield* server.stdout)

@@ -1,4 +1,4 @@
-/** The server as one bundle (`pnpm bundle`), on a machine that has nothing of the workspace. */
+/** The server as one bundle (`pnpm bundle`), on a machine without the workspace. */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -12,7 +12,7 @@ describe("the bundled server", () => {
       const elsewhere = yield* processes.temporaryDirectory
       yield* Effect.promise(async () => {
         await cp(dirname(program), elsewhere, { recursive: true })
-        // The cluster that it unpacks spares it to make one.
+        // The unpacked cluster saves creating one.
         await writeFile(join(elsewhere, "initdb.wasm"), "")
       })
       const { DATA_DIR, PORT } = yield* forgetful
@@ -25,7 +25,7 @@ describe("the bundled server", () => {
     }),
   )
 
-  it.effect("has no letter for which Node would keep a file with two bytes for each", () =>
+  it.effect("contains only characters that Node can keep in one byte each", () =>
     Effect.promise(async () => {
       const folder = dirname(program)
       const files = (await readdir(folder)).filter((name) => name.endsWith(".js"))

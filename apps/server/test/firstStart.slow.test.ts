@@ -10,14 +10,14 @@ import { aServer, forgetful, program } from "./aServer.ts"
 
 const root = resolve(import.meta.dirname, "../../..")
 
-/** What a shell makes of a printed `curl` line: it runs it. */
+/** A shell runs the printed `curl` line. */
 const pasted = <Body>(line: string) =>
   Effect.promise(async () => {
     const { stdout } = await promisify(execFile)("sh", ["-c", line])
     return JSON.parse(stdout) as Body
   })
 
-/** Makes a process take its standard output for a terminal. */
+/** Makes standard output a terminal for a process. */
 const asTerminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" }
 
 const ownToken = "my-own-token-of-enough-characters"
@@ -54,7 +54,7 @@ describe.concurrent("a first start", () => {
   )
 
   it.effect(
-    "keeps a live key, a test key, a version 1 key and the operator token in files that it names",
+    "stores a live key, a test key, a version 1 key and the operator token in files that it names",
     () =>
       Effect.gen(function* () {
         const { kept, operator, url } = yield* aServer()
@@ -87,26 +87,24 @@ describe.concurrent("a first start", () => {
       }),
   )
 
-  it.effect(
-    "prints no secret where no terminal reads it, and only its user may read the files",
-    () =>
-      Effect.gen(function* () {
-        const settings = yield* forgetful
-        const server = yield* aServer(settings)
-        const stdout = yield* server.stdout
-        assert.lengthOf(Object.values(server.kept), 4)
-        for (const secret of Object.values(server.kept)) assert.notInclude(stdout, secret)
-        const files = ["operator-token", "live-key", "test-key", "version-1-key"].map((name) =>
-          name === "operator-token" ? name : `example-${name}.memory`,
-        )
-        for (const file of files) {
-          const { mode } = yield* Effect.promise(() => stat(join(settings.DATA_DIR, file)))
-          assert.strictEqual(mode & 0o777, 0o600, file)
-        }
-      }),
+  it.effect("prints no secret without a terminal, and only its user may read the files", () =>
+    Effect.gen(function* () {
+      const settings = yield* forgetful
+      const server = yield* aServer(settings)
+      const stdout = yield* server.stdout
+      assert.lengthOf(Object.values(server.kept), 4)
+      for (const secret of Object.values(server.kept)) assert.notInclude(stdout, secret)
+      const files = ["operator-token", "live-key", "test-key", "version-1-key"].map((name) =>
+        name === "operator-token" ? name : `example-${name}.memory`,
+      )
+      for (const file of files) {
+        const { mode } = yield* Effect.promise(() => stat(join(settings.DATA_DIR, file)))
+        assert.strictEqual(mode & 0o777, 0o600, file)
+      }
+    }),
   )
 
-  it.effect("prints the secrets themselves to a terminal, and keeps no file of the keys", () =>
+  it.effect("prints the secrets themselves to a terminal, and creates no file of the keys", () =>
     Effect.gen(function* () {
       const settings = yield* forgetful
       const server = yield* processes.startServer(program, { ...settings, ...asTerminal })
@@ -126,7 +124,7 @@ describe.concurrent("a first start", () => {
     }),
   )
 
-  it.effect("is healthy when it says that it listens", () =>
+  it.effect("is healthy when it reports that it listens", () =>
     Effect.gen(function* () {
       const { url } = yield* aServer()
       for (const path of ["/health/live", "/health/ready"]) {
@@ -136,7 +134,7 @@ describe.concurrent("a first start", () => {
     }),
   )
 
-  it.effect("SEED_EXAMPLE=false makes no workspace, and OPERATOR_TOKEN no token", () =>
+  it.effect("SEED_EXAMPLE=false creates no workspace, and OPERATOR_TOKEN no token", () =>
     Effect.gen(function* () {
       const settings = { ...(yield* forgetful), SEED_EXAMPLE: "false", OPERATOR_TOKEN: ownToken }
       const server = yield* aServer(settings)
@@ -146,7 +144,7 @@ describe.concurrent("a first start", () => {
       )
       const { body } = yield* server.operator.ask("GET", "/workspaces")
       assert.deepStrictEqual(body, { data: [], next_cursor: null })
-      // A store in memory keeps media files only as long as its process lives.
+      // A memory store keeps media files only while its process lives.
       const kept = yield* Effect.promise(() => readdir(settings.DATA_DIR))
       assert.deepStrictEqual(
         kept.filter((name) => !name.startsWith("passing-")),
@@ -155,7 +153,7 @@ describe.concurrent("a first start", () => {
     }),
   )
 
-  it.effect("PUBLIC_URL is where the links of its answers lead", () =>
+  it.effect("PUBLIC_URL is the origin of links in its answers", () =>
     Effect.gen(function* () {
       const given = yield* aServer({ PUBLIC_URL: "https://messages.example" })
       const own = yield* aServer()
@@ -172,7 +170,7 @@ describe.concurrent("a first start", () => {
     }),
   )
 
-  it.effect("LOG_FORMAT=json makes every line an object, LOG_LEVEL=debug tells requests", () =>
+  it.effect("LOG_FORMAT=json makes every line an object, LOG_LEVEL=debug logs requests", () =>
     Effect.gen(function* () {
       const token = ownToken
       const server = yield* aServer({
@@ -199,15 +197,17 @@ describe.concurrent("a first start", () => {
     }),
   )
 
-  it.effect("a server on every address shows lines that a client on the same machine can use", () =>
-    Effect.gen(function* () {
-      const server = yield* processes.startServer(program, {
-        ...(yield* forgetful),
-        HOST: "0.0.0.0",
-      })
-      const port = new URL(server.url).port
-      assert.strictEqual(server.url, `http://0.0.0.0:${port}`)
-      assert.include(yield* server.stdout, `curl -s http://127.0.0.1:${port}/api/v2/messages`)
-    }),
+  it.effect(
+    "a server on every address prints lines that a client on the same machine can use",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* processes.startServer(program, {
+          ...(yield* forgetful),
+          HOST: "0.0.0.0",
+        })
+        const port = new URL(server.url).port
+        assert.strictEqual(server.url, `http://0.0.0.0:${port}`)
+        assert.include(yield* server.stdout, `curl -s http://127.0.0.1:${port}/api/v2/messages`)
+      }),
   )
 })

@@ -20,14 +20,14 @@ interface NumberBody {
   readonly connect: { readonly qr_code_url: string | null } | null
 }
 
-/** What the QR code behind a link says. */
+/** The content of the QR code behind a link. */
 const qrText = (url: string) =>
   Effect.promise(async () => {
     const image = PNG.sync.read(Buffer.from(await (await fetch(url)).arrayBuffer()))
     return jsQR.default(new Uint8ClampedArray(image.data), image.width, image.height)?.data ?? ""
   })
 
-/** What operators see of a connection. */
+/** A connection as operators see it. */
 interface ConnectionBody {
   readonly state: string
   readonly reason: string | null
@@ -37,10 +37,10 @@ interface ConnectionBody {
   readonly next_send_at: string | null
 }
 
-// They wait for what a killed process held to run out.
+// They wait until leases of a killed process expire.
 describe.concurrent("live numbers", () => {
   it.effect(
-    "a number is linked by its QR code, sends, and comes back after the process was killed",
+    "a number is linked by its QR code, sends, and reconnects after the process was killed",
     () =>
       Effect.gen(function* () {
         const far = yield* WhatsAppServer
@@ -123,7 +123,7 @@ describe.concurrent("live numbers", () => {
   )
 
   it.live(
-    "a process that is killed while a number is linked goes on with the link that was made, and not with simulated phones",
+    "a process killed during linking continues with the new link, not with simulated phones",
     () =>
       Effect.gen(function* () {
         const far = yield* WhatsAppServer
@@ -197,134 +197,131 @@ describe.concurrent("live numbers", () => {
       }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer({ asksForFewPreKeys: true }))),
   )
 
-  it.live(
-    "an operator paces, pauses, moves to a proxy, resumes and logs out a number that is linked",
-    () =>
-      Effect.gen(function* () {
-        const far = yield* WhatsAppServer
-        yield* far.person(ownPhone)
-        yield* far.person(otherPhone)
-        const directory = yield* processes.temporaryDirectory
-        const { url } = yield* processes.startServer(program, {
-          PORT: "0",
-          DATABASE_URL: "memory:",
-          DATA_DIR: join(directory, "data"),
-          OPERATOR_TOKEN: operatorToken,
-          TRANSPORT: "live",
-          WHATSAPP_URL: far.url,
-        })
-        const { ask } = processes.anOperator(url, operatorToken)
-        yield* ask("POST", "/workspaces", { name: "Live" })
-        const { body: issued } = yield* ask<{ readonly key: string }>(
-          "POST",
-          "/workspaces/1/keys",
-          { version: 2, name: "Live" },
-        )
-        const token = issued.key
-        const { body: made } = yield* processes.call<NumberBody>("POST", `${url}/api/v2/numbers`, {
-          token,
-          body: {},
-        })
-        const path = `/workspaces/1/numbers/${made.id}`
-        const link = yield* processes.waitUntil(
-          "there is a QR code",
-          Effect.map(
-            processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${made.id}`, { token }),
-            ({ body }) => body.connect?.qr_code_url ?? undefined,
-          ),
-        )
-        yield* far.scan(ownPhone, yield* qrText(link))
+  it.live("an operator paces, pauses, moves to a proxy, resumes and logs out a linked number", () =>
+    Effect.gen(function* () {
+      const far = yield* WhatsAppServer
+      yield* far.person(ownPhone)
+      yield* far.person(otherPhone)
+      const directory = yield* processes.temporaryDirectory
+      const { url } = yield* processes.startServer(program, {
+        PORT: "0",
+        DATABASE_URL: "memory:",
+        DATA_DIR: join(directory, "data"),
+        OPERATOR_TOKEN: operatorToken,
+        TRANSPORT: "live",
+        WHATSAPP_URL: far.url,
+      })
+      const { ask } = processes.anOperator(url, operatorToken)
+      yield* ask("POST", "/workspaces", { name: "Live" })
+      const { body: issued } = yield* ask<{ readonly key: string }>("POST", "/workspaces/1/keys", {
+        version: 2,
+        name: "Live",
+      })
+      const token = issued.key
+      const { body: made } = yield* processes.call<NumberBody>("POST", `${url}/api/v2/numbers`, {
+        token,
+        body: {},
+      })
+      const path = `/workspaces/1/numbers/${made.id}`
+      const link = yield* processes.waitUntil(
+        "there is a QR code",
+        Effect.map(
+          processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${made.id}`, { token }),
+          ({ body }) => body.connect?.qr_code_url ?? undefined,
+        ),
+      )
+      yield* far.scan(ownPhone, yield* qrText(link))
 
-        const connection = Effect.map(
-          ask<ConnectionBody>("GET", `${path}/connection`),
-          ({ body }) => body,
-        )
-        const until = (state: string, reason: string | null) =>
-          processes.waitUntil(
-            `the connection is ${state}, ${reason}`,
-            Effect.map(connection, (now) =>
-              now.state === state && now.reason === reason ? now : undefined,
-            ),
-          )
-        const caller = processes.aCaller(url, token)
-        const send = (text: string) =>
-          Effect.map(
-            caller.send(text, { from: made.id, to: { phone: `+${otherPhone}` } }),
-            ({ body }) => body.id,
-          )
-        const shown = () => far.decrypted(otherPhone).map(({ text }) => text)
-        const change = (body: object) =>
-          Effect.map(ask<{ readonly proxy: unknown }>("PATCH", path, body), (answer) => {
-            assert.strictEqual(answer.status, 200)
-            return answer.body
-          })
-        yield* until("connected", null)
-
-        // One in an hour: the second message waits until that is allowed.
-        yield* change({ pacing: { min_interval_ms: null, jitter_ms: null, per_hour: 1 } })
-        yield* caller.until(yield* send("first"), "sent")
-        const second = yield* send("second")
-        const held = yield* processes.waitUntil(
-          "the second one is held back",
+      const connection = Effect.map(
+        ask<ConnectionBody>("GET", `${path}/connection`),
+        ({ body }) => body,
+      )
+      const until = (state: string, reason: string | null) =>
+        processes.waitUntil(
+          `the connection is ${state}, ${reason}`,
           Effect.map(connection, (now) =>
-            Date.parse(now.next_send_at ?? "") > Date.now() + 50 * 60_000 ? now : undefined,
+            now.state === state && now.reason === reason ? now : undefined,
           ),
         )
-        assert.strictEqual(held.waiting, 1)
-        assert.deepStrictEqual(shown(), ["first"])
-        yield* change({ pacing: { per_minute: null, per_hour: null } })
-        yield* caller.until(second, "sent")
-
-        const paused = yield* ask<ConnectionBody>("POST", `${path}/pause`)
-        assert.deepInclude(paused.body, { state: "connected", reason: "paused" })
-        const third = yield* send("third")
-        assert.deepInclude(yield* connection, { waiting: 1, next_send_at: null })
-        assert.deepInclude((yield* ask<ConnectionBody>("POST", `${path}/resume`)).body, {
-          reason: null,
-        })
-        yield* caller.until(third, "sent")
-
-        // The connection opens again, through the proxy.
-        const { http } = (yield* someProxies).proxies
-        const logins = () => far.sessions(ownPhone)[0]?.logins ?? 0
-        const before = logins()
-        const moved = yield* change({ proxy_url: withCredentials(http) })
-        assert.deepStrictEqual(moved.proxy, {
-          host: "127.0.0.1",
-          port: Number(new URL(http.address).port),
-        })
-        yield* processes.waitUntil(
-          "it has logged in again",
-          Effect.sync(() => (logins() > before ? true : undefined)),
+      const caller = processes.aCaller(url, token)
+      const send = (text: string) =>
+        Effect.map(
+          caller.send(text, { from: made.id, to: { phone: `+${otherPhone}` } }),
+          ({ body }) => body.id,
         )
-        assert.deepStrictEqual(http.passed, [new URL(far.url).host])
-        yield* until("connected", null)
-        yield* caller.until(yield* send("through the proxy"), "sent")
+      const shown = () => far.decrypted(otherPhone).map(({ text }) => text)
+      const change = (body: object) =>
+        Effect.map(ask<{ readonly proxy: unknown }>("PATCH", path, body), (answer) => {
+          assert.strictEqual(answer.status, 200)
+          return answer.body
+        })
+      yield* until("connected", null)
 
-        // The account is locked: nothing is tried until an operator says so.
-        yield* far.end(403, ownPhone)
-        yield* until("disconnected", "restricted")
-        const later = yield* send("after the lock")
-        assert.strictEqual((yield* caller.read(later)).body.status, "queued")
-        assert.strictEqual(http.passed.length, 1)
-        yield* ask("POST", `${path}/resume`)
-        yield* until("connected", null)
-        yield* caller.until(later, "sent")
-        assert.strictEqual(http.passed.length, 2)
-        assert.deepStrictEqual(shown(), [
-          "first",
-          "second",
-          "third",
-          "through the proxy",
-          "after the lock",
-        ])
+      // One in an hour: the second message waits until that is allowed.
+      yield* change({ pacing: { min_interval_ms: null, jitter_ms: null, per_hour: 1 } })
+      yield* caller.until(yield* send("first"), "sent")
+      const second = yield* send("second")
+      const held = yield* processes.waitUntil(
+        "the second one is held back",
+        Effect.map(connection, (now) =>
+          Date.parse(now.next_send_at ?? "") > Date.now() + 50 * 60_000 ? now : undefined,
+        ),
+      )
+      assert.strictEqual(held.waiting, 1)
+      assert.deepStrictEqual(shown(), ["first"])
+      yield* change({ pacing: { per_minute: null, per_hour: null } })
+      yield* caller.until(second, "sent")
 
-        const out = yield* ask<NumberBody>("POST", `${path}/logout`)
-        assert.deepInclude(out.body, { id: made.id, status: "disconnected" })
-        // The phone shows no linked device any more.
-        assert.deepStrictEqual(far.sessions(ownPhone), [])
-        yield* until("disconnected", "logged_out")
-        assert.deepStrictEqual(far.complaints(), [])
-      }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer({ asksForFewPreKeys: true }))),
+      const paused = yield* ask<ConnectionBody>("POST", `${path}/pause`)
+      assert.deepInclude(paused.body, { state: "connected", reason: "paused" })
+      const third = yield* send("third")
+      assert.deepInclude(yield* connection, { waiting: 1, next_send_at: null })
+      assert.deepInclude((yield* ask<ConnectionBody>("POST", `${path}/resume`)).body, {
+        reason: null,
+      })
+      yield* caller.until(third, "sent")
+
+      // The connection opens again, through the proxy.
+      const { http } = (yield* someProxies).proxies
+      const logins = () => far.sessions(ownPhone)[0]?.logins ?? 0
+      const before = logins()
+      const moved = yield* change({ proxy_url: withCredentials(http) })
+      assert.deepStrictEqual(moved.proxy, {
+        host: "127.0.0.1",
+        port: Number(new URL(http.address).port),
+      })
+      yield* processes.waitUntil(
+        "it has logged in again",
+        Effect.sync(() => (logins() > before ? true : undefined)),
+      )
+      assert.deepStrictEqual(http.passed, [new URL(far.url).host])
+      yield* until("connected", null)
+      yield* caller.until(yield* send("through the proxy"), "sent")
+
+      // The account is locked: nothing is tried until an operator acts.
+      yield* far.end(403, ownPhone)
+      yield* until("disconnected", "restricted")
+      const later = yield* send("after the lock")
+      assert.strictEqual((yield* caller.read(later)).body.status, "queued")
+      assert.strictEqual(http.passed.length, 1)
+      yield* ask("POST", `${path}/resume`)
+      yield* until("connected", null)
+      yield* caller.until(later, "sent")
+      assert.strictEqual(http.passed.length, 2)
+      assert.deepStrictEqual(shown(), [
+        "first",
+        "second",
+        "third",
+        "through the proxy",
+        "after the lock",
+      ])
+
+      const out = yield* ask<NumberBody>("POST", `${path}/logout`)
+      assert.deepInclude(out.body, { id: made.id, status: "disconnected" })
+      // The phone no longer shows a linked device.
+      assert.deepStrictEqual(far.sessions(ownPhone), [])
+      yield* until("disconnected", "logged_out")
+      assert.deepStrictEqual(far.complaints(), [])
+    }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer({ asksForFewPreKeys: true }))),
   )
 })

@@ -1,4 +1,4 @@
-/** Media files and number checks of a real server: what is left of them when it stops or is killed. */
+/** Media files and number checks of a real server after a stop or a kill. */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -67,10 +67,10 @@ const beginUpload = (url: string, key: string) =>
 const some = (files: ReadonlyArray<string>) => (files.length > 0 ? files : undefined)
 
 describe("media files of a real server", () => {
-  it.effect("outlive a kill with their links, and of an upload under way nothing is left", () =>
+  it.effect("survive a kill with their links, and an unfinished upload leaves nothing", () =>
     Effect.gen(function* () {
       const DATA_DIR = yield* aDataDirectory
-      // The links that were given out lead to the same address after a restart.
+      // Earlier links lead to the same address after a restart.
       const settings = { DATA_DIR, PORT: "0", PUBLIC_URL: "http://media.example" }
       const server = yield* processes.startServer(program, settings)
       const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
@@ -101,7 +101,7 @@ describe("media files of a real server", () => {
     }),
   )
 
-  it.effect("go with a server that remembers nothing", () =>
+  it.effect("go with a server that has a memory store", () =>
     Effect.gen(function* () {
       const settings = yield* forgetful
       const { kept, stop, url } = yield* aServer(settings)
@@ -120,7 +120,7 @@ describe("media files of a real server", () => {
 })
 
 describe("a number check of a real server", () => {
-  it.effect("goes on after its server was killed in the middle", () =>
+  it.effect("continues after its server was killed in the middle", () =>
     Effect.gen(function* () {
       const DATA_DIR = yield* aDataDirectory
       const settings = { DATA_DIR, PORT: "0", CLOCK: "adjustable" }

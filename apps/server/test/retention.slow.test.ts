@@ -1,4 +1,7 @@
-/** Thirty days of traffic with a retention of seven: what a server keeps is flat after the first week. */
+/**
+ * Thirty days of traffic with a retention of seven: a server's storage is flat after the first
+ * week.
+ */
 import { assert, layer } from "@effect/vitest"
 import {
   EmbeddedPostgres,
@@ -21,7 +24,7 @@ const testADay = 10
 
 const manifest = resolve(import.meta.dirname, "../../../packages/store-postgres/package.json")
 
-/** A receiver on loopback that takes every call. */
+/** A receiver on loopback that accepts every call. */
 const aReceiver = Effect.suspend(() =>
   listenOnLoopback(
     createServer((request, response) => {
@@ -106,7 +109,7 @@ const aDay = ({ url }: processes.ServerProcess, keys: Prepared, receiver: string
     yield* processes.anOperator(url, operatorToken).advance(day)
   })
 
-/** What the store holds after each ten days. */
+/** The store's content after each ten days. */
 const thirtyDays = (environment: Environment, look: Effect.Effect<TableSizes>) =>
   Effect.gen(function* () {
     const receiver = yield* aReceiver
@@ -137,7 +140,7 @@ const assertFlat = (seen: ReadonlyArray<TableSizes>) => {
     assert.isAtMost(kept, (retentionDays + 1) * aDaysMessages)
   }
   for (const [table, rows] of third.rows) {
-    // A day's events and attempts more or less, as the moments fall.
+    // A day's events and attempts more or less, depending on the moment.
     const before = first.rows.get(table) ?? 0
     assert.isAtMost(rows, before + aDaysMessages, `${table}: ${before}, then ${rows}`)
   }

@@ -1,4 +1,4 @@
-/** Stopping a server: it finishes what is in flight, 10 s at most, and ends with 0. */
+/** Stopping a server: it finishes what is in flight, within 10 s, and ends with 0. */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect, Exit, Fiber } from "effect"
@@ -6,7 +6,7 @@ import { access } from "node:fs/promises"
 import { join } from "node:path"
 import { aServer, forgetful, program } from "./aServer.ts"
 
-/** A stop takes 10 s at most; what is beyond is the noise of a busy machine. Milliseconds. */
+/** A stop takes 10 s at most; the rest is the noise of a busy machine. Milliseconds. */
 const longestStop = 10_000 + 3_000
 
 /** How long an effect takes, in real milliseconds. */
@@ -26,13 +26,13 @@ describe.concurrent("a server that receives a stop signal", () => {
         const { millis, value } = yield* timed(Effect.andThen(server.signal(signal), server.ended))
         assert.strictEqual(value.code, 0)
         assert.strictEqual(value.stderr, "")
-        // The client keeps its connections; they do not hold up the server.
+        // The client keeps its connections; they do not delay the server.
         assert.isBelow(millis, 3000)
       }),
     )
   }
 
-  it.effect("answers the request under way, which waits for the attempt under way", () =>
+  it.effect("answers a request in flight, which waits for its attempt", () =>
     Effect.gen(function* () {
       const server = yield* aServer()
       yield* server.operator.behave(1, { send: "succeed", latency_ms: 2500 })
@@ -48,7 +48,7 @@ describe.concurrent("a server that receives a stop signal", () => {
     }),
   )
 
-  it.effect("leaves a phone that hangs, and a request that waits for it, in time", () =>
+  it.effect("abandons a phone that hangs, and a request that waits for it, in time", () =>
     Effect.gen(function* () {
       const server = yield* aServer()
       yield* server.operator.behave(1, { send: "hang" })
@@ -56,7 +56,7 @@ describe.concurrent("a server that receives a stop signal", () => {
       const settling = yield* Effect.forkChild(
         Effect.exit(server.operator.ask("POST", "/simulator/settle")),
       )
-      // By then the request is there: requests are begun in the order in which they come.
+      // By then the request is there: requests start in the order in which they arrive.
       yield* processes.call("GET", `${server.url}/health/live`)
       const { millis, value } = yield* timed(server.stop)
       assert.strictEqual(value.code, 0)

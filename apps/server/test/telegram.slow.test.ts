@@ -17,7 +17,7 @@ interface Login {
   readonly error: string | null
 }
 
-/** How a server of that store is started against the Telegram server. */
+/** The start of a server with that store against the Telegram server. */
 const against = (far: typeof TelegramServer.Service, store: Readonly<Record<string, string>>) =>
   Effect.gen(function* () {
     const directory = yield* processes.temporaryDirectory
@@ -36,7 +36,7 @@ const against = (far: typeof TelegramServer.Service, store: Readonly<Record<stri
     })
   })
 
-/** A workspace with a key, and a number of it whose login is at that path. */
+/** A workspace with a key, and a number whose login is at that path. */
 const aNumber = (url: string) =>
   Effect.gen(function* () {
     const { ask } = processes.anOperator(url, operatorToken)
@@ -144,14 +144,11 @@ const pause = Effect.gen(function* () {
 }).pipe(Effect.provide(TelegramServer.layer()))
 
 describe.concurrent("a Telegram account", () => {
-  it.effect("logs in, and its message to @name arrives once, on a store in memory", () =>
+  it.effect("logs in, and its message to @name arrives once, on a memory store", () =>
     story({ DATABASE_URL: "memory:" }, false),
   )
   it.effect("does so on the embedded database", () => story({}, true))
-  it.effect(
-    "sends nothing that was cancelled or has expired while Telegram made it wait",
-    () => pause,
-  )
+  it.effect("sends nothing that was cancelled or expired during Telegram's pause", () => pause)
   it.effect("does so on PostgreSQL", () =>
     Effect.gen(function* () {
       const { createDatabase } = yield* EmbeddedPostgres

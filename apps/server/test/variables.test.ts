@@ -1,6 +1,6 @@
 /**
- * The variables that the server reads, in a golden file: a change of a name shows in its diff.
- * CONTRIBUTING, "Golden files", has the command that writes it.
+ * The server's variables, in a golden file: a changed name shows in its diff. CONTRIBUTING, "Golden
+ * files", has the command that writes it.
  */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Starts that cannot work: one line that says why, and nothing half started. */
+/** Failed starts: one line with the reason, and nothing half started. */
 import { assert, describe, it } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ const exists = (path: string) =>
     ),
   )
 
-/** Starts a server in vain; what it said on standard error. */
+/** Starts a server that must fail; returns its standard error. */
 const inVain = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const { ended } = yield* processes.start(program, settings)
   const { code, stderr, stdout } = yield* ended
@@ -41,9 +41,9 @@ const wrong = {
   SEED_EXAMPLE: "no",
 }
 
-describe.concurrent("a server that is configured wrongly", () => {
+describe.concurrent("a server with a wrong configuration", () => {
   for (const [variable, value] of Object.entries(wrong)) {
-    it.effect(`names ${variable} in one line, makes nothing and ends with 1`, () =>
+    it.effect(`names ${variable} in one line, creates nothing and ends with 1`, () =>
       Effect.gen(function* () {
         const settings = { ...(yield* forgetful), [variable]: value }
         assert.match(yield* inVain(settings), new RegExp(`^${variable} `))
@@ -52,7 +52,7 @@ describe.concurrent("a server that is configured wrongly", () => {
     )
   }
 
-  it.effect("names PORT when another program has it, and makes nothing", () =>
+  it.effect("names PORT when another program has it, and creates nothing", () =>
     Effect.gen(function* () {
       const first = yield* processes.startServer(program, yield* forgetful)
       const settings = { ...(yield* forgetful), PORT: new URL(first.url).port }
@@ -61,7 +61,7 @@ describe.concurrent("a server that is configured wrongly", () => {
     }),
   )
 
-  it.effect("names HOST when it is no address of this machine", () =>
+  it.effect("names HOST when it is not an address of this machine", () =>
     Effect.gen(function* () {
       assert.match(yield* inVain({ ...(yield* forgetful), HOST: "192.0.2.1" }), /^HOST 192/)
     }),
@@ -76,9 +76,9 @@ describe.concurrent("a server that is configured wrongly", () => {
     }),
   )
 
-  // Linux has directories in which nothing can be made, not even by root.
+  // Linux has directories in which not even root can create files.
   for (const DATA_DIR of process.platform === "linux" ? ["/proc/x", "/proc/x/y", "/proc"] : []) {
-    it.effect(`names DATA_DIR when nothing can be made in it: ${DATA_DIR}`, () =>
+    it.effect(`names DATA_DIR when nothing can be created in it: ${DATA_DIR}`, () =>
       Effect.gen(function* () {
         for (const DATABASE_URL of ["memory:", ""]) {
           const line = yield* inVain({ ...(yield* forgetful), DATABASE_URL, DATA_DIR })
@@ -88,7 +88,7 @@ describe.concurrent("a server that is configured wrongly", () => {
     )
   }
 
-  it.effect("names DATABASE_URL when no database answers there, and keeps its password", () =>
+  it.effect("names DATABASE_URL when no database answers there, and hides its password", () =>
     Effect.gen(function* () {
       const DATABASE_URL = "postgres://me:hush@127.0.0.1:1/messages"
       const line = yield* inVain({ ...(yield* forgetful), DATABASE_URL })

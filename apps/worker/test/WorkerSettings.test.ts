@@ -1,4 +1,4 @@
-/** What the worker reads from its environment (contract: Configuration). */
+/** The worker's environment variables (contract: Configuration). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readWorkerSettings } from "../src/WorkerSettings.ts"
@@ -37,7 +37,7 @@ describe("the worker's configuration", () => {
     )
   }
 
-  it.effect("leaves the variables of the server to the server", () =>
+  it.effect("ignores the server's variables", () =>
     Effect.gen(function* () {
       const settings = yield* readWorkerSettings({
         DATABASE_URL,

@@ -1,4 +1,4 @@
-/** A process whose system clock is wrong, next to others whose clocks are right. */
+/** A process with a wrong system clock, among others with right ones. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"

@@ -1,5 +1,5 @@
 /**
- * Number checks under SIGKILL: workers die while they ask for hundreds of phones; in the end each
+ * Number checks under SIGKILL: workers die while they check hundreds of phones; in the end each
  * phone has one result, and that is true (contract: Number checks).
  */
 import { assert } from "@effect/vitest"
@@ -18,7 +18,7 @@ const isRegistered = (n: number) => n % 3 === 0 || n % 10 === 7
 
 const phone = (n: number) => `+4479460${String(n).padStart(5, "0")}`
 
-/** A list in which the last phones are those at its beginning once more. */
+/** A list that ends with its first phones again. */
 const asked = (check: number) =>
   Array.from({ length: total }, (_, n) =>
     n < total - 20 ? check * 1000 + n : check * 1000 + (n % 20),
@@ -82,7 +82,7 @@ crashTest("a number check tells the truth of each phone once", 4, (cluster, kill
     const start = Effect.gen(function* () {
       for (const check of checks) ids.set(check, yield* startCheck(cluster, sender, check))
     })
-    // Steps in which no call of a living worker runs into its time limit; some free what the dead held.
+    // Steps short enough that no living worker's call times out; some free the work of the dead.
     yield* storm(cluster, { kills, clients: [cluster.advance(20)], beforeKill: () => start })
 
     yield* processes.waitUntil(

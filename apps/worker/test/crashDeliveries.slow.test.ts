@@ -1,6 +1,6 @@
 /**
  * Deliveries under SIGKILL (contract: Events, Deliveries): every message's event reaches its
- * endpoint, says what became of the message, and nothing else does.
+ * endpoint with the message's end, and no other events do.
  */
 import { assert } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -24,7 +24,7 @@ interface Row {
   readonly event_id: string
 }
 
-/** What an event says of its message, as far as the books know it. */
+/** An event's report of its message, as far as the accounts know it. */
 const told = ({ data, type }: WebhookEvent) => {
   assert(type !== "ping")
   const { error, id, sent_at, status, text } = data.message
@@ -100,8 +100,8 @@ crashTest("every event is delivered, and tells the truth", 4, (cluster, kills) =
         )
       },
     })
-    // Leases of the dead run out, and what the receiver did not take comes again; once more for what
-    // was only being accepted when time began to move.
+    // Leases of the dead expire, and rejected calls repeat; a second time for messages that were
+    // still being accepted.
     yield* withDatabase(cluster)(passTime(deliveryLeaseMillis))
     yield* cluster.advance(3600)
     yield* cluster.settle

@@ -1,7 +1,7 @@
 /**
- * Linking a number through separate processes that die in the middle of it (contract: Number
- * status): another worker goes on with fresh codes, and what no phone takes is disconnected after
- * ten minutes, free for a new attempt. A Telegram account's login goes on where it died.
+ * Linking a number through separate processes that die meanwhile (contract: Number status): another
+ * worker continues with fresh codes. A code that no phone scans leads to disconnection after ten
+ * minutes, and a new attempt is possible. A Telegram login continues where it died.
  */
 import { assert, it } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -32,7 +32,7 @@ const phoneOf = (n: number) => `+1555020${String(n).padStart(4, "0")}`
 let turn = 0
 let named = 0
 
-/** One after the other, since each has so many requests a minute. */
+/** Sequential, since each has so many requests a minute. */
 const nextKey = ({ keys }: Sender) => keys[turn++ % keys.length]!
 
 const connect = (cluster: Cluster, sender: Sender, body: Readonly<Record<string, unknown>>) =>
@@ -51,7 +51,7 @@ const read = (cluster: Cluster, sender: Sender, id: number) =>
 const scan = (cluster: Cluster, id: number, phone: string): Effect.Effect<Reply> =>
   cluster.operate("POST", `/admin/v1/simulator/numbers/${id}/scan`, { phone })
 
-/** Waits until the number shows a code other than that one, and returns it. */
+/** Waits until the number shows another code, and returns it. */
 const codeShown = (cluster: PostgresCluster, id: number, old: string | null = null) =>
   withDatabase(cluster)(
     processes.waitUntil(
@@ -68,7 +68,7 @@ const codeShown = (cluster: PostgresCluster, id: number, old: string | null = nu
     ),
   )
 
-/** The workers die, and one takes their place. */
+/** The workers die, and one replaces them. */
 const replaceWorkers = (cluster: Cluster) =>
   Effect.gen(function* () {
     yield* Effect.forEach(workers, cluster.stop, { discard: true })
@@ -136,10 +136,10 @@ clusterTest(
     }),
 )
 
-/** Longer than a process that takes a step of a login has it to itself, in milliseconds. */
+/** Longer than one process may keep a step of a login, in milliseconds. */
 const stepOver = 61_000
 
-it.live("a Telegram login goes on after its process was killed in each step", () =>
+it.live("a Telegram login continues after its process was killed in each step", () =>
   Effect.gen(function* () {
     const far = yield* TelegramServer
     const { settings } = yield* RemoteServer
@@ -158,7 +158,10 @@ it.live("a Telegram login goes on after its process was killed in each step", ()
     const login = `/workspaces/1/numbers/${id}/telegram-login`
     yield* ask("POST", login, { method: "code", phone: `+${phone}` })
 
-    /** The remote server lets the account in a step further, and its process dies before it hears of it. */
+    /**
+     * The remote server lets the account in a step further, and its process dies before it hears of
+     * it.
+     */
     const dieIn = (method: string, step: string, body: object, isTaken: () => boolean) =>
       Effect.gen(function* () {
         yield* far.nextCall({ method, outcome: "withhold" })

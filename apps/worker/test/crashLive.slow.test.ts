@@ -1,6 +1,6 @@
 /**
- * The promise under SIGKILL with live numbers, against a WhatsApp server in this process: what became
- * of each message is what the recipient's phone shows, on every store that outlives its process.
+ * The promise under SIGKILL with live numbers, against a WhatsApp server in this process: each
+ * message's end matches what the recipient's phone shows, on every persistent store.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -22,7 +22,7 @@ import { seed, storm } from "./crash/Storm.ts"
 
 const kills = Number(process.env["CRASH_KILLS"] ?? 2)
 
-/** Acknowledged messages for each kill, at least. */
+/** Minimum of acknowledged messages for each kill. */
 const messagesForKill = 15
 
 const faults: ReadonlyArray<MessageOutcome> = [
@@ -33,7 +33,7 @@ const faults: ReadonlyArray<MessageOutcome> = [
   "withhold ack",
 ]
 
-/** One number's next message goes wrong on its way; what was held back of earlier ones comes. */
+/** Breaks one number's next message in transit, and releases earlier ones. */
 const oneFault = ({ far }: LiveCluster, { phones }: LiveSender) =>
   Effect.gen(function* () {
     const from = phones[yield* Random.nextIntBetween(0, phones.length - 1)]!
@@ -47,7 +47,7 @@ const oneFault = ({ far }: LiveCluster, { phones }: LiveSender) =>
 const leftUnread = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
   Effect.gen(function* () {
     const { far } = cluster
-    // Of whom no other message loses a copy.
+    // No other message to this recipient loses a copy.
     const recipient = "+447946009999"
     yield* far.person(recipient)
     const [token = ""] = sender.keys
@@ -66,8 +66,8 @@ const leftUnread = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
   })
 
 /**
- * Messages that their recipient has while their sender waits for the remote server's word, and others that
- * wait behind one of them. Returns what is to be checked once their worker has died and all are over.
+ * Messages that their recipient has while their sender waits for the remote server's ack, and
+ * others that wait behind one of them. Returns the checks for after their worker's death.
  */
 const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
   Effect.gen(function* () {
@@ -82,7 +82,7 @@ const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) 
     const arrivals = (text: string) =>
       far.decrypted(recipient).find((shown) => shown.text === text)?.arrivals ?? 0
     const expires_at = inSeconds(60)
-    // Every word stays out until acks are released: on repeats too, so that nothing behind them can leave.
+    // Acks are withheld until released, also of repeats, so nothing behind them can leave.
     for (const from of sender.phones) {
       yield* far.nextMessage({ from, outcome: "withhold ack", times: 1000 })
     }
@@ -96,12 +96,12 @@ const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) 
     const cancelledBehind = yield* send(0, "is cancelled behind it")
     const repeated = yield* send(1, repeatedLater, { media: { media_id: sender.picture } })
     yield* far.until(() => arrivals(shownBefore) > 0 && arrivals(repeatedLater) > 0)
-    // A connection that breaks on a slow machine is no end of what is under way either.
+    // A connection that breaks on a slow machine must not end an attempt either.
     yield* far.drop(phone)
     yield* far.until(() => arrivals(shownBefore) > 1)
     const cancelled = yield* cancelOne(cluster, token, cancelledBehind, ledger)
     assert.isTrue(ledger.cancelled.has(cancelledBehind), JSON.stringify(cancelled))
-    // It waits for what is under way, which its worker does not outlive.
+    // It waits for the attempt in flight, which its worker does not survive.
     const cancelling = yield* Effect.forkScoped(cancelOne(cluster, token, repeated, ledger))
     yield* processes.within(300, Fiber.join(cancelling))
     const before = { shown: arrivals(shownBefore), repeated: arrivals(repeatedLater) }
@@ -114,7 +114,7 @@ const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) 
           body.status,
           body.error?.code,
         ])
-      // It was shown, so it has not expired; and it was not to be sent again.
+      // It was shown, so it has not expired; and it must not be sent again.
       assert.deepStrictEqual(yield* become(expiring), ["failed", "outcome_unknown"])
       assert.strictEqual(arrivals(shownBefore), before.shown)
       assert.deepStrictEqual(yield* become(expiringBehind), ["expired", undefined])
@@ -136,7 +136,7 @@ const crashes = (store: StoreName) =>
     const client = Effect.andThen(oneRequest(cluster, [busy], ledger), Effect.sleep(40))
     yield* storm(cluster, {
       kills,
-      // One worker stays, or all numbers would wait until the dead are taken for dead.
+      // One worker stays, or all numbers would wait until the dead count as dead.
       victims: cluster.members.filter((member) => member !== "worker two"),
       clients: [client, client, client],
       untilKill: (killed) =>
@@ -152,9 +152,9 @@ const crashes = (store: StoreName) =>
 
     yield* leftUnread(cluster, quiet, ledger)
     const checkUnderWay = yield* leftUnderWay(cluster, quiet, ledger)
-    // Leases of the dead run out, and what was scheduled falls due.
+    // Leases of the dead expire, and scheduled messages fall due.
     yield* outliveWorkers(cluster, 300_000)
-    // What was ordered of numbers that were away then is met now.
+    // Orders for numbers that were away are carried out now.
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(far.releaseAcks, Effect.sleep(100))))
     const states = yield* checkLive(cluster, ledger)
     yield* checkUnderWay
@@ -169,7 +169,7 @@ const services = () =>
     ),
   )
 
-// They wait for what the dead held.
+// They wait for the work of the dead.
 describe.concurrent("messages of live numbers", () => {
   it.live.each(["PostgreSQL", "PGlite"] as const)(
     `are neither lost, nor sent twice, nor sent after their end: ${kills} kills on %s (seed ${seed})`,

@@ -28,7 +28,7 @@ interface Run {
   readonly messageId: number | null
 }
 
-/** A reminder as its log has it. */
+/** A reminder's entry in its log. */
 interface Log {
   readonly createdAt: number
   readonly nextRunAt: number
@@ -88,7 +88,7 @@ const dueBetween = (pattern: Pattern, after: number, before: number) => {
   return times
 }
 
-/** Whatever else happened: each message is of one run, and its recipient saw it once. */
+/** In any case: each message belongs to one run, and its recipient saw it once. */
 const checkMessages = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const wrong = yield* sql`
@@ -152,7 +152,7 @@ clusterTest("of runs missed for hours the latest of the last hour is made up", (
   Effect.gen(function* () {
     const sender = yield* aSender(cluster)
     const start = yield* cluster.now
-    // Due half an hour after the beginning of an outage of three hours: too long ago at its end.
+    // Due half an hour into an outage of three hours: too old at its end.
     const daily = new Date(start + 30 * minute)
     const hourly: Pattern = { cron: "0 * * * *", every: hour, offset: 0 }
     const minutes = yield* aReminder(cluster, sender, 0, everyMinute.cron)

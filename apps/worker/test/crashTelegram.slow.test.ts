@@ -1,8 +1,8 @@
 /**
- * The promise for Telegram accounts, on each store that outlives its process: while messages are
- * accepted, cancelled and expire, connections break at every point, answers stay away, the remote server asks
- * for pauses, goes and comes back, and processes are killed. Afterwards each message has one outcome that
- * is true, no person was shown one twice, and no two processes used one key at a time. `CRASH_SEED`
+ * The promise for Telegram accounts, on each persistent store. While messages are accepted,
+ * cancelled and expire, connections break at every point, answers are lost, the remote server asks
+ * for pauses, leaves and returns, and processes are killed. Afterwards each message has one true
+ * outcome, no person saw one twice, and no two processes used one key at a time. `CRASH_SEED`
  * repeats a storm.
  */
 import { assert, describe, it } from "@effect/vitest"
@@ -23,7 +23,7 @@ const people = ["first_person", "second_person", "third_person"]
 /** Messages of each account. */
 const each = 16
 
-/** What a caller was told of one message. */
+/** A caller's view of one message. */
 interface Sent {
   readonly id: number
   readonly text: string
@@ -46,7 +46,7 @@ const faults: ReadonlyArray<CallOutcome> = [
   "lose",
 ]
 
-/** One thing that goes wrong at the remote server. */
+/** One fault at the remote server. */
 const oneFault = (phones: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const far = yield* TelegramServer
@@ -80,21 +80,21 @@ const sendAll = (
           idempotencyKey: text,
           body: { to, from, text, ...expires },
         })
-        // Its time came while the service was down, or while the key's limit was used up.
+        // It fell due while the service was down, or while the key's limit was used up.
         if (body.error?.code === "time_in_past") return []
         assert.strictEqual(status, 202, JSON.stringify(body))
         const sent: Sent = { id: body.id, text, isCancelled: false }
         yield* pause(0, 200)
         if (place % 4 === 3) {
           const answer = yield* ask("DELETE", `/api/v2/messages/${sent.id}`, { token })
-          // What was answered to a request whose answer went lost is asked for again.
+          // Repeats the request whose answer was lost.
           sent.isCancelled = answer.status === 200
         }
         return [sent]
       }),
   ).pipe(Effect.map((all) => all.flat()))
 
-/** What the leases of the dead last, twice. */
+/** Twice the leases of the dead. */
 const leasesMillis = 60_000
 
 /** `kills`: one after the other. */
@@ -150,7 +150,7 @@ const story = <E, R>(
     yield* Fiber.interrupt(faulty)
     for (const phone of phones) yield* far.forgetOrders(phone)
     yield* far.up
-    // Attempts whose answers stay away end with their connections.
+    // Attempts without an answer end with their connections.
     yield* far.drop()
     yield* outliveWorkers(started, leasesMillis)
 

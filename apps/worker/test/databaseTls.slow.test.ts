@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { TLSSocket } from "node:tls"
 import { programs } from "./programs.ts"
 
-/** TLS before that server, begun as PostgreSQL does: a request of eight bytes, and an `S`. */
+/** TLS before that server, started as PostgreSQL does: a request of eight bytes, and an `S`. */
 const withTls = (path: string, { cert, key }: ReturnType<typeof makeCertificate>) =>
   Effect.map(
     Effect.acquireRelease(

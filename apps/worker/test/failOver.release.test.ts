@@ -1,6 +1,6 @@
 /**
- * What becomes of messages when PostgreSQL fails over, or is restored from a backup, judged outside the
- * database: by what the recipient's phone shows, and by what callers were acknowledged.
+ * Messages during a fail-over of PostgreSQL, or after a restore from a backup, judged outside the
+ * database: by the recipient's phone and the callers' acknowledgements.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -69,7 +69,7 @@ const unpaced = {
   pacing: { min_interval_ms: null, jitter_ms: null, per_minute: null, per_hour: null },
 }
 
-/** The service on that cluster, with a number that is linked to a phone. */
+/** The service on that cluster, with a linked number. */
 const aLiveService = Effect.gen(function* () {
   const far = yield* RemoteServer
   const primary = yield* EmbeddedPostgres
@@ -110,8 +110,8 @@ interface Acknowledged {
 }
 
 /**
- * Sends until told to stop, one text after the other by each of the keys; what was acknowledged. A request
- * that is not answered with 202 is given up: what became of it is not known.
+ * Sends until stopped, one text after the other with each of the keys; returns the acknowledged
+ * ones. A request without a 202 is given up: its outcome is unknown.
  */
 const callers = Effect.fnUntraced(function* (
   { keys, number }: LiveService,
@@ -169,7 +169,7 @@ const assertOnce = (texts: ReadonlyArray<string | number>, what: string) =>
 
 const idsOf = (all: ReadonlyArray<Acknowledged>) => all.map(({ id }) => id)
 
-/** All that is held of the workspace. */
+/** Everything held in the workspace. */
 const heldOf = (url: string) =>
   Effect.map(
     processes
@@ -236,7 +236,7 @@ describe("a fail-over under load", () => {
     ),
   )
 
-  it.live("to a standby that lagged stops the process, and restored holds what may have left", () =>
+  it.live("to a lagging standby stops the process, and `restored` holds what may have left", () =>
     drill((service) =>
       Effect.gen(function* () {
         const { far, first, primary } = service
@@ -245,7 +245,8 @@ describe("a fail-over under load", () => {
         yield* untilCaughtUp(primary, standby)
         const load = yield* callers(service, first.url, "async")
         yield* until("the load is on", () => far.shown().length >= 10)
-        // Acknowledged from here on is not on the standby. A frozen one would find it in its socket.
+        // Acknowledgements from here on are not on the standby. A frozen one would find them in its
+        // socket.
         yield* standby.stop
         const kept = load.acknowledged.length
         yield* until("callers are acknowledged", () => load.acknowledged.length > kept + 8)
@@ -264,7 +265,7 @@ describe("a fail-over under load", () => {
         )
         assert.include(metrics, 'messaging_not_ready{reason="store_behind"} 1')
         const before = { acknowledged: load.acknowledged.length, arrivals: far.arrivals() }
-        // Several looks, and as many chances to claim.
+        // Several checks, and as many chances to claim.
         yield* Effect.sleep("6 seconds")
         assert.deepStrictEqual(
           { acknowledged: load.acknowledged.length, arrivals: far.arrivals() },
@@ -286,7 +287,7 @@ describe("a fail-over under load", () => {
         yield* untilShown(service, textsOf(load.acknowledged.slice(before.acknowledged)))
         assert.isAbove(Math.min(...idsOf(load.acknowledged.slice(before.acknowledged))), above)
 
-        // The operator's own records: what the phone shows had left.
+        // The operator's evidence: what the phone shows had left.
         const held = yield* heldOf(first.url)
         assert.lengthOf(held, begun.held)
         const shown = new Set(far.shown())
@@ -307,7 +308,7 @@ describe("a fail-over under load", () => {
         )
         assertOnce(far.shown(), "shown twice")
         assertOnce(idsOf(load.acknowledged), "ids given out twice")
-        // Nothing that was on the standby is lost: what is not shown was acknowledged behind it.
+        // Nothing on the standby is lost: only later acknowledgements are missing.
         const lost = load.acknowledged.filter(({ text }) => !far.shown().includes(text))
         assert.isTrue(lost.every((one) => load.acknowledged.indexOf(one) >= kept))
         assert.deepStrictEqual(far.complaints(), [])
@@ -317,7 +318,7 @@ describe("a fail-over under load", () => {
 })
 
 describe("a restore from a backup", () => {
-  it.live("sends nothing again, gives no id out twice, and cancels what had left", () =>
+  it.live("sends nothing again, reuses no id, and cancels what had left", () =>
     drill((service) =>
       Effect.gen(function* () {
         const { far, first, keys, number, primary, settings, start } = service

@@ -1,4 +1,4 @@
-/** What a worker shows of itself while it has a port for it (docs: monitoring). */
+/** A worker's own metrics, on its port (docs: monitoring). */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
@@ -22,7 +22,7 @@ const sent = 'messaging_messages_ended_total{mode="live",status="sent"}'
 const connected = 'messaging_numbers{platform="whatsapp",status="connected"}'
 
 layer(EmbeddedPostgres.layer())("a worker with METRICS_PORT", (it) => {
-  it.effect("counts what it sends, the server what it accepts; of the service both show one", () =>
+  it.effect("counts its sends, the server its acceptances; both show the service's gauges", () =>
     Effect.gen(function* () {
       const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
       const settings = {

@@ -9,7 +9,7 @@ import { programs } from "./programs.ts"
 
 const operatorToken = "operator-token-of-the-separate-worker"
 
-/** A stop takes 10 s at most; what is beyond is the noise of a busy machine. Milliseconds. */
+/** A stop takes 10 s at most; the rest is the noise of a busy machine. Milliseconds. */
 const longestStop = 10_000 + 3_000
 
 /** Settings of processes that share a new database. */
@@ -30,7 +30,7 @@ const startWorker = Effect.fnUntraced(function* (settings: Record<string, string
   return worker
 })
 
-/** A server after its first start, which made the demonstration workspace. */
+/** A server after its first start, which created the demonstration workspace. */
 const startServer = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const server = yield* processes.startServer(programs.server, settings)
   const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
@@ -61,7 +61,7 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       }),
     )
 
-    it.effect("of two servers that start at once one makes the demonstration workspace", () =>
+    it.effect("of two servers that start at once, one creates the demonstration workspace", () =>
       Effect.gen(function* () {
         const settings = yield* shared
         const servers = yield* Effect.all([startServer(settings), startServer(settings)], {
@@ -81,7 +81,7 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       }),
     )
 
-    it.effect("time that is moved on the server moves in the worker too", () =>
+    it.effect("moving the server's clock moves the worker's", () =>
       Effect.gen(function* () {
         const settings = { ...(yield* shared), CLOCK: "adjustable" }
         const server = yield* startServer(settings)
@@ -96,7 +96,7 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       }),
     )
 
-    it.effect("time that is moved on one server moves on another", () =>
+    it.effect("moving one server's clock moves another's", () =>
       Effect.gen(function* () {
         const settings = { ...(yield* shared), CLOCK: "adjustable", WORKER: "inline" }
         const one = yield* startServer(settings)
@@ -138,7 +138,7 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       }),
     )
 
-    it.effect("a worker that is configured wrongly says so in one line and ends with 1", () =>
+    it.effect("a worker with a wrong configuration names it in one line and ends with 1", () =>
       Effect.gen(function* () {
         const settings = yield* shared
         for (const [wrong, variable] of [
@@ -158,10 +158,10 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
   },
 )
 
-// The database of these goes away, and with it that of all others.
+// Their database goes away, and so does that of all others.
 layer(EmbeddedPostgres.layer())("when PostgreSQL goes away", (it) => {
   it.effect(
-    "requests fail with internal_error, readiness with 503, and all comes back by itself",
+    "requests fail with internal_error, readiness with 503, and everything recovers by itself",
     () =>
       Effect.gen(function* () {
         const postgres = yield* EmbeddedPostgres
@@ -193,7 +193,7 @@ layer(EmbeddedPostgres.layer())("when PostgreSQL goes away", (it) => {
       }),
   )
 
-  it.effect("a database that hangs stops a start, and does not hold up a stop", () =>
+  it.effect("a database that hangs stops a start, and does not delay a stop", () =>
     Effect.gen(function* () {
       const postgres = yield* EmbeddedPostgres
       const settings = yield* shared

@@ -9,7 +9,7 @@ import { programs } from "./programs.ts"
 
 const operatorToken = "operator-token-of-the-settle-tests"
 
-/** So many that two workers are at it for a while. */
+/** Enough to keep two workers busy for a while. */
 const messages = 60
 
 /** A server on a new database with that many separate workers; with none, its own works. */

@@ -1,4 +1,4 @@
-/** Webhooks of a server and a worker as two processes on one PostgreSQL, and what a killed worker leaves. */
+/** Webhooks of a server and a worker as two processes on one PostgreSQL, and of a killed worker. */
 import { assert, layer } from "@effect/vitest"
 import { deliveryLeaseMillis } from "@messaging-service/core"
 import { EmbeddedPostgres, listenOnLoopback, processes } from "@messaging-service/testkit"
@@ -8,7 +8,7 @@ import type { ServerResponse } from "node:http"
 import { passTime, withDatabase } from "./crash/books.ts"
 import { programs } from "./programs.ts"
 
-/** A receiver on loopback. What it does not answer stays open. */
+/** A receiver on loopback. Unanswered calls stay open. */
 const aReceiver = Effect.gen(function* () {
   const eventIds: Array<string> = []
   const receiver = {
@@ -29,7 +29,9 @@ const aReceiver = Effect.gen(function* () {
 
 const operatorToken = "operator-token-of-the-webhook-tests"
 
-/** A server on a new database with an endpoint at the receiver, and a way to start separate workers. */
+/**
+ * A server on a new database with an endpoint at the receiver, and a way to start separate workers.
+ */
 const aStage = Effect.gen(function* () {
   const database = yield* (yield* EmbeddedPostgres).createDatabase()
   const settings = {
@@ -70,7 +72,7 @@ const aStage = Effect.gen(function* () {
 })
 
 layer(EmbeddedPostgres.layer())("a server and a worker", (it) => {
-  it.effect("the worker delivers what it sent, and what the server cancelled", () =>
+  it.effect("the worker delivers events of its sends, and of the server's cancellations", () =>
     Effect.gen(function* () {
       const { arrived, caller, operator, receiver, startWorker } = yield* aStage
       yield* startWorker
@@ -85,7 +87,7 @@ layer(EmbeddedPostgres.layer())("a server and a worker", (it) => {
     }),
   )
 
-  it.effect("a call that a killed worker was making is made again by the next, same event", () =>
+  it.effect("the next worker repeats a killed worker's call, with the same event", () =>
     Effect.gen(function* () {
       const { arrived, caller, database, operator, receiver, startWorker } = yield* aStage
       const first = yield* startWorker
@@ -103,24 +105,22 @@ layer(EmbeddedPostgres.layer())("a server and a worker", (it) => {
     }),
   )
 
-  it.effect(
-    "a worker that is stopped ends its calls, and the next one makes no other of them",
-    () =>
-      Effect.gen(function* () {
-        const { arrived, caller, operator, receiver, startWorker } = yield* aStage
-        const first = yield* startWorker
-        const held: Array<ServerResponse> = []
-        receiver.answer = (response) => held.push(response)
-        yield* caller.send("Hello")
-        yield* arrived(1)
-        yield* first.signal("SIGTERM")
-        yield* Effect.promise(() => new Promise((done) => setTimeout(done, 200)))
-        for (const response of held) response.writeHead(204).end()
-        const { code } = yield* first.ended
-        assert.strictEqual(code, 0)
-        yield* startWorker
-        yield* operator.advance(3600)
-        assert.lengthOf(receiver.eventIds, 1)
-      }),
+  it.effect("a stopped worker ends its calls, and the next one does not repeat them", () =>
+    Effect.gen(function* () {
+      const { arrived, caller, operator, receiver, startWorker } = yield* aStage
+      const first = yield* startWorker
+      const held: Array<ServerResponse> = []
+      receiver.answer = (response) => held.push(response)
+      yield* caller.send("Hello")
+      yield* arrived(1)
+      yield* first.signal("SIGTERM")
+      yield* Effect.promise(() => new Promise((done) => setTimeout(done, 200)))
+      for (const response of held) response.writeHead(204).end()
+      const { code } = yield* first.ended
+      assert.strictEqual(code, 0)
+      yield* startWorker
+      yield* operator.advance(3600)
+      assert.lengthOf(receiver.eventIds, 1)
+    }),
   )
 })

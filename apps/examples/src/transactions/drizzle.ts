@@ -1,4 +1,4 @@
-/** An order and its message in one transaction of Drizzle: both are there, or neither is. */
+/** An order and its message in one transaction of Drizzle: both exist, or neither does. */
 import type { Api, Transaction } from "@messaging-service/service"
 import { sql } from "drizzle-orm"
 import type { NodePgDatabase } from "drizzle-orm/node-postgres"
@@ -8,7 +8,7 @@ const orders = pgTable("orders", { id: integer("id").primaryKey() })
 
 type DrizzleTransaction = Parameters<Parameters<NodePgDatabase["transaction"]>[0]>[0]
 
-/** What sends join. One for each transaction: by it they wait for one another. */
+/** What sends join. One for each transaction: concurrent sends take turns on it. */
 export const joinable = (tx: DrizzleTransaction): Transaction => ({
   query: (text, values) => {
     // Every second part is the number of a value.

@@ -1,4 +1,4 @@
-/** An order and its message in one transaction of Kysely: both are there, or neither is. */
+/** An order and its message in one transaction of Kysely: both exist, or neither does. */
 import type { Api, Transaction } from "@messaging-service/service"
 import { CompiledQuery } from "kysely"
 import type { Kysely, Transaction as KyselyTransaction } from "kysely"
@@ -7,7 +7,7 @@ export interface Tables {
   readonly orders: { readonly id: number }
 }
 
-/** What sends join. One for each transaction: by it they wait for one another. */
+/** What sends join. One for each transaction: concurrent sends take turns on it. */
 export const joinable = (tx: KyselyTransaction<Tables>): Transaction => ({
   query: (text, values) => tx.executeQuery(CompiledQuery.raw(text, values)),
 })

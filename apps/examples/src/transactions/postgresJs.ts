@@ -1,8 +1,8 @@
-/** An order and its message in one transaction of postgres.js: both are there, or neither is. */
+/** An order and its message in one transaction of postgres.js: both exist, or neither does. */
 import type { Api, Transaction } from "@messaging-service/service"
 import type { Sql, TransactionSql } from "postgres"
 
-/** What sends join. One for each transaction: by it they wait for one another. */
+/** What sends join. One for each transaction: concurrent sends take turns on it. */
 export const joinable = (sql: TransactionSql): Transaction => ({
   query: async (text, values) => ({ rows: await sql.unsafe(text, values) }),
 })

@@ -1,7 +1,9 @@
-/** An order and its message in one interactive transaction of Prisma: both are there, or neither is. */
+/**
+ * An order and its message in one interactive transaction of Prisma: both exist, or neither does.
+ */
 import type { Api, Transaction } from "@messaging-service/service"
 
-/** What is used of the client that Prisma hands to an interactive transaction. */
+/** The used part of the client in an interactive transaction. */
 interface PrismaTransaction {
   readonly $executeRaw: (text: TemplateStringsArray, ...values: Array<unknown>) => Promise<number>
   readonly $queryRawUnsafe: <Rows>(text: string, ...values: Array<unknown>) => Promise<Rows>
@@ -12,7 +14,7 @@ export interface Prisma {
   readonly $transaction: <A>(work: (tx: PrismaTransaction) => Promise<A>) => Promise<A>
 }
 
-/** What sends join. One for each transaction: by it they wait for one another. */
+/** What sends join. One for each transaction: concurrent sends take turns on it. */
 export const joinable = (tx: PrismaTransaction): Transaction => ({
   query: async (text, values) => ({ rows: await tx.$queryRawUnsafe(text, ...values) }),
 })

@@ -1,4 +1,6 @@
-/** Workers in workerd, the runtime of an edge host: bundled as its tools do, and served on loopback. */
+/**
+ * Workers in workerd, the runtime of an edge host: bundled as its tools do, and served on loopback.
+ */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
@@ -19,13 +21,13 @@ const program = join(
   `@cloudflare/workerd-${process.platform}-${names[process.arch]}/bin/workerd`,
 )
 
-/** Whether there is one for this machine. */
+/** Whether this machine has workerd. */
 export const hasWorkerd: boolean = existsSync(program)
 
-/** Packages that a program installs for what it chooses; an edge host has no use for them. */
+/** Optional packages that are useless on an edge host. */
 const notInstalled = /^@electric-sql\/pglite$|^@messaging-service\/transport-/
 
-/** One module of a worker and all that it imports. */
+/** One module of a worker with all its imports. */
 const bundled = async (input: string): Promise<string> => {
   const bundle = await rolldown({
     input,
@@ -35,11 +37,11 @@ const bundled = async (input: string): Promise<string> => {
   })
   const { output } = await bundle.generate({ format: "esm", codeSplitting: false })
   await bundle.close()
-  // A worker has no file of its own, from which old modules could be looked for.
+  // A worker has no file from which CommonJS modules could resolve.
   return output[0].code.replaceAll("createRequire(import.meta.url)", 'createRequire("file:///")')
 }
 
-/** What a worker may reach: this machine alone. */
+/** A worker's network: this machine alone. */
 const configuration = (bindings: Readonly<Record<string, string>>): string => `
 using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -59,7 +61,7 @@ const worker :Workerd.Worker = (
 );
 `
 
-/** Serves a worker until the scope ends. Gives its address. */
+/** Serves a worker until the scope ends. Returns its address. */
 export const serveWorker = Effect.fnUntraced(function* (
   folder: string,
   input: string,
@@ -91,7 +93,7 @@ export const serveWorker = Effect.fnUntraced(function* (
   })
 })
 
-/** Listens on loopback until the scope ends. Gives the port. */
+/** Listens on loopback until the scope ends. Returns the port. */
 export const listening = (server: Server): Effect.Effect<number, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {

@@ -1,4 +1,4 @@
-/** A worker that does what it is asked for, and answers with what came of it. */
+/** A worker that runs requested actions and answers with their results. */
 import { MessagingError, open } from "@messaging-service/service"
 import type { Messaging, OpenOptions } from "@messaging-service/service"
 import { Pool } from "pg"
@@ -13,10 +13,13 @@ const said = (error: unknown) => {
   return { code, field, message }
 }
 
-/** Opened when the module is loaded, which is none of the moments at which a worker may. */
+/** Opened while the module loads, which a worker does not permit. */
 const tooEarly = open().then(() => "opened", said)
 
-/** Sends texts and a link, drains, and reads back, by a call and by a request; and tries to upload a file. */
+/**
+ * Sends texts and a link, drains, reads back by a call and by a request, and tries to upload a
+ * file.
+ */
 const sends = async (messaging: Messaging, receiver: string, pool?: Pool) => {
   const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
   const api = messaging.as(shop)
@@ -59,7 +62,7 @@ const sends = async (messaging: Messaging, receiver: string, pool?: Pool) => {
 
 const ignored = () => undefined
 
-/** What it says of the upload that fails is not for the output of a test. */
+/** Keeps the failed upload out of the test's output. */
 const common: OpenOptions = {
   egress: "open",
   logger: { debug: ignored, info: ignored, warn: ignored, error: ignored },

@@ -1,4 +1,4 @@
-/** An app of Next with the route handler of the examples, built and started as its users do. */
+/** A Next app with the route handler of the examples, built and started as its users do. */
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -7,14 +7,14 @@ import { stripTypeScriptTypes } from "node:module"
 import { dirname, join } from "node:path"
 import { project, root, run } from "./Project.ts"
 
-/** Those of the workspace: to install them anew would take longer than all else here. */
+/** The workspace's packages: installing them again would take longer than everything else here. */
 const packages = ["next", "react", "react-dom"]
 
 const modules = join(root, "apps/examples/node_modules")
 
 const route = "app/messaging/[...path]/route"
 
-/** Routes in JavaScript: for TypeScript, Next wants a compiler of its own beside it. */
+/** Routes in JavaScript: for TypeScript, Next wants its own compiler. */
 const files: Effect.Effect<Readonly<Record<string, string>>> = Effect.promise(async () => ({
   [`${route}.js`]: stripTypeScriptTypes(
     await readFile(join(root, `apps/examples/src/next/${route}.ts`), "utf8"),
@@ -27,7 +27,7 @@ const files: Effect.Effect<Readonly<Record<string, string>>> = Effect.promise(as
   }`,
 }))
 
-/** Builds and starts it in a folder of a project, until the scope ends. Gives its address. */
+/** Builds and starts it in a folder of a project, until the scope ends. Returns its address. */
 export const startNextApp = Effect.fnUntraced(function* (folder: string, operatorToken: string) {
   const path = yield* project(folder, {})
   const linked = join(path, "node_modules")

@@ -1,7 +1,7 @@
 /**
- * An empty project outside the repository, in which npm has installed the packages as they would be
- * published. Workspace links, TypeScript sources and stray dependencies, which hide mistakes inside
- * the repository, do not exist there.
+ * An empty project outside the repository, in which npm has installed the packages as published. It
+ * has no workspace links, TypeScript sources and stray dependencies, which hide mistakes inside the
+ * repository.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { execFile } from "node:child_process"
@@ -31,12 +31,12 @@ const manifests = globSync("packages/*/package.json", { cwd: root })
 export const manifestOf = (name: string): Manifest =>
   readManifest(`packages/${name.split("/")[1]}/package.json`)
 
-/** Every package that is published. */
+/** Every published package. */
 export const published: ReadonlyArray<string> = manifests.map(({ name }) => name)
 
 /**
- * What is not installed, because of what it brings along: PostgreSQL itself, and the libraries of
- * WhatsApp and Telegram. These are looked at as tarballs, and unpacked without what they bring.
+ * Not installed because of their dependencies: PostgreSQL itself, and the libraries of WhatsApp and
+ * Telegram. These are checked as tarballs, and unpacked without dependencies.
  */
 const isHeavy = (name: string): boolean => /\/(testkit|transport-\w+)$/.test(name)
 
@@ -44,7 +44,7 @@ export const heavy: ReadonlyArray<string> = published.filter(isHeavy)
 
 export const installed: ReadonlyArray<string> = published.filter((name) => !isHeavy(name))
 
-/** What a program may import of these packages. */
+/** The importable names of these packages. */
 export const entryPointsOf = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
   manifests
     .filter(({ name }) => names.includes(name))
@@ -65,7 +65,7 @@ class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed",
   }
 }
 
-/** Runs a program and gives what it printed; a failure carries all of its output. */
+/** Runs a program and returns its output; a failure carries all of its output. */
 export const run = (cwd: string, program: string, ...args: ReadonlyArray<string>) =>
   Effect.callback<string, CommandFailed>((resume, signal) => {
     execFile(
@@ -86,8 +86,8 @@ export const run = (cwd: string, program: string, ...args: ReadonlyArray<string>
   })
 
 /**
- * Builds all packages in one run of the compiler: `prepack`, which does it for each alone, starts thirty
- * programs. Types are checked by `pnpm run check`, which takes twice as long.
+ * Builds all packages in one run of the compiler: `prepack`, which builds each alone, starts thirty
+ * programs. `pnpm run check` checks the types, which takes twice as long.
  */
 const build = run(
   root,
@@ -98,7 +98,7 @@ const build = run(
   ...published.map((name) => `packages/${name.split("/")[1]}`),
 )
 
-/** `pnpm pack` of all packages at once. They name a repository in any case. */
+/** `pnpm pack` of all packages at once. They always name a repository. */
 const pack = (destination: string) =>
   run(
     root,
@@ -117,7 +117,7 @@ const pack = (destination: string) =>
 
 const tarballOf = (name: string): string => `${name.slice(1).replace("/", "-")}-`
 
-/** Makes a folder with a manifest in it. */
+/** Creates a folder with a manifest in it. */
 export const project = Effect.fnUntraced(function* (path: string, manifest: object) {
   yield* Effect.promise(async () => {
     await mkdir(path, { recursive: true })
@@ -129,7 +129,7 @@ export const project = Effect.fnUntraced(function* (path: string, manifest: obje
   return path
 })
 
-/** `npm install`, from npm's own cache where it can. */
+/** `npm install`, from npm's own cache where possible. */
 export const install = (path: string, ...args: ReadonlyArray<string>) =>
   run(
     path,
@@ -142,7 +142,7 @@ export const install = (path: string, ...args: ReadonlyArray<string>) =>
     ...args,
   )
 
-/** What programs add in the versions of the workspace: `pg` for a pool of their own, and types. */
+/** Dependencies of programs in the workspace's versions: `pg` for their own pools, and types. */
 const added = [
   "node_modules/@types/node",
   "apps/examples/node_modules/@types/pg",
@@ -152,12 +152,12 @@ const added = [
   return `${name}@${version}`
 })
 
-/** The runner of tests that testkit asks for, from the workspace. */
+/** The test runner that testkit needs, from the workspace. */
 const runner = ["vitest", "@effect/vitest"]
 
 /**
- * Puts the heavy packages into a folder of the project, without the libraries that they depend on:
- * what is compiled there stands on no declaration of these.
+ * Unpacks the heavy packages in a folder of the project, without the libraries that they depend on:
+ * nothing compiled there uses declarations of those.
  */
 const unpackHeavy = Effect.fnUntraced(function* (
   folder: string,
@@ -182,7 +182,7 @@ export class Project extends Context.Service<
   Project,
   {
     readonly path: string
-    /** A folder of it whose programs find the heavy packages too. */
+    /** Its subfolder whose programs also find the heavy packages. */
     readonly besideHeavy: string
     /** The packed file of a package. */
     tarball(name: string): string

@@ -1,7 +1,7 @@
 /**
- * A compiler that says of declarations only what is wrong with ours: `skipLibCheck` knows all or none, and
- * those of others take longer than all else. Run in the folder of a `tsconfig.json`, with the path of the
- * compiler; prints what that would.
+ * A compiler that reports errors of our declarations alone: `skipLibCheck` skips all or none, and
+ * checking the others takes longer than everything else. Run in the folder of a `tsconfig.json`,
+ * with the path of the compiler; prints like it.
  */
 import { createRequire } from "node:module"
 

@@ -1,4 +1,4 @@
-/** What runs JavaScript, and the program that embeds the service in each. */
+/** JavaScript runtimes, and the program that embeds the service in each. */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -6,7 +6,7 @@ import { join } from "node:path"
 
 interface Runtime {
   readonly name: string
-  /** What runs a file, if it is on this machine. */
+  /** The command of a runtime, if this machine has it. */
   readonly command: ReadonlyArray<string> | null
 }
 
@@ -23,7 +23,9 @@ const [installedBun] =
 /** Null where the registry has none for this machine. */
 export const bun = installedBun ?? null
 
-/** Ours, and the oldest that the packages name, where the registry has it for this machine. */
+/**
+ * Our version, and the packages' oldest supported one, where the registry has it for this machine.
+ */
 export const nodes: ReadonlyArray<Runtime> = [
   { name: `Node ${process.versions.node}`, command: [process.execPath] },
   {
@@ -45,7 +47,7 @@ export const runtimes: ReadonlyArray<Runtime> = [
   { name: "Bun", command: bun === null ? null : [bun] },
 ]
 
-/** Plain JavaScript that opens, sends, hears of it, drains, serves a request, closes, and then has nothing left to do. */
+/** Plain JavaScript that opens, sends, listens, drains, serves a request, closes, and then ends. */
 export const embeds = `
 import { open } from "@messaging-service/service"
 
@@ -70,7 +72,7 @@ await messaging.close()
 console.log(JSON.stringify({ finished, status, heard: heard.length, answered: answer.status }))
 `
 
-/** What a program wrote by the time that it ended, with these variables beside those of the test. */
+/** A program's output at its end, run with these variables in addition to the test's. */
 export const written = (
   cwd: string,
   command: Runtime["command"],
@@ -79,7 +81,7 @@ export const written = (
 ) =>
   Effect.callback<{ readonly stdout: string; readonly stderr: string }>((resume, signal) => {
     const [program = "", ...args] = command ?? []
-    // They would ask servers of their own whether there is a newer one, and report to them.
+    // They would query their vendors' servers for updates, and report to them.
     const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1", DO_NOT_TRACK: "1", ...variables }
     execFile(program, [...args, file], { cwd, env, signal }, (error, stdout, stderr) => {
       resume(error === null ? Effect.succeed({ stdout, stderr }) : Effect.die(error))

@@ -1,4 +1,4 @@
-/** The programs that the pages of the documentation show, as files of a project. */
+/** The programs in the documentation's pages, as files of a project. */
 import { Effect } from "effect"
 import { globSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { entryPoints, heavy, installed, root, textOf } from "./Project.ts"
 
 interface Snippet {
-  /** Its page, and which one of that page it is. */
+  /** Its page, and its index in that page. */
   readonly file: string
   readonly program: string
 }
@@ -20,18 +20,20 @@ const snippetsOf = (page: string): ReadonlyArray<Snippet> =>
 
 const readmeOf = (name: string): string => `packages/${name.split("/")[1]}/README.md`
 
-/** What the READMEs show: whole programs, which also come to an end. */
+/** The programs of the READMEs: whole programs that end by themselves. */
 export const readmes: ReadonlyArray<Snippet> = ["README.md", ...installed.map(readmeOf)].flatMap(
   snippetsOf,
 )
 
-/** What the READMEs of the heavy packages show: programs that are compiled alone. */
+/** The programs in the READMEs of the heavy packages: they are only compiled. */
 const heavyReadmes = heavy.map(readmeOf).flatMap(snippetsOf)
 
 const isThere = (module: string): boolean =>
   ["effect", "pg"].includes(module) || isBuiltin(module) || entryPoints.includes(module)
 
-/** Guides also show parts of programs, and programs on other libraries: those have tests of their own. */
+/**
+ * Guides also show parts of programs, and programs on other libraries: those have their own tests.
+ */
 const isWhole = ({ program }: Snippet): boolean => {
   const modules = [...program.matchAll(/from "([^"]+)"/g)].map(([, module = ""]) => module)
   return modules.length > 0 && modules.every(isThere)

@@ -1,7 +1,7 @@
 /**
- * What a team does with the service in one program: sending, a transaction of its own, cancelling, files,
- * reminders, events, webhooks, the client, a restart, and a test over a year. In memory, or on the
- * PostgreSQL that `DATABASE_URL` names. It prints what came of each step.
+ * A team's whole use of the service in one program: sending, a transaction of its own, cancelling,
+ * files, reminders, events, webhooks, the client, a restart, and a test over a year. In memory, or
+ * on the PostgreSQL at `DATABASE_URL`. It prints the result of each step.
  */
 import { messagingClient } from "@messaging-service/client"
 import { MessagingError, open } from "@messaging-service/service"
@@ -39,7 +39,7 @@ const all = async <A>(list: AsyncIterable<A>): Promise<ReadonlyArray<A>> => {
   return items
 }
 
-/** Answers webhooks, and keeps what was signed with the secret. */
+/** Answers webhooks, and keeps the ones signed with the secret. */
 const receiver = async () => {
   const secret = { value: "" }
   const types: Array<string> = []
@@ -83,7 +83,7 @@ const inTransactions = async (api: Api) => {
   return rows[0]?.orders
 }
 
-/** Before anything falls due: no worker runs, so that each step is seen by itself. */
+/** Before anything falls due: no worker runs, so each step is visible separately. */
 const work = async (messaging: Messaging) => {
   const numbers = [{ phone: "+15550100001" }]
   const shop = await messaging.workspaces.ensure("shop", { numbers })
@@ -151,11 +151,11 @@ const work = async (messaging: Messaging) => {
     webhooks: types.toSorted(),
   }
   await messaging.close()
-  // Listeners hear first what was committed.
+  // Listeners first hear what was committed.
   return { ...result, heard: heard.toSorted() }
 }
 
-/** A process that only accepts; what falls due once it is gone is for the next one. */
+/** A process that only accepts; the next one does what falls due afterwards. */
 const restart = async () => {
   const before = await open({ ...options, worker: false })
   const numbers = [{ phone: "+15550100001" }]

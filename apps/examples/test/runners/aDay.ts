@@ -1,8 +1,8 @@
-/** A day in which chance plays a part: in ids, keys, secrets, and the jitter of retries. */
+/** A day that depends on chance: ids, keys, secrets, and the jitter of retries. */
 import { openTest } from "@messaging-service/service/testing"
 import { writeFile } from "node:fs/promises"
 
-/** All that can be seen of that day, as one text. */
+/** Everything observable of that day, as one text. */
 export const aDay = async (seed: string): Promise<string> => {
   const t = await openTest({ seed, at: "2026-03-28T12:00:00Z" })
   t.receiver.answer(500, "timeout", 503, 500)
@@ -20,6 +20,6 @@ export const aDay = async (seed: string): Promise<string> => {
   return JSON.stringify(seen)
 }
 
-/** Leaves the day behind in the file that the variable `DAY` names. */
+/** Writes the day into the file named by the variable `DAY`. */
 export const leaveADay = async (): Promise<void> =>
   writeFile(process.env["DAY"] ?? "", await aDay("a"))

@@ -1,11 +1,11 @@
 /**
- * Whether commands printed what the page says. `…` stands for at least one character, whatever it
- * is. JSON is compared by its values: `"…"` stands for any value, and a field named `…` for all the
- * fields that the page leaves out.
+ * Compares the output of commands with the page. `…` matches at least one character. JSON is
+ * compared by its values: `"…"` matches any value, and a field named `…` all fields that the page
+ * omits.
  */
 import type { Expectation } from "./Markdown.ts"
 
-/** How the output differs: the page's line, and what is wrong with it; null when it does not. */
+/** The difference: the page's line, and what is wrong with it; null when there is none. */
 export interface Difference {
   readonly line: number
   readonly what: string
@@ -53,7 +53,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isObject = (json: unknown): json is Fields => typeof json === "object" && json !== null
 
-/** Where the first difference is; null when there is none. */
+/** The position of the first difference; null when there is none. */
 const pathOfDifference = (wanted: unknown, found: unknown, path: string): string | null => {
   if (wanted === "…") return null
   if (typeof wanted === "string" && typeof found === "string") {

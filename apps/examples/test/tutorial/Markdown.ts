@@ -1,11 +1,11 @@
 /**
- * The commands of a tutorial and what it says that they print. In the Markdown each `sh` block holds
- * commands, a line each (a backslash at its end joins the next one); a `text` or `json` block after
- * it is what the whole `sh` block prints. Blocks in other languages are for reading only.
+ * The commands of a tutorial and their expected output. In the Markdown each `sh` block holds
+ * commands, one on a line (a backslash at its end joins the next line); a `text` or `json` block
+ * after it is the output of the whole `sh` block. Blocks in other languages are for reading only.
  */
 import { Data, Effect } from "effect"
 
-/** A tutorial that cannot be run as it is written; `line` counts from 1. */
+/** A tutorial that cannot be run as written; `line` counts from 1. */
 export class UnclearTutorial extends Data.TaggedError("UnclearTutorial")<{
   readonly line: number
   readonly reason: string
@@ -30,7 +30,7 @@ export interface Expectation {
 /** One `sh` block. */
 export interface Step {
   readonly commands: ReadonlyArray<Command>
-  /** Null when the page says nothing about what it prints. */
+  /** Null when the page shows no output. */
   readonly expected: Expectation | null
 }
 

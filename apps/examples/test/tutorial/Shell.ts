@@ -1,21 +1,21 @@
 /**
- * One long-lived bash, as a reader who follows a tutorial has it: what a command sets, the next one
- * finds. It and whatever it started end with the scope.
+ * One long-lived bash, as a reader has it: state of one command remains for the next. It and
+ * everything that it started end with the scope.
  */
 import { processes } from "@messaging-service/testkit"
 import { Clock, Data, Deferred, Effect } from "effect"
 import { spawn } from "node:child_process"
 import type { Writable } from "node:stream"
 
-/** What is installed and started takes its time; only what hangs takes so long. Milliseconds. */
+/** Installing and starting takes time; only a hang takes so long. Milliseconds. */
 const patienceMillis = 120_000
 
-/** How long what was started may take to end. Milliseconds. */
+/** The time limit for ending a started program. Milliseconds. */
 const endMillis = 10_000
 
 export class ShellFailed extends Data.TaggedError("ShellFailed")<{ readonly message: string }> {}
 
-/** What a command printed, and how it ended. */
+/** A command's output, and its exit status. */
 export interface Printed {
   readonly status: number
   readonly stdout: string
@@ -27,9 +27,9 @@ export interface Shell {
 }
 
 /**
- * Reads commands from a descriptor of their own, so that no command can take the next one for its
- * input; a NUL ends a command on the way in, and on the way out what it printed on either pipe, of
- * which one may come later than the other, and its status.
+ * Reads commands from a separate descriptor, so no command reads the next one as its input. A NUL
+ * ends a command on the way in. On the way out it ends the output on each pipe, since one may
+ * arrive later than the other, and the status.
  */
 const loop = `
 while IFS= read -r -d '' command <&3; do
@@ -50,7 +50,7 @@ export const startShell = Effect.fnUntraced(function* (
 
   const bash = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      // At the head of a process group, so that what it started can be ended with it.
+      // It leads a process group, so that everything it started can be ended with it.
       const spawned = spawn("bash", ["--noprofile", "--norc", "-c", loop], {
         cwd: folder,
         env: environment,
@@ -77,7 +77,7 @@ export const startShell = Effect.fnUntraced(function* (
           if (pid !== undefined && !Deferred.isDoneUnsafe(ended)) process.kill(-pid, name)
         })
       const gone = Deferred.await(ended)
-      // Servers that end in good order leave what they compiled for those of the next page.
+      // Servers that end cleanly leave their compile cache for those of the next page.
       return signal("SIGTERM").pipe(
         Effect.andThen(processes.within(endMillis, gone)),
         Effect.andThen(signal("SIGKILL")),

@@ -1,4 +1,4 @@
-/** What both pages about live numbers have alike: the line that starts the service. */
+/** Common to both pages about live numbers: the line that starts the service. */
 import { assert } from "@effect/vitest"
 import { processes, putDataDirectory } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -10,8 +10,8 @@ const root = resolve(import.meta.dirname, "../../../..")
 const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
 
 /**
- * A folder in which the page's reader works, with a data directory whose database is there and empty: a
- * first start would make it for seconds.
+ * The reader's folder, with a data directory that has an empty database: a first start would take
+ * seconds to create it.
  */
 export const aFolder = Effect.gen(function* () {
   const folder = yield* processes.temporaryDirectory
@@ -22,7 +22,7 @@ export const aFolder = Effect.gen(function* () {
 
 export const livePage = (file: string) => {
   const page = read(file)
-  /** The program that the page's start line runs, and the variables that it sets. */
+  /** The program of the page's start line, and its variables. */
   const startLine = Effect.gen(function* () {
     const line = /```bash\n(?<set>(?:\w+=\S+ )*)pnpm start\n```/.exec(yield* page)
     assert.isNotNull(line, "the page has no line that starts the service")

@@ -1,4 +1,4 @@
-/** The runner of tutorials notices every line that is wrong, and says which. */
+/** The runner of tutorials finds every wrong line and names it. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { tmpdir } from "node:os"
@@ -22,7 +22,7 @@ const json = (printed: string, expected: string) => [
 ]
 
 describe("following a tutorial", () => {
-  it.effect("what one command sets the next one finds, also across blocks", () =>
+  it.effect("keeps state from one command to the next, also across blocks", () =>
     follow([
       "```sh",
       "NAME=world",
@@ -41,14 +41,14 @@ describe("following a tutorial", () => {
     ]),
   )
 
-  it.effect("a wrong output is told with the line that promises it", () =>
+  it.effect("reports wrong output at the line that promises it", () =>
     Effect.gen(function* () {
       const page = ["# Title", "```sh", "echo one", "echo two", "```", "```text", "one", "2", "```"]
       assert.strictEqual(yield* complaint(page), "line 8: printed: two")
     }),
   )
 
-  it.effect("more output than promised is wrong, and so is less", () =>
+  it.effect("rejects more output than promised, and less", () =>
     Effect.gen(function* () {
       const more = ["```sh", "echo one", "echo two", "```", "```text", "one", "```"]
       assert.strictEqual(yield* complaint(more), "line 7: more was printed: two")
@@ -57,14 +57,14 @@ describe("following a tutorial", () => {
     }),
   )
 
-  it.effect("`…` stands for something, not for nothing", () =>
+  it.effect("matches `…` with something, not with nothing", () =>
     Effect.gen(function* () {
       const page = ["```sh", "echo key_", "```", "```text", "key_…", "```"]
       assert.strictEqual(yield* complaint(page), "line 5: printed: key_")
     }),
   )
 
-  it.effect("a command that fails is told with its line, and the next one does not run", () =>
+  it.effect("reports a failing command at its line, and stops", () =>
     Effect.gen(function* () {
       const page = ["```sh", "true", "echo no >&2; (exit 3)", "exit 4", "```"]
       const message = yield* complaint(page)
@@ -72,14 +72,14 @@ describe("following a tutorial", () => {
     }),
   )
 
-  it.effect("a shell that ends in the middle is told with the line that ended it", () =>
+  it.effect("reports a shell that ends early at the line that ended it", () =>
     Effect.gen(function* () {
       const message = yield* complaint(["```sh", "exit 0", "```"])
       assert.strictEqual(message, "line 2: exit 0\nthe shell ended: ")
     }),
   )
 
-  it.effect("JSON is compared by its values, laid out as the page likes", () =>
+  it.effect("compares JSON by value, in any layout", () =>
     follow(
       json(
         '{"b":[1,{"id":"evt_1"}],"a":null,"c":"x","d":7}',
@@ -107,13 +107,13 @@ describe("following a tutorial", () => {
     )
   }
 
-  it.effect("no JSON is no answer", () =>
+  it.effect("rejects output that is not JSON", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* complaint(json("oops", "{}")), "line 5: printed no JSON: oops\n")
     }),
   )
 
-  it.effect("the page's ports are replaced by free ones, in commands and in what they print", () =>
+  it.effect("replaces the page's ports by free ones, in commands and in output", () =>
     Effect.gen(function* () {
       const page = ["```sh", "echo http://127.0.0.1:8080/ 18080", "```", "```text", "…", "```"]
       yield* follow([...page.slice(0, 4), "http://127.0.0.1:8080/ 18080", "```"])
@@ -122,11 +122,11 @@ describe("following a tutorial", () => {
     }),
   )
 
-  it.effect("a command that reads its input does not read the page", () =>
+  it.effect("keeps a command that reads its input away from the page", () =>
     follow(["```sh", "cat", "echo after", "```", "```text", "after", "```"]),
   )
 
-  it.effect("a page that cannot be followed is refused", () =>
+  it.effect("refuses a page that cannot be followed", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* complaint(["# Words"]), "line 1: there are no commands")
       const stray = ["```text", "one", "```"]

@@ -1,4 +1,4 @@
-/** Follows a tutorial as a reader would: every command, in order, in one shell. */
+/** Follows a tutorial like a reader: every command, in order, in one shell. */
 import { processes } from "@messaging-service/testkit"
 import { Data, Effect } from "effect"
 import { createServer } from "node:net"
@@ -17,7 +17,7 @@ class TutorialFailed extends Data.TaggedError("TutorialFailed")<{
   }
 }
 
-/** A port that is free now. */
+/** A free port. */
 const freePort = Effect.callback<number>((resume) => {
   const server = createServer().listen(0, "127.0.0.1", () => {
     const { port } = server.address() as AddressInfo
@@ -26,9 +26,9 @@ const freePort = Effect.callback<number>((resume) => {
 })
 
 /**
- * Runs the page's commands in that folder. Its ports, wherever they stand in it, are replaced by
- * free ones; temporary files go away afterwards, and so does what the page leaves running. `meanwhile`
- * is what the page lets the reader do by hand after a step; it is given what the step printed.
+ * Runs the page's commands in that folder. Replaces its ports by free ones everywhere; removes
+ * temporary files and running programs afterwards. `meanwhile` does what the page asks of the
+ * reader after a step, given that step's output.
  */
 export const runTutorial = Effect.fnUntraced(function* <E = never, R = never>(
   markdown: string,

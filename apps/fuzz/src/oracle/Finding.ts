@@ -1,8 +1,8 @@
-/** Something that an answer must not be. */
+/** A violated rule in an answer. */
 export interface Finding {
-  /** The same for the same fault, whatever request showed it: findings are counted by it. */
+  /** Identifies the fault, whatever request showed it: findings are counted by it. */
   readonly kind: string
-  /** What this one request showed. */
+  /** What this request showed. */
   readonly detail: string
 }
 

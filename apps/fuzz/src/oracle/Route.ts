@@ -1,11 +1,11 @@
-/** Where a request leads by the document alone. */
+/** The route of a request, by the document alone. */
 import { apiPartOf } from "@messaging-service/testkit/openapi"
 import type { Operation, ServiceDocument, ApiPart } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 
 export interface Route {
   readonly part: ApiPart
-  /** Undefined: there is none at that address for that method. */
+  /** Undefined: the address has none for that method. */
   readonly operation: Operation | undefined
   readonly isKnownPath: boolean
   readonly methods: ReadonlyArray<string>

@@ -23,7 +23,7 @@ const headers: ReadonlyArray<readonly [name: string, form: RegExp]> = [
 
 const inPost = ["post", "requestBody", "content"]
 
-/** Where the callbacks of version 1 stand, by a field that they alone have. */
+/** The path of version 1's callbacks, by a field that only they have. */
 const callbacks: ReadonlyArray<readonly [field: string, place: ReadonlyArray<string>]> = [
   ["msg_id", ["/api/v1/send_msg", "post", "callbacks", "message", "{$request.body#/webhook}"]],
   [
@@ -53,7 +53,7 @@ const valueOfForm = (body: string) =>
     ]),
   )
 
-/** What of a call is not as the document has it. */
+/** How a call deviates from the document. */
 export const makeCallJudge =
   (checker: Checker) =>
   (call: ReceivedCall): ReadonlyArray<Finding> => {

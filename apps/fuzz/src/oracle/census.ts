@@ -1,6 +1,6 @@
 /**
- * A count of messages: those that the service lists are those that its answers told of, no more and
- * no fewer. So a refused send has left nothing behind.
+ * A count of messages: the service lists exactly the messages that its answers reported. So a
+ * refused send has left nothing behind.
  */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json } from "@messaging-service/testkit/openapi"
@@ -17,7 +17,7 @@ interface Listed {
   readonly text: string
 }
 
-/** Pages are read with keys that take 60 requests a minute. */
+/** Pages are read with keys that allow 60 requests a minute. */
 const maximumPages = 25
 
 /** Undefined when there are more pages than the key may read. */
@@ -39,7 +39,7 @@ const listAll = async (
   return undefined
 }
 
-/** What the count shows; null when it cannot be taken. */
+/** The result of the count; null when it cannot be taken. */
 export const takeCensus = async (
   connection: Connection,
   { messages: first, witnesses, inventory }: Cell,

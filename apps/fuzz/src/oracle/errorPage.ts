@@ -8,14 +8,14 @@ import { headerOf } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import type { Route } from "./Route.ts"
 
-/** Whether the request asks for the page: a numeric group name, or a `msg_type` that is not whole. */
+/** Whether the request gets the page: a numeric group name, or a `msg_type` that is not whole. */
 export const mayBeErrorPage = (shot: Shot, { operation }: Route, answer: WireAnswer): boolean => {
   const isPage = (headerOf(answer.headers, "content-type") ?? "").startsWith("text/html")
   if (operation?.id !== "v1SendMsgGroup" || !isPage) return false
   const text = (shot.body ?? Buffer.alloc(0)).toString()
   const value = jsonOf(text)
   if (!isJson(value)) return text.includes("msg_type")
-  // Numbers may come as strings of digits (contract: Version 1: requests), and in no other form.
+  // Numbers may be strings of digits (contract: Version 1: requests), and have no other form.
   const type = value["msg_type"]
   const isWhole =
     type === undefined || Number.isInteger(type) || (typeof type === "string" && /^\d+$/.test(type))

@@ -1,4 +1,4 @@
-/** Refusals: their code, its status, their size, and what goes with them. */
+/** Refusals: their code, its status, their size, and their headers. */
 import { catalogue } from "@messaging-service/core"
 import { isJson } from "@messaging-service/testkit/openapi"
 import { headerOf } from "../wire/AnswerReader.ts"
@@ -7,7 +7,7 @@ import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 import type { Route } from "./Route.ts"
 
-/** An answer to a refused request is no longer than this. */
+/** Maximum length of a refusal. */
 const maximumBytes = 64 * 1024
 const maximumErrors = 50
 
@@ -22,7 +22,7 @@ interface Entry {
 const entryOf = (code: string): Entry | undefined =>
   Object.hasOwn(catalogue, code) ? (catalogue as Readonly<Record<string, Entry>>)[code] : undefined
 
-/** What is wrong with a refusal; nothing, when the answer is none. */
+/** The faults of a refusal; none when the answer is not a refusal. */
 export const judgeError = (
   { operation, part }: Route,
   answer: WireAnswer,
@@ -38,7 +38,7 @@ export const judgeError = (
   if (!isObject || part === "v1" || body.length === 0) return tooLong
   const error = errorOf(body)
   if (error === undefined) {
-    // The health of a store that does not answer is no refusal.
+    // The health of a store that does not answer is not a refusal.
     return operation?.id === "isReady" ? tooLong : [...tooLong, finding(`${kind}: no error object`)]
   }
   const code = String(error["code"])

@@ -1,18 +1,18 @@
-/** What an answer tells the run: ids and links that later requests may name, and messages made. */
+/** Results of an answer for the run: ids and links for later requests, and created messages. */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, Operation } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import type { IdKind, Inventory } from "../world/Inventory.ts"
 
-/** What the requests of a cell have made, as their answers say. */
+/** What the requests of a cell have created, as their answers say. */
 export interface Made {
   readonly messages: Set<number>
   /** Texts of reminders: a message with one of them may come from a run. */
   readonly reminderTexts: Set<string>
   /** Successes that may have stored a file. */
   files: number
-  /** A request that makes messages has got no answer: it may have made some. */
+  /** A request that creates messages got no answer: it may have created some. */
   isUncertain: boolean
 }
 
@@ -23,7 +23,7 @@ export const nothingMade = (): Made => ({
   isUncertain: false,
 })
 
-/** Ids are kept in moderation: the newest are as good as all. */
+/** Keeps a bounded number of ids: the newest are as good as all. */
 const keptIds = 50
 
 const kindsOf: Readonly<
@@ -108,7 +108,7 @@ export const harvest = (
   keepLinks(inventory, value)
 }
 
-/** Version 1 fetches links while it answers and keeps what it fetched. */
+/** Version 1 fetches links while it answers and stores what it fetched. */
 const holdsFile = ({ aim, body, headers }: Shot): boolean =>
   aim.part !== "open" &&
   body !== null &&

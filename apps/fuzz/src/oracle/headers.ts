@@ -1,4 +1,4 @@
-/** The headers that answers carry, by their status and by who asked. */
+/** The headers of answers, by status and caller. */
 import { ratePolicy } from "@messaging-service/core"
 import { isKeyName } from "../request/headers.ts"
 import type { Shot } from "../request/Shot.ts"
@@ -11,7 +11,7 @@ import type { Route } from "./Route.ts"
 const requestId = /^req_[A-Za-z0-9]{24}$/
 const wholeNumber = /^\d+$/
 
-/** The id that must come back, undefined for none; null where HTTP makes one of several. */
+/** The id that must be echoed, undefined for none; null where HTTP merges several into one. */
 const clientsId = ({ headers }: Shot): string | undefined | null => {
   const given = headers.filter(([name]) => name.toLowerCase() === "x-request-id")
   if (given.length > 1) return null
@@ -19,7 +19,7 @@ const clientsId = ({ headers }: Shot): string | undefined | null => {
   return value !== undefined && /^[\x20-\x7e]{1,100}$/.test(value) ? value : undefined
 }
 
-/** Rules of every answer; what breaks them is named without the operation, since it is one fault. */
+/** Rules of every answer; a violation is named without the operation, since it is one fault. */
 export const judgeHeaders = (
   shot: Shot,
   { headers, status }: WireAnswer,
@@ -77,13 +77,13 @@ export const rateNames = [
   "ratelimit-policy",
 ]
 
-/** Refusals of the workspace, which count nothing. */
+/** Refusals of the workspace, which are not counted. */
 const uncounted = new Set(["demo_account", "account_disabled", "api_v2_not_enabled"])
 
 const isCountedKey = ({ credentials }: Shot): boolean =>
   isKeyName(credentials) && credentials !== "revoked" && credentials !== "v1"
 
-/** Version 2 tells a valid key how many requests it has left, and nothing to others. */
+/** Version 2 tells a valid key, and only that, how many requests it has left. */
 export const judgeRates = (
   shot: Shot,
   { part }: Route,

@@ -1,7 +1,7 @@
 /**
- * Whether an answer is one that the OpenAPI document allows, and keeps the rules that such a document cannot
- * tell (contract: Requests and answers). The request's route is worked out from the document alone, so that
- * a route which the service takes for another one shows.
+ * Whether the OpenAPI document allows an answer, and whether it follows the rules that such a
+ * document cannot express (contract: Requests and answers). The request's route is derived from the
+ * document alone, so a route that the service confuses with another one shows.
  */
 import { headersOfHttp, isJson } from "@messaging-service/testkit/openapi"
 import type { Checker, Response, ServiceDocument } from "@messaging-service/testkit/openapi"
@@ -27,7 +27,7 @@ export const waitsForOthers = /^(?:settle|advanceClock)$/
 /** Answers of the HTTP parser, which come before the service sees a request. */
 const ofParser = new Set([400, 408, 413, 414, 417, 431, 501])
 
-/** What answers are held against. */
+/** The references for judging answers. */
 interface Standard {
   readonly document: ServiceDocument
   readonly checker: Checker
@@ -47,7 +47,7 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
         return judgeService(standard, shot, answer)
       }
       case "malformed":
-        // The parser finds some faults when the answer is on its way already.
+        // The parser finds some faults after the answer has started.
         if (shot.expectation === "anything" && outcome.why.startsWith("cut")) return []
         return [
           finding(`${id}: an answer that is no HTTP: ${outcome.why.slice(0, 40)}`, outcome.why),
@@ -125,7 +125,7 @@ const judgeBody = (
       ]
 }
 
-/** What was taken must be what the document lets a client send. */
+/** An accepted request must be one that the document allows. */
 const judgeTaken = (
   { checker }: Standard,
   shot: Shot,
@@ -145,7 +145,7 @@ const judgeTaken = (
     : [finding(`${operation.id}: took what the document refuses: ${withoutPlaces(wrong)}`)]
 }
 
-/** Version 2 takes each parameter once, and none that is not described. */
+/** Version 2 accepts each parameter once, and only described ones. */
 const judgeQuery = (
   shot: Shot,
   { operation, part }: Route,
@@ -212,7 +212,7 @@ const judgeStatus = (
       ]
 }
 
-/** The documented answer of that status, or the one that any address can give. */
+/** The documented answer of that status, or one that any address can give. */
 const responseOf = (
   document: ServiceDocument,
   { operation, part }: Route,
@@ -254,5 +254,5 @@ const codeOf = ({ body, status }: WireAnswer): string | undefined => {
   return isJson(error) ? String(error["code"]) : undefined
 }
 
-/** Which item of a list it was does not make another fault. */
+/** The index of a list's item does not make another fault. */
 const withoutPlaces = (wrong: string): string => wrong.replaceAll(/\d+/g, "n").slice(0, 200)

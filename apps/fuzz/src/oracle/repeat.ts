@@ -1,4 +1,7 @@
-/** A request sent twice with one `Idempotency-Key`: the first answer once more, and nothing done twice. */
+/**
+ * A request sent twice with one `Idempotency-Key`: it must get the first answer again, and act
+ * once.
+ */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
@@ -18,7 +21,7 @@ const steady = (body: Buffer): string => {
   return JSON.stringify(value, (key, of: unknown) => (changing.has(key) ? undefined : of))
 }
 
-/** What is wrong with the second answer; errors are not kept, so that nothing is said of those. */
+/** The faults of the second answer; errors are not stored, so a repeated error is not checked. */
 export const judgeRepeat = (
   shot: Shot,
   first: Outcome,

@@ -1,33 +1,33 @@
-/** What the server process holds: memory, descriptors, files. */
+/** Resources of the server process: memory, descriptors, files. */
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 
 export interface Held {
-  /** Bytes of the process in memory; 0 where the system does not tell. */
+  /** Resident bytes; 0 where the system does not report them. */
   readonly memory: number
-  /** Open files and sockets; 0 where the system does not tell. */
+  /** Open files and sockets; 0 where the system does not report them. */
   readonly descriptors: number
   /** Files in the media directory. */
   readonly files: number
-  /** Files on their way into it. */
+  /** Unfinished files in it. */
   readonly temporary: number
 }
 
 export interface Usage {
   readonly first: Held
   readonly last: Held
-  /** The most memory seen, in bytes. */
+  /** Peak memory, in bytes. */
   readonly peak: number
 }
 
 /** Sockets that the service keeps for its own calls. */
 const keptDescriptors = 24
 
-/** What a request may leave behind in memory on average, where the store itself is in memory. */
+/** Average memory that a request may leave behind, where the store itself is in memory. */
 const keptBytesOfRequest = 4 * 1024
-/** What any run may add: caches, compiled code, buffers not given back. */
+/** The allowance of any run: caches, compiled code, buffers not released. */
 const keptBytes = 256 * 1_048_576
 
 const orNothing = async <A>(read: Promise<A>, nothing: A): Promise<A> => read.catch(() => nothing)
@@ -40,7 +40,7 @@ const mediaDirectoryIn = async (dataDirectory: string): Promise<string> => {
   return join(dataDirectory, entries.find((name) => name.startsWith("passing-")) ?? "media")
 }
 
-/** Looks at the process and its media directory. */
+/** Reads the process's resources and its media directory. */
 export const lookAt = async (pid: number, dataDirectory: string): Promise<Held> => {
   const mediaDirectory = await mediaDirectoryIn(dataDirectory)
   const status = await orNothing(readFile(`/proc/${pid}/status`, "utf8"), "")
@@ -52,11 +52,11 @@ export const lookAt = async (pid: number, dataDirectory: string): Promise<Held> 
   }
 }
 
-/** Whether the process has come to rest after all connections were closed. */
+/** Whether the process is idle after all connections were closed. */
 export const isAtRest = (first: Held, now: Held): boolean =>
   now.temporary === 0 && now.descriptors <= first.descriptors + keptDescriptors
 
-/** What a run has left behind that it must not; `files`: successes that may have stored one. */
+/** Leaks of a run; `files`: successes that may have stored one. */
 export const judgeUsage = (
   { first, last }: Usage,
   requests: number,

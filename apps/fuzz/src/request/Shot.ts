@@ -1,33 +1,33 @@
-/** One request as it goes onto the socket, and what the generator knows about it. */
+/** One request on the socket, and what the generator knows about it. */
 import type { Operation } from "@messaging-service/testkit/openapi"
 import type { KeyName } from "../world/Inventory.ts"
 
-/** How the request shows who asks. */
+/** How the request authenticates. */
 export type Credentials =
-  /** One of the cell's keys, unharmed, in the one place where it belongs. */
+  /** One of the cell's keys, unchanged, in its proper place. */
   | KeyName
   | "operator"
-  /** Nothing at all. */
+  /** No credentials. */
   | "none"
   /** Anything that may be taken for another key, or for none. */
   | "strange"
 
-/** What may come back. */
+/** The possible answers. */
 export type Expectation =
-  /** Whole HTTP/1.1: the service itself must answer. */
+  /** Valid HTTP/1.1: the service itself must answer. */
   | "answer"
   /** Broken HTTP: the service's answer, the HTTP parser's, or a closed connection. */
   | "anything"
-  /** The client hangs up itself, and looks at nothing. */
+  /** The client hangs up and reads nothing. */
   | "hang up"
 
 export interface Shot {
-  /** What was done to it, in a few words, for the report. */
+  /** Its changes, in a few words, for the report. */
   readonly about: string
-  /** The operation that it was made for, before it was changed. */
+  /** The operation that it was generated for. */
   readonly aim: Operation
   readonly method: string
-  /** Path and query as they stand in the request line. */
+  /** Path and query, as in the request line. */
   readonly target: string
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: Buffer | null
@@ -35,9 +35,9 @@ export interface Shot {
   readonly framing: "length" | "chunked"
   readonly credentials: Credentials
   readonly expectation: Expectation
-  /** In place of all the above, for requests that are no HTTP. */
+  /** Replaces all of the above, for requests that are not HTTP. */
   readonly raw?: Buffer
-  /** Sent once more at once: an idempotent request must be answered alike. */
+  /** Sent once more at once: an idempotent request must get the same answer. */
   readonly repeated: boolean
 }
 

@@ -1,18 +1,21 @@
-/** Values for fields and parameters by their names, so that requests reach what lies behind the form. */
+/**
+ * Values for fields and parameters by their names, so that requests reach what lies behind the
+ * validation.
+ */
 import type { Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
 import { reminderText } from "../world/Inventory.ts"
 import type { IdKind, Ids, Inventory } from "../world/Inventory.ts"
 import { links } from "./texts.ts"
 
-/** What a value is made for. */
+/** The purpose of a value. */
 export interface Place {
   readonly operation: Operation
   /** The field's name, or the parameter's. */
   readonly name: string
 }
 
-/** An id that mostly is there; sometimes another workspace's, or nothing's. */
+/** Mostly an existing id; sometimes another workspace's, or an unknown one. */
 const someId = (chance: Chance, { ids, victim }: Inventory, kind: IdKind, own: Ids): number => {
   const from = chance.weighted([
     [5, "first"],
@@ -23,14 +26,14 @@ const someId = (chance: Chance, { ids, victim }: Inventory, kind: IdKind, own: I
   const first = own[kind][0] ?? 1
   const any = chance.pick(own[kind]) ?? first
   const foreign = chance.pick((own === ids ? victim : ids)[kind]) ?? first
-  // The operator may do everything to every workspace, and the one with the keys must last.
+  // The operator may change every workspace, but the one with the keys must survive.
   if (kind === "workspace" && from === "foreign") return first
   if (from === "first") return first
   if (from === "any") return any
   return from === "foreign" ? foreign : 999_999_999
 }
 
-/** The kind of thing that an id in an operation's path or body names. */
+/** The kind of record that an id in an operation's path or body names. */
 const kindOf = ({ name, operation }: Place): IdKind | undefined => {
   if (name === "id") {
     const [, , , resource = ""] = operation.path.split("/")
@@ -63,7 +66,7 @@ const kindsOfFields: Readonly<Record<string, IdKind>> = {
   campaign_id: "check",
 }
 
-/** The number that sends, mostly a connected one of WhatsApp. */
+/** The sending number, mostly a connected one of WhatsApp. */
 const sendingNumber = (chance: Chance, inventory: Inventory, own: Ids): number =>
   chance.weighted([
     [12, inventory.whatsapp],
@@ -73,7 +76,7 @@ const sendingNumber = (chance: Chance, inventory: Inventory, own: Ids): number =
 
 const phone = (chance: Chance): string => `+1555010${String(chance.below(10_000)).padStart(4, "0")}`
 
-/** ISO 8601, so far from the service's time when the cell was made. */
+/** ISO 8601, at that offset from the service's time when the cell was created. */
 const momentIn = (inventory: Inventory, seconds: number): string =>
   new Date(inventory.now + seconds * 1000).toISOString()
 
@@ -143,7 +146,7 @@ const linkNames = new Set(["url", "img_url", "file_url", "webhook", "webhook_url
 
 /**
  * A value that fits the name; undefined where none is known. It may be undefined for a known name
- * too: then the parameter is best left out.
+ * too: then the parameter is best omitted.
  */
 export const fieldValue = (
   chance: Chance,
@@ -157,7 +160,7 @@ export const fieldValue = (
     return { value: sendingNumber(chance, inventory, own) }
   }
   const kind = kindOf(place)
-  // What belongs to a workspace belongs to the first one.
+  // A workspace's records belong to the first one.
   const isOfChild = kind === "workspace" && operation.path.split("{").length > 2
   if (isOfChild && chance.is(0.95)) return { value: own.workspace[0] ?? 1 }
   if (kind !== undefined) return { value: someId(chance, inventory, kind, own) }

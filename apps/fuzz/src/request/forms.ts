@@ -1,4 +1,4 @@
-/** Bodies as forms, percent-encoded, as they should be and otherwise. */
+/** Form bodies, percent-encoded, valid and otherwise. */
 import type { Chance } from "../Chance.ts"
 import { holdsLink, strangeText } from "./texts.ts"
 
@@ -14,10 +14,10 @@ export const fieldsOf = (value: Readonly<Record<string, unknown>>): Fields =>
 export const encodeForm = (fields: Fields): Buffer =>
   Buffer.from(fields.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join("&"))
 
-/** Also texts that are no Unicode, which `encodeURIComponent` refuses. */
+/** Also texts that are not Unicode, which `encodeURIComponent` refuses. */
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-/** A field more or less, or with another value. Links are left as they are. */
+/** Adds, removes or changes a field. Links stay as they are. */
 export const mutateFields = (fields: Fields, chance: Chance): readonly [about: string, Fields] => {
   const what = chance.pick(["replace", "drop", "double", "unknown", "many", "brackets"] as const)
   const at = chance.below(fields.length)
@@ -46,7 +46,7 @@ export const mutateFields = (fields: Fields, chance: Chance): readonly [about: s
   }
 }
 
-/** Bytes that no encoder makes. */
+/** Bytes that no encoder produces. */
 export const brokenForm = (
   body: Buffer,
   chance: Chance,

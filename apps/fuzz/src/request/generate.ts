@@ -1,6 +1,7 @@
 /**
- * Makes the request of an index: a valid one for some operation, with nothing, one or a few things
- * changed. It depends on the seed, the index and the ids of the cell, and on no other request.
+ * Generates the request of an index: a valid one for some operation, with nothing, one or a few
+ * things changed. It depends on the seed, the index and the ids of the cell, and on no other
+ * request.
  */
 import type { Operation, ServiceDocument, ApiPart } from "@messaging-service/testkit/openapi"
 import { chanceOf } from "../Chance.ts"
@@ -22,9 +23,9 @@ export interface Generating {
 
 export type Mood =
   | "usual"
-  /** Most requests come with keys that are none. */
+  /** Most requests get wrong keys. */
   | "intruding"
-  /** Requests of both versions alone, with few keys: more than those may have. */
+  /** Only requests of both versions, with few keys: more than those allow. */
   | "hasty"
 
 const partWeights = (mood: Mood): ReadonlyArray<readonly [number, ApiPart]> => {
@@ -38,7 +39,7 @@ const partWeights = (mood: Mood): ReadonlyArray<readonly [number, ApiPart]> => {
   ]
 }
 
-/** Asked for more often than the others of their part, since most rules are theirs. */
+/** Chosen more often than the others of their part, since most rules are theirs. */
 const weightOf = ({ id, method }: Operation): number => {
   // Both wait for all work of all cells.
   if (id === "settle" || id === "advanceClock") return 0.15
@@ -82,7 +83,7 @@ const changes: ReadonlyArray<readonly [number, Change]> = [
   [6, "raw"],
 ]
 
-/** Changes that the request's body has nothing to do with. */
+/** Changes independent of the request's body. */
 const applyChange = (shot: Shot, change: Change, chance: Chance, host: string): Shot => {
   switch (change) {
     case "headers":
@@ -100,7 +101,7 @@ const applyChange = (shot: Shot, change: Change, chance: Chance, host: string): 
   }
 }
 
-/** What a request must never do, whatever chance says: move time by years under all other cells. */
+/** A request must never move time by years for all other cells, whatever chance draws. */
 const isHarmless = ({ aim, body }: Shot): boolean => {
   if (aim.id !== "advanceClock" || body === null) return true
   const seconds = /"seconds":([^,}]+)/.exec(body.toString("latin1"))?.[1] ?? ""
@@ -123,7 +124,7 @@ export const generate = ({ document, index, mood, seed, inventory }: Generating)
   const chosen = Array.from({ length: count }, () => chance.weighted(changes))
   const bodyChanges = chosen.filter((each) => each === "body").length
   let shot = makeShot({ chance, document, inventory, operation, credentials }, bodyChanges)
-  // A request that is not HTTP any more is not changed further.
+  // A request that is no longer HTTP is not changed further.
   for (const change of [...chosen].toSorted((a, b) => Number(a === "raw") - Number(b === "raw"))) {
     if (shot.raw === undefined) shot = applyChange(shot, change, chance, inventory.host)
   }

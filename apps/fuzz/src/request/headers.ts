@@ -1,4 +1,4 @@
-/** Headers of every kind: who asks, what the body is, ids of the client's own, roles, ranges. */
+/** Headers of every kind: credentials, content type, the client's own ids, roles, ranges. */
 import type { Chance } from "../Chance.ts"
 import type { KeyName, Inventory } from "../world/Inventory.ts"
 import type { Credentials, Shot } from "./Shot.ts"
@@ -24,7 +24,7 @@ const strangeAuthorizations = [
   "svc_live_x",
 ]
 
-/** A key in another form than the plain one; `key` is a good one. */
+/** A key in an unusual form; `key` is a valid one. */
 const strangeAuthorization = (chance: Chance, key: string): string => {
   const own = chance.pick([
     `bearer ${key}`,
@@ -44,7 +44,7 @@ const strangeAuthorization = (chance: Chance, key: string): string => {
 export const isKeyName = (credentials: Credentials): credentials is KeyName =>
   credentials !== "operator" && credentials !== "none" && credentials !== "strange"
 
-/** The header that shows these credentials. */
+/** The header with these credentials. */
 export const authorization = (
   credentials: Credentials,
   chance: Chance,
@@ -58,7 +58,7 @@ export const authorization = (
   ]
 }
 
-/** Each a header of one name, with the values it is tried with. */
+/** Headers with the values to try. */
 const strangeHeaders: ReadonlyArray<readonly [name: string, values: ReadonlyArray<string>]> = [
   [
     "Content-Type",

@@ -1,6 +1,6 @@
 /**
- * JSON that may be wrong: a tree whose leaves are pieces of text as they stand in the body, so that
- * it can hold doubled keys, numbers no program can hold, and broken escapes.
+ * JSON that may be invalid: a tree whose leaves are pieces of the body's text, so it can hold
+ * duplicate keys, numbers that no program can hold, and broken escapes.
  */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
@@ -9,7 +9,7 @@ import { endOfSafety, isLinkField, links, strangeText } from "./texts.ts"
 export type JsonNode =
   | { readonly kind: "leaf"; readonly text: string }
   | { readonly kind: "list"; readonly items: Array<JsonNode> }
-  /** Keys as they stand in the body, quotes included. */
+  /** Keys as written in the body, quotes included. */
   | { readonly kind: "object"; readonly entries: Array<Entry> }
 
 interface Entry {
@@ -95,7 +95,7 @@ const deep = (levels: number, isList: boolean): JsonNode =>
       : '{"a":'.repeat(levels) + "1" + "}".repeat(levels),
   )
 
-/** In place of the value of a field with that name. */
+/** Replaces the value of a field with that name. */
 const strangeNode = (chance: Chance, name: string, receiver: string): JsonNode => {
   const kind = chance.weighted([
     [10, "leaf"],
@@ -149,7 +149,7 @@ const inner = (node: JsonNode): ReadonlyArray<JsonNode> => {
 
 const nameOf = (key: string): string => key.replaceAll('"', "")
 
-/** Changes one place of the tree; says what was done. The tree is changed in place. */
+/** Changes one place of the tree and describes the change. Modifies the tree. */
 export const mutateNode = (root: JsonNode, chance: Chance, receiver: string): string => {
   const node = chance.pick(inner(root))
   const what = chance.pick([
@@ -214,7 +214,7 @@ const mutateObject = (
   return `${what} ${nameOf(entry.key).slice(0, 20)}`
 }
 
-/** The body as bytes, changed as a whole now and then: broken grammar, other encodings, great size. */
+/** The body as bytes, sometimes changed as a whole: broken grammar, other encodings, great size. */
 export const brokenText = (
   text: string,
   chance: Chance,

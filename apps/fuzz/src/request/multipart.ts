@@ -1,10 +1,10 @@
-/** Bodies as multipart forms, as they should be and otherwise. */
+/** Multipart form bodies, valid and otherwise. */
 import type { Chance } from "../Chance.ts"
 import type { Fields } from "./forms.ts"
 import { endOfSafety, strangeText } from "./texts.ts"
 
 export interface Part {
-  /** The lines of the part's head, as they stand. */
+  /** The lines of the part's head, unchanged. */
   readonly head: ReadonlyArray<string>
   readonly content: Buffer
 }
@@ -35,7 +35,7 @@ export const filePart = (name: string, fileName: string, content: Buffer, type: 
   content,
 })
 
-/** A file that uploads take. */
+/** A file that uploads accept. */
 export const someFile = (chance: Chance, name = "file"): Part => {
   const [fileName, content, type] = chance.pick([
     ["a.png", png, "image/png"],

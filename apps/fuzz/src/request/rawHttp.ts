@@ -1,6 +1,4 @@
-/**
- * Requests that are broken HTTP, or none: request lines, header lines, lengths and chunks that lie.
- */
+/** Broken HTTP, or none: request lines, header lines, lengths and chunks that lie. */
 import type { Chance } from "../Chance.ts"
 import { bytesOf } from "./Shot.ts"
 import type { Shot } from "./Shot.ts"
@@ -51,7 +49,7 @@ const isBrokenOff =
 /** Whether the service waits for more of the request than there will be. */
 export const awaitsMore = ({ about }: Shot): boolean => isBrokenOff.test(about)
 
-/** Whether such a request may be carried out beyond the answer that the client has seen, if any. */
+/** Whether such a request may take effect beyond the answer that the client has seen, if any. */
 export const mayBeDoneUnseen = ({ about }: Shot, isAnswered: boolean): boolean =>
   about.endsWith("raw: pipeline") || (!isAnswered && !isBrokenOff.test(about))
 
@@ -71,13 +69,13 @@ const versions = ["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "HTTP/1.2", "http/1.1", "H
 
 const latin = (made: string): Buffer => Buffer.from(made, "latin1")
 
-/** What a broken request is made from: the whole one and its parts, and what chance has picked. */
+/** The parts of a broken request: the whole one and its parts, and a random choice. */
 interface Parts {
   readonly whole: Buffer
   readonly text: string
   /** The request line. */
   readonly first: string
-  /** All behind the request line. */
+  /** Everything after the request line. */
   readonly rest: string
   readonly body: Buffer
   readonly host: string
@@ -110,7 +108,7 @@ const ofSpice = <A>(spice: number, all: ReadonlyArray<A>): A | undefined =>
 const cutShort = ({ spice, text, whole }: Parts): Buffer =>
   whole.subarray(0, Math.min(Math.floor(whole.length * spice), endOfSafety(text)))
 
-/** The ways to break a request, by the name that the report gives them. */
+/** The ways to break a request, by the report's name for them. */
 const breaks: Readonly<Record<string, (parts: Parts) => Buffer>> = {
   line: ({ line, rest }) => latin(`${line}${rest}`),
   version: ({ spice, text }) => latin(text.replace("HTTP/1.1", ofSpice(spice, versions) ?? "")),
@@ -180,7 +178,7 @@ export const rawShot = (shot: Shot, chance: Chance, host: string): Shot => {
     body: shot.body ?? Buffer.alloc(0),
     host,
     chance,
-    // In this order: what chance gives depends on it.
+    // In this order: random draws depend on it.
     spice: chance.unit(),
     line: chance.pick(requestLines),
     header: chance.pick(headerLines),

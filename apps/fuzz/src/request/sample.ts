@@ -1,4 +1,4 @@
-/** Values that fit a JSON Schema of the document, with values by name where the name tells more. */
+/** Values that fit a JSON Schema of the document, or the name where the name tells more. */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, Operation, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
@@ -14,7 +14,7 @@ export interface Sampling {
   readonly credentials: Credentials
 }
 
-/** Required fields always, others now and then. */
+/** Required fields always, others sometimes. */
 const optionalShare = 0.25
 
 const typeOf = (chance: Chance, { type }: Json): unknown => {
@@ -68,7 +68,7 @@ const sampleArray = (sampling: Sampling, name: string, schema: Json): ReadonlyAr
   return Array.from({ length }, () => sampleItem(sampling, name, items))
 }
 
-/** Items of a list are named as the list is, but for its plural. */
+/** Items of a list have its name without the plural. */
 const sampleItem = (sampling: Sampling, name: string, schema: Json): unknown => {
   const ofItem: Readonly<Record<string, string>> = {
     phones: "phone",
@@ -93,7 +93,7 @@ const sampleString = (chance: Chance, schema: Json): string => {
   return "x".repeat(Math.min(most, least + chance.below(20)))
 }
 
-/** A value of the schema; `name` is that of the field it is for. */
+/** A value of the schema; `name` is that of its field. */
 export const sampleField = (sampling: Sampling, name: string, given: Json): unknown => {
   const { chance, document, operation, inventory } = sampling
   const schema = document.resolve(given)

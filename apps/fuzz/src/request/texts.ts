@@ -1,7 +1,7 @@
 /**
- * Texts that programs stumble over. None of them names a host: the service resolves and calls what
- * looks like a link, and the fuzzer must cause no traffic beyond the loopback interface. Links come
- * from `links` alone.
+ * Texts that break programs. None of them names a host: the service resolves and calls what looks
+ * like a link, and the fuzzer must cause no traffic beyond the loopback interface. Links come from
+ * `links` alone.
  */
 import type { Chance } from "../Chance.ts"
 
@@ -75,7 +75,7 @@ const shortTexts = [
 /** Some length beyond a limit (contract: Limits): names, links, keys, texts. */
 const lengths = [49, 50, 51, 100, 101, 255, 256, 500, 501, 2999, 3000, 3001, 20_000, 200_000]
 
-/** A text that may well be refused. */
+/** A text that may be refused. */
 export const strangeText = (chance: Chance): string => {
   const isLong = chance.is(0.15)
   const letter = chance.pick(["x", "é", "😀", " ", "\u0001", "%", '"'])
@@ -84,7 +84,10 @@ export const strangeText = (chance: Chance): string => {
   return isLong ? letter.repeat(length) : short
 }
 
-/** Links of the fuzzer's own listener, in several spellings, and some that are refused unasked. */
+/**
+ * Links of the fuzzer's own listener, in several spellings, and some that are refused without a
+ * call.
+ */
 export const links = (chance: Chance, receiver: string): string => {
   const { port } = new URL(receiver)
   return chance.weighted([
@@ -110,10 +113,10 @@ export const links = (chance: Chance, receiver: string): string => {
   ])
 }
 
-/** Names of fields that hold links; nothing but `links` and texts without a host go into them. */
+/** Names of fields that hold links; only `links` and texts without a host go into them. */
 export const isLinkField = (name: string): boolean => /url|webhook|link|proxy/i.test(name)
 
-/** Where the first link begins: cut behind it, it could lead to a stranger. */
+/** The start of the first link: truncated after it, it could lead to a stranger. */
 export const endOfSafety = (text: string): number => {
   const at = text.search(linkForm)
   return at === -1 ? text.length : at

@@ -1,4 +1,6 @@
-/** A request that an operation takes, from its example or its schemas, with its body changed or not. */
+/**
+ * A valid request of an operation, from its example or its schemas, with its body changed or not.
+ */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, MediaObject, Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
@@ -20,7 +22,7 @@ interface Content {
 
 const pathOf = (sampling: Sampling): string => {
   const { chance, operation, inventory } = sampling
-  // Only a link that the service gave out leads anywhere.
+  // Only a link from the service leads anywhere.
   const prefix = /^\/(?:media|qr)\//.exec(operation.path)?.[0] ?? "?"
   const link = chance.pick(inventory.links.filter((each) => each.startsWith(prefix)))
   const isLink = chance.is(0.8)
@@ -46,7 +48,7 @@ const queryOf = (sampling: Sampling): ReadonlyArray<readonly [string, unknown]> 
 /** Optional fields without which few requests succeed. */
 const wanted = new Set(["from", "whatsapp_client", "text", "msg", "api_key", "message"])
 
-/** The example of the document with this cell's values, or one made from the schema. */
+/** The document's example with this cell's values, or one generated from the schema. */
 const valueOf = (sampling: Sampling, { examples, schema }: MediaObject): Json => {
   const { chance, document } = sampling
   const example = Object.values(examples ?? {})[0]?.value
@@ -69,7 +71,7 @@ const valueOf = (sampling: Sampling, { examples, schema }: MediaObject): Json =>
   return fitting(sampling, { ...base, ...Object.fromEntries(filled) })
 }
 
-/** Mends what contradicts itself, mostly: two recipients or none, a number of the wrong platform. */
+/** Usually repairs contradictions: two recipients or none, a number of the wrong platform. */
 const fitting = (sampling: Sampling, value: Json): Json => {
   const { chance, credentials, operation, inventory } = sampling
   const fixed: Record<string, unknown> = { ...value }
@@ -166,7 +168,7 @@ const contentOf = (sampling: Sampling, changes: number): Content | null => {
   }
 }
 
-/** Headers that the operation describes, now and then. */
+/** Headers that the operation describes, sometimes. */
 const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =>
   parameters.flatMap(({ in: place, name }): Shot["headers"] => {
     const isThere = chance.is(name === "Acting-Role" ? 0.08 : 0.15)
@@ -179,7 +181,10 @@ const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =
     return place === "header" && isThere && value !== undefined ? [[name, value]] : []
   })
 
-/** Version 1 takes its key in the body too, which every body here has unless it comes with none. */
+/**
+ * Version 1 also takes its key in the body, which every body here has unless it is sent without
+ * one.
+ */
 const shown = ({ chance, credentials, operation, inventory }: Sampling): Shot["headers"] => {
   const isInBody = operation.part === "v1" && credentials === "v1" && operation.method === "POST"
   const isLeftOut = isInBody && chance.is(0.5) && !operation.path.includes("/verification/")
@@ -187,7 +192,7 @@ const shown = ({ chance, credentials, operation, inventory }: Sampling): Shot["h
   return isLeftOut ? [] : headers
 }
 
-/** The whole request; `bodyChanges`: so many things are done to its body. */
+/** The whole request; `bodyChanges` is the number of changes to its body. */
 export const makeShot = (sampling: Sampling, bodyChanges: number): Shot => {
   const { chance, credentials, operation } = sampling
   const target = withQuery(pathOf(sampling), queryOf(sampling))

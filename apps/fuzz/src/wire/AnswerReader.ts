@@ -5,7 +5,7 @@
 
 export interface WireAnswer {
   readonly status: number
-  /** Lower-case names, in their order. */
+  /** Lower-case names, in order. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: Buffer
   /** Whether another request may follow on the connection. */
@@ -26,8 +26,8 @@ export const headerOf = (headers: WireAnswer["headers"], name: string): string |
   headers.find(([each]) => each === name)?.[1]
 
 /**
- * Reads the first final answer; those of the 100s before it are skipped. `ended`: the connection was
- * closed behind the bytes.
+ * Reads the first final answer; skips 1xx ones before it. `ended`: the connection was closed after
+ * the bytes.
  */
 export const readAnswer = (bytes: Buffer, method: string, ended: boolean): Reading => {
   let start = 0
@@ -37,7 +37,7 @@ export const readAnswer = (bytes: Buffer, method: string, ended: boolean): Readi
     const head = readHead(bytes.toString("latin1", start, end))
     if (typeof head === "string") return malformed(head)
     start = end + headEnd.length
-    // 101 is final too, and no answer that the service may give.
+    // 101 is final too, and no valid answer of the service.
     if (head.status >= 200 || head.status === 101) {
       return readBody(bytes, start, head, method, ended)
     }

@@ -7,19 +7,19 @@ import type { Socket } from "node:net"
 import { readAnswer } from "./AnswerReader.ts"
 import type { WireAnswer } from "./AnswerReader.ts"
 
-/** What came of a request. */
+/** The result of a request. */
 export type Outcome =
   | { readonly kind: "answer"; readonly answer: WireAnswer }
   /** The connection was closed, or could not be made. */
   | { readonly kind: "closed"; readonly why: string }
   | { readonly kind: "malformed"; readonly why: string }
-  /** Nothing, or not enough, within the patience. */
+  /** No complete answer within the time limit. */
   | { readonly kind: "silence" }
 
 export interface Address {
   readonly host: string
   readonly port: number
-  /** The address that the client has, of the loopback interface; undefined: the system's choice. */
+  /** The client's address on the loopback interface; undefined: the system's choice. */
   readonly from: string | undefined
 }
 
@@ -28,7 +28,7 @@ export interface Ask {
   /** Decides whether an answer has a body. */
   readonly method: string
   readonly patienceMillis: number
-  /** Sends on a connection of its own and hangs up afterwards. */
+  /** Sends on a separate connection and hangs up afterwards. */
   readonly alone: boolean
 }
 
@@ -68,7 +68,7 @@ export const makeConnection = (address: Address): Connection => {
       if (ask.alone) return once(ask, open())
       const [socket, isUsed] = take()
       const outcome = await once(ask, socket)
-      // The service may have closed a connection while the request was on its way.
+      // The service may have closed the connection while the request was in transit.
       return isUsed && outcome.kind === "closed" && outcome.why === "" ? once(ask, open()) : outcome
     },
     hangUp: (bytes) =>
@@ -82,7 +82,7 @@ export const makeConnection = (address: Address): Connection => {
   }
 }
 
-/** Writes, and reads until there is an answer, an end, or no patience left. */
+/** Writes, and reads until an answer, an end, or the time limit. */
 const exchange = (socket: Socket, { bytes, method, patienceMillis }: Ask): Promise<Outcome> =>
   new Promise((resolve) => {
     const received: Array<Buffer> = []
@@ -90,7 +90,7 @@ const exchange = (socket: Socket, { bytes, method, patienceMillis }: Ask): Promi
     const settle = (outcome: Outcome) => {
       clearTimeout(timer)
       socket.removeAllListeners()
-      // A connection that breaks later is found out by the next request.
+      // The next request finds out that a connection broke later.
       socket.on("error", () => undefined)
       resolve(outcome)
     }

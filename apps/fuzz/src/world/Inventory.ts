@@ -1,6 +1,6 @@
 /**
- * What requests are made of: a workspace with keys and records of every kind, and a second one for
- * operations that would spoil the first. Ids are kept by kind, those of the beginning first.
+ * Material for requests: a workspace with keys and records of every kind, and a second one for
+ * operations that would spoil the first. Ids are kept by kind, the initial ones first.
  */
 
 export const keyNames = [
@@ -39,26 +39,27 @@ export interface Inventory {
   readonly keys: Readonly<Record<KeyName, string>>
   /** Of the workspace whose keys are used. */
   readonly ids: Ids
-  /** Of the workspace that operator's requests change. */
+  /** Of the workspace that operators' requests change. */
   readonly victim: Ids
-  /** Connected numbers, by platform; they are among the ids too. */
+  /** Connected numbers, by platform; the ids include them. */
   readonly whatsapp: number
   readonly telegram: number
-  /** Service time when the cell was made, epoch milliseconds. */
+  /** Service time when the cell was created, epoch milliseconds. */
   readonly now: number
-  /** Links that the service gave out: paths alone. */
+  /** Links from the service: only paths. */
   readonly links: Array<string>
-  /** By the operation that gave them out. */
+  /** By the operation that returned them. */
   readonly cursors: Map<string, Array<string>>
   readonly events: Array<string>
-  /** `http://127.0.0.1:port` of the fuzzer's own listener, which receives calls and serves files. */
+  /**
+   * `http://127.0.0.1:port` of the fuzzer's own listener, which receives calls and serves files.
+   */
   readonly receiver: string
 }
 
-/** Of reminders alone, so that a message that a run made is known by it. */
+/** Only reminders have it, so it identifies a run's message. */
 export const reminderText = "Stand up"
 
-/** No ids of any kind. */
 export const noIds = (): Ids => ({
   workspace: [],
   number: [],

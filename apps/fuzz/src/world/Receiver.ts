@@ -1,4 +1,6 @@
-/** The fuzzer's own listener on the loopback interface: receives what the service calls, serves files. */
+/**
+ * The fuzzer's own listener on the loopback interface: receives the service's calls, serves files.
+ */
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server } from "node:http"
@@ -11,7 +13,7 @@ const answers: Readonly<Record<string, { readonly type: string; readonly body: B
   "/empty": { type: "image/png", body: Buffer.alloc(0) },
 }
 
-/** All of a request's body, which the service keeps small. */
+/** A request's whole body, which the service keeps small. */
 const hear = (request: IncomingMessage, called: (call: ReceivedCall) => void): void => {
   const parts: Array<Buffer> = []
   request.on("data", (part: Buffer) => parts.push(part))
@@ -50,7 +52,7 @@ const listening = (server: Server) =>
     })
   })
 
-/** Its origin; it closes with the scope. `called` hears of each POST that comes. */
+/** Its origin; it closes with the scope. Calls `called` for each POST. */
 export const receiver = (called: (call: ReceivedCall) => void) =>
   Effect.acquireRelease(
     Effect.sync(() => makeServer(called)),

@@ -11,9 +11,9 @@ import type { IdKind, Ids, KeyName, Inventory } from "./Inventory.ts"
 
 export interface Cell {
   readonly inventory: Inventory
-  /** Keys that no request uses, for looking at what there is: live and test. */
+  /** Keys that no request uses, for inspection: live and test. */
   readonly witnesses: readonly [live: string, test: string]
-  /** The messages that it begins with. */
+  /** Its initial messages. */
   readonly messages: ReadonlyArray<number>
 }
 
@@ -22,11 +22,11 @@ export interface CellOptions {
   readonly host: string
   readonly operatorToken: string
   readonly receiver: string
-  /** Whether the service takes links to the receiver: without, a cell has no webhooks. */
+  /** Whether the service accepts links to the receiver: without them, a cell has no webhooks. */
   readonly hasWebhooks: boolean
   /** One connected number of each platform, so that requests need not name it. */
   readonly isSingle: boolean
-  /** The number has sent all that it may in 24 hours. */
+  /** The number has used up its 24-hour quota. */
   readonly isFull: boolean
   /** Plans of all kinds; the usual one has everything. */
   readonly plan: "all" | "little" | "none"
@@ -86,14 +86,14 @@ const keysOfCell: Readonly<Record<Exclude<KeyName, "v1">, Json>> = {
   revoked: everything,
 }
 
-/** What a number may still send in its 24 hours after the message that each cell begins with. */
+/** A number's remaining 24-hour quota after each cell's initial message. */
 const dailyLimit = 999
 
-/** How a cell asks for its records. */
+/** How a cell creates its records. */
 interface Maker {
   /** As the operator, below `/admin/v1`. */
   operate(method: string, path: string, body?: unknown): Promise<Json>
-  /** As the holder of a key of version 2. */
+  /** With a key of version 2. */
   ask(token: string, path: string, body?: unknown): Promise<Json>
 }
 
@@ -104,7 +104,7 @@ const makerOf = ({ connection, host, operatorToken }: CellOptions): Maker => ({
     call(connection, host, { method: "POST", path: `/api/v2${path}`, token, body }),
 })
 
-/** Notes the id of a record that is made. */
+/** Records the id of a created record. */
 const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
   const id = Number((await record)["id"])
   ids[kind].push(id)
@@ -150,7 +150,7 @@ const makeContacts = async ({ operate }: Maker, ids: Ids, own: string) => {
 const to = { phone: "+15550100001" }
 const schedule = { cron: "0 9 1 1 *" }
 
-/** Uploads a file; gives the path of its link. */
+/** Uploads a file; returns the path of its link. */
 const makeFile = async ({ connection, host }: CellOptions, ids: Ids, token: string) => {
   const file = await call(connection, host, {
     method: "POST",
@@ -162,7 +162,7 @@ const makeFile = async ({ connection, host }: CellOptions, ids: Ids, token: stri
   return new URL(String(file["url"])).pathname
 }
 
-/** Messages that were sent, that wait, and of test mode; a reminder, a webhook and a number check. */
+/** Sent, waiting and test messages; a reminder, a webhook and a number check. */
 const makeRecords = async (
   { ask }: Maker,
   ids: Ids,
@@ -181,7 +181,9 @@ const makeRecords = async (
   await made(ids, "check", ask(live, "/number-checks", { phones, from }))
 }
 
-/** A workspace that requests must not reach; gives the ids of its records and of events on their way. */
+/**
+ * A workspace that requests must not reach; returns the ids of its records and of pending events.
+ */
 const makeVictim = async ({ ask, operate }: Maker, hook: Json | null) => {
   const victim = noIds()
   const id = await made(victim, "workspace", operate("POST", "/workspaces", { name: "Victim" }))
@@ -208,7 +210,7 @@ const makeVictim = async ({ ask, operate }: Maker, hook: Json | null) => {
   return { victim, events: events.map((event) => String(event["event_id"])) }
 }
 
-/** The path of the QR code of a number that is being connected; none while there is no code yet. */
+/** The path of a connecting number's QR code; none while there is no code yet. */
 const qrCodeOf = async (
   { connection, host }: CellOptions,
   number: number,
@@ -220,7 +222,7 @@ const qrCodeOf = async (
   return typeof url === "string" ? [new URL(url).pathname] : []
 }
 
-/** Makes the workspaces with all that requests may name. */
+/** Creates the workspaces with everything that requests may name. */
 export const makeCell = async (options: CellOptions): Promise<Cell> => {
   const { hasWebhooks, host, isFull, isSingle, operatorToken, plan, receiver } = options
   const maker = makerOf(options)
@@ -271,7 +273,7 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   }
 }
 
-/** Deletes the cell's workspaces, so that a long run does not pile up their work. */
+/** Deletes the cell's workspaces, so a long run does not accumulate their work. */
 export const endCell = async (connection: Connection, { inventory }: Cell): Promise<void> => {
   const { host, ids, operatorToken, victim } = inventory
   const deleted = (id: number) => {
@@ -283,7 +285,7 @@ export const endCell = async (connection: Connection, { inventory }: Cell): Prom
   for (const id of victim.workspace) await deleted(id).catch(() => undefined)
 }
 
-/** Takes from the plan, once all is there. */
+/** Reduces the plan, once everything exists. */
 const limit = async (plan: CellOptions["plan"], change: (body: Json) => Promise<Json>) => {
   if (plan === "none") await change({ plan: null })
   if (plan === "little") {

@@ -64,7 +64,7 @@ export const aSenderWith = <E, R>(
     return sender
   })
 
-/** The same with simulated phones. One of them is slow, so kills meet running attempts. */
+/** The same with simulated phones. One of them is slow, so kills meet attempts in flight. */
 export const aSender = (cluster: Cluster) =>
   aSenderWith(cluster, ({ workspaceId }) =>
     Effect.gen(function* () {
@@ -95,7 +95,6 @@ export const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 10
 /** Recipients' phones; the first does not exist. */
 const recipient = (n: number) => `+44794600${String(n).padStart(4, "0")}`
 
-/** Those that exist. */
 export const recipients = Array.from({ length: 12 }, (_, n) => recipient(n + 10))
 
 /** A random request of a client. */
@@ -105,7 +104,7 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     const token = yield* pick(sender.keys)
     const kind = yield* Random.nextIntBetween(0, 99)
     if (kind < 20 && ledger.accepted.size > 0) {
-      // Mostly what waits for its time: the others are gone before a cancel comes.
+      // Mostly scheduled ones: the others have left before a cancel arrives.
       const waiting = [...(kind < 14 ? ledger.scheduled : ledger.accepted.keys())]
       if (waiting.length === 0) return
       yield* cancelOne(cluster, token, yield* pick(waiting.slice(-60)), ledger)
@@ -131,7 +130,7 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     const path = count === 1 ? "/api/v2/messages" : "/api/v2/messages/batch"
     const request = { token, body, idempotencyKey: text }
     const answer = yield* cluster.ask("POST", path, request)
-    // Its time came while the service was down, or the key's minute is used up.
+    // It fell due while the service was down, or the key's minute is used up.
     if (answer.status === 429 || answer.body?.error?.code === "time_in_past") return
     assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
     const messages = count === 1 ? [answer.body] : answer.body.data
@@ -147,7 +146,7 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     }
   })
 
-/** One message, which is entered; its id, or undefined when the key's minute is used up. */
+/** Sends and records one message; returns its id, or undefined when the key's minute is used up. */
 export const sendOne = (
   cluster: Cluster,
   token: string,
@@ -192,7 +191,7 @@ export const sendInVain = (cluster: Cluster, { keys, numberIds }: Sender, ledger
 export const cancelOne = (cluster: Cluster, token: string, id: number, ledger: Ledger) =>
   Effect.gen(function* () {
     const answer = yield* cluster.ask("DELETE", `/api/v2/messages/${id}`, { token })
-    // The answer to the first try may have been lost: the second one finds it cancelled.
+    // The first answer may have been lost: the second one finds it cancelled.
     const cancelled =
       answer.status === 200 || (answer.status === 409 && answer.body.error.status === "cancelled")
     if (cancelled) ledger.cancelled.add(id)

@@ -33,7 +33,7 @@ export interface Reply {
 
 export interface Cluster {
   readonly members: ReadonlyArray<Member>
-  /** Those that send. */
+  /** The processes that send. */
   readonly workers: ReadonlyArray<Member>
   /** Sends SIGKILL at once, and starts a new process in its place. */
   kill(member: Member): Effect.Effect<void>
@@ -63,7 +63,7 @@ export interface Cluster {
   outlive(millis: number): Effect.Effect<void>
 }
 
-/** One whose database can be looked into. */
+/** A cluster whose database a test can read. */
 export interface PostgresCluster extends Cluster {
   readonly database: TestDatabase
 }
@@ -71,14 +71,16 @@ export interface PostgresCluster extends Cluster {
 interface Ask {
   readonly token?: string
   readonly body?: unknown
-  /** An upload, in place of a body. */
+  /** An upload, instead of a body. */
   readonly form?: FormData
   readonly idempotencyKey?: string
-  /** Then it counts as unanswered. */
+  /** After that it counts as unanswered. */
   readonly patienceMillis?: number
 }
 
-/** Answers after which a caller asks again: with limits too, since the clock they go by may stand still. */
+/**
+ * Answers that a caller retries; includes limits, since the clock that they use may not advance.
+ */
 const isPutOff = ({ body, status }: Reply): boolean =>
   status >= 500 || ["idempotency_in_progress", "rate_limited"].includes(body?.error?.code)
 
@@ -109,7 +111,7 @@ const attempt = (url: string, method: string, options: Ask) =>
     ),
   )
 
-/** Settings of a service in addition to those of every cluster. */
+/** Additional settings of a service. */
 export type Settings = Readonly<Record<string, string>>
 
 interface Plan extends Pick<Cluster, "members" | "workers" | "outlive"> {
@@ -174,7 +176,7 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
   const operate: Cluster["operate"] = (method, path, body) =>
     ask(method, path, { token: operatorToken, body })
 
-  // What is to happen until the answer takes its time, and must not be asked for twice.
+  // Calls that take long and must not be repeated.
   const control = (method: string, path: string, body?: unknown) =>
     Effect.map(
       ask(method, `/admin/v1/simulator${path}`, {
@@ -229,7 +231,7 @@ export const startCluster = Effect.fnUntraced(function* (settings: Settings = {}
 /** Starts one process on a new embedded database; it ends with the scope. */
 export const startAlone = Effect.fnUntraced(function* (settings: Settings = {}) {
   const directory = join(yield* processes.temporaryDirectory, "data")
-  // To make a database takes seconds, and these tests are not about that.
+  // Creating a database takes seconds, and these tests do not need that.
   yield* putDataDirectory(storePackage, directory)
   const cluster: Cluster = yield* startMembers({
     members: ["server"],

@@ -1,7 +1,7 @@
 /**
  * Clusters with live numbers, and a WhatsApp server in the test's process, which counts what each
- * recipient's phone shows. Their books are read from outside: the remote server, the API, and a receiver of
- * events.
+ * recipient's phone shows. Accounts are read from outside: the remote server, the API, and a
+ * receiver of events.
  */
 import { assert } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"
@@ -23,7 +23,7 @@ import type { Receiver } from "./Receiver.ts"
 
 /** A sender whose numbers are linked to phones. */
 export interface LiveSender extends Sender {
-  /** Digits of its numbers' phones, in the order of these. */
+  /** Digits of its numbers' phones, in the order of the numbers. */
   readonly phones: ReadonlyArray<string>
   /** Ids of its files. */
   readonly picture: number
@@ -82,7 +82,7 @@ const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
     return live
   })
 
-/** For workers that share the numbers: linking starts again where a number moves to. */
+/** For workers that share the numbers: linking restarts at a number's new worker. */
 const startShared = Effect.fnUntraced(function* (settings: Settings) {
   const cluster = yield* startCluster({ ...settings, METRICS_PORT: "0" })
   for (const member of cluster.workers) {
@@ -113,7 +113,7 @@ export const startLive = Effect.fnUntraced(function* (store: StoreName) {
     NODE_EXTRA_CA_CERTS: certificate,
   }
   const cluster: Cluster = yield* starting[store](settings)
-  // What was called while its caller died is called again; nothing else is.
+  // Repeats calls whose caller died, and nothing else.
   const receiver = yield* aReceiver({ patience: 0 })
   const aSubscriber = Effect.tap(aLiveSender(cluster, far), (sender) =>
     subscribe(cluster, sender, receiver),
@@ -123,7 +123,7 @@ export const startLive = Effect.fnUntraced(function* (store: StoreName) {
   return live
 })
 
-/** Those that send die while time goes on, and come back. */
+/** The sending processes die while time goes on, and come back. */
 export const outliveWorkers = (cluster: Cluster, millis: number) =>
   Effect.gen(function* () {
     yield* Effect.forEach(cluster.workers, cluster.stop, { discard: true })
@@ -156,7 +156,7 @@ const messagesOf = (cluster: Cluster, { keys }: Sender) =>
     return messages
   })
 
-/** Waits until every message has ended and every end was told of; what they are by then. */
+/** Waits until every message has ended and every end was reported; returns their states. */
 const untilEnded = (cluster: LiveCluster) =>
   Effect.gen(function* () {
     for (const { numberIds, workspaceId } of cluster.senders) {
@@ -183,7 +183,7 @@ const untilEnded = (cluster: LiveCluster) =>
     )
   })
 
-/** Events by the message that they are about: types by the event's id. */
+/** Events by their message: types by the event's id. */
 const toldOf = ({ calls }: Receiver) => {
   const told = new Map<number, Map<string, string>>()
   for (const { event } of calls) {
@@ -209,12 +209,12 @@ const checkFile = (
   assert.isTrue(bytes.equals(shown?.bytes ?? Buffer.alloc(0)), what)
 }
 
-/** Checks the promise message by message, and the allowance; how many have ended in each way. */
+/** Checks the promise message by message, and the allowance; returns how many ended in each way. */
 export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
   Effect.gen(function* () {
     const { far, receiver, senders } = cluster
     const messages = yield* untilEnded(cluster)
-    // A copy that its recipient asked for again comes behind the word on the message.
+    // A resent copy may arrive after the acknowledgement.
     yield* processes.waitUntil(
       "every sent message is shown",
       Effect.sync(() =>
@@ -241,7 +241,7 @@ export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
     }
     assert.deepStrictEqual(receiver.refused, [], "every call has a valid signature")
 
-    // Whatever is known of its message: what a recipient saw, a recipient saw once, and it was accepted.
+    // Independent of the message's state: every recipient saw accepted messages only, and once.
     const accepted = new Set(ledger.accepted.values())
     for (const phone of recipients) {
       const texts = far.decrypted(phone).map(({ text }) => text ?? "")
@@ -262,7 +262,7 @@ export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
       assert.strictEqual(body.plan.messages_remaining, allowance - taken.length)
     }
 
-    // Each is the device that it was, and never had two connections at once.
+    // Each is its original device, and never had two connections at once.
     for (const phone of senders.flatMap(({ phones }) => phones)) {
       assert.deepStrictEqual(
         far.sessions(phone).map(({ most }) => most),

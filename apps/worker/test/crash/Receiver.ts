@@ -1,6 +1,6 @@
 /**
- * A receiver that judges every call, remembers it, and is no better than real ones: some calls it
- * answers with an error, of some it breaks the connection, some take their time.
+ * A receiver that checks and records every call, as unreliable as real ones: it answers some with
+ * an error, breaks the connection of some, and delays others.
  */
 import { assert } from "@effect/vitest"
 import { verifyWebhook } from "@messaging-service/client/webhook"
@@ -17,7 +17,7 @@ export interface Call {
   readonly event: WebhookEvent
   readonly body: string
   readonly path: string
-  /** Whether it was answered with a 2xx. */
+  /** Whether it got a 2xx. */
   readonly taken: boolean
 }
 
@@ -26,14 +26,14 @@ export interface Receiver {
   /** Secrets of endpoints by their path. */
   readonly secrets: Map<string, string>
   readonly calls: Array<Call>
-  /** Why calls were not believed. */
+  /** Why calls were rejected. */
   readonly refused: Array<string>
 }
 
-/** What the calls meet, one after the other; an event that was called often enough is taken. */
+/** What calls meet, one after the other; an event that was called often enough is accepted. */
 const moods = ["take", "take", "fail", "take", "take slowly", "take", "break", "take"] as const
 
-/** `patience`: calls for one event that can go wrong; its retries fall due within minutes. */
+/** `patience`: calls for one event that can fail; its retries fall due within minutes. */
 export const aReceiver = Effect.fnUntraced(function* ({ patience } = { patience: 2 }) {
   const secrets = new Map<string, string>()
   const calls: Array<Call> = []
@@ -71,7 +71,7 @@ export const aReceiver = Effect.fnUntraced(function* ({ patience } = { patience:
   }
 
   const server = createServer((request, response) => {
-    // A caller that was killed while it called says nothing more.
+    // A caller killed during its call says nothing more.
     handle(request, response).catch(() => response.destroy())
   })
   const url = yield* listenOnLoopback(server)
@@ -79,7 +79,7 @@ export const aReceiver = Effect.fnUntraced(function* ({ patience } = { patience:
   return receiver
 })
 
-/** Has the events of that workspace called to it. */
+/** Registers it for the events of that workspace. */
 export const subscribe = (
   cluster: Cluster,
   { keys, workspaceId }: Sender,

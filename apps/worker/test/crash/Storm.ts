@@ -1,7 +1,7 @@
 /**
- * What the crash tests have in common: clients at work while members of the cluster die at random
- * moments. `CRASH_KILLS` makes a test longer, `CRASH_SEED` repeats one. The simulation has no real processes,
- * sockets and database.
+ * Common parts of the crash tests: clients at work while members of the cluster die at random
+ * moments. `CRASH_KILLS` makes a test longer, `CRASH_SEED` repeats one. The simulation lacks real
+ * processes, sockets and database.
  */
 import { it } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -13,17 +13,17 @@ export const seed = process.env["CRASH_SEED"] ?? String(Date.now())
 
 interface Storm {
   readonly kills: number
-  /** Who may die; all, if not given. */
+  /** Who may die. Default: all. */
   readonly victims?: ReadonlyArray<Member>
-  /** Each is repeated until the last kill. */
+  /** Each repeats until the last kill. */
   readonly clients: ReadonlyArray<Effect.Effect<void, never, Scope.Scope>>
-  /** Waited for before each kill. */
+  /** Awaited before each kill. */
   readonly untilKill?: (killed: number) => Effect.Effect<unknown, processes.ProcessError>
-  /** Forked before each kill, and waited for at the end. */
+  /** Forked before each kill, and awaited at the end. */
   readonly beforeKill?: (killed: number) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** Kills until it was done often enough; returns when the clients have ended and all is up again. */
+/** Kills as often as required; returns when the clients have ended and all is up again. */
 export const storm = Effect.fnUntraced(function* (
   cluster: Cluster,
   {
@@ -44,7 +44,7 @@ export const storm = Effect.fnUntraced(function* (
     yield* Effect.orDie(untilKill(killed))
     const victim = victims[yield* Random.nextIntBetween(0, victims.length - 1)] ?? "server"
     if (victim === "server") {
-      // A server that dies while it starts accepts nothing; workers die whenever chance wants it.
+      // A server that dies while it starts accepts nothing; workers die at any time.
       yield* cluster.ready(victim)
       yield* Effect.sleep(yield* Random.nextIntBetween(0, 1000))
     }
@@ -56,7 +56,7 @@ export const storm = Effect.fnUntraced(function* (
   yield* cluster.allReady
 })
 
-/** A test on a cluster of its own. */
+/** A test on its own cluster. */
 export const clusterTest = <E>(
   title: string,
   test: (cluster: PostgresCluster) => Effect.Effect<void, E, Scope.Scope>,
@@ -70,7 +70,7 @@ export const clusterTest = <E>(
         Random.withSeed(seed),
         Effect.provide(EmbeddedPostgres.layer() as Layer.Layer<EmbeddedPostgres>),
       ),
-    // Machines are noisy: only what hangs takes so long.
+    // Machines are noisy: only a hang takes so long.
     { timeout: 300_000 + kills * 10_000 },
   )
 

@@ -1,18 +1,18 @@
-/** The books after the storm: of simulated phones they are read from the database itself. */
+/** The accounts after the storm: those of simulated phones come from the database itself. */
 import { assert } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect } from "effect"
 import { allowance } from "./Clients.ts"
 import type { Ledger } from "./Clients.ts"
 
-/** What is known of a message after the storm. */
+/** The state of a message after the storm. */
 export interface Outcome {
   readonly id: number
   readonly state: string
   readonly text: string
   /** How many a recipient saw. */
   readonly copies: number
-  /** The types of the events of its end, with spaces between them. */
+  /** The types of its final events, separated by spaces. */
   readonly end_events: string
 }
 
@@ -23,7 +23,7 @@ const endEvent: Readonly<Record<string, string>> = {
   expired: "message.expired",
 }
 
-/** Checks the promise message by message; how many have ended in each way. */
+/** Checks the promise message by message; returns how many ended in each way. */
 export const checkOutcomes = (outcomes: ReadonlyArray<Outcome>, ledger: Ledger) => {
   const byId = new Map(outcomes.map((outcome) => [outcome.id, outcome]))
   const byText = new Map<string, number>()
@@ -75,7 +75,7 @@ export const checkAccounts = (ledger: Ledger) =>
       from messages m`
     const states = checkOutcomes(outcomes, ledger)
 
-    // Whatever its message: what a recipient saw, a recipient saw once.
+    // Independent of the message: every recipient saw it once.
     const twice = yield* sql`
       select number_id, recipient, text, count(*)
       from simulated_sent

@@ -1,4 +1,4 @@
-/** Looking into the database of a cluster, past the service. */
+/** Access to the database of a cluster, past the service. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect } from "effect"
@@ -9,8 +9,8 @@ export const withDatabase =
     Effect.provide(look, PgClient.layer({ database, path, username }))
 
 /**
- * Moves the stored clock on past the service, which would first wait for what the dead had in their
- * hands; returns how far it then is ahead of the system's. Processes at work follow in a moment.
+ * Moves the stored clock on past the service, which would first wait for the work of the dead;
+ * returns how far it then is ahead of the system's. Running processes follow in a moment.
  */
 export const passTime = (millis: number) =>
   Effect.gen(function* () {

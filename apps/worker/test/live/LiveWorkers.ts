@@ -1,7 +1,7 @@
 /**
- * The service with live numbers as an operator runs it on PostgreSQL: one HTTP process and several
- * workers. A test can stop, kill or freeze each worker, or cut it off from its database. A remote
- * server in this process counts the connections of each number.
+ * The service with live numbers on PostgreSQL: one HTTP process and several workers. A test can
+ * stop, kill or freeze each worker, or cut it off from its database. A remote server in this
+ * process counts the connections of each number.
  */
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
@@ -14,7 +14,7 @@ import type { LiveNumber, Service } from "./remoteServers.ts"
 
 const operatorToken = "operator-token-of-the-live-workers"
 
-/** A way to PostgreSQL on which every byte can be dropped, in both directions. */
+/** A proxy to PostgreSQL that can drop every byte, in both directions. */
 export interface Wire {
   readonly port: number
   isCut: boolean
@@ -37,7 +37,7 @@ const makeWire = (path: string) =>
           from.on("error", () => undefined)
           from.on("close", () => {
             sockets.delete(from)
-            // The end of a connection does not come through either.
+            // The end of a connection does not pass either.
             if (!wire.isCut) to.destroy()
           })
         }
@@ -104,14 +104,14 @@ export const startLiveWorkers = Effect.gen(function* () {
 
   return {
     far,
-    /** Connects a number with a phone of its own. */
+    /** Connects a number with its own phone. */
     aNumber: Effect.fnUntraced(function* (place: number) {
       const phone = `49151000${String(place).padStart(5, "0")}`
       const number: LiveNumber = { id: yield* far.connect(service, phone), phone }
       return number
     }),
     startWorker,
-    /** A worker whose way to PostgreSQL can be cut. */
+    /** A worker whose proxy to PostgreSQL can be cut. */
     startCuttableWorker: Effect.fnUntraced(function* (more: Readonly<Record<string, string>>) {
       const wire = yield* makeWire(database.path)
       const worker = yield* startWorker({

@@ -1,4 +1,4 @@
-/** What a worker's metrics say, where `METRICS_PORT` is set. */
+/** A value from a worker's metrics, where `METRICS_PORT` is set. */
 import type { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 

@@ -1,16 +1,16 @@
-/** Linking a number of the service to a phone of the WhatsApp server. */
+/** Links a number of the service to a phone of the WhatsApp server. */
 import { processes } from "@messaging-service/testkit"
 import type { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Schedule } from "effect"
 
-/** What is looked at of a Number. */
+/** The needed fields of a Number. */
 export interface SeenNumber {
   readonly id: number
   readonly status: string
   readonly connect: { readonly pairing_code: string | null } | null
 }
 
-/** How the service is asked. */
+/** Sends requests to the service. */
 interface Asking<E, R> {
   /** With a key, which has 60 requests a minute. */
   ask(
@@ -22,7 +22,7 @@ interface Asking<E, R> {
   readonly numbers: Effect.Effect<ReadonlyArray<SeenNumber>, E, R>
 }
 
-/** Waits until the number is connected; `look` is done first, each time that it is not. */
+/** Waits until the number is connected; calls `look` each time that it is not. */
 export const untilConnected = <E, R, E2 = never, R2 = never>(
   numbers: Asking<E, R>["numbers"],
   id: number,
@@ -52,7 +52,7 @@ export const linkNumber = <E, R>(
       phone: `+${phone}`,
     })).body
     let typed: string | null = null
-    // While workers share the numbers out, another one may start again with another code.
+    // While workers redistribute the numbers, another one may restart with another code.
     const typeCode = Effect.gen(function* () {
       if (!far.codeAsked(phone)) return
       const code = (yield* ask("GET", `/api/v2/numbers/${id}`)).body.connect?.pairing_code ?? null

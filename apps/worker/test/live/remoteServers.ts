@@ -1,6 +1,6 @@
 /**
- * The remote servers on which several workers share numbers: a server in this process, with how a number is
- * connected over the service's interface, and what it counts of each number's connections.
+ * Remote servers for tests of shared numbers: a server in this process, with a way to connect
+ * numbers through the service's interface, and counts of each number's connections.
  */
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { processes } from "@messaging-service/testkit"
@@ -27,7 +27,7 @@ export interface Service {
 }
 
 interface Connections {
-  /** Open connections of a number, those that there ever were, and the most at once. */
+  /** A number's open connections, their total, and the most at once. */
   readonly open: number
   readonly logins: number
   readonly most: number
@@ -38,12 +38,12 @@ interface Connections {
 export interface RemoteServerShape {
   /** Variables with which programs reach it, with files in that directory. */
   settings(directory: string): Effect.Effect<Readonly<Record<string, string>>>
-  /** Connects a number with that phone; its id. */
+  /** Connects a number with that phone; returns its id. */
   connect(service: Service, phone: string): Effect.Effect<number, processes.ProcessError>
   connections(phone: string): Connections
   /** What the recipient's phone shows, in the order of arrival. */
   shown(): ReadonlyArray<string>
-  /** How often messages came there, those that are shown once although they came again included. */
+  /** How many messages arrived there, including repeats that are shown once. */
   arrivals(): number
   complaints(): ReadonlyArray<string>
 }
@@ -104,7 +104,7 @@ export const layerTelegram = Layer.effect(
             TELEGRAM_API_HASH: far.apiHash,
             TELEGRAM_DC: far.address,
             TELEGRAM_PUBLIC_KEY: key,
-            // No WhatsApp number is there. A clock that is moved must reach no platform itself.
+            // No WhatsApp number is there. A moved clock must not reach a platform.
             WHATSAPP_URL: "ws://127.0.0.1:9/",
           }
         }),

@@ -1,6 +1,7 @@
 /**
- * Live numbers that several workers share on one PostgreSQL (docs/live.md, "Several processes"): who
- * stops, dies, freezes or loses its database hands over in time, and no number ever has two senders.
+ * Live numbers that several workers share on one PostgreSQL (docs/live.md, "Several processes"): a
+ * worker that stops, dies, freezes or loses its database is replaced in time, and no number ever
+ * has two senders.
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -11,7 +12,7 @@ import { startLiveWorkers } from "./LiveWorkers.ts"
 
 type LiveWorkers = Effect.Success<typeof startLiveWorkers>
 
-/** A limit may be passed by that much: the noise of a busy machine. Milliseconds. */
+/** Tolerance of a limit: the noise of a busy machine. Milliseconds. */
 const noise = 3000
 
 const realClock = Clock.Clock.defaultValue()
@@ -40,7 +41,7 @@ const loginsOf = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) => {
 /** How many of the numbers it has. */
 const held = (worker: processes.ServiceProcess) => figure(worker, "numbers_held")
 
-/** Waits until that is as many, or more. */
+/** Waits for at least so many. */
 const untilHeld = (worker: processes.ServiceProcess, count: number) =>
   processes.waitUntil(
     `a worker has ${count} numbers`,
@@ -62,7 +63,7 @@ const sendFromAll = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>, text
     )
   })
 
-/** Every text was shown once, and nothing else was. */
+/** Every text was shown once, and no other text was. */
 const assertShown = (
   live: LiveWorkers,
   numbers: ReadonlyArray<LiveNumber>,
@@ -73,7 +74,7 @@ const assertShown = (
   assert.deepStrictEqual(live.far.complaints(), [])
 }
 
-/** Not even for a moment had a number two connections. */
+/** Never, not even briefly, did a number have two connections. */
 const assertOneAtATime = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) =>
   assert.deepStrictEqual([...new Set(numbers.map((number) => live.connections(number).most))], [1])
 
@@ -101,7 +102,7 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
           assert.isAtMost(moved.length, 3)
           yield* sendFromAll(live, numbers, "two workers")
 
-          // One after the other is replaced by a new process, while messages are sent.
+          // New processes replace them one after the other, while messages are sent.
           let third = yield* live.startWorker(metrics)
           yield* untilHeld(third, 1)
           const texts = ["two workers"]
@@ -149,7 +150,7 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
         const live = yield* startLiveWorkers
         const frozen = yield* live.startWorker(metrics)
         const { wire, worker: cut } = yield* live.startCuttableWorker(metrics)
-        // Linking starts again where the number moves to.
+        // Linking restarts at the number's new worker.
         yield* processes.waitUntil(
           "both have a share",
           Effect.map(figure(cut, "shards_held"), (shards) => (shards === 128 ? true : undefined)),
@@ -189,7 +190,7 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
         yield* untilOpen(live, numbers)
         yield* sendFromAll(live, numbers, "after")
         assertShown(live, numbers, ["before", "without one", "without two", "after"])
-        // The one that woke up said nothing more over connections that others have by then.
+        // The awakened one sends nothing more over connections that others have by then.
         assert.deepStrictEqual(
           numbers.filter((number) => live.connections(number).mixed > 0),
           [],

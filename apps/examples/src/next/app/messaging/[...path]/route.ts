@@ -5,7 +5,9 @@
 import { open } from "@messaging-service/service"
 import type { Messaging } from "@messaging-service/service"
 
-/** Next may load this file more than once; the process has one service, opened by the first request. */
+/**
+ * Next may load this file more than once; the process has one service, opened by the first request.
+ */
 const kept = globalThis as typeof globalThis & { messaging?: Promise<Messaging> | undefined }
 
 const service = (): Promise<Messaging> => {
