@@ -238,8 +238,57 @@ export const webhooks: Feature = {
     }
     return commands
   },
+  calm: Effect.fnUntraced(function* (stage) {
+    if (stage.chance.below(slowInsertsOf) !== 0) return
+    yield* outliveKey(stage)
+    yield* outliveClaim(stage)
+  }),
   probe: (stage) => probeRetry(stage),
 }
+
+/** In one of so many seeds creations of endpoints take long in calm. */
+const slowInsertsOf = 4
+
+const insertion = "WebhookStore.insert"
+
+/** An endpoint that asks for everything. */
+const wholeEndpoint = (name: string, key: string | null): MakeEndpoint => ({
+  _tag: "MakeEndpoint",
+  url: `https://receiver.example/${name}`,
+  key,
+  mode: "live",
+  events: eventTypes,
+  idempotencyKey: name,
+  isOther: false,
+})
+
+/** A key is revoked while an endpoint is made with it. */
+const outliveKey = Effect.fnUntraced(function* (stage: Stage) {
+  const key = "outlived"
+  yield* makeKey(key, "live")(stage)
+  stage.delay(insertion, second)
+  const revocation = Effect.andThen(Effect.sleep(second / 2), revokeKey(key)(stage))
+  const making = make(wholeEndpoint("outlived-key", key))(stage)
+  yield* Effect.all([making, revocation], { concurrency: 2 })
+  stage.delay(insertion, 0)
+})
+
+/** Longer than a claim on an idempotency key lasts. */
+const outlivedMillis = 32 * second
+
+/** Two creations under one idempotency key, of which the first outlives its claim. */
+const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
+  const wanted = wholeEndpoint("outlived-claim", null)
+  stage.delay(insertion, outlivedMillis + 2 * second)
+  const later = Effect.gen(function* () {
+    yield* Effect.sleep(outlivedMillis)
+    stage.delay(insertion, 4 * second)
+    yield* make(wanted)(stage)
+  })
+  yield* Effect.all([make(wanted)(stage), later], { concurrency: 2 })
+  stage.delay(insertion, 0)
+  yield* change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
+})
 
 /** Index of the number of the probes whose messages are reported to a receiver that fails. */
 const reportedNumber = 6
