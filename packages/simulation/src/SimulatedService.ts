@@ -284,7 +284,12 @@ export class Cluster {
         if (operation === clockRead && faults.mayHappen("skew")) return Effect.succeed(world.now)
         const asked = Effect.suspend(() => {
           record.note(`${process.name} ${operation}`)
-          return effect
+          return Effect.tap(effect, (answer) =>
+            Effect.sync(() => {
+              const tag = tagOf(operation, answer)
+              if (tag !== null) coverage.hit(`${operation} ${tag}`)
+            }),
+          )
         })
         const turn = yields ? Effect.yieldNow : Effect.void
         if (!faults.isStormy) {
@@ -303,8 +308,6 @@ export class Cluster {
         return Effect.andThen(
           first,
           Effect.flatMap(asked, (answer) => {
-            const tag = tagOf(operation, answer)
-            if (tag !== null) coverage.hit(`${operation} ${tag}`)
             const after = faults.hits(process.name, "store.after")
             const last = delay !== null && isAnswerLate ? delay : turn
             const ended =

@@ -22,7 +22,7 @@ const gone = (key: string, numbers: ReadonlyArray<number> = []): Control => ({
   isProbe: false,
 })
 
-const removeNumber = (number: number) => (stage: Stage) => {
+export const removeNumber = (number: number) => (stage: Stage) => {
   const { numbers, workspace } = stage.given
   const id = numbers[number]
   if (id === undefined) return Effect.void

@@ -4,6 +4,7 @@ import type { ReminderId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Control } from "../History.ts"
 import type { Feature, Given, Stage } from "./Feature.ts"
+import { removeNumber } from "./deletions.ts"
 import { phoneOf, sendProbe } from "./messages.ts"
 import { control } from "./operations.ts"
 
@@ -79,8 +80,38 @@ export const restores: Feature = {
     yield* decide(stage, "release", [stage.given, stage.audited], true)
     yield* Effect.sleep(3 * second)
     yield* probeReminder(stage)
+    if (stage.chance.below(4) === 0) yield* probeRemoval(stage)
   }),
 }
+
+/** Makes a reminder of `remindedNumber` that runs each minute, and gives the time of its first run. */
+const remindEachMinute = Effect.fnUntraced(function* (stage: Stage, text: string) {
+  const { callers, numbers } = stage.given
+  const left = minute - (stage.now() % minute)
+  if (left < 2 * second) yield* Effect.sleep(left + second)
+  const from = Number(numbers[remindedNumber])
+  const schedule = { cron: "* * * * *" }
+  const reminder = { name: text, from, to: { phone: phoneOf(0) }, text, schedule }
+  const call = stage.asked({ _tag: "MakeReminder", text, isOther: false, isProbe: true })
+  const { answer } = yield* stage.ask(
+    Reminders.use((service) => service.create(callers.live, reminder, null)),
+  )
+  const id = Number(answer.id)
+  stage.answered(call, { _tag: "Made", id, secret: null, isReplayed: false })
+  return { id: id as ReminderId, due: Math.ceil(stage.now() / minute) * minute }
+})
+
+/** A number that is removed while a reminder runs sends nothing of it. */
+const probeRemoval = Effect.fnUntraced(function* (stage: Stage) {
+  const { due, id } = yield* remindEachMinute(stage, "reminded without a number")
+  stage.delay("ReminderStore.run", 100)
+  yield* Effect.sleep(due + 50 - stage.now())
+  yield* removeNumber(remindedNumber)(stage)
+  yield* Effect.sleep(second)
+  stage.delay("ReminderStore.run", 0)
+  const { live } = stage.given.callers
+  yield* stage.ask(Reminders.use((service) => service.remove(live, id)))
+})
 
 /**
  * What a reminder sends at the moment at which an epoch begins is held, however far its run had come. Its
@@ -96,17 +127,7 @@ const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
       service.update("owner", workspace, number, { pacing: { min_interval_ms } }),
     )
   yield* stage.ask(pace(2 * second))
-  const left = minute - (stage.now() % minute)
-  if (left < 2 * second) yield* Effect.sleep(left + second)
-  const schedule = { cron: "* * * * *" }
-  const reminder = { name: text, from: number, to: { phone: phoneOf(0) }, text, schedule }
-  const call = stage.asked({ _tag: "MakeReminder", text, isOther: false, isProbe: true })
-  const { answer } = yield* stage.ask(
-    Reminders.use((service) => service.create(callers.live, reminder, null)),
-  )
-  const id = Number(answer.id)
-  stage.answered(call, { _tag: "Made", id, secret: null, isReplayed: false })
-  const due = Math.ceil(stage.now() / minute) * minute
+  const { due, id } = yield* remindEachMinute(stage, text)
   yield* Effect.sleep(due - stage.now() - second / 2)
   yield* sendProbe(stage, { number: remindedNumber, text: "before a reminder" })
   // The epoch begins between the look of a worker and its run.
@@ -114,7 +135,7 @@ const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
   yield* Effect.sleep(due + 50 - stage.now())
   yield* restored(stage, true)
   yield* Effect.sleep(4 * second)
-  yield* stage.ask(Reminders.use((service) => service.remove(callers.live, id as ReminderId)))
+  yield* stage.ask(Reminders.use((service) => service.remove(callers.live, id)))
   stage.delay("ReminderStore.run", 0)
   yield* stage.ask(pace(null))
   yield* decide(stage, "release", [stage.given, stage.audited], true)

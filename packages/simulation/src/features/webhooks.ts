@@ -288,6 +288,8 @@ const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
   yield* Effect.all([make(wanted)(stage), later], { concurrency: 2 })
   stage.delay(insertion, 0)
   yield* change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
+  // What is removed is told nothing again.
+  yield* change("Redeliver", wanted.url, wanted.mode)(stage)
 })
 
 /** Index of the number of the probes whose messages are reported to a receiver that fails. */
