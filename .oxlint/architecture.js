@@ -26,7 +26,7 @@ const coreTestModules = [
 ]
 
 /** Programs, not libraries: nothing imports them. */
-const apps = ["server", "worker", "cli", "bench", "examples", "fuzz"]
+const apps = ["server", "worker", "cli", "bench", "examples", "fuzz", "dashboard-pages"]
 
 /** Which packages of the workspace a package may import. Apps are not listed: they choose. */
 const workspaceImports = {
@@ -44,6 +44,7 @@ const packagesThatChoose = {
     "transport-telegram",
     "node",
     "http",
+    "dashboard",
   ],
   // A world for the whole service: store, phones and core.
   simulation: ["store-memory", "emulator"],
@@ -107,6 +108,7 @@ const callersOfPorts = [
 /** Packages for those on the other end of the wire: what they may import instead of the core. */
 const packagesOutside = {
   client: [],
+  dashboard: [],
   "telegram-server": [],
   "whatsapp-server": [],
 }

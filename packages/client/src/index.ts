@@ -86,4 +86,5 @@ export type {
   Webhook,
   WebhookWithSecret,
   Workspace,
+  paths,
 } from "./openapi.ts"

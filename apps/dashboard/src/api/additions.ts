@@ -1,0 +1,151 @@
+/**
+ * Operations that the dashboard calls and the service does not answer yet. An operation leaves this file when it
+ * comes into the service's document; the file goes with the last one.
+ */
+import type { Connection, Message, SendMessage, SendingNumber } from "@messaging-service/client"
+
+interface Operation<Answer, Body = undefined> {
+  readonly answer: Answer
+  readonly body: Body
+}
+
+interface Page<Item> {
+  readonly data: ReadonlyArray<Item>
+  readonly next_cursor: string | null
+}
+
+export type Role = "owner" | "administrator" | "member"
+
+export interface Session {
+  readonly kind: "operator" | "portal"
+  /** Null for the operator, who sees all. */
+  readonly workspace_id: number | null
+  readonly role: Role
+  readonly expires_at: string
+  /** The service's time, which an adjustable clock may have moved. */
+  readonly now: string
+  readonly simulated: boolean
+  readonly adjustable_clock: boolean
+  /** Where the portal's way back leads. */
+  readonly return_url: string | null
+}
+
+/** One thing that has to end before a message leaves, from stored facts. */
+export interface WaitsFor {
+  readonly reason:
+    | "disabled"
+    | "held"
+    | "scheduled"
+    | "not_connected"
+    | "paused"
+    | "sending"
+    | "resting"
+    | "limited"
+    | "no_room"
+  /** When it ends by itself; null where that is not known. */
+  readonly until: string | null
+  /** Why its number is not connected, or paused. */
+  readonly because: Connection["reason"]
+}
+
+export interface Waiting {
+  /** Empty when nothing holds it up but those before it. */
+  readonly for: ReadonlyArray<WaitsFor>
+  /** Messages of its number that leave before it; 1,000 means at least so many. */
+  readonly ahead: number
+}
+
+export interface TimelineEntry {
+  readonly at: string
+  readonly type:
+    | "accepted"
+    | "due"
+    | "postponed"
+    | "attempt_refused"
+    | "attempt_interrupted"
+    | "sent"
+    | "delivered"
+    | "read"
+    | "failed"
+    | "expired"
+    | "cancelled"
+    | "event"
+    | "delivery"
+  readonly attempt: number | null
+  readonly event_id: string | null
+  readonly webhook_id: number | null
+  readonly url: string | null
+  readonly response_status: number | null
+  readonly duration_ms: number | null
+  readonly next_attempt_at: string | null
+  /** A code, and and the remote's words where it gave some. */
+  readonly error: { readonly code: string; readonly message: string | null } | null
+}
+
+export interface Timeline {
+  readonly message: Message
+  readonly waiting: Waiting | null
+  readonly data: ReadonlyArray<TimelineEntry>
+}
+
+/** The state of one number, for lists. */
+export interface NumberState extends Connection {
+  readonly number_id: number
+  /** Of the sliding 24 hours: what has left and what is planned for them. */
+  readonly quota: { readonly used: number; readonly limit: number; readonly free_at: string | null }
+  /** Sent in each of the last 24 hours, oldest first. */
+  readonly hours: ReadonlyArray<number>
+}
+
+export interface Bucket {
+  readonly at: string
+  readonly accepted: number
+  readonly sent: number
+  readonly failed: number
+  readonly expired: number
+  readonly cancelled: number
+  readonly deliveries: number
+  readonly deliveries_failed: number
+  /** From due to sent, in milliseconds; null where nothing was sent. */
+  readonly wait_p50_ms: number | null
+  readonly wait_p95_ms: number | null
+}
+
+export interface Figures {
+  readonly now: string
+  readonly buckets: ReadonlyArray<Bucket>
+  /** The span of the same length before. */
+  readonly before: Pick<Bucket, "accepted" | "sent" | "failed">
+  readonly failures: ReadonlyArray<{ readonly code: string; readonly count: number }>
+  readonly waiting: {
+    readonly queued: number
+    readonly scheduled: number
+    readonly oldest_due_at: string | null
+  }
+  readonly allowance: { readonly remaining: number | null }
+}
+
+export interface Additions {
+  "POST /admin/v1/session": Operation<Session, { token: string } | { code: string }>
+  "GET /admin/v1/session": Operation<{ readonly session: Session | null }>
+  "DELETE /admin/v1/session": Operation<{ signed_out: true }>
+  "GET /admin/v1/workspaces/{id}/messages": Operation<Page<Message>>
+  "POST /admin/v1/workspaces/{id}/messages": Operation<Message, SendMessage>
+  "POST /admin/v1/workspaces/{id}/messages/cancel": Operation<
+    { readonly cancelled: number; readonly not_cancellable: number; readonly more: boolean },
+    { readonly ids: ReadonlyArray<number> }
+  >
+  "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": Operation<Timeline>
+  "GET /admin/v1/workspaces/{id}/numbers/{number_id}": Operation<SendingNumber>
+  "POST /admin/v1/workspaces/{id}/numbers/link": Operation<
+    SendingNumber,
+    { login_method: "qr" | "phone_code"; phone?: string; number_id?: number }
+  >
+  "GET /admin/v1/workspaces/{id}/connections": Operation<{
+    readonly data: ReadonlyArray<NumberState>
+  }>
+  "GET /admin/v1/workspaces/{id}/figures": Operation<Figures>
+}
+
+/** What the document has already, under the names that pages use. */
+export type { Message, SendingNumber }

@@ -1,0 +1,61 @@
+/**
+ * News of a workspace as they happen. An event says what changed, never how: the page then asks again for what it
+ * shows, at most once a second. A hidden page closes its stream: browsers give a host six connections, and a
+ * stream keeps one.
+ */
+import { useQueryClient } from "@tanstack/react-query"
+import { useEffect, useState, useSyncExternalStore } from "react"
+import { base } from "./base.ts"
+import type { Topic } from "./call.ts"
+import { setServiceTime } from "./serviceTime.ts"
+
+export type LiveState = "connecting" | "live" | "offline" | "paused"
+
+const topics: ReadonlyArray<Topic> = ["messages", "numbers", "webhooks", "reminders", "simulator"]
+const pauseMillis = 1000
+
+const whenSeen = (changed: () => void) => {
+  document.addEventListener("visibilitychange", changed)
+  return () => document.removeEventListener("visibilitychange", changed)
+}
+
+export const useLive = (workspaceId: number, paused: boolean): LiveState => {
+  const client = useQueryClient()
+  const [state, setState] = useState<LiveState>("connecting")
+  const hidden = useSyncExternalStore(whenSeen, () => document.hidden)
+
+  useEffect(() => {
+    if (paused || hidden) return setState("paused")
+    const stale = new Set<Topic>()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const refresh = () => {
+      timer = undefined
+      for (const topic of stale)
+        void client.invalidateQueries({
+          queryKey: topic === "simulator" ? [topic] : [topic, workspaceId],
+        })
+      stale.clear()
+    }
+    const source = new EventSource(`${base}admin/v1/events?workspace_id=${workspaceId}`)
+    const changed = (topic: Topic) => {
+      stale.add(topic)
+      timer ??= setTimeout(refresh, pauseMillis)
+    }
+    source.addEventListener("open", () => {
+      setState("live")
+      // No event tells what happened before the stream opened, or while it was broken.
+      for (const topic of topics) changed(topic)
+    })
+    source.addEventListener("error", () => setState("offline"))
+    source.addEventListener("clock", (event: MessageEvent<string>) => {
+      setServiceTime((JSON.parse(event.data) as { now: string }).now)
+    })
+    for (const topic of topics) source.addEventListener(topic, () => changed(topic))
+    return () => {
+      source.close()
+      clearTimeout(timer)
+    }
+  }, [client, hidden, paused, workspaceId])
+
+  return state
+}

@@ -1,0 +1,24 @@
+/**
+ * Which operations the service answers. Pages and parts that need another one are not shown; tests show them, over a
+ * stand-in. An operation leaves this list, and `additions.ts`, when it comes into the service's document.
+ */
+import type { Additions } from "./additions.ts"
+import type { OperationName } from "./operations.ts"
+
+const pending: Readonly<Record<keyof Additions, true>> = {
+  "POST /admin/v1/session": true,
+  "GET /admin/v1/session": true,
+  "DELETE /admin/v1/session": true,
+  "GET /admin/v1/workspaces/{id}/messages": true,
+  "POST /admin/v1/workspaces/{id}/messages": true,
+  "POST /admin/v1/workspaces/{id}/messages/cancel": true,
+  "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": true,
+  "GET /admin/v1/workspaces/{id}/numbers/{number_id}": true,
+  "POST /admin/v1/workspaces/{id}/numbers/link": true,
+  "GET /admin/v1/workspaces/{id}/connections": true,
+  "GET /admin/v1/workspaces/{id}/figures": true,
+}
+
+const hasStandIn = import.meta.env["VITE_STAND_IN"] === "true"
+
+export const isOffered = (name: OperationName): boolean => hasStandIn || !(name in pending)

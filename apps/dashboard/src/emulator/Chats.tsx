@@ -1,0 +1,101 @@
+/** The phones that received messages, the latest first. */
+import type { Sent } from "@messaging-service/client"
+import type { Message, SendingNumber } from "../api/additions.ts"
+import { nameOf } from "../numbers/connection.ts"
+import { Button } from "../ui/parts.tsx"
+import { When } from "../ui/Time.tsx"
+import type { Arrived } from "./Phone.tsx"
+import { emulatorWords as words } from "./words.ts"
+
+export interface Chat {
+  readonly to: string
+  /** Oldest first. */
+  readonly arrived: ReadonlyArray<Arrived>
+  readonly last: string
+}
+
+/** One chat for each recipient, the latest first. */
+export const chatsOf = (
+  sent: ReadonlyArray<Sent>,
+  numbers: ReadonlyArray<SendingNumber>,
+  messages: ReadonlyArray<Message>,
+): ReadonlyArray<Chat> => {
+  const chats = new Map<string, Array<Arrived>>()
+  for (const copy of sent) {
+    const number = numbers.find(({ id }) => id === copy.number_id)
+    if (number === undefined) continue
+    const message = messages.find(({ id }) => id === copy.message_id)
+    const arrived = chats.get(copy.to) ?? []
+    arrived.unshift({ copy, from: nameOf(number), status: message?.status ?? "sent" })
+    chats.set(copy.to, arrived)
+  }
+  return [...chats].map(([to, arrived]) => ({ to, arrived, last: arrived.at(-1)?.copy.at ?? "" }))
+}
+
+export const Chats = ({
+  chats,
+  open,
+  shown,
+}: {
+  chats: ReadonlyArray<Chat>
+  shown: string
+  open: (to: string) => void
+}) => {
+  const isNew = !chats.some(({ to }) => to === shown)
+  const rows = isNew ? [{ to: shown, arrived: [], last: "" }, ...chats] : chats
+  return (
+    <nav aria-label={words.phones} className="card min-w-0 overflow-hidden">
+      <h2 className="label border-b border-line px-3 py-2">{words.phones}</h2>
+      <ul className="max-h-[38rem] overflow-y-auto max-lg:flex max-lg:overflow-x-auto">
+        {rows.map(({ arrived, last, to }) => (
+          <li
+            key={to}
+            className="border-line max-lg:shrink-0 max-lg:border-r lg:border-b lg:last:border-0"
+          >
+            <button
+              type="button"
+              aria-current={to === shown ? "true" : undefined}
+              onClick={() => open(to)}
+              className="flex w-full cursor-pointer flex-col px-3 py-2 text-left hover:bg-sunken aria-[current=true]:bg-accent-wash"
+            >
+              <span className="flex w-full items-baseline gap-3">
+                <span className="font-mono text-xs font-medium">{to}</span>
+                <span className="ml-auto text-2xs text-soft">
+                  {last !== "" && <When at={last} />}
+                </span>
+              </span>
+              <span className="max-w-52 truncate text-xs text-soft max-lg:hidden">
+                {arrived.at(-1)?.copy.text || (last === "" ? words.nothing : words.file)}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <OpenPhone open={open} />
+    </nav>
+  )
+}
+
+const phonePattern = /^\+\d{7,15}$/
+
+const OpenPhone = ({ open }: { open: (to: string) => void }) => (
+  <form
+    className="flex gap-2 border-t border-line p-2"
+    onSubmit={(event) => {
+      event.preventDefault()
+      const to = String(new FormData(event.currentTarget).get("phone") ?? "").trim()
+      if (phonePattern.test(to)) open(to)
+    }}
+  >
+    <input
+      name="phone"
+      type="tel"
+      required
+      pattern="\+[0-9]{7,15}"
+      aria-label={words.another}
+      placeholder="+15550100009"
+      className="control min-w-0 grow justify-start border-line font-mono text-xs"
+    />
+    <Button type="submit">{words.open}</Button>
+  </form>
+)

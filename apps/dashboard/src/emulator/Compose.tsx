@@ -1,0 +1,100 @@
+/** Sends a real message of the workspace to the shown phone. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useState } from "react"
+import type { SendingNumber } from "../api/additions.ts"
+import { call } from "../api/call.ts"
+import { nameOf } from "../numbers/connection.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { Button, Empty } from "../ui/parts.tsx"
+import { emulatorWords as words } from "./words.ts"
+
+export const Compose = ({
+  numbers,
+  to,
+  workspaceId,
+}: {
+  workspaceId: number
+  numbers: ReadonlyArray<SendingNumber>
+  to: string
+}) => {
+  const client = useQueryClient()
+  const [text, setText] = useState("")
+  const [chosen, setChosen] = useState<number | undefined>(undefined)
+  // The service chooses none of several connected numbers by itself.
+  const from = chosen ?? numbers.find(({ status }) => status === "connected")?.id ?? numbers[0]?.id
+  const send = useMutation({
+    mutationFn: () =>
+      call("POST /admin/v1/workspaces/{id}/messages", {
+        path: { id: workspaceId },
+        body: { to: { phone: to }, text, ...(from === undefined ? {} : { from }) },
+      }),
+    onSuccess: () => setText(""),
+    onSettled: () => {
+      for (const topic of ["simulator", "messages", "numbers"])
+        void client.invalidateQueries({ queryKey: [topic] })
+    },
+  })
+  if (numbers.length === 0)
+    return (
+      <Empty title={words.noNumber}>
+        <p>{words.noNumberAbout}</p>
+      </Empty>
+    )
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (text.trim() !== "" && !send.isPending) send.mutate()
+      }}
+    >
+      {numbers.length > 1 && <From numbers={numbers} from={from} choose={setChosen} />}
+      <div className="flex gap-2">
+        <input
+          aria-label={words.messageTo(to)}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          placeholder={words.placeholder}
+          className="control h-10 min-w-0 grow justify-start rounded-full px-4"
+        />
+        <Button
+          type="submit"
+          look="primary"
+          busy={send.isPending}
+          aria-label={words.send}
+          className="size-10 rounded-full px-0"
+        >
+          <Icon name="send" />
+        </Button>
+      </div>
+      {send.error && (
+        <p role="alert" className="text-xs text-red">
+          {send.error.message}
+        </p>
+      )}
+    </form>
+  )
+}
+
+const From = ({
+  choose,
+  from,
+  numbers,
+}: {
+  numbers: ReadonlyArray<SendingNumber>
+  from: number | undefined
+  choose: (id: number) => void
+}) => (
+  <select
+    aria-label={words.from}
+    value={from}
+    onChange={(event) => choose(Number(event.target.value))}
+    className="control w-full justify-start border-line text-xs"
+  >
+    {numbers.map((number) => (
+      <option key={number.id} value={number.id}>
+        {words.fromName(nameOf(number))}
+      </option>
+    ))}
+  </select>
+)

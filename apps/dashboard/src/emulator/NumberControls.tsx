@@ -1,0 +1,184 @@
+/** What a simulated number meets when it sends. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Behaviour } from "@messaging-service/client"
+import type { SendingNumber } from "../api/additions.ts"
+import { call } from "../api/call.ts"
+import { nameOf, standingOf } from "../numbers/connection.ts"
+import type { Standing } from "../numbers/connection.ts"
+import { useConnections } from "../numbers/connections.ts"
+import { StandingWord } from "../numbers/NumberRow.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Button } from "../ui/parts.tsx"
+import { behaviourWords, controlWords as words } from "./words.ts"
+
+type Send = Behaviour["send"]
+
+const behaviours = Object.entries(behaviourWords) as ReadonlyArray<
+  readonly [Send, readonly [name: string, about: string]]
+>
+
+const latencies = [
+  [0, "at once"],
+  [500, "½ s"],
+  [3000, "3 s"],
+  [30_000, "30 s"],
+] as const
+
+export const NumberControls = ({
+  number,
+  workspaceId,
+}: {
+  number: SendingNumber
+  workspaceId: string
+}) => {
+  const called = nameOf(number)
+  const states = useConnections(Number(workspaceId))
+  const state = states?.find((one) => one.number_id === number.id)
+  const standing = standingOf(number, state)
+  return (
+    <section className="card flex flex-col gap-4 p-4" aria-label={words.number(number.id, called)}>
+      <header className="flex flex-wrap items-center gap-2">
+        <div className="mr-auto min-w-0">
+          <h2 className="truncate font-semibold">{called}</h2>
+          <p className="font-mono text-xs text-soft">
+            {number.phone === null ? words.noPhone : `+${number.phone}`}
+          </p>
+        </div>
+        <StandingWord standing={standing} />
+      </header>
+      <HowItAnswers numberId={number.id} />
+      {standing.says && (
+        <p className={`rounded-md px-3 py-2 text-sm ${standing.look}`}>
+          {standing.says}{" "}
+          {(state?.waiting ?? 0) > 0 && (
+            <Link
+              to="/w/$workspaceId/messages"
+              params={{ workspaceId }}
+              search={{ status: ["queued"] }}
+              className="font-medium underline"
+            >
+              {words.wait(state?.waiting.toLocaleString() ?? "")}
+            </Link>
+          )}
+        </p>
+      )}
+      <Actions number={number} remedy={standing.remedy} workspaceId={workspaceId} />
+    </section>
+  )
+}
+
+const HowItAnswers = ({ numberId }: { numberId: number }) => {
+  const client = useQueryClient()
+  const [chosen, setChosen] = useState<Send>("succeed")
+  const [latency, setLatency] = useState(0)
+  const { mutate } = useMutation({
+    mutationFn: (next: { send: Send; latency_ms: number }) =>
+      call("PUT /admin/v1/simulator/numbers/{number_id}/behaviour", {
+        path: { number_id: numberId },
+        body: next,
+      }),
+    onSuccess: () => client.invalidateQueries(),
+  })
+  const choose = (send: Send, wait: number) => {
+    setChosen(send)
+    setLatency(wait)
+    mutate({ send, latency_ms: wait })
+  }
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="label pb-1">{words.behaviour}</legend>
+      <div className="grid grid-cols-4 gap-0.5 rounded-md bg-sunken p-0.5">
+        {behaviours.map(([value, [name]]) => (
+          <label
+            key={value}
+            className="grid h-8 cursor-pointer place-items-center rounded text-xs text-soft has-checked:bg-raised has-checked:font-medium has-checked:text-ink has-checked:shadow-card has-focus-visible:outline-2 has-focus-visible:outline-focus"
+          >
+            <input
+              type="radio"
+              name={`behaviour-${numberId}`}
+              className="sr-only"
+              checked={chosen === value}
+              onChange={() => choose(value, latency)}
+            />
+            {name}
+          </label>
+        ))}
+      </div>
+      <p className="min-h-8 text-xs text-soft">{behaviourWords[chosen][1]}</p>
+      <div className="flex flex-wrap items-center gap-1.5 text-xs text-soft">
+        {words.answers}
+        {latencies.map(([millis, name]) => (
+          <button
+            key={millis}
+            type="button"
+            aria-pressed={latency === millis}
+            onClick={() => choose(chosen, millis)}
+            className="h-7 cursor-pointer rounded-md px-2 hover:bg-sunken aria-pressed:bg-accent-wash aria-pressed:font-medium aria-pressed:text-accent"
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+const Actions = ({
+  number,
+  remedy,
+  workspaceId,
+}: {
+  number: SendingNumber
+  remedy: Standing["remedy"]
+  workspaceId: string
+}) => {
+  const client = useQueryClient()
+  const onSettled = () => client.invalidateQueries()
+  const path = { number_id: number.id }
+  const logOut = useMutation({
+    mutationFn: () => call("POST /admin/v1/simulator/numbers/{number_id}/logout", { path }),
+    onSettled,
+  })
+  const link = useMutation({
+    mutationFn: async () => {
+      const { id } = await call("POST /admin/v1/workspaces/{id}/numbers/link", {
+        path: { id: Number(workspaceId) },
+        body: { login_method: "qr", number_id: number.id },
+      })
+      return call("POST /admin/v1/simulator/numbers/{number_id}/scan", {
+        path: { number_id: id },
+        body: {},
+      })
+    },
+    onSettled,
+  })
+  const resume = useMutation({
+    mutationFn: () =>
+      call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume", {
+        path: { id: Number(workspaceId), ...path },
+      }),
+    onSettled,
+  })
+  return (
+    <div className="flex flex-wrap gap-2">
+      {number.status === "connected" ? (
+        <Button busy={logOut.isPending} onClick={() => logOut.mutate()}>
+          <Icon name="exit" />
+          {words.logOut}
+        </Button>
+      ) : (
+        <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
+          {words.linkAndScan}
+        </Button>
+      )}
+      {remedy === "resume" && (
+        <Button busy={resume.isPending} onClick={() => resume.mutate()}>
+          <Icon name="play" />
+          {words.resume}
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,145 @@
+/** The phone of a recipient, with the two ticks that it can send back. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import type { Sent } from "@messaging-service/client"
+import { useEffect, useRef } from "react"
+import type { ReactNode } from "react"
+import type { Message } from "../api/additions.ts"
+import { call } from "../api/call.ts"
+import { useServiceTime } from "../api/serviceTime.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { hourOf } from "../ui/Time.tsx"
+import { phoneWords as words } from "./words.ts"
+
+export interface Arrived {
+  readonly copy: Sent
+  /** The name of the sending number. */
+  readonly from: string
+  readonly status: Message["status"]
+}
+
+export const Phone = ({
+  arrived,
+  compose,
+  to,
+}: {
+  to: string
+  arrived: ReadonlyArray<Arrived>
+  compose: ReactNode
+}) => {
+  const now = useServiceTime()
+  const end = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    end.current?.parentElement?.scrollTo({ top: end.current.offsetTop })
+  }, [arrived.length])
+
+  return (
+    <section aria-label={words.phone(to)} className="flex min-w-0 flex-col gap-3">
+      <div className="rounded-[2.25rem] bg-phone p-2.5 shadow-over">
+        <div className="flex h-[34rem] flex-col overflow-hidden rounded-[1.75rem] bg-chat">
+          <header className="flex flex-col bg-surface">
+            <div className="flex h-7 items-center px-5 text-2xs font-semibold tabular-nums">
+              {hourOf(now)}
+              <span className="mx-auto h-4 w-20 rounded-full bg-phone" aria-hidden="true" />
+              <span className="font-normal text-soft">{words.simulated}</span>
+            </div>
+            <div className="flex items-center gap-3 border-b border-line px-4 pt-1 pb-2.5">
+              <span
+                aria-hidden="true"
+                className="grid size-9 place-items-center rounded-full bg-accent-wash text-accent"
+              >
+                <Icon name="phone" />
+              </span>
+              <div>
+                <h2 className="font-mono text-sm font-semibold">{to}</h2>
+                <p className="text-2xs text-soft">
+                  {arrived.length === 0 ? words.nothing : words.arrived(arrived.length)}
+                </p>
+              </div>
+            </div>
+          </header>
+          <ul
+            // The keyboard must be able to scroll it.
+            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+            tabIndex={0}
+            aria-label={words.list}
+            className="flex grow flex-col gap-2.5 overflow-y-auto p-3"
+          >
+            {arrived.length === 0 && (
+              <li className="m-auto max-w-52 text-center text-sm text-soft">{words.writeBelow}</li>
+            )}
+            {arrived.map((one) => (
+              <Bubble key={one.copy.id} arrived={one} />
+            ))}
+            <li ref={end} aria-hidden="true" />
+          </ul>
+        </div>
+      </div>
+      {compose}
+    </section>
+  )
+}
+
+const Bubble = ({ arrived: { copy, from, status } }: { arrived: Arrived }) => {
+  const client = useQueryClient()
+  const tick = useMutation({
+    mutationFn: (what: "delivered" | "read") =>
+      call("POST /admin/v1/simulator/messages/{message_id}/ticks", {
+        path: { message_id: copy.message_id ?? 0 },
+        body: { status: what },
+      }),
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: ["messages"] })
+      void client.invalidateQueries({ queryKey: ["simulator"] })
+    },
+  })
+  return (
+    <li className="arrive flex max-w-[86%] flex-col items-start gap-1 self-start">
+      <div className="rounded-xl rounded-tl-[3px] bg-bubble px-3 py-2 shadow-card">
+        <p className="text-2xs font-semibold text-accent">{from}</p>
+        {copy.media && (
+          <p className="my-1 flex items-center gap-2 rounded-md bg-sunken px-2 py-1.5 text-xs">
+            <Icon name="copy" />
+            <span className="truncate">{copy.media.file_name}</span>
+            <span className="text-soft">{Math.ceil(copy.media.size / 1024)} KiB</span>
+          </p>
+        )}
+        <p className="text-sm break-words whitespace-pre-wrap">{copy.text}</p>
+        <p className="text-right text-2xs text-soft tabular-nums">{hourOf(Date.parse(copy.at))}</p>
+      </div>
+      {copy.message_id !== null && <Ticks status={status} tick={tick.mutate} />}
+    </li>
+  )
+}
+
+const action = "cursor-pointer rounded px-1 text-2xs font-medium text-accent hover:underline"
+
+const Ticks = ({
+  status,
+  tick,
+}: {
+  status: Message["status"]
+  tick: (what: "delivered" | "read") => void
+}) => (
+  <div className="flex items-center gap-2 px-1 text-2xs text-soft">
+    {status === "read" ? (
+      <span className="flex items-center gap-1 text-accent">
+        <Icon name="ticks" /> {words.read}
+      </span>
+    ) : (
+      <>
+        {status === "delivered" ? (
+          <span className="flex items-center gap-1">
+            <Icon name="ticks" /> {words.tickedArrived}
+          </span>
+        ) : (
+          <button type="button" className={action} onClick={() => tick("delivered")}>
+            {words.tickArrived}
+          </button>
+        )}
+        <button type="button" className={action} onClick={() => tick("read")}>
+          {words.readIt}
+        </button>
+      </>
+    )}
+  </div>
+)

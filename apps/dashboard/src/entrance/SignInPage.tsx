@@ -1,0 +1,91 @@
+/** Operators sign in with their token, which goes to the service once and is kept nowhere in the browser. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useRouter, useSearch } from "@tanstack/react-router"
+import { useId } from "react"
+import { base } from "../api/base.ts"
+import { Refused, call } from "../api/call.ts"
+import { setSession } from "../api/session.ts"
+import { Button } from "../ui/parts.tsx"
+import { Door } from "./Door.tsx"
+import { signInWords as words } from "./words.ts"
+
+const defaultRetrySeconds = 60
+
+const problemOf = (error: Error | null): string | undefined => {
+  if (error === null) return undefined
+  if (!(error instanceof Refused)) return words.away
+  if (error.status === 401) return words.wrong
+  return error.status === 429
+    ? words.tooMany(error.retryAfter ?? defaultRetrySeconds)
+    : error.message
+}
+
+export const SignInPage = () => {
+  const { to } = useSearch({ from: "/sign-in" })
+  const client = useQueryClient()
+  const router = useRouter()
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: (token: string) => call("POST /admin/v1/session", { body: { token } }),
+    onSuccess: (session) => {
+      setSession(client, session)
+      router.history.push(to ?? base)
+    },
+  })
+
+  return (
+    <Door>
+      <div>
+        <h1 className="text-xl font-semibold">{words.title}</h1>
+        <p className="text-soft">{words.about}</p>
+      </div>
+      <form
+        className="card flex flex-col gap-4 p-5 shadow-card"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const token = new FormData(event.currentTarget).get("token")
+          if (typeof token === "string" && token.trim() !== "") mutate(token.trim())
+        }}
+      >
+        <TokenField problem={problemOf(error)} />
+        <Button type="submit" look="primary" busy={isPending} className="h-10">
+          {words.signIn}
+        </Button>
+      </form>
+      <p className="text-xs text-soft">
+        {words.where[0]}
+        <code className="font-mono">operator-token</code>
+        {words.where[1]}
+        <code className="font-mono">OPERATOR_TOKEN</code>
+        {words.where[2]} {words.keeps}
+      </p>
+    </Door>
+  )
+}
+
+const TokenField = ({ problem }: { problem: string | undefined }) => {
+  const field = useId()
+  const about = useId()
+  return (
+    <div className="flex flex-col gap-1.5">
+      <label htmlFor={field} className="text-sm font-medium">
+        {words.token}
+      </label>
+      <input
+        id={field}
+        name="token"
+        type="password"
+        autoComplete="current-password"
+        required
+        autoFocus
+        aria-invalid={problem !== undefined}
+        aria-describedby={problem === undefined ? undefined : about}
+        className="control h-10 w-full justify-start font-mono aria-invalid:border-red"
+      />
+      {problem !== undefined && (
+        <p id={about} role="alert" className="text-sm text-red">
+          {problem}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,24 @@
+/** The words of sign-in, portal links, and addresses without a page. */
+export const signInWords = {
+  title: "Sign in to the console",
+  about: "For the people who run this messaging service.",
+  token: "Operator token",
+  signIn: "Sign in",
+  away: "The service does not answer.",
+  wrong: "That is not this service’s operator token.",
+  tooMany: (seconds: number) =>
+    `Too many wrong tokens came from your address. Try again in ${seconds} seconds.`,
+  /** Between them: the names of a file and of a variable. */
+  where: ["The file ", " in the service’s data directory has the token, unless ", " is set."],
+  keeps: "This browser keeps a session, never the token.",
+}
+
+export const portalWords = {
+  title: "Your workspace is ready",
+  about: "This link works once, in this browser.",
+  open: "Open the workspace",
+  usedTitle: "This link no longer works",
+  used: "A link opens the workspace once, and only for a short time. Ask the sender for a new one.",
+}
+
+export const nowhereWords = { title: "This page does not exist", start: "Go to the start" }

@@ -1,0 +1,137 @@
+/** One message in a panel of its own: why it waits, all that happened to it, and what a user can do. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import type { Message } from "../api/additions.ts"
+import { asked, call } from "../api/call.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { Button, Copy, Fact, Failure, Loading } from "../ui/parts.tsx"
+import { When } from "../ui/Time.tsx"
+import { MessageStatus } from "./MessageStatus.tsx"
+import { recipientOf } from "./recipient.ts"
+import { Steps } from "./Steps.tsx"
+import { WhyItWaits } from "./WhyItWaits.tsx"
+import { panelWords as words } from "./words.ts"
+
+export const MessagePanel = ({
+  close,
+  known,
+  messageId,
+  workspaceId,
+}: {
+  workspaceId: number
+  messageId: number
+  /** The message as the list has it, until its own answer arrives. */
+  known: Message | undefined
+  close: () => void
+}) => {
+  const path = { id: workspaceId, message_id: messageId }
+  const { data, error, refetch } = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline", { path }),
+  )
+  const message = data?.message ?? known
+  const waits = message?.status === "queued" || message?.status === "scheduled"
+
+  return (
+    <Panel messageId={messageId} close={close}>
+      {error && <Failure error={error} again={() => void refetch()} />}
+      {message && <Content message={message} />}
+      {waits && data?.waiting && (
+        <WhyItWaits waiting={data.waiting} message={data.message} workspaceId={workspaceId} />
+      )}
+      {message?.error && <WhyItFailed error={message.error} />}
+      <section className="flex flex-col gap-3">
+        <h3 className="label">{words.happened}</h3>
+        {data === undefined && !error && <Loading rows={3} />}
+        {data && <Steps entries={data.data} />}
+      </section>
+      {message && <Facts message={message} />}
+      {waits && <Cancel path={path} />}
+    </Panel>
+  )
+}
+
+const Panel = ({
+  children,
+  close,
+  messageId,
+}: {
+  messageId: number
+  close: () => void
+  children: ReactNode
+}) => (
+  <aside
+    aria-label={words.titleOf(messageId)}
+    className="sticky top-0 flex h-dvh w-[26rem] shrink-0 flex-col overflow-y-auto border-l border-line bg-surface max-lg:fixed max-lg:inset-0 max-lg:z-10 max-lg:w-full"
+  >
+    <header className="sticky top-0 z-1 flex h-14 shrink-0 items-center gap-2 border-b border-line bg-surface px-5">
+      <h2 className="text-lg font-semibold">
+        {words.title} <span className="tabular-nums">{messageId}</span>
+      </h2>
+      <Copy text={String(messageId)} />
+      <Button look="quiet" aria-label={words.close} onClick={close} className="ml-auto">
+        <Icon name="cross" />
+      </Button>
+    </header>
+    <div className="flex flex-col gap-5 p-5">{children}</div>
+  </aside>
+)
+
+const Content = ({ message }: { message: Message }) => (
+  <section className="flex flex-col gap-3">
+    <div className="flex min-w-0 items-center gap-2">
+      <MessageStatus status={message.status} />
+      <span className="truncate font-mono text-sm">{recipientOf(message.to)}</span>
+      <Copy text={recipientOf(message.to)} />
+    </div>
+    <p className="max-h-48 overflow-y-auto rounded-lg rounded-tl-[3px] bg-sunken px-3 py-2 break-words whitespace-pre-wrap">
+      {message.text || <span className="text-soft">{words.noText}</span>}
+      {message.media && (
+        <span className="mt-1 flex items-center gap-1.5 text-xs text-soft">
+          <Icon name="copy" />
+          {words.withFile}
+        </span>
+      )}
+    </p>
+  </section>
+)
+
+const WhyItFailed = ({ error }: { error: NonNullable<Message["error"]> }) => (
+  <section className="rounded-lg bg-red-wash px-3 py-2.5 text-sm text-red">
+    <h3 className="font-semibold">{words.whyFailed}</h3>
+    <p className="break-words">{error.message}</p>
+    <p className="pt-1 font-mono text-2xs">{error.code}</p>
+  </section>
+)
+
+const Facts = ({ message }: { message: Message }) => (
+  <dl className="grid grid-cols-2 gap-3 border-t border-line pt-4">
+    <Fact name={words.from}>
+      {message.from.phone === null ? words.noPhone : `+${message.from.phone}`}
+    </Fact>
+    <Fact name={words.accepted}>
+      <When at={message.created_at} how="clock" />
+    </Fact>
+    <Fact name={words.planned}>
+      {message.send_at === null ? words.atOnce : <When at={message.send_at} how="clock" />}
+    </Fact>
+    <Fact name={words.expires}>
+      {message.expires_at === null ? words.never : <When at={message.expires_at} how="clock" />}
+    </Fact>
+  </dl>
+)
+
+const Cancel = ({ path }: { path: { readonly id: number; readonly message_id: number } }) => {
+  const client = useQueryClient()
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: () => call("DELETE /admin/v1/workspaces/{id}/messages/{message_id}", { path }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["messages", path.id] }),
+  })
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <Button look="danger" busy={isPending} onClick={() => mutate()}>
+        {words.cancel}
+      </Button>
+    </>
+  )
+}

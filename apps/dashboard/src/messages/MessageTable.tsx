@@ -1,0 +1,123 @@
+/** The list of messages: a box to choose each, and the whole row to open it. */
+import type { Message } from "../api/additions.ts"
+import { When } from "../ui/Time.tsx"
+import { MessageStatus } from "./MessageStatus.tsx"
+import { recipientOf } from "./recipient.ts"
+import { messagesWords as words } from "./words.ts"
+
+const head = "px-3 py-2 label text-left"
+
+interface TableProps {
+  readonly messages: ReadonlyArray<Message>
+  readonly chosen: ReadonlySet<number>
+  /** The message that the panel shows. */
+  readonly openId: number | undefined
+  readonly choose: (id: number) => void
+  readonly open: (id: number) => void
+}
+
+export const MessageTable = ({ choose, chosen, messages, open, openId }: TableProps) => (
+  <table className="w-full table-fixed text-sm">
+    <caption className="sr-only">{words.caption}</caption>
+    <thead className="border-b border-line">
+      <tr>
+        <th scope="col" className="w-9 pl-3 max-md:hidden">
+          <span className="sr-only">{words.choose}</span>
+        </th>
+        <th scope="col" className={`${head} w-24 md:w-28`}>
+          {words.status}
+        </th>
+        <th scope="col" className={`${head} md:w-40`}>
+          {words.to}
+        </th>
+        <th scope="col" className={`${head} max-md:hidden`}>
+          {words.text}
+        </th>
+        {openId === undefined && (
+          <th scope="col" className={`${head} w-36 max-lg:hidden`}>
+            {words.from}
+          </th>
+        )}
+        <th scope="col" className={`${head} w-20 text-right md:w-32`}>
+          {words.time}
+        </th>
+      </tr>
+    </thead>
+    <tbody className="transition-opacity">
+      {messages.map((message) => (
+        <Row
+          key={message.id}
+          message={message}
+          narrow={openId !== undefined}
+          isChosen={chosen.has(message.id)}
+          isOpen={message.id === openId}
+          choose={choose}
+          open={open}
+        />
+      ))}
+    </tbody>
+  </table>
+)
+
+const Row = ({
+  choose,
+  isChosen,
+  isOpen,
+  message,
+  narrow,
+  open,
+}: {
+  message: Message
+  narrow: boolean
+  isChosen: boolean
+  isOpen: boolean
+  choose: (id: number) => void
+  open: (id: number) => void
+}) => (
+  <tr
+    data-message={message.id}
+    data-open={isOpen}
+    onClick={() => open(message.id)}
+    className="group h-9 cursor-pointer border-b border-line last:border-0 hover:bg-sunken data-[open=true]:bg-accent-wash"
+  >
+    <td className="pl-3 max-md:hidden">
+      <input
+        type="checkbox"
+        checked={isChosen}
+        aria-label={words.chooseMessage(message.id)}
+        onClick={(event) => event.stopPropagation()}
+        onChange={() => choose(message.id)}
+        className="block size-4 cursor-pointer accent-accent opacity-30 group-hover:opacity-100 checked:opacity-100 focus-visible:opacity-100"
+      />
+    </td>
+    <td className="px-3">
+      <MessageStatus status={message.status} quiet />
+    </td>
+    <td className="truncate px-3">
+      <button
+        type="button"
+        className="h-6 cursor-pointer font-mono text-xs tabular-nums hover:underline"
+        aria-label={words.openMessage(message.id, recipientOf(message.to))}
+      >
+        {recipientOf(message.to)}
+      </button>
+      <p className="truncate pb-1 text-xs text-soft md:hidden">
+        <Text message={message} />
+      </p>
+    </td>
+    <td className="truncate px-3 max-md:hidden">
+      <Text message={message} />
+    </td>
+    {!narrow && (
+      <td className="truncate px-3 font-mono text-xs text-soft tabular-nums max-lg:hidden">
+        {message.from.phone === null ? "" : `+${message.from.phone}`}
+      </td>
+    )}
+    <td className="px-3 text-right text-xs text-soft">
+      <When at={message.sent_at ?? message.send_at ?? message.created_at} how="clock" />
+    </td>
+  </tr>
+)
+
+const Text = ({ message }: { message: Message }) =>
+  message.error === null ? message.text : <span className="text-red">{message.error.message}</span>

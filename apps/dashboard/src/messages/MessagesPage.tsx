@@ -1,0 +1,183 @@
+/** The messages of a workspace, found by filters in the address, page by page. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { getRouteApi, useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Message } from "../api/additions.ts"
+import { asked } from "../api/call.ts"
+import { useKeys } from "../ui/keys.ts"
+import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { CancelChosen } from "./CancelChosen.tsx"
+import { MessageFilters } from "./MessageFilters.tsx"
+import { MessagePanel } from "./MessagePanel.tsx"
+import { isFiltered, messageQuery } from "./messageSearch.ts"
+import type { MessageSearch } from "./messageSearch.ts"
+import { MessageTable } from "./MessageTable.tsx"
+import { messagesWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/messages")
+
+export const MessagesPage = () => {
+  const id = Number(route.useParams().workspaceId)
+  const search = route.useSearch()
+  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/messages", {
+      path: { id },
+      query: messageQuery(search),
+    }),
+    placeholderData: keepPreviousData,
+  })
+  const messages = data?.data ?? []
+  const { choose, chosen, clear, go, look, open } = useListState(search)
+  useListKeys(messages, search.open, open, choose)
+
+  return (
+    <div className="flex min-h-dvh">
+      <main className="flex min-w-0 grow flex-col gap-3 p-4 md:p-6">
+        <PageHead title={words.title} />
+        <MessageFilters search={search} look={look} />
+        {error && <Failure error={error} again={() => void refetch()} />}
+        <div className="card relative overflow-x-auto" aria-busy={isPlaceholderData}>
+          {data === undefined && !error && <Loading rows={12} />}
+          {messages.length > 0 && (
+            <MessageTable
+              messages={messages}
+              chosen={chosen}
+              openId={search.open}
+              choose={choose}
+              open={open}
+            />
+          )}
+          {data !== undefined && messages.length === 0 && (
+            <Nothing filtered={isFiltered(search)} clear={clear} />
+          )}
+        </div>
+        <Pager
+          trail={search.trail ?? []}
+          shown={messages.length}
+          isFetching={isFetching}
+          next={data?.next_cursor ?? null}
+          go={go}
+        />
+        {chosen.size > 0 && (
+          <CancelChosen
+            workspaceId={id}
+            messages={messages.filter((message) => chosen.has(message.id))}
+            done={() => choose(null)}
+          />
+        )}
+      </main>
+      {search.open !== undefined && (
+        <MessagePanel
+          key={search.open}
+          workspaceId={id}
+          messageId={search.open}
+          known={messages.find((message) => message.id === search.open)}
+          close={() => open(undefined)}
+        />
+      )}
+    </div>
+  )
+}
+
+/** What the user chose, and the ways to change the address. */
+const useListState = (search: MessageSearch) => {
+  const navigate = useNavigate({ from: "/w/$workspaceId/messages" })
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
+  return {
+    chosen,
+    /** Chooses a message or takes the choice back; null takes all back. */
+    choose: (message: number | null) => {
+      const next = new Set(message === null ? [] : chosen)
+      if (message !== null && !next.delete(message)) next.add(message)
+      setChosen(next)
+    },
+    clear: () => void navigate({ search: {} }),
+    /** A changed filter begins at the first page again. */
+    look: (change: MessageSearch) => {
+      setChosen(new Set())
+      void navigate({ search: (old) => ({ ...old, trail: undefined, ...change }) })
+    },
+    // The first opening makes an entry of history, so that "back" closes the panel.
+    open: (message: number | undefined) =>
+      void navigate({
+        search: (old) => ({ ...old, open: message }),
+        replace: search.open !== undefined,
+      }),
+    go: (trail: ReadonlyArray<string>) => {
+      setChosen(new Set())
+      void navigate({
+        search: (old) => ({
+          ...old,
+          trail: trail.length === 0 ? undefined : trail,
+          open: undefined,
+        }),
+      })
+    },
+  }
+}
+
+const useListKeys = (
+  messages: ReadonlyArray<Message>,
+  openId: number | undefined,
+  open: (id: number | undefined) => void,
+  choose: (id: number) => void,
+) => {
+  const step = (by: number) => {
+    const index = messages.findIndex((message) => message.id === openId)
+    const next = messages[index === -1 ? 0 : index + by]
+    if (next === undefined) return
+    open(next.id)
+    document.querySelector(`[data-message="${next.id}"]`)?.scrollIntoView({ block: "nearest" })
+  }
+  useKeys({
+    "/": () => document.getElementById("find")?.focus(),
+    Escape: () => openId !== undefined && open(undefined),
+    j: () => step(1),
+    k: () => step(-1),
+    x: () => openId !== undefined && choose(openId),
+  })
+}
+
+const Pager = ({
+  go,
+  isFetching,
+  next,
+  shown,
+  trail,
+}: {
+  trail: ReadonlyArray<string>
+  shown: number
+  isFetching: boolean
+  /** The cursor of the next page; null on the last one. */
+  next: string | null
+  go: (trail: ReadonlyArray<string>) => void
+}) => (
+  <nav aria-label={words.pages} className="flex items-center gap-2 text-xs text-soft">
+    <span className="mr-auto tabular-nums">
+      {isFetching ? words.asking : words.page(trail.length + 1, shown)}
+    </span>
+    <Button
+      aria-disabled={trail.length === 0}
+      onClick={() => trail.length > 0 && go(trail.slice(0, -1))}
+    >
+      {words.newer}
+    </Button>
+    <Button aria-disabled={next === null} onClick={() => next !== null && go([...trail, next])}>
+      {words.older}
+    </Button>
+  </nav>
+)
+
+const Nothing = ({ clear, filtered }: { filtered: boolean; clear: () => void }) =>
+  filtered ? (
+    <Empty icon="search" title={words.nothingFound}>
+      <p>{words.fewerFilters}</p>
+      <Button className="mt-3" onClick={clear}>
+        {words.clearFilters}
+      </Button>
+    </Empty>
+  ) : (
+    <Empty icon="message" title={words.empty}>
+      {words.emptyAbout}
+    </Empty>
+  )

@@ -1,0 +1,93 @@
+/** The timeline of a message: a sign and a colour for each step, webhook attempts with what came back. */
+import type { TimelineEntry } from "../api/additions.ts"
+import { Icon } from "../ui/Icon.tsx"
+import type { IconName } from "../ui/Icon.tsx"
+import { When, span } from "../ui/Time.tsx"
+import { again, panelWords, stepWords } from "./words.ts"
+
+type Look = readonly [icon: IconName, colours: string]
+
+const calm = "bg-sunken text-soft"
+const amber = "bg-amber-wash text-amber"
+const blue = "bg-blue-wash text-blue"
+const green = "bg-accent-wash text-accent"
+const red = "bg-red-wash text-red"
+
+const looks: Readonly<Record<TimelineEntry["type"], Look>> = {
+  accepted: ["message", calm],
+  due: ["calendar", "bg-violet-wash text-violet"],
+  postponed: ["clock", amber],
+  attempt_refused: ["warning", amber],
+  attempt_interrupted: ["warning", amber],
+  sent: ["tick", blue],
+  delivered: ["ticks", blue],
+  read: ["ticks", green],
+  failed: ["cross", red],
+  expired: ["hourglass", amber],
+  cancelled: ["slash", calm],
+  event: ["hook", calm],
+  delivery: ["hook", green],
+}
+
+const lookOf = ({ error, type }: TimelineEntry): Look =>
+  type === "delivery" && error !== null ? ["hook", red] : looks[type]
+
+/** Oldest first; the time between two steps follows the name of the later one. */
+export const Steps = ({ entries }: { entries: ReadonlyArray<TimelineEntry> }) => (
+  <ol aria-label={panelWords.happened} className="flex flex-col">
+    {entries.map((entry, index) => {
+      const [icon, look] = lookOf(entry)
+      const before = entries[index - 1]
+      const took = before === undefined ? null : Date.parse(entry.at) - Date.parse(before.at)
+      const isLast = index === entries.length - 1
+      return (
+        <li
+          key={`${entry.at} ${entry.type} ${entry.attempt ?? ""} ${entry.webhook_id ?? ""}`}
+          className="flex gap-3"
+        >
+          <div className="flex flex-col items-center" aria-hidden="true">
+            <span className={`grid size-6 shrink-0 place-items-center rounded-full ${look}`}>
+              <Icon name={icon} />
+            </span>
+            {!isLast && <span className="w-px grow bg-line" />}
+          </div>
+          <div className={`min-w-0 grow ${isLast ? "" : "pb-4"}`}>
+            <div className="flex items-baseline gap-2">
+              <p className="text-sm font-medium">{stepWords[entry.type](entry)}</p>
+              {took !== null && took >= 1 && (
+                <span className="text-2xs text-faint tabular-nums">+{span(took)}</span>
+              )}
+              <span className="ml-auto text-xs text-soft">
+                <When at={entry.at} how="clock" />
+              </span>
+            </div>
+            <Detail entry={entry} />
+          </div>
+        </li>
+      )
+    })}
+  </ol>
+)
+
+const Detail = ({ entry }: { entry: TimelineEntry }) => (
+  <div className="text-xs text-soft">
+    {entry.url && <p className="truncate font-mono">{entry.url}</p>}
+    {entry.error && (
+      <p>
+        <span className="font-mono">{entry.error.code}</span>
+        {entry.error.message && `: ${entry.error.message}`}
+      </p>
+    )}
+    {entry.type === "delivery" && (
+      <p className="tabular-nums">
+        {entry.duration_ms !== null && span(entry.duration_ms)}
+        {entry.next_attempt_at && (
+          <>
+            {again}
+            <When at={entry.next_attempt_at} />
+          </>
+        )}
+      </p>
+    )}
+  </div>
+)

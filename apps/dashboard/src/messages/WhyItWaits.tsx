@@ -1,0 +1,115 @@
+/** Answers in one sentence why a message waits; then what else holds it, and the one thing that a user can do. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import type { Message, Waiting } from "../api/additions.ts"
+import { call } from "../api/call.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { Button } from "../ui/parts.tsx"
+import { When } from "../ui/Time.tsx"
+import { aheadOf, sentences } from "./waiting.ts"
+import type { Sentence } from "./waiting.ts"
+import { whyWords as words } from "./words.ts"
+
+export const WhyItWaits = ({
+  message,
+  waiting,
+  workspaceId,
+}: {
+  waiting: Waiting
+  message: Message
+  workspaceId: number
+}) => {
+  const [first, ...others] = sentences(waiting)
+  if (first === undefined) return null
+  const needsUser = first.remedy !== null
+  const look = needsUser ? "bg-amber-wash text-amber" : "bg-violet-wash text-violet"
+  return (
+    <section className={`flex flex-col gap-2 rounded-lg px-3.5 py-3 ${look}`}>
+      <h3 className="flex items-center gap-1.5 text-xs font-medium">
+        <Icon name={needsUser ? "warning" : "clock"} />
+        {words.title}
+      </h3>
+      <p className="text-lg font-semibold">{first.says}</p>
+      <WhatFollows first={first} others={others} ahead={aheadOf(waiting)} />
+      <Remedy remedy={first.remedy} numberId={message.from.id} workspaceId={workspaceId} />
+    </section>
+  )
+}
+
+const WhatFollows = ({
+  ahead,
+  first,
+  others,
+}: {
+  first: Sentence
+  others: ReadonlyArray<Sentence>
+  ahead: string | null
+}) => (
+  <div className="text-sm">
+    {first.until && (
+      <p>
+        {words.canLeave[0]}
+        <When at={first.until} />
+        {words.canLeave[1]}
+        <When at={first.until} how="clock" />
+        {words.canLeave[2]}
+      </p>
+    )}
+    {!first.until && first.remedy !== null && <p>{words.keepsPlace}</p>}
+    {ahead && <p>{ahead}</p>}
+    {others.map(({ says, until }) => (
+      <p key={says}>
+        {words.then(says)}
+        {until && (
+          <>
+            {" "}
+            {words.until}
+            <When at={until} how="clock" />.
+          </>
+        )}
+      </p>
+    ))}
+  </div>
+)
+
+const Remedy = ({
+  numberId,
+  remedy,
+  workspaceId,
+}: {
+  remedy: Sentence["remedy"]
+  numberId: number
+  workspaceId: number
+}) => {
+  const client = useQueryClient()
+  const resume = useMutation({
+    mutationFn: () =>
+      call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume", {
+        path: { id: workspaceId, number_id: numberId },
+      }),
+    onSettled: () => client.invalidateQueries(),
+  })
+  if (remedy === null) return null
+  if (remedy === "link")
+    return (
+      <Link
+        to="/w/$workspaceId/numbers"
+        params={{ workspaceId: String(workspaceId) }}
+        className="control self-start text-ink"
+      >
+        {words.toNumber}
+      </Link>
+    )
+  return (
+    <>
+      <Button
+        className="self-start text-ink"
+        busy={resume.isPending}
+        onClick={() => resume.mutate()}
+      >
+        {words.resume}
+      </Button>
+      {resume.error && <p role="alert">{resume.error.message}</p>}
+    </>
+  )
+}

@@ -1,0 +1,129 @@
+/** The words of the messages' pages. */
+import type { TimelineEntry } from "../api/additions.ts"
+
+export const messagesWords = {
+  title: "Messages",
+  caption: "Messages, newest first",
+  choose: "Choose",
+  chooseMessage: (id: number) => `Choose message ${id}`,
+  openMessage: (id: number, to: string) => `Open message ${id} to ${to}`,
+  status: "Status",
+  to: "To",
+  text: "Text",
+  from: "From",
+  time: "Time",
+  find: "Find by phone or text",
+  findExample: "Phone or text",
+  clear: "Clear",
+  pages: "Pages of the list",
+  asking: "Asking…",
+  page: (page: number, shown: number) => `Page ${page} · ${shown} shown`,
+  newer: "Newer",
+  older: "Older",
+  nothingFound: "No message matches",
+  fewerFilters: "Fewer filters find more.",
+  clearFilters: "Clear the filters",
+  empty: "No message yet",
+  emptyAbout: "Messages appear here as soon as they are accepted, whichever way they come.",
+}
+
+export const chosenWords = {
+  title: "Chosen messages",
+  chosen: "chosen",
+  ended: (count: number) => ` · ${count} have left or ended`,
+  cancel: (count: number) => `Cancel ${count}`,
+  none: "Choose none",
+}
+
+export const panelWords = {
+  title: "Message",
+  titleOf: (id: number) => `Message ${id}`,
+  close: "Close",
+  noText: "No text",
+  withFile: "With a file",
+  whyFailed: "Why it failed",
+  happened: "What happened",
+  from: "From",
+  noPhone: "a number without a phone",
+  accepted: "Accepted",
+  planned: "Planned for",
+  atOnce: "at once",
+  expires: "Expires",
+  never: "never",
+  cancel: "Cancel this message",
+  someone: "unknown",
+}
+
+export const whyWords = {
+  title: "Why is it waiting?",
+  /** Around a relative time and the time by the clock. */
+  canLeave: ["It can leave ", ", at ", "."],
+  keepsPlace: "It keeps its place and leaves once that is done.",
+  then: (sentence: string) => `Then: ${sentence}`,
+  until: "Until ",
+  toNumber: "Go to its number",
+  resume: "Resume the number",
+  ahead: (count: number) =>
+    count >= 1000
+      ? "More than 1,000 messages of its number leave before it."
+      : count === 1
+        ? "1 message of its number leaves before it."
+        : `${count.toLocaleString()} messages of its number leave before it.`,
+  others: "The messages before it leave first.",
+  soon: "A worker takes it in a moment.",
+}
+
+export const waitingWords = {
+  disabled: "Its workspace is disabled.",
+  held: "The service holds it, because its store was restored from a backup.",
+  scheduled: "It is scheduled for later.",
+  connecting: "Its number is connecting.",
+  paused: "Its number is paused.",
+  sending: "The number is sending another message now.",
+  resting: "Its number rests between two messages.",
+  limited: "Its number has reached its limit for now.",
+  no_room: "The disk has no room for its file.",
+}
+
+export const disconnectedWords: Readonly<Record<string, string>> = {
+  logged_out: "Its number was logged out on the phone.",
+  replaced: "Another program uses its number’s connection.",
+  banned: "The platform has banned its number.",
+  restricted: "The platform lets its number send nothing for now.",
+  client_outdated: "The platform refuses its number’s client as outdated.",
+  passkey_required: "Its number’s account asks for a passkey.",
+  link_expired: "Its number was not linked in time.",
+  connection_lost: "Its number lost its connection and tries again.",
+  not_linked: "Its number was never linked.",
+}
+
+export const pausedWords: Readonly<Record<string, string>> = {
+  paused: "An operator paused its number.",
+  restricted: "Its number is paused: the platform refused five messages in a row.",
+  banned: "Its number is paused: the platform has banned it.",
+  client_outdated: "Its number is paused: the platform refuses its client as outdated.",
+}
+
+const attempt = (entry: TimelineEntry): number => entry.attempt ?? 1
+
+export const stepWords: Readonly<Record<TimelineEntry["type"], (entry: TimelineEntry) => string>> =
+  {
+    accepted: () => "Accepted",
+    due: () => "Due",
+    postponed: () => "Postponed",
+    attempt_refused: (entry) => `Attempt ${attempt(entry)} refused`,
+    attempt_interrupted: (entry) => `Attempt ${attempt(entry)} interrupted`,
+    sent: () => "Handed to the platform",
+    delivered: () => "Arrived on the phone",
+    read: () => "Read",
+    failed: () => "Failed",
+    expired: () => "Expired",
+    cancelled: () => "Cancelled",
+    event: () => "Event written",
+    delivery: (entry) =>
+      entry.error === null
+        ? `Webhook delivered, ${entry.response_status ?? ""}`
+        : `Webhook failed, attempt ${attempt(entry)}`,
+  }
+
+export const again = " · again "

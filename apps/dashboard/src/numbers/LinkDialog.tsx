@@ -1,0 +1,117 @@
+/** Asks how to link a phone. The platform's own dialog holds the focus and closes on Escape. */
+import { useMutation } from "@tanstack/react-query"
+import { useNavigate } from "@tanstack/react-router"
+import { useId, useRef, useState } from "react"
+import { Refused, call } from "../api/call.ts"
+import { Button } from "../ui/parts.tsx"
+import { linkDialogWords as words } from "./words.ts"
+
+type Method = "qr" | "phone_code"
+
+export const LinkDialog = ({ workspaceId }: { workspaceId: string }) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [method, setMethod] = useState<Method>("qr")
+  const title = useId()
+  const problem = useId()
+  const navigate = useNavigate()
+  const link = useMutation({
+    mutationFn: (phone: string) =>
+      call("POST /admin/v1/workspaces/{id}/numbers/link", {
+        path: { id: Number(workspaceId) },
+        body: { login_method: method, ...(method === "phone_code" ? { phone } : {}) },
+      }),
+    onSuccess: ({ id }) =>
+      navigate({
+        to: "/w/$workspaceId/numbers/$numberId/link",
+        params: { workspaceId, numberId: String(id) },
+      }),
+  })
+  return (
+    <>
+      <Button look="primary" onClick={() => dialog.current?.showModal()}>
+        {words.title}
+      </Button>
+      <dialog
+        ref={dialog}
+        aria-labelledby={title}
+        closedby="any"
+        className="over m-auto w-[27rem] max-w-[calc(100vw-1.5rem)]"
+      >
+        <form
+          className="flex flex-col gap-4 p-5"
+          onSubmit={(event) => {
+            event.preventDefault()
+            link.mutate(String(new FormData(event.currentTarget).get("phone") ?? ""))
+          }}
+        >
+          <h2 id={title} className="text-lg font-semibold">
+            {words.title}
+          </h2>
+          <Methods method={method} setMethod={setMethod} />
+          {method === "phone_code" && <PhoneField problem={problem} isInvalid={link.isError} />}
+          <p id={problem} role="alert" className="text-sm text-red empty:hidden">
+            {link.error instanceof Refused ? link.error.message : link.error && words.away}
+          </p>
+          <div className="flex justify-end gap-2">
+            <Button onClick={() => dialog.current?.close()}>{words.notNow}</Button>
+            <Button type="submit" look="primary" busy={link.isPending}>
+              {words.show}
+            </Button>
+          </div>
+        </form>
+      </dialog>
+    </>
+  )
+}
+
+const methods = [
+  ["qr", words.qr, words.qrAbout],
+  ["phone_code", words.code, words.codeAbout],
+] as const
+
+const Methods = ({
+  method,
+  setMethod,
+}: {
+  method: Method
+  setMethod: (method: Method) => void
+}) => (
+  <fieldset className="flex flex-col gap-2">
+    <legend className="sr-only">{words.how}</legend>
+    {methods.map(([value, name, about]) => (
+      <label
+        key={value}
+        className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-checked:border-accent has-checked:bg-accent-wash"
+      >
+        <input
+          type="radio"
+          name="method"
+          value={value}
+          checked={method === value}
+          onChange={() => setMethod(value)}
+          className="mt-0.5 size-4 shrink-0 self-start accent-accent"
+        />
+        <span>
+          <span className="block font-medium">{name}</span>
+          <span className="text-sm text-soft">{about}</span>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+)
+
+const PhoneField = ({ isInvalid, problem }: { isInvalid: boolean; problem: string }) => (
+  <label className="flex flex-col gap-1 text-sm font-medium">
+    {words.phone}
+    <input
+      name="phone"
+      type="tel"
+      autoComplete="tel"
+      required
+      placeholder="+15550100003"
+      aria-invalid={isInvalid}
+      aria-describedby={problem}
+      className="control justify-start font-mono font-normal aria-invalid:border-red"
+    />
+  </label>
+)

@@ -1,0 +1,236 @@
+/** Links a phone: the code, what to do with it, how long it works, and what the phone has done. */
+import { useMutation, useQuery } from "@tanstack/react-query"
+import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
+import { useEffect, useState } from "react"
+import type { SendingNumber } from "../api/additions.ts"
+import { base } from "../api/base.ts"
+import { asked, call } from "../api/call.ts"
+import { useServiceTime } from "../api/serviceTime.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
+import { left } from "../ui/Time.tsx"
+import { linkWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId/link")
+
+/** How long an attempt lasts (contract: Limits). */
+const attemptMillis = 10 * 60 * 1000
+
+/** While the code is shown, and in case the stream of news is silent. */
+const pollMillis = 2000
+
+export const LinkPage = () => {
+  const { numberId, workspaceId } = route.useParams()
+  const path = { id: Number(workspaceId), number_id: Number(numberId) }
+  const {
+    data: number,
+    error,
+    refetch,
+  } = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/numbers/{number_id}", { path }),
+    refetchInterval: ({ state }) => (state.data?.status === "connecting" ? pollMillis : false),
+  })
+  const changed = () => void refetch()
+
+  return (
+    <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title}>
+        {number?.status === "connecting" && <Scan numberId={number.id} changed={changed} />}
+        <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+          {words.allNumbers}
+        </Link>
+      </PageHead>
+      {error && <Failure error={error} again={changed} />}
+      {number?.status === "connected" && (
+        <Linked phone={number.phone ?? ""} workspaceId={workspaceId} />
+      )}
+      {number?.status === "disconnected" && <Over path={path} changed={changed} />}
+      {number?.status === "connecting" && <Linking number={number} />}
+    </main>
+  )
+}
+
+/** Plays the phone, where phones are simulated. */
+const Scan = ({ changed, numberId }: { numberId: number; changed: () => void }) => {
+  const { session } = useRouteContext({ from: "/inside" })
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: () =>
+      call("POST /admin/v1/simulator/numbers/{number_id}/scan", {
+        path: { number_id: numberId },
+        body: {},
+      }),
+    onSettled: changed,
+  })
+  if (!session.simulated || session.kind !== "operator") return null
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <Button busy={isPending} onClick={() => mutate()}>
+        <Icon name="flask" />
+        {words.scan}
+      </Button>
+    </>
+  )
+}
+
+const Linked = ({ phone, workspaceId }: { phone: string; workspaceId: string }) => (
+  <div className="card">
+    <Empty icon="tick" title={words.linked(phone)}>
+      <p role="status">{words.linkedAbout}</p>
+      <Link className="control mt-4" to="/w/$workspaceId" params={{ workspaceId }}>
+        {words.goOn}
+      </Link>
+    </Empty>
+  </div>
+)
+
+const Over = ({
+  changed,
+  path,
+}: {
+  path: { readonly id: number; readonly number_id: number }
+  changed: () => void
+}) => {
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: () =>
+      call("POST /admin/v1/workspaces/{id}/numbers/link", {
+        path: { id: path.id },
+        body: { login_method: "qr", number_id: path.number_id },
+      }),
+    onSettled: changed,
+  })
+  return (
+    <div className="card">
+      {error && <Failure error={error} />}
+      <Empty icon="hourglass" title={words.over}>
+        <p role="status">{words.overAbout}</p>
+        <Button className="mt-4" look="primary" busy={isPending} onClick={() => mutate()}>
+          {words.newCode}
+        </Button>
+      </Empty>
+    </div>
+  )
+}
+
+const Linking = ({ number }: { number: SendingNumber }) => {
+  const now = useServiceTime()
+  const byQr = number.login_method === "qr"
+  const isTaken = number.connect?.linking === true
+  return (
+    <div className="card grid overflow-hidden sm:grid-cols-[minmax(0,1fr)_auto]">
+      <div className="flex flex-col gap-5 p-6">
+        <p role="status" className="flex items-center gap-2 font-semibold">
+          <span
+            aria-hidden="true"
+            className={`size-2 rounded-full ${isTaken ? "bg-mark" : "animate-pulse bg-amber"}`}
+          />
+          {stateOf(number)}
+        </p>
+        <ol className="flex flex-col gap-4">
+          {words.steps(byQr).map((step, index) => (
+            <li key={step} className="flex gap-3">
+              <span
+                aria-hidden="true"
+                className="grid size-6 shrink-0 place-items-center rounded-full bg-sunken text-xs font-semibold text-soft"
+              >
+                {index + 1}
+              </span>
+              <span className="pt-0.5">{step}</span>
+            </li>
+          ))}
+        </ol>
+        <p className="mt-auto text-xs text-soft">{words.logOut}</p>
+      </div>
+      <div className="flex flex-col items-center gap-4 border-line bg-sunken p-6 max-sm:border-t sm:border-l">
+        {byQr ? (
+          <Code connect={number.connect} isTaken={isTaken} />
+        ) : (
+          <PairingCode connect={number.connect} now={now} />
+        )}
+        <Left number={number} now={now} />
+      </div>
+    </div>
+  )
+}
+
+const stateOf = ({ connect }: SendingNumber): string => {
+  if (connect?.linking === true) return words.taken
+  return connect?.qr_code_url || connect?.pairing_code ? words.waiting : words.asking
+}
+
+/** The picture changes only once the next one is loaded: no flicker while a camera points at it. */
+const Code = ({ connect, isTaken }: { connect: SendingNumber["connect"]; isTaken: boolean }) => {
+  const [shown, setShown] = useState<string | null>(null)
+  // The service's own link may name another origin than this page's: only its last two parts are ours.
+  const path = connect?.qr_code_url ? new URL(connect.qr_code_url).pathname : null
+  const next = path === null ? null : base + path.split("/").slice(-2).join("/")
+  useEffect(() => {
+    if (next === null) return setShown(null)
+    const image = new Image()
+    image.addEventListener("load", () => setShown(next))
+    image.src = next
+    return () => image.removeAttribute("src")
+  }, [next])
+  return (
+    // White in the dark theme too: phones read dark on light. A taken code vanishes.
+    <div className="relative grid size-[17rem] place-items-center overflow-hidden rounded-xl bg-white p-3 shadow-card">
+      {shown === null || isTaken ? (
+        <span
+          className={`size-8 rounded-full bg-accent ${isTaken ? "" : "animate-pulse opacity-40"}`}
+        />
+      ) : (
+        <img src={shown} alt={words.qrCode} width="248" height="248" />
+      )}
+    </div>
+  )
+}
+
+/** Four and four, as the phone asks for it; a screen reader spells it. */
+const PairingCode = ({ connect, now }: { connect: SendingNumber["connect"]; now: number }) => {
+  const code = connect?.pairing_code ?? null
+  const ends = connect?.pairing_code_expires_at ?? null
+  if (code === null) return <span className="my-16 size-8 animate-pulse rounded-full bg-edge" />
+  return (
+    <>
+      <p
+        role="img"
+        aria-label={words.code([...code].join(" "))}
+        className="flex gap-1 py-6 font-mono text-2xl font-semibold"
+      >
+        {[...code].map((letter, index) => (
+          <span
+            // Their place is all that tells them apart.
+            // oxlint-disable-next-line react/no-array-index-key
+            key={index}
+            className={`grid h-11 w-8 place-items-center rounded-md border border-edge bg-surface ${index === 3 ? "mr-3" : ""}`}
+          >
+            {letter}
+          </span>
+        ))}
+      </p>
+      {ends !== null && (
+        <p className="text-sm text-soft tabular-nums">
+          {words.anotherIn(left(Date.parse(ends) - now))}
+        </p>
+      )}
+    </>
+  )
+}
+
+const Left = ({ now, number }: { number: SendingNumber; now: number }) => {
+  const requested = number.connect?.requested_at
+  if (!requested) return null
+  const ends = Date.parse(requested) + attemptMillis
+  const millis = Math.min(attemptMillis, Math.max(0, ends - now))
+  return (
+    <div className="flex w-full flex-col gap-1.5">
+      <progress
+        aria-label={words.timeLeft}
+        max={attemptMillis}
+        value={millis}
+        className="h-1 w-full"
+      />
+      <p className="text-center text-xs text-soft tabular-nums">{words.left(left(millis))}</p>
+    </div>
+  )
+}

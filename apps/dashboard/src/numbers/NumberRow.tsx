@@ -1,0 +1,202 @@
+/** One number in the list, with the one thing to do about it. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { Link, useNavigate } from "@tanstack/react-router"
+import type { NumberState, SendingNumber } from "../api/additions.ts"
+import { call } from "../api/call.ts"
+import { Meter, Spark } from "../ui/charts.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Button } from "../ui/parts.tsx"
+import { When } from "../ui/Time.tsx"
+import { nameOf, standingOf } from "./connection.ts"
+import type { Standing } from "./connection.ts"
+import { numbersWords as words } from "./words.ts"
+
+interface RowProps {
+  readonly number: SendingNumber
+  readonly state: NumberState | undefined
+  readonly workspaceId: string
+}
+
+export const NumberRow = ({ number, state, workspaceId }: RowProps) => {
+  const standing = standingOf(number, state)
+  const actions = useActions(workspaceId, number.id)
+  return (
+    <li className="flex flex-col gap-3 border-b border-line p-4 last:border-0">
+      <div className="grid items-start gap-x-8 gap-y-4 md:grid-cols-[minmax(0,1fr)_minmax(0,1.3fr)_9rem]">
+        <div className="flex min-w-0 flex-col gap-1">
+          <div className="flex flex-wrap items-center gap-2">
+            <h2 className="truncate font-semibold">{nameOf(number)}</h2>
+            <StandingWord standing={standing} />
+          </div>
+          <p className="font-mono text-xs text-soft">
+            {number.phone === null ? words.noPhone : `+${number.phone}`} · {number.platform}
+          </p>
+        </div>
+        <Quota state={state} />
+        <div className="flex justify-end gap-2 max-md:justify-start">
+          <Remedy
+            remedy={standing.remedy}
+            numberId={number.id}
+            workspaceId={workspaceId}
+            actions={actions}
+          />
+        </div>
+      </div>
+      <Says standing={standing} state={state} error={actions.error} />
+    </li>
+  )
+}
+
+export const StandingWord = ({ standing: { dot, look, word } }: { standing: Standing }) => (
+  <span
+    className={`inline-flex h-6 items-center gap-1.5 rounded-full px-2 text-xs font-medium whitespace-nowrap ${look}`}
+  >
+    <span className={`size-1.5 rounded-full ${dot}`} aria-hidden="true" />
+    {word}
+  </span>
+)
+
+const useActions = (workspaceId: string, numberId: number) => {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const path = { id: Number(workspaceId), number_id: numberId }
+  const changed = () => client.invalidateQueries({ queryKey: ["numbers", path.id] })
+  const link = useMutation({
+    mutationFn: () =>
+      call("POST /admin/v1/workspaces/{id}/numbers/link", {
+        path: { id: path.id },
+        body: { login_method: "qr", number_id: numberId },
+      }),
+    onSuccess: () =>
+      navigate({
+        to: "/w/$workspaceId/numbers/$numberId/link",
+        params: { workspaceId, numberId: String(numberId) },
+      }),
+  })
+  const pause = useMutation({
+    mutationFn: () =>
+      call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause", {
+        path,
+        body: { until: null },
+      }),
+    onSettled: changed,
+  })
+  const resume = useMutation({
+    mutationFn: () => call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume", { path }),
+    onSettled: changed,
+  })
+  return { link, pause, resume, error: link.error ?? pause.error ?? resume.error }
+}
+
+const Remedy = ({
+  actions: { link, pause, resume },
+  numberId,
+  remedy,
+  workspaceId,
+}: {
+  actions: ReturnType<typeof useActions>
+  numberId: number
+  remedy: Standing["remedy"]
+  workspaceId: string
+}) => {
+  switch (remedy) {
+    case "resume":
+      return (
+        <Button look="primary" busy={resume.isPending} onClick={() => resume.mutate()}>
+          <Icon name="play" />
+          {words.resume}
+        </Button>
+      )
+    case "link":
+      return (
+        <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
+          {words.linkAgain}
+        </Button>
+      )
+    case "code":
+      return (
+        <Link
+          className="control"
+          to="/w/$workspaceId/numbers/$numberId/link"
+          params={{ workspaceId, numberId: String(numberId) }}
+        >
+          {words.showCode}
+        </Link>
+      )
+    case null:
+      return (
+        <Button busy={pause.isPending} onClick={() => pause.mutate()}>
+          <Icon name="pause" />
+          {words.pause}
+        </Button>
+      )
+  }
+}
+
+/** What a failed action answered, else what the number's state means. */
+const Says = ({
+  error,
+  standing,
+  state,
+}: {
+  standing: Standing
+  state: NumberState | undefined
+  error: Error | null
+}) => {
+  if (error !== null)
+    return (
+      <p
+        role="alert"
+        className="flex items-start gap-2 rounded-md bg-red-wash px-3 py-2 text-sm text-red"
+      >
+        <Icon name="warning" className="mt-0.5" />
+        {error.message}
+      </p>
+    )
+  if (standing.says === null) return null
+  return (
+    <p className={`flex items-start gap-2 rounded-md px-3 py-2 text-sm ${standing.look}`}>
+      <Icon name="warning" className="mt-0.5" />
+      <span>
+        {standing.says}
+        {state?.paused_until && (
+          <>
+            {" "}
+            <When at={state.paused_until} />.
+          </>
+        )}
+        {(state?.waiting ?? 0) > 0 && words.waitFor(state?.waiting ?? 0)}
+      </span>
+    </p>
+  )
+}
+
+/** What the number sent in 24 hours, by the hour, and how much of its quota that uses. */
+const Quota = ({ state }: { state: NumberState | undefined }) => {
+  if (state === undefined) return <div className="h-16" />
+  const { hours, next_send_at: next, quota, sent_24h: sent, waiting } = state
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-x-6 gap-y-1">
+      <div className="flex flex-col justify-end gap-1">
+        <Spark values={hours} look="bg-mark" />
+        <p className="label">{words.byTheHour}</p>
+      </div>
+      <div className="flex flex-col justify-end gap-1.5">
+        <p className="text-sm tabular-nums">
+          <b className="font-semibold">{sent.toLocaleString()}</b>{" "}
+          <span className="text-soft">{words.in24h(quota.limit.toLocaleString())}</span>
+        </p>
+        <Meter label={words.quota} limit={quota.limit} value={quota.used} />
+        <p className="label">
+          {words.waiting(waiting)}
+          {next && (
+            <>
+              {words.next}
+              <When at={next} />
+            </>
+          )}
+        </p>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,55 @@
+/** How a number is, in a word and a sentence, and what a user can do about it. */
+import type { NumberState, SendingNumber } from "../api/additions.ts"
+import {
+  disconnectedSentences,
+  numbersWords,
+  standingSentences as sentences,
+  standingWords as words,
+} from "./words.ts"
+
+/** A number as people call it. */
+export const nameOf = ({ id, label, phone }: SendingNumber): string =>
+  label || (phone === null ? numbersWords.newNumber(id) : `+${phone}`)
+
+export interface Standing {
+  readonly word: string
+  readonly look: string
+  readonly dot: string
+  /** Null when all is well. */
+  readonly says: string | null
+  readonly remedy: "link" | "code" | "resume" | null
+}
+
+const good = { look: "text-accent bg-accent-wash", dot: "bg-mark" }
+const busy = { look: "text-amber bg-amber-wash", dot: "bg-amber" }
+const bad = { look: "text-red bg-red-wash", dot: "bg-mark-red" }
+const still = { look: "text-violet bg-violet-wash", dot: "bg-violet" }
+
+/** Reasons after which resuming connects the number again. */
+const resumable = ["replaced", "restricted", "banned", "client_outdated"]
+
+const connected: Standing = { ...good, word: words.connected, says: null, remedy: null }
+
+export const standingOf = (number: SendingNumber, state: NumberState | undefined): Standing => {
+  if (number.status === "connecting")
+    return { ...busy, word: words.linking, says: sentences.linking, remedy: "code" }
+  if (state === undefined)
+    return number.status === "connected"
+      ? connected
+      : { ...bad, word: words.disconnected, says: null, remedy: "link" }
+  const { reason } = state
+  if (reason === "paused") {
+    const says = state.paused_until === null ? sentences.pausedOpen : sentences.pausedUntil
+    return { ...still, word: words.paused, says, remedy: "resume" }
+  }
+  if (state.state === "connected" && reason === null) return connected
+  const says = reason === null ? sentences.connecting : (disconnectedSentences[reason] ?? null)
+  if (state.state === "waiting" || state.state === "connecting")
+    return { ...busy, word: words.reconnecting, says, remedy: null }
+  return {
+    ...bad,
+    word: reason?.replaceAll("_", " ") ?? words.disconnected,
+    says,
+    remedy: reason !== null && resumable.includes(reason) ? "resume" : "link",
+  }
+}

@@ -1,0 +1,96 @@
+/** The words of the numbers' pages. */
+export const numbersWords = {
+  title: "Numbers",
+  about: "Messages leave from these phones",
+  newNumber: (id: number) => `New number ${id}`,
+  noPhone: "no phone yet",
+  empty: "No phone is linked",
+  emptyAbout:
+    "Messages leave from a phone of your own. Linking takes a minute, and you need the phone at hand.",
+  resume: "Resume",
+  linkAgain: "Link again",
+  showCode: "Show the code",
+  pause: "Pause",
+  byTheHour: "Sent by the hour, 24 h",
+  in24h: (limit: string) => `of ${limit} in 24 h`,
+  quota: "Used part of the 24-hour quota",
+  next: ", next ",
+  waiting: (count: number) =>
+    count === 0
+      ? "Nothing waits"
+      : `${count.toLocaleString()} ${count === 1 ? "message waits" : "messages wait"}`,
+  waitFor: (count: number) =>
+    ` ${count.toLocaleString()} ${count === 1 ? "message waits" : "messages wait"} for it.`,
+}
+
+export const linkDialogWords = {
+  title: "Link a phone",
+  how: "How",
+  qr: "Scan a QR code",
+  qrAbout: "The sending phone has a camera, and you see this page on another screen.",
+  code: "Type a code on the phone",
+  codeAbout: "You see this page on the phone itself.",
+  phone: "Its number, with + and country code",
+  away: "The service does not answer.",
+  notNow: "Not now",
+  show: "Show the code",
+}
+
+export const linkWords = {
+  title: "Link a phone",
+  scan: "Scan as the simulated phone",
+  allNumbers: "All numbers",
+  linked: (phone: string) => `+${phone} is linked`,
+  linkedAbout: "Messages can leave from it now. Keep the phone online from time to time.",
+  goOn: "Go on",
+  over: "The time is over",
+  overAbout: "No phone took the code within ten minutes.",
+  newCode: "Show a new code",
+  steps: (byQr: boolean) => [
+    "Open WhatsApp on the phone that will send.",
+    "Go to Settings, then Linked devices.",
+    byQr
+      ? "Choose Link a device and point the camera at the code."
+      : "Choose Link with phone number instead and type the code.",
+  ],
+  logOut:
+    "The phone lists this service among its linked devices. You can log it out there, or here, at any time.",
+  taken: "The phone has taken the code. Linking finishes…",
+  waiting: "Waiting for the phone…",
+  asking: "Asking for a code…",
+  qrCode: "QR code to scan with the phone",
+  code: (letters: string) => `Code: ${letters}`,
+  anotherIn: (left: string) => `Another code in ${left}`,
+  timeLeft: "Time left",
+  left: (left: string) => `${left} left`,
+}
+
+/** How a number is, in one word. */
+export const standingWords = {
+  linking: "linking",
+  connected: "connected",
+  disconnected: "disconnected",
+  paused: "paused",
+  reconnecting: "reconnecting",
+}
+
+export const standingSentences = {
+  linking: "Waits for a phone to take its code.",
+  pausedOpen: "Paused until a user resumes it.",
+  pausedUntil: "Paused. It resumes by itself",
+  connecting: "It is connecting.",
+}
+
+/** Why a number is not connected, and what to do. */
+export const disconnectedSentences: Readonly<Record<string, string>> = {
+  logged_out: "Logged out on the phone. Link it again, and its messages leave.",
+  replaced: "Another program uses its connection. Resume it here, or link it again.",
+  banned: "The platform has banned it. Look into the phone’s app before you resume it.",
+  restricted: "The platform lets it send nothing for now.",
+  client_outdated: "The platform refuses its client as outdated. Update the service, then resume.",
+  passkey_required: "The account asks for a passkey, which only the phone can give.",
+  link_expired: "The time to link it is over. Ask for a new code.",
+  connection_lost: "The connection was lost; the service tries again.",
+  not_linked: "Never linked to a phone.",
+  account_disabled: "Its workspace is disabled.",
+}

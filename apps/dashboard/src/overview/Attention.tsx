@@ -1,0 +1,131 @@
+/** What a user should look at, each with the way there; one calm line when all is well. */
+import { useQuery } from "@tanstack/react-query"
+import { Link } from "@tanstack/react-router"
+import type { LinkProps } from "@tanstack/react-router"
+import type { ReactNode } from "react"
+import type { Webhook } from "@messaging-service/client"
+import type { Figures, NumberState, SendingNumber } from "../api/additions.ts"
+import { asked } from "../api/call.ts"
+import { nameOf, standingOf } from "../numbers/connection.ts"
+import { useConnections } from "../numbers/connections.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { span } from "../ui/Time.tsx"
+import { attentionWords as words } from "./words.ts"
+
+/** A message that is due for longer is worth a line. */
+const lateMillis = 300_000
+
+interface Item {
+  readonly key: string
+  readonly look: string
+  readonly word: string
+  readonly title: string
+  readonly says?: string
+  readonly link?: Pick<LinkProps, "to" | "search">
+}
+
+const ofNumbers = (
+  numbers: ReadonlyArray<SendingNumber>,
+  states: ReadonlyArray<NumberState>,
+): ReadonlyArray<Item> =>
+  numbers.flatMap((number) => {
+    const state = states.find((one) => one.number_id === number.id)
+    const { look, says, word } = standingOf(number, state)
+    if (says === null) return []
+    const link = { to: "/w/$workspaceId/numbers" } as const
+    return [{ key: `number ${number.id}`, look, word, title: nameOf(number), says, link }]
+  })
+
+const ofOldest = (figures: Figures | undefined): ReadonlyArray<Item> => {
+  const oldest = figures?.waiting.oldest_due_at
+  const millis = oldest && figures ? Date.parse(figures.now) - Date.parse(oldest) : 0
+  if (millis < lateMillis) return []
+  return [
+    {
+      key: "oldest",
+      look: "bg-amber-wash text-amber",
+      word: words.waiting,
+      title: words.oldest(span(millis)),
+      link: { to: "/w/$workspaceId/messages", search: { status: ["queued"] } },
+    },
+  ]
+}
+
+const ofWebhooks = (webhooks: ReadonlyArray<Webhook>): ReadonlyArray<Item> =>
+  webhooks
+    .filter(({ active }) => !active)
+    .map(({ id, url }) => ({
+      key: `webhook ${id}`,
+      look: "bg-red-wash text-red",
+      word: words.stopped,
+      title: words.webhook(id),
+      says: url,
+    }))
+
+export const Attention = ({
+  figures,
+  workspaceId,
+}: {
+  figures: Figures | undefined
+  workspaceId: string
+}) => {
+  const path = { id: Number(workspaceId) }
+  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path })).data?.data
+  const webhooks = useQuery(asked("GET /admin/v1/workspaces/{id}/webhooks", { path })).data?.data
+  const states = useConnections(path.id)
+  if (numbers === undefined || states === undefined) return <div className="card h-11" />
+
+  const items = [...ofNumbers(numbers, states), ...ofOldest(figures), ...ofWebhooks(webhooks ?? [])]
+  if (items.length === 0)
+    return (
+      <p className="card flex min-h-11 items-center gap-2.5 px-4 py-2 text-soft">
+        <span className="size-2 shrink-0 rounded-full bg-mark" aria-hidden="true" />
+        {numbers.length === 0 ? words.noNumber : words.calm}
+      </p>
+    )
+  return (
+    <section aria-label={words.title} className="card overflow-hidden">
+      <ul>
+        {items.map((item) => (
+          <Line key={item.key} item={item} workspaceId={workspaceId} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const Line = ({
+  item: { link, look, says, title, word },
+  workspaceId,
+}: {
+  item: Item
+  workspaceId: string
+}): ReactNode => (
+  <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 last:border-0 hover:bg-sunken md:grid-cols-[auto_minmax(0,1fr)_auto]">
+    <span
+      className={`justify-self-start rounded-full px-2 py-1 text-xs font-medium whitespace-nowrap ${look}`}
+    >
+      {word}
+    </span>
+    <p className="min-w-0 break-words">
+      {link === undefined ? (
+        <span className="font-medium">{title}</span>
+      ) : (
+        <Link
+          {...link}
+          params={{ workspaceId }}
+          className="font-medium after:absolute after:inset-0"
+        >
+          {title}
+        </Link>
+      )}{" "}
+      {says && <span className="text-soft">{says}</span>}
+    </p>
+    {link !== undefined && (
+      <Icon
+        name="chevron"
+        className="text-faint max-md:row-span-2 max-md:row-start-1 max-md:col-start-2"
+      />
+    )}
+  </li>
+)

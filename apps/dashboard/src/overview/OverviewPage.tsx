@@ -1,0 +1,228 @@
+/** How the workspace does: what needs attention, what left, what failed and why, how long it took. */
+import { useQuery } from "@tanstack/react-query"
+import { Link, getRouteApi } from "@tanstack/react-router"
+import type { ReactNode } from "react"
+import type { Bucket, Figures } from "../api/additions.ts"
+import { asked } from "../api/call.ts"
+import { Columns } from "../ui/charts.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Empty, Failure, PageHead } from "../ui/parts.tsx"
+import { span } from "../ui/Time.tsx"
+import { Attention } from "./Attention.tsx"
+import { ranges } from "./range.ts"
+import { failureWords, overviewWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/overview")
+
+export const OverviewPage = () => {
+  const { workspaceId } = route.useParams()
+  const { range = "24h" } = route.useSearch()
+  const path = { id: Number(workspaceId) }
+  const figures = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/figures", { path, query: { range } }),
+  )
+  const { data, error } = figures
+
+  return (
+    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title}>
+        <nav aria-label={words.span} className="flex rounded-md bg-sunken p-0.5">
+          {ranges.map((one) => (
+            <Link
+              key={one}
+              to="/w/$workspaceId/overview"
+              params={{ workspaceId }}
+              search={one === "24h" ? {} : { range: one }}
+              activeOptions={{ exact: true, includeSearch: true }}
+              data-on={one === range}
+              className="flex h-7 items-center rounded px-2.5 text-xs text-soft hover:text-ink data-[on=true]:bg-raised data-[on=true]:font-medium data-[on=true]:text-ink data-[on=true]:shadow-card"
+            >
+              {words.ranges[one]}
+            </Link>
+          ))}
+        </nav>
+      </PageHead>
+      {error && <Failure error={error} again={() => void figures.refetch()} />}
+      <Attention workspaceId={workspaceId} figures={data} />
+      {data && <Whole workspaceId={workspaceId} figures={data} />}
+    </main>
+  )
+}
+
+const sum = (buckets: ReadonlyArray<Bucket>, of: (bucket: Bucket) => number): number =>
+  buckets.reduce((total, bucket) => total + of(bucket), 0)
+
+const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string }) => {
+  const { buckets, failures, waiting } = figures
+  const isNew = sum(buckets, ({ accepted }) => accepted) === 0
+  if (isNew && waiting.queued + waiting.scheduled === 0)
+    return (
+      <div className="card">
+        <Empty icon="send" title={words.firstTitle}>
+          <p>{words.firstAbout}</p>
+        </Empty>
+      </div>
+    )
+  const at = buckets.map((bucket) => bucket.at)
+  const column = (of: (bucket: Bucket) => number) => buckets.map(of)
+  return (
+    <>
+      <Headline figures={figures} />
+      <section className="card p-4">
+        <Columns
+          title={words.ended}
+          at={at}
+          series={[
+            { name: words.seriesFailed, look: "bg-mark-red", values: column((one) => one.failed) },
+            {
+              name: words.seriesGone,
+              look: "bg-mark-soft",
+              values: column((one) => one.expired + one.cancelled),
+            },
+            { name: words.seriesSent, look: "bg-mark", values: column((one) => one.sent) },
+          ]}
+        />
+      </section>
+      <div className="grid gap-4 md:grid-cols-2">
+        <Failures failures={failures} workspaceId={workspaceId} />
+        <Deliveries at={at} buckets={buckets} />
+      </div>
+    </>
+  )
+}
+
+const Headline = ({ figures: { before, buckets, waiting } }: { figures: Figures }) => {
+  const sent = sum(buckets, (bucket) => bucket.sent)
+  const failed = sum(buckets, (bucket) => bucket.failed)
+  const waits = buckets.flatMap(({ wait_p50_ms: wait }) => (wait === null ? [] : [wait]))
+  const median = waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]
+  const failedPart = ((failed / Math.max(1, sent + failed)) * 100).toFixed(1)
+  return (
+    <dl className="card grid grid-cols-2 gap-px overflow-hidden bg-line md:grid-cols-4">
+      <Figure name={words.sent} about={change(sent, before.sent)}>
+        {sent.toLocaleString()}
+      </Figure>
+      <Figure
+        name={words.failed}
+        about={sent + failed === 0 ? words.nothingEnded : words.ofAll(failedPart)}
+        look={failed > 0 ? "text-red" : ""}
+      >
+        {failed.toLocaleString()}
+      </Figure>
+      <Figure
+        name={words.waiting}
+        about={
+          waiting.scheduled === 0
+            ? words.allDue
+            : words.scheduled(waiting.scheduled.toLocaleString())
+        }
+      >
+        {(waiting.queued + waiting.scheduled).toLocaleString()}
+      </Figure>
+      <Figure name={words.dueToSent} about={words.median}>
+        {median === undefined ? "–" : span(median)}
+      </Figure>
+    </dl>
+  )
+}
+
+const Failures = ({
+  failures,
+  workspaceId,
+}: {
+  failures: Figures["failures"]
+  workspaceId: string
+}) => (
+  <section className="card flex flex-col gap-3 p-4">
+    <h2 className="text-sm font-semibold">{words.whyFailed}</h2>
+    {failures.length === 0 ? (
+      <p className="flex items-center gap-2 text-soft">
+        <Icon name="tick" className="text-accent" />
+        {words.noneFailed}
+      </p>
+    ) : (
+      <ul className="flex flex-col gap-2.5">
+        {failures.map(({ code, count }) => (
+          <li key={code} className="flex flex-col gap-1">
+            <div className="flex justify-between text-sm">
+              <Link
+                to="/w/$workspaceId/messages"
+                params={{ workspaceId }}
+                search={{ status: ["failed"] }}
+                className="hover:underline"
+              >
+                {failureWords[code] ?? code}
+              </Link>
+              <span className="font-semibold tabular-nums">{count.toLocaleString()}</span>
+            </div>
+            <div className="h-1.5 rounded-full bg-sunken">
+              <div
+                className="h-full rounded-full bg-mark-red"
+                style={{ width: `${(count / (failures[0]?.count ?? count)) * 100}%` }}
+              />
+            </div>
+          </li>
+        ))}
+      </ul>
+    )}
+  </section>
+)
+
+const Deliveries = ({
+  at,
+  buckets,
+}: {
+  at: ReadonlyArray<string>
+  buckets: ReadonlyArray<Bucket>
+}) => (
+  <section className="card p-4">
+    {sum(buckets, ({ deliveries }) => deliveries) === 0 ? (
+      <>
+        <h2 className="text-sm font-semibold">{words.deliveries}</h2>
+        <p className="pt-3 text-soft">{words.noWebhook}</p>
+      </>
+    ) : (
+      <Columns
+        title={words.deliveries}
+        height="h-24"
+        at={at}
+        series={[
+          {
+            name: words.seriesFailed,
+            look: "bg-mark-red",
+            values: buckets.map((one) => one.deliveries_failed),
+          },
+          {
+            name: words.seriesDelivered,
+            look: "bg-mark",
+            values: buckets.map((one) => one.deliveries - one.deliveries_failed),
+          },
+        ]}
+      />
+    )}
+  </section>
+)
+
+const change = (now: number, before: number): string => {
+  if (before === 0) return now === 0 ? words.noneBefore : words.noneInSpan
+  const part = Math.round(((now - before) / before) * 100)
+  return part === 0 ? words.same : words.change(part)
+}
+
+const Figure = ({
+  about,
+  children,
+  look = "",
+  name,
+}: {
+  name: string
+  about: string
+  look?: string
+  children: ReactNode
+}) => (
+  <div className="flex flex-col bg-surface p-4">
+    <dt className="text-xs text-soft">{name}</dt>
+    <dd className={`figure pt-1 text-figure font-semibold ${look}`}>{children}</dd>
+    <dd className="text-xs text-faint">{about}</dd>
+  </div>
+)

@@ -1,0 +1,147 @@
+/** Every page with its address. A page is loaded when a user first goes to it. */
+import type { QueryClient } from "@tanstack/react-query"
+import {
+  Outlet,
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router"
+import { base } from "./api/base.ts"
+import { loadSession } from "./api/session.ts"
+import { NowherePage } from "./entrance/NowherePage.tsx"
+import { PortalPage } from "./entrance/PortalPage.tsx"
+import { SignInPage } from "./entrance/SignInPage.tsx"
+import { parseMessageSearch } from "./messages/messageSearch.ts"
+import { ranges } from "./overview/range.ts"
+import type { Range } from "./overview/range.ts"
+import { pagesFor } from "./ui/pages.ts"
+import { Shell } from "./ui/Shell.tsx"
+import { WorkspacesPage } from "./workspaces/WorkspacesPage.tsx"
+
+interface Context {
+  readonly client: QueryClient
+}
+
+const root = createRootRouteWithContext<Context>()({
+  component: Outlet,
+  notFoundComponent: NowherePage,
+})
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (raw: Record<string, unknown>): { to?: string } =>
+    // Only a path of this host: `//elsewhere` is another host's address.
+    typeof raw["to"] === "string" && /^\/[^/\\]/.test(raw["to"]) ? { to: raw["to"] } : {},
+  beforeLoad: async ({ context }) => {
+    if ((await loadSession(context.client)) !== null) throw redirect({ to: "/" })
+  },
+  component: SignInPage,
+})
+
+const portal = createRoute({
+  getParentRoute: () => root,
+  path: "/portal",
+  // Every page asks: the document itself began to, before its script was loaded.
+  beforeLoad: ({ context }) => loadSession(context.client).then(() => undefined),
+  component: PortalPage,
+})
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: async ({ context }) => {
+    const session = await loadSession(context.client)
+    if (session === null) throw redirect({ to: "/sign-in" })
+    if (session.workspace_id === null) throw redirect({ to: "/workspaces" })
+    throw redirect({
+      to: "/w/$workspaceId",
+      params: { workspaceId: String(session.workspace_id) },
+    })
+  },
+})
+
+/** Everything behind the door. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  beforeLoad: async ({ context, location }) => {
+    const session = await loadSession(context.client)
+    if (session === null) throw redirect({ to: "/sign-in", search: { to: location.href } })
+    return { session }
+  },
+  component: Shell,
+})
+
+const workspaces = createRoute({
+  getParentRoute: () => inside,
+  path: "/workspaces",
+  component: WorkspacesPage,
+})
+
+/** A workspace without a page: leads to the first one that this session may open. */
+const workspace = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId",
+  beforeLoad: ({ context, params }) => {
+    const [first] = pagesFor(context.session)
+    if (first !== undefined) throw redirect({ to: first.to, params })
+  },
+})
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/overview",
+  validateSearch: (raw: Record<string, unknown>): { range?: Range } => {
+    const range = ranges.find((one) => one === raw["range"])
+    return range === undefined ? {} : { range }
+  },
+  component: lazyRouteComponent(() => import("./overview/OverviewPage.tsx"), "OverviewPage"),
+})
+
+const messages = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/messages",
+  validateSearch: parseMessageSearch,
+  component: lazyRouteComponent(() => import("./messages/MessagesPage.tsx"), "MessagesPage"),
+})
+
+const numbers = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/numbers",
+  component: lazyRouteComponent(() => import("./numbers/NumbersPage.tsx"), "NumbersPage"),
+})
+
+const link = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/numbers/$numberId/link",
+  component: lazyRouteComponent(() => import("./numbers/LinkPage.tsx"), "LinkPage"),
+})
+
+const emulator = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/emulator",
+  validateSearch: (raw: Record<string, unknown>): { phone?: string } =>
+    typeof raw["phone"] === "string" || typeof raw["phone"] === "number"
+      ? { phone: String(raw["phone"]) }
+      : {},
+  component: lazyRouteComponent(() => import("./emulator/EmulatorPage.tsx"), "EmulatorPage"),
+})
+
+const tree = root.addChildren([
+  signIn,
+  portal,
+  home,
+  inside.addChildren([workspaces, workspace, overview, messages, numbers, link, emulator]),
+])
+
+export const makeRouter = (client: QueryClient) =>
+  createRouter({ routeTree: tree, basepath: base, context: { client }, defaultPreload: "intent" })
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof makeRouter>
+  }
+}

@@ -1,0 +1,275 @@
+/** What is around every page: the way between pages, whether news arrive, who is signed in. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { Link, Outlet, useParams, useRouteContext, useRouter } from "@tanstack/react-router"
+import { useEffect, useState } from "react"
+import type { Session } from "../api/additions.ts"
+import { base } from "../api/base.ts"
+import { asked, call } from "../api/call.ts"
+import { useLive } from "../api/live.ts"
+import type { LiveState } from "../api/live.ts"
+import { useServiceTime } from "../api/serviceTime.ts"
+import { useCommands } from "./commands.ts"
+import { Icon } from "./Icon.tsx"
+import { useKeys } from "./keys.ts"
+import { pagesFor } from "./pages.ts"
+import type { WorkspacePage } from "./pages.ts"
+import { KeysHelp, Palette } from "./Palette.tsx"
+import { Button, Kbd } from "./parts.tsx"
+import { changeTheme } from "./theme.ts"
+import { span } from "./Time.tsx"
+import { liveWords, shellWords as words } from "./words.ts"
+
+type Over = "palette" | "keys" | null
+
+export const Shell = () => {
+  const { workspaceId } = useParams({ strict: false })
+  const { session } = useRouteContext({ from: "/inside" })
+  const [over, setOver] = useState<Over>(null)
+  const signOut = useSignOut()
+  const isOperator = session.kind === "operator"
+  const workspaces = useQuery({
+    ...asked("GET /admin/v1/workspaces", { query: { limit: 100 } }),
+    enabled: isOperator,
+  })
+  const pages = pagesFor(session)
+  const { commands, goTo, guess } = useCommands({
+    isOperator,
+    pages,
+    workspaceId,
+    workspaces: workspaces.data?.data ?? [],
+    showKeys: () => setOver("keys"),
+    signOut: signOut.mutate,
+  })
+  const close = () => setOver(null)
+
+  useKeys({
+    "?": () => setOver("keys"),
+    ...Object.fromEntries(pages.map(({ key, to }) => [`g ${key}`, () => goTo(to)])),
+  })
+  usePaletteKey(() => setOver((now) => (now === "palette" ? null : "palette")))
+
+  return (
+    <div className="grid min-h-dvh grid-cols-1 grid-rows-[auto_1fr] md:grid-cols-[14rem_minmax(0,1fr)] md:grid-rows-1">
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:absolute focus:z-10 focus:m-2 focus:bg-surface focus:p-2"
+      >
+        {words.skip}
+      </a>
+      <SideBar
+        session={session}
+        pages={pages}
+        workspaceId={workspaceId}
+        name={workspaces.data?.data.find(({ id }) => String(id) === workspaceId)?.name ?? null}
+        openPalette={() => setOver("palette")}
+        signOut={signOut}
+      />
+      <div id="content" tabIndex={-1} className="min-w-0 outline-none">
+        <Outlet />
+      </div>
+      {over === "palette" && <Palette commands={commands} guess={guess} close={close} />}
+      {over === "keys" && <KeysHelp rows={keyRows(pages)} close={close} />}
+    </div>
+  )
+}
+
+const useSignOut = () => {
+  const client = useQueryClient()
+  const router = useRouter()
+  const { isPending, mutate } = useMutation({
+    mutationFn: () => call("DELETE /admin/v1/session", {}),
+    onSettled: () => {
+      client.clear()
+      router.history.push(`${base}sign-in`)
+    },
+  })
+  return { isPending, mutate: () => mutate() }
+}
+
+const usePaletteKey = (toggle: () => void) => {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      toggle()
+    }
+    addEventListener("keydown", pressed)
+    return () => removeEventListener("keydown", pressed)
+  })
+}
+
+const keyRows = (
+  pages: ReadonlyArray<WorkspacePage>,
+): ReadonlyArray<readonly [keys: string, what: string]> => [
+  ["Ctrl K", words.keys.goTo],
+  ["/", words.keys.find],
+  ["j", words.keys.next],
+  ["k", words.keys.previous],
+  ["Enter", words.keys.open],
+  ["Esc", words.keys.close],
+  ...pages.map(({ key, name }) => [`g ${key}`, name] as const),
+  ["?", words.keys.all],
+]
+
+const place =
+  "flex h-8 items-center gap-2 rounded-md px-2 text-sm text-soft hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-wash aria-[current=page]:font-medium aria-[current=page]:text-accent max-md:h-10 max-md:shrink-0"
+
+const SideBar = ({
+  name,
+  openPalette,
+  pages,
+  session,
+  signOut,
+  workspaceId,
+}: {
+  session: Session
+  pages: ReadonlyArray<WorkspacePage>
+  workspaceId: string | undefined
+  /** The workspace's name; null while it is unknown. */
+  name: string | null
+  openPalette: () => void
+  signOut: { readonly isPending: boolean; readonly mutate: () => void }
+}) => (
+  <aside className="flex gap-1 border-line bg-surface max-md:flex-wrap max-md:items-center max-md:border-b max-md:px-3 max-md:pt-2 md:sticky md:top-0 md:h-dvh md:flex-col md:overflow-y-auto md:border-r md:p-3">
+    <Where isOperator={session.kind === "operator"} name={name} workspaceId={workspaceId} />
+    <button
+      type="button"
+      onClick={openPalette}
+      aria-keyshortcuts="Control+K Meta+K"
+      className="control shrink-0 cursor-pointer border-line text-soft hover:bg-sunken max-md:size-10 max-md:border-0 max-md:px-0 md:mb-3 md:justify-start"
+    >
+      <Icon name="search" />
+      <span className="max-md:sr-only">{words.goTo}</span>
+      <span className="ml-auto max-md:hidden">
+        <Kbd>Ctrl K</Kbd>
+      </span>
+    </button>
+    {workspaceId !== undefined && (
+      <nav
+        aria-label={words.pages}
+        className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col max-md:[&_svg]:hidden"
+      >
+        {pages.map(({ icon, name: called, to }) => (
+          <Link key={to} to={to} params={{ workspaceId }} className={place}>
+            <Icon name={icon} />
+            {called}
+          </Link>
+        ))}
+      </nav>
+    )}
+    <div className="flex gap-0.5 max-md:ml-0 md:mt-auto md:flex-col md:items-stretch">
+      {workspaceId !== undefined && <Live workspaceId={Number(workspaceId)} />}
+      <Button look="quiet" onClick={changeTheme} className="max-md:hidden">
+        <Icon name="half" />
+        {words.theme}
+      </Button>
+      <Button
+        look="quiet"
+        busy={signOut.isPending}
+        onClick={signOut.mutate}
+        className="max-md:size-10 max-md:justify-center"
+      >
+        <Icon name="exit" />
+        <span className="max-md:sr-only">{words.signOut}</span>
+      </Button>
+      <div className="mt-2 border-t border-line px-2 pt-2 text-xs text-faint max-md:hidden">
+        <ServiceClock />
+        <p>{words.signedInAs(session.kind === "operator" ? words.operator : session.role)}</p>
+        {session.return_url !== null && (
+          <a href={session.return_url} className="text-accent hover:underline">
+            {words.goBack}
+          </a>
+        )}
+      </div>
+    </div>
+  </aside>
+)
+
+/** The workspace on the page; for operators the way to the others. */
+const Where = ({
+  isOperator,
+  name,
+  workspaceId,
+}: {
+  isOperator: boolean
+  name: string | null
+  workspaceId: string | undefined
+}) => {
+  const inner = (
+    <>
+      <img src={`${base}icon.svg`} alt="" width="26" height="26" />
+      <span className="min-w-0 text-left">
+        <span className="block truncate text-sm font-semibold">
+          {workspaceId === undefined ? words.product : (name ?? words.workspace)}
+        </span>
+        <span className="block text-2xs text-faint">
+          {workspaceId === undefined ? words.console : words.workspaceId(workspaceId)}
+        </span>
+      </span>
+    </>
+  )
+  const look =
+    "flex min-w-0 items-center gap-2.5 rounded-md px-2 py-1.5 max-md:mr-auto max-md:px-0 md:mb-2"
+  return isOperator ? (
+    <Link to="/workspaces" aria-label={words.allWorkspaces} className={`${look} hover:bg-sunken`}>
+      {inner}
+      <Icon name="switch" className="text-faint md:ml-auto" />
+    </Link>
+  ) : (
+    <div className={look}>{inner}</div>
+  )
+}
+
+const dots: Readonly<Record<LiveState, string>> = {
+  connecting: "bg-amber",
+  live: "bg-mark",
+  offline: "bg-mark-red",
+  paused: "bg-edge",
+}
+
+const Live = ({ workspaceId }: { workspaceId: number }) => {
+  const [paused, setPaused] = useState(false)
+  const state = useLive(workspaceId, paused)
+  const does = paused ? words.showNews : words.holdStill
+  return (
+    // Around the button: a screen reader takes what is inside of one for its name alone.
+    <div role="status">
+      <button
+        type="button"
+        aria-label={`${liveWords[state]}: ${does}`}
+        title={does}
+        onClick={() => setPaused(!paused)}
+        className="flex h-8 w-full cursor-pointer items-center gap-2 rounded-md px-2 text-sm text-soft hover:bg-sunken max-md:h-10"
+      >
+        <span className="grid size-4 place-items-center" aria-hidden="true">
+          <span className={`size-2 rounded-full ${dots[state]}`} />
+        </span>
+        {liveWords[state]}
+      </button>
+    </div>
+  )
+}
+
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+  timeZone: "UTC",
+})
+
+/** Below that, the service's time and the browser's count as one. */
+const sameTimeMillis = 90_000
+
+const ServiceClock = () => {
+  const now = useServiceTime()
+  const ahead = now - Date.now()
+  return (
+    <p className="tabular-nums">
+      <time dateTime={new Date(now).toISOString()}>{clock.format(now)} UTC</time>
+      {ahead > sameTimeMillis && (
+        <span className="block text-violet">{words.movedOn(span(ahead))}</span>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,67 @@
+/** The pages of a workspace: who may open them, and which operation each needs. */
+import type { Role, Session } from "../api/additions.ts"
+import { isOffered } from "../api/offered.ts"
+import type { OperationName } from "../api/operations.ts"
+import type { IconName } from "./Icon.tsx"
+import { pageNames } from "./words.ts"
+
+interface PageOf<Path extends string> {
+  readonly name: string
+  readonly to: Path
+  readonly icon: IconName
+  /** Pressed after `g`. */
+  readonly key: string
+  readonly needs: OperationName
+  /** The roles that may open it; every role when left out. */
+  readonly roles?: ReadonlyArray<Role>
+  /** Only for operators of a service with simulated phones. */
+  readonly simulated?: true
+}
+
+const page = <Path extends string>(about: PageOf<Path>): PageOf<Path> => about
+
+const pages = [
+  page({
+    name: pageNames.overview,
+    to: "/w/$workspaceId/overview",
+    icon: "overview",
+    key: "o",
+    needs: "GET /admin/v1/workspaces/{id}/figures",
+  }),
+  page({
+    name: pageNames.messages,
+    to: "/w/$workspaceId/messages",
+    icon: "message",
+    key: "m",
+    needs: "GET /admin/v1/workspaces/{id}/messages",
+  }),
+  page({
+    name: pageNames.numbers,
+    to: "/w/$workspaceId/numbers",
+    icon: "phone",
+    key: "n",
+    needs: "GET /admin/v1/workspaces/{id}/numbers",
+  }),
+  page({
+    name: pageNames.emulator,
+    to: "/w/$workspaceId/emulator",
+    icon: "flask",
+    key: "e",
+    needs: "GET /admin/v1/simulator/sent",
+    simulated: true,
+  }),
+]
+
+export type WorkspacePage = (typeof pages)[number]
+
+export const pagesFor = ({
+  kind,
+  role,
+  simulated,
+}: Pick<Session, "kind" | "role" | "simulated">): ReadonlyArray<WorkspacePage> =>
+  pages.filter(
+    (each) =>
+      isOffered(each.needs) &&
+      (each.roles ?? [role]).includes(role) &&
+      (each.simulated === undefined || (kind === "operator" && simulated)),
+  )

@@ -1,0 +1,140 @@
+/** The few parts that every page is made of; elements of the platform do the rest. */
+import { useState } from "react"
+import type { ButtonHTMLAttributes, ReactNode } from "react"
+import { Refused } from "../api/call.ts"
+import { Icon } from "./Icon.tsx"
+import type { IconName } from "./Icon.tsx"
+import { stateWords as words } from "./words.ts"
+
+const looks = {
+  plain: "control hover:bg-sunken",
+  primary: "control border-accent bg-accent font-medium text-on-accent hover:opacity-90",
+  danger: "control border-red text-red hover:bg-red-wash",
+  quiet:
+    "inline-flex h-8 items-center gap-1.5 rounded-md px-2 text-sm text-soft hover:bg-sunken hover:text-ink",
+}
+
+export const Button = ({
+  busy = false,
+  look = "plain",
+  ...attributes
+}: ButtonHTMLAttributes<HTMLButtonElement> & { look?: keyof typeof looks; busy?: boolean }) => (
+  <button
+    type="button"
+    {...attributes}
+    aria-busy={busy}
+    // Not `disabled`: that would drop the focus, and with it the place of a keyboard user.
+    aria-disabled={busy || attributes["aria-disabled"]}
+    onClick={busy ? undefined : attributes.onClick}
+    className={`${looks[look]} cursor-pointer aria-disabled:cursor-default aria-disabled:opacity-55 ${attributes.className ?? ""}`}
+  />
+)
+
+export const PageHead = ({
+  about,
+  children,
+  title,
+}: {
+  title: string
+  about?: ReactNode
+  children?: ReactNode
+}) => (
+  <header className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-2">
+    <div className="mr-auto flex min-w-0 flex-wrap items-baseline gap-x-3">
+      <h1 className="text-xl font-semibold">{title}</h1>
+      {about && <p className="text-sm text-soft">{about}</p>}
+    </div>
+    {children}
+  </header>
+)
+
+/** Says what would be here, and the one thing to do about it. */
+export const Empty = ({
+  children,
+  icon,
+  title,
+}: {
+  title: string
+  icon?: IconName
+  children: ReactNode
+}) => (
+  <div className="flex flex-col items-center gap-1.5 px-6 py-14 text-center">
+    {icon && (
+      <span className="mb-2 grid size-10 place-items-center rounded-full bg-sunken text-soft">
+        <Icon name={icon} />
+      </span>
+    )}
+    <p className="text-lg font-semibold">{title}</p>
+    <div className="max-w-[46ch] text-soft">{children}</div>
+  </div>
+)
+
+/** The service's words, what can be done, and the id that an operator finds in the log. */
+export const Failure = ({ again, error }: { error: Error; again?: () => void }) => (
+  <div
+    role="alert"
+    className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-lg border border-red bg-red-wash px-3 py-2 text-red"
+  >
+    <Icon name="warning" />
+    <div className="mr-auto min-w-0">
+      <p className="font-medium">{error instanceof Refused ? error.message : words.away}</p>
+      <p className="text-xs">
+        {error instanceof Refused
+          ? `${error.code} · ${error.requestId ?? words.noRequestId}${error.retryAfter === null ? "" : words.againIn(error.retryAfter)}`
+          : words.mayBeOld}
+      </p>
+    </div>
+    {again && <Button onClick={again}>{words.again}</Button>}
+  </div>
+)
+
+/** Rows to come, in the height that they will have. */
+export const Loading = ({ rows = 8 }: { rows?: number }) => (
+  <div role="status" aria-label={words.loading} className="flex flex-col">
+    {Array.from({ length: rows }, (_, index) => (
+      // Their place is all that tells them apart.
+      // oxlint-disable-next-line react/no-array-index-key
+      <div key={index} className="flex h-9 items-center border-b border-line px-3 last:border-0">
+        <span className="h-2.5 w-full animate-pulse rounded-full bg-sunken" />
+      </div>
+    ))}
+  </div>
+)
+
+/** A button that copies an id, a phone or the like. */
+export const Copy = ({ text }: { text: string }) => {
+  const [done, setDone] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setDone(true)
+    setTimeout(() => setDone(false), 1500)
+  }
+  return (
+    <button
+      type="button"
+      title={words.copy}
+      aria-label={done ? words.copied : words.copyText(text)}
+      onClick={() => void copy()}
+      className="inline-grid size-6 cursor-pointer place-items-center rounded align-middle text-faint hover:bg-sunken hover:text-ink"
+    >
+      <Icon name={done ? "tick" : "copy"} />
+    </button>
+  )
+}
+
+/** A name and its value. */
+export const Fact = ({ children, name }: { name: string; children: ReactNode }) => (
+  <div className="flex min-w-0 flex-col">
+    <dt className="label">{name}</dt>
+    <dd className="truncate text-sm">{children}</dd>
+  </div>
+)
+
+export const Kbd = ({ children }: { children: ReactNode }) => (
+  <kbd
+    aria-hidden="true"
+    className="rounded border border-line bg-surface px-1 font-mono text-2xs text-faint"
+  >
+    {children}
+  </kbd>
+)

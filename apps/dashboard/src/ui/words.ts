@@ -1,0 +1,78 @@
+/** The words around every page. Each page has its own file of words, so that a language can be added. */
+import type { LiveState } from "../api/live.ts"
+
+export const paletteWords = {
+  title: "Go to or do",
+  field: "What for",
+  example: "A page, a workspace, a message’s number, a phone",
+  found: "Found",
+  nothing: "Nothing has that name.",
+  keys: "Keys",
+}
+
+export const pageNames = {
+  overview: "Overview",
+  messages: "Messages",
+  numbers: "Numbers",
+  emulator: "Emulator",
+  workspaces: "Workspaces",
+}
+
+export const shellWords = {
+  skip: "Skip to the page",
+  goTo: "Go to…",
+  pages: "Pages",
+  theme: "Theme",
+  signOut: "Sign out",
+  operator: "operator",
+  signedInAs: (role: string) => `Signed in as ${role}`,
+  product: "Messaging",
+  console: "Console",
+  workspace: "Workspace",
+  workspaceId: (id: string | number) => `Workspace ${id}`,
+  allWorkspaces: "All workspaces",
+  goBack: "Back to your app",
+  movedOn: (span: string) => `moved on by ${span}`,
+  showNews: "show news as they happen",
+  holdStill: "hold the page still",
+  groups: { page: "Page", action: "Action", find: "Find", open: "Open" },
+  changeTheme: "Change between light and dark",
+  showKeys: "Show all keys",
+  messagesTo: (phone: string) => `Messages to ${phone}`,
+  message: (id: string) => `Message ${id}`,
+  keys: {
+    goTo: "Go to a page, a message, a phone",
+    find: "Find",
+    next: "Next",
+    previous: "Previous",
+    open: "Open",
+    close: "Close",
+    all: "All keys",
+  },
+}
+
+export const liveWords: Readonly<Record<LiveState, string>> = {
+  connecting: "Connecting",
+  live: "Live",
+  offline: "No connection",
+  paused: "Paused",
+}
+
+/** The states that every page has. */
+export const stateWords = {
+  loading: "Loading",
+  away: "The service does not answer.",
+  mayBeOld: "What you see may be out of date.",
+  noRequestId: "no request id",
+  again: "Try again",
+  againIn: (seconds: number) => ` · again in ${seconds} s`,
+  copy: "Copy",
+  copied: "Copied",
+  copyText: (text: string) => `Copy ${text}`,
+}
+
+export const chartWords = {
+  inAll: "in all",
+  now: "now",
+  of: (a: string, b: string) => `${a} of ${b}`,
+}

@@ -1,0 +1,323 @@
+/**
+ * The operations that the design adds, answered from those that the service has: with keys of version 2
+ * for what the operator cannot ask, by counting a few hundred messages for figures, by looking once a
+ * second for news. Good enough to try pages on, and for nothing else.
+ */
+
+// oxlint-disable-next-line typescript/no-explicit-any -- whatever the service says
+export type Json = any
+
+export interface Said {
+  readonly status: number
+  readonly body: Json
+}
+
+type AsOperator = (method: string, path: string, body?: Json) => Promise<Said>
+type AsKey = (method: string, path: string, key: string, body?: Json) => Promise<Said>
+
+const hour = 3_600_000
+const spans: Readonly<Record<string, readonly [columns: number, millis: number]>> = {
+  "24h": [24, hour],
+  "7d": [28, 6 * hour],
+  "30d": [30, 24 * hour],
+}
+
+export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
+  /** A key may ask 60 times a minute; then another one takes its place. */
+  const keys = new Map<string, { readonly made: Promise<Json>; used: number }>()
+  const freeKey = async (workspace: string): Promise<string> => {
+    const path = `/admin/v1/workspaces/${workspace}/keys`
+    let current = keys.get(workspace)
+    if (current === undefined || current.used >= 50) {
+      const old = current
+      current = {
+        made: operator("POST", path, { version: 2, name: "Dashboard" }).then(({ body }) => body),
+        used: 0,
+      }
+      keys.set(workspace, current)
+      // What it was asked before has its answer by then.
+      setTimeout(() => {
+        void old?.made.then(({ id }) => operator("DELETE", `${path}/${id}`)).catch(() => undefined)
+      }, 3000).unref()
+    }
+    current.used += 1
+    return (await current.made).key
+  }
+  const v2 = async (workspace: string, method: string, path: string, body?: Json) =>
+    withKey(method, `/api/v2${path}`, await freeKey(workspace), body)
+
+  const time = async (): Promise<number> =>
+    Date.parse((await operator("GET", "/admin/v1/simulator/clock")).body.now)
+
+  const kept = new Map<string, { readonly until: number; readonly found: Promise<Array<Json>> }>()
+  /** Newest first; kept for a moment, since several pages count the same messages. */
+  const recent = (workspace: string, since: number): Promise<Array<Json>> => {
+    const name = `${workspace} ${Math.round(since / 3_600_000)}`
+    const before = kept.get(name)
+    if (before !== undefined && before.until > Date.now()) return before.found
+    const found = readRecent(workspace, since)
+    kept.set(name, { until: Date.now() + 900, found })
+    return found
+  }
+  const readRecent = async (workspace: string, since: number, pages = 8): Promise<Array<Json>> => {
+    const found: Array<Json> = []
+    let cursor = ""
+    for (let page = 0; page < pages; page++) {
+      const { body } = await v2(
+        workspace,
+        "GET",
+        `/messages?limit=100&since=${encodeURIComponent(new Date(since).toISOString())}${cursor}`,
+      )
+      found.push(...(body.data ?? []))
+      if (!body.next_cursor) break
+      cursor = `&cursor=${body.next_cursor}`
+    }
+    return found
+  }
+
+  const numbersOf = async (workspace: string): Promise<Array<Json>> =>
+    (await operator("GET", `/admin/v1/workspaces/${workspace}/numbers`)).body.data ?? []
+
+  const connectionOf = async (workspace: string, number: number): Promise<Json> =>
+    (await operator("GET", `/admin/v1/workspaces/${workspace}/numbers/${number}/connection`)).body
+
+  const connections = async (workspace: string) => {
+    const now = await time()
+    const its = await recent(workspace, now - 24 * hour)
+    const data = []
+    for (const { id } of await numbersOf(workspace)) {
+      const hours = Array.from({ length: 24 }, () => 0)
+      let used = 0
+      for (const { from, sent_at, status } of its) {
+        if (from.id !== id) continue
+        if (!["cancelled", "expired"].includes(status)) used += 1
+        const ago = Math.floor((now - Date.parse(sent_at ?? "")) / hour)
+        if (ago >= 0 && ago < 24) hours[23 - ago] = (hours[23 - ago] ?? 0) + 1
+      }
+      data.push({
+        number_id: id,
+        ...(await connectionOf(workspace, id)),
+        quota: { used, limit: 1000, free_at: null },
+        hours,
+      })
+    }
+    return { data }
+  }
+
+  const deliveriesOf = async (workspace: string): Promise<Array<Json>> => {
+    const { body: hooks } = await operator("GET", `/admin/v1/workspaces/${workspace}/webhooks`)
+    const found: Array<Json> = []
+    for (const { id, url } of hooks.data) {
+      const { body: log } = await operator(
+        "GET",
+        `/admin/v1/workspaces/${workspace}/webhooks/${id}/deliveries?limit=100`,
+      )
+      for (const entry of log.data) found.push({ ...entry, webhook_id: id, url })
+    }
+    return found
+  }
+
+  const figures = async (workspace: string, range: string) => {
+    const [columns, millis] = spans[range] ?? [24, hour]
+    const now = await time()
+    const start = Math.ceil(now / millis) * millis - columns * millis
+    const its = await recent(workspace, start)
+    const buckets: Array<Json> = Array.from({ length: columns }, (_, index) => ({
+      at: new Date(start + index * millis).toISOString(),
+      accepted: 0,
+      sent: 0,
+      failed: 0,
+      expired: 0,
+      cancelled: 0,
+      deliveries: 0,
+      deliveries_failed: 0,
+      waits: [],
+    }))
+    const bucketAt = (at: string) => buckets[Math.floor((Date.parse(at) - start) / millis)]
+    const failures = new Map<string, number>()
+    for (const message of its) {
+      const bucket = bucketAt(message.sent_at ?? message.created_at)
+      if (bucket === undefined) continue
+      bucket.accepted += 1
+      if (message.sent_at !== null) {
+        bucket.sent += 1
+        bucket.waits.push(
+          Date.parse(message.sent_at) - Date.parse(message.send_at ?? message.created_at),
+        )
+      } else if (message.status in bucket) bucket[message.status] += 1
+      if (message.error !== null)
+        failures.set(message.error.code, (failures.get(message.error.code) ?? 0) + 1)
+    }
+    for (const { attempted_at, error } of await deliveriesOf(workspace)) {
+      const bucket = bucketAt(attempted_at)
+      if (bucket === undefined) continue
+      bucket.deliveries += 1
+      if (error !== null) bucket.deliveries_failed += 1
+    }
+    const waiting = its.filter(({ status }) => status === "queued")
+    return {
+      now: new Date(now).toISOString(),
+      buckets: buckets.map(({ waits, ...bucket }) => {
+        const sorted = waits.toSorted((a: number, b: number) => a - b)
+        const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? null
+        return { ...bucket, wait_p50_ms: at(0.5), wait_p95_ms: at(0.95) }
+      }),
+      before: { accepted: 0, sent: 0, failed: 0 },
+      failures: [...failures]
+        .map(([code, count]) => ({ code, count }))
+        .toSorted((a, b) => b.count - a.count),
+      waiting: {
+        queued: waiting.length,
+        scheduled: its.filter(({ status }) => status === "scheduled").length,
+        oldest_due_at: waiting.at(-1)?.created_at ?? null,
+      },
+      allowance: { remaining: null },
+    }
+  }
+
+  const waitingOf = async (workspace: string, message: Json) => {
+    if (message.status !== "queued" && message.status !== "scheduled") return null
+    const now = await time()
+    const held: Array<Json> = []
+    const connection = await connectionOf(workspace, message.from.id)
+    const { next_send_at, paused_until, reason, state } = connection
+    if (message.status === "scheduled")
+      held.push({ reason: "scheduled", until: message.send_at, because: null })
+    if (state !== "connected") held.push({ reason: "not_connected", until: null, because: reason })
+    else if (reason !== null) held.push({ reason: "paused", until: paused_until, because: reason })
+    else if (next_send_at !== null && Date.parse(next_send_at) > now && held.length === 0)
+      held.push({ reason: "resting", until: next_send_at, because: null })
+    const { body: queue } = await v2(
+      workspace,
+      "GET",
+      `/messages?limit=100&status=queued&from=${message.from.id}`,
+    )
+    const ahead = queue.data.filter(({ id }: Json) => id < message.id).length
+    if (held.length === 0 && ahead > 0) held.push({ reason: "sending", until: null, because: null })
+    return { for: held, ahead }
+  }
+
+  const timeline = async (workspace: string, id: string): Promise<Said> => {
+    const { body: message, status } = await v2(workspace, "GET", `/messages/${id}`)
+    if (status !== 200) return { status, body: message }
+    const blank = {
+      attempt: null,
+      event_id: null,
+      webhook_id: null,
+      url: null,
+      response_status: null,
+      duration_ms: null,
+      next_attempt_at: null,
+      error: null,
+    }
+    const entries: Array<Json> = [{ ...blank, at: message.created_at, type: "accepted" }]
+    if (message.send_at && message.status !== "scheduled")
+      entries.push({ ...blank, at: message.send_at, type: "due" })
+    if (message.sent_at) entries.push({ ...blank, at: message.sent_at, type: "sent", attempt: 1 })
+    if (message.error)
+      entries.push({ ...blank, at: message.created_at, type: "failed", error: message.error })
+    if (["delivered", "read"].includes(message.status))
+      entries.push({ ...blank, at: message.sent_at, type: message.status })
+    if (["cancelled", "expired"].includes(message.status))
+      entries.push({ ...blank, at: message.expires_at ?? message.created_at, type: message.status })
+    const told = message.sent_at ?? message.created_at
+    const ended = message.sent_at === null ? message.status : "sent"
+    for (const one of await deliveriesOf(workspace)) {
+      const after = Date.parse(one.attempted_at) - Date.parse(told)
+      if (one.type !== `message.${ended}` || after < 0 || after > 1500) continue
+      entries.push({
+        ...blank,
+        ...one,
+        at: one.attempted_at,
+        type: "delivery",
+        error: one.error === null ? null : { code: one.error, message: null },
+      })
+    }
+    return {
+      status: 200,
+      body: {
+        message,
+        waiting: await waitingOf(workspace, message),
+        data: entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+      },
+    }
+  }
+
+  const list = async (workspace: string, query: string): Promise<Said> => {
+    const asked = new URLSearchParams(query)
+    const text = asked.get("text")
+    asked.delete("text")
+    const answer = await v2(workspace, "GET", `/messages?${asked}`)
+    if (text !== null && answer.status === 200)
+      answer.body.data = answer.body.data.filter((message: Json) =>
+        message.text.toLowerCase().includes(text.toLowerCase()),
+      )
+    return answer
+  }
+
+  const cancelMany = async (workspace: string, ids: ReadonlyArray<number>) => {
+    let cancelled = 0
+    for (const id of ids) {
+      const { status } = await v2(workspace, "DELETE", `/messages/${id}`)
+      if (status === 200) cancelled += 1
+    }
+    return { cancelled, not_cancellable: ids.length - cancelled, more: false }
+  }
+
+  return {
+    /** What a session says about the service. */
+    about: async () => {
+      const moved = await operator("POST", "/admin/v1/simulator/clock/advance", { seconds: -1 })
+      return {
+        now: new Date(await time()).toISOString(),
+        simulated: true,
+        adjustable_clock: moved.body.error?.code !== "clock_not_adjustable",
+      }
+    },
+
+    /** The operations that are new; undefined for those that the service has. */
+    answer: async (
+      method: string,
+      path: string,
+      query: string,
+      body: Json,
+    ): Promise<Said | undefined> => {
+      const [, workspace = "", rest = ""] =
+        /^\/admin\/v1\/workspaces\/(\d+)(\/.*)$/.exec(path) ?? []
+      if (rest === "/messages" && method === "GET") return list(workspace, query)
+      if (rest === "/messages" && method === "POST") return v2(workspace, "POST", rest, body)
+      if (rest === "/messages/cancel")
+        return { status: 200, body: await cancelMany(workspace, body.ids) }
+      const message = /^\/messages\/(\d+)(\/timeline)?$/.exec(rest)
+      if (message?.[2] !== undefined) return timeline(workspace, message[1] ?? "")
+      if (message !== null) return v2(workspace, method, rest)
+      if (rest === "/numbers/link") return v2(workspace, "POST", "/numbers", body)
+      if (/^\/numbers\/\d+$/.test(rest) && method === "GET") return v2(workspace, "GET", rest)
+      if (rest === "/connections") return { status: 200, body: await connections(workspace) }
+      if (rest === "/figures")
+        return {
+          status: 200,
+          body: await figures(workspace, new URLSearchParams(query).get("range") ?? "24h"),
+        }
+      return undefined
+    },
+
+    /** What a stream compares with what it saw before. */
+    state: async (workspace: string): Promise<ReadonlyArray<readonly [string, string]>> => {
+      const { body, status } = await v2(workspace, "GET", "/messages?limit=25")
+      if (status !== 200) return []
+      const messages = body.data.map((message: Json) => [message.id, message.status])
+      const numbers = []
+      for (const { connect, id, status: numberStatus } of await numbersOf(workspace)) {
+        const { reason, state } = await connectionOf(workspace, id)
+        numbers.push([id, numberStatus, connect?.qr_code_url, state, reason])
+      }
+      const { body: sent } = await operator("GET", "/admin/v1/simulator/sent?limit=1")
+      return [
+        ["messages", JSON.stringify(messages)],
+        ["numbers", JSON.stringify(numbers)],
+        ["simulator", JSON.stringify(sent.data)],
+      ]
+    },
+  }
+}

@@ -1,0 +1,363 @@
+/** The dashboard as people use it: in a real browser, over a real service. */
+import axe from "axe-core"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import {
+  openBrowser,
+  skipsWithoutBrowser,
+  startDashboard,
+  watchProblems,
+} from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+/** What an automatic check finds wrong with the page as it is. */
+const barriers = async (page: Page): Promise<ReadonlyArray<string>> => {
+  // Through the debugger: the page's own policy forbids strange scripts, as it should.
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({
+      runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"],
+    }),
+  )
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)
+}
+
+/** Whether something is wider than the window. */
+const overflows = (page: Page): Promise<boolean> =>
+  page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+
+interface PageOptions {
+  readonly theme?: "light" | "dark"
+  readonly width?: number
+  /** The test makes requests fail on purpose. */
+  readonly mayComplain?: boolean
+}
+
+describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
+  let browser: Browser
+  let service: TestDashboard
+
+  beforeAll(async () => {
+    service = await startDashboard()
+    await service.ask("POST", "/api/v2/messages/batch", {
+      to: Array.from({ length: 30 }, (_, index) => ({ phone: `+1555010${1001 + index}` })),
+      text: "Your table is ready",
+    })
+    await service.ask("POST", "/api/v2/messages", {
+      to: { phone: "+15550100000" },
+      text: "To a phone that does not exist",
+    })
+    await service.operate("POST", "/admin/v1/simulator/settle")
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.stop()
+  })
+
+  /** A page whose problems fail the test. */
+  const withPage = async (
+    act: (page: Page) => Promise<void>,
+    { mayComplain = false, theme = "light", width = 1280 }: PageOptions = {},
+  ) => {
+    const context = await browser.newContext({
+      colorScheme: theme,
+      // A check in the middle of an animation would see pale colours.
+      reducedMotion: "reduce",
+      viewport: { width, height: 800 },
+    })
+    const page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    const problems = watchProblems(page, service.url)
+    try {
+      await act(page)
+      if (!mayComplain) assert.deepStrictEqual(problems, [])
+    } finally {
+      service.standIn.failWith(null)
+      await context.close()
+    }
+  }
+
+  /** Narrow windows show some things in another place. */
+  const shown = (page: Page, text: string) => page.getByText(text).filter({ visible: true })
+
+  const signIn = async (page: Page) => {
+    await page.goto(service.url)
+    await page.getByLabel("Operator token").fill(service.operatorToken)
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+  }
+
+  const open = async (page: Page, name: string) => {
+    await page.goto(`${service.url}/w/1/${name}`)
+    await page.getByRole("heading", { level: 1 }).waitFor()
+  }
+
+  it("lets the operator in with the token alone, and keeps it nowhere that a script can read", () =>
+    withPage(async (page) => {
+      await page.goto(service.url)
+      await page.getByLabel("Operator token").fill("wrong")
+      await page.keyboard.press("Enter")
+      await page.getByRole("alert").waitFor()
+      await page.getByLabel("Operator token").fill(service.operatorToken)
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+      const readable = await page.evaluate(
+        () => document.cookie + JSON.stringify([localStorage, sessionStorage]),
+      )
+      assert.notInclude(readable, service.operatorToken)
+      assert.notInclude(readable, "session=")
+      await page.getByRole("button", { name: "Sign out" }).click()
+      await page.getByLabel("Operator token").waitFor()
+      await page.goto(`${service.url}/workspaces`)
+      await page.getByLabel("Operator token").waitFor()
+    }))
+
+  it("finds messages by status and text, page by page, with an address that can be passed on", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      await open(page, "messages")
+      const rows = page.locator("tbody tr")
+      await rows.nth(24).waitFor()
+      const first = await rows.first().getAttribute("data-message")
+      await page.getByRole("button", { name: "Older" }).click()
+      await page.getByText("Page 2").waitFor()
+      const second = await rows.first().getAttribute("data-message")
+      assert.isBelow(Number(second), Number(first))
+      await page.reload()
+      await page.getByText("Page 2").waitFor()
+      assert.strictEqual(await rows.first().getAttribute("data-message"), second)
+      await page.getByRole("button", { name: "failed" }).click()
+      await shown(page, "is not registered").waitFor()
+      assert.strictEqual(await rows.count(), 1)
+      await page.keyboard.press("j")
+      const panel = page.getByRole("complementary", { name: /Message \d+/ })
+      await panel.getByText("Why it failed").waitFor()
+      await page.keyboard.press("Escape")
+      await panel.waitFor({ state: "detached" })
+    }))
+
+  it("shows a message that is accepted elsewhere without being asked", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      await open(page, "messages")
+      await page.locator("tbody tr").first().waitFor()
+      await page.getByText("Live", { exact: true }).waitFor()
+      await service.ask("POST", "/api/v2/messages", {
+        to: { phone: "+15550107777" },
+        text: "From elsewhere",
+      })
+      await shown(page, "From elsewhere").waitFor()
+    }))
+
+  it("says why a message waits, and the remedy that it names lets it leave", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      await service.operate("POST", "/admin/v1/workspaces/1/numbers/1/pause", { until: null })
+      await service.ask("POST", "/api/v2/messages", {
+        to: { phone: "+15550106666" },
+        text: "Held back",
+      })
+      await open(page, "messages?status=%5B%22queued%22%5D")
+      await page.locator("tbody tr").first().click()
+      await page.getByText("An operator paused its number.").waitFor()
+      await page.getByRole("button", { name: "Resume the number" }).click()
+      await page.getByText("Handed to the platform").waitFor()
+    }))
+
+  it("cancels those that are chosen, and says which of them have left already", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      const later = new Date(Date.now() + 7_200_000).toISOString()
+      for (const text of ["Later one", "Later two"])
+        await service.ask("POST", "/api/v2/messages", {
+          to: { phone: "+15550105555" },
+          text,
+          send_at: later,
+        })
+      await open(page, "messages")
+      await shown(page, "Later two").waitFor()
+      for (const row of [0, 1, 2])
+        await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
+      await page.getByText("1 have left or ended").waitFor()
+      await page.getByRole("button", { name: "Cancel 2" }).click()
+      await page.getByRole("region", { name: "Chosen messages" }).waitFor({ state: "detached" })
+      await page.locator("tbody tr").nth(1).getByText("cancelled").waitFor()
+    }))
+
+  it("links a phone: the code appears, is taken, and the page says so by itself", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      await open(page, "numbers")
+      await page.getByRole("button", { name: "Link a phone" }).click()
+      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByAltText("QR code to scan with the phone").waitFor()
+      await page.getByText(/9:5\d left/).waitFor()
+      await page.getByRole("button", { name: "Scan as the simulated phone" }).click()
+      await page.getByText("is linked").waitFor()
+    }))
+
+  it("shows on the recipient's phone what was sent, and the ticks that come back", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      await page.goto(`${service.url}/w/1/emulator?phone=%2B15550104444`)
+      await page.getByLabel("Message to +15550104444").fill("Hello <b>there</b>")
+      await page.keyboard.press("Enter")
+      const phone = page.getByRole("list", { name: "Messages on the phone" })
+      await phone.getByText("Hello <b>there</b>").waitFor()
+      await phone.getByRole("button", { name: "Read it" }).click()
+      await phone.getByText("read", { exact: true }).waitFor()
+      await open(page, "messages?find=%2B15550104444")
+      await page.locator("tbody tr").getByText("read", { exact: true }).waitFor()
+    }))
+
+  it("goes anywhere by a few letters, and to a message by its number", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      await open(page, "overview")
+      await page.keyboard.press("Control+k")
+      await page.keyboard.type("numb")
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: "Numbers", level: 1 }).waitFor()
+      await page.keyboard.press("Control+k")
+      await page.keyboard.type("3")
+      await page.keyboard.press("Enter")
+      await page.getByRole("complementary", { name: "Message 3" }).waitFor()
+      await page.keyboard.press("g")
+      await page.keyboard.press("o")
+      await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
+      await page.keyboard.press("?")
+      await page.getByRole("dialog", { name: "Keys" }).waitFor()
+    }))
+
+  it("opens a workspace once by a magic link, and no other workspace", () =>
+    withPage(async (page) => {
+      const url = await service.portalLink("member")
+      await page.goto(url)
+      // Looking at the link is not using it.
+      await page.reload()
+      await page.getByRole("button", { name: "Open the workspace" }).click()
+      await page.getByRole("heading", { name: "Overview" }).waitFor()
+      assert.notInclude(page.url(), "code")
+      assert.strictEqual(await page.getByRole("link", { name: "Emulator" }).count(), 0)
+      await page.goto(`${service.url}/w/2/messages`)
+      await page.getByRole("alert").waitFor()
+      await page.context().clearCookies()
+      await page.goto(url)
+      await page.getByRole("button", { name: "Open the workspace" }).click()
+      await page.getByText("no longer works").waitFor()
+    }))
+
+  it.each([
+    ["away", /does not answer/],
+    [500, /internal_error · req_/],
+    [403, /role_required · req_/],
+    [429, /again in 30 s/],
+  ] as const)("says what is wrong when the service answers %s, and recovers", (status, words) =>
+    withPage(
+      async (page) => {
+        await signIn(page)
+        await open(page, "messages")
+        await page.locator("tbody tr").first().waitFor()
+        // News would ask again by themselves, and take the button away.
+        await page.getByRole("button", { name: /^Live: / }).click()
+        await page.getByText("Paused", { exact: true }).waitFor()
+        const code =
+          status === 403 ? "role_required" : status === 429 ? "rate_limited" : "internal_error"
+        service.standIn.failWith({ path: /\/messages$/, status, code })
+        await page.getByRole("button", { name: "failed" }).click()
+        await page.getByRole("alert").filter({ hasText: words }).waitFor()
+        service.standIn.failWith(null)
+        await page.getByRole("button", { name: "Try again" }).click()
+        await shown(page, "is not registered").waitFor()
+      },
+      { mayComplain: status === "away" },
+    ),
+  )
+
+  it("leads to signing in when the session ends, and back to the same page", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      await open(page, "messages")
+      await page.locator("tbody tr").first().waitFor()
+      await page.context().clearCookies()
+      await page.getByRole("button", { name: "failed" }).click()
+      await page.getByLabel("Operator token").fill(service.operatorToken)
+      await page.keyboard.press("Enter")
+      await shown(page, "is not registered").waitFor()
+    }))
+
+  it.each([
+    ["light", 1280],
+    ["dark", 1280],
+    ["light", 360],
+    ["dark", 360],
+  ] as const)("has no barrier that a machine can find: %s, %i wide", (theme, width) =>
+    withPage(
+      async (page) => {
+        const check = async () => {
+          assert.deepStrictEqual(await barriers(page), [])
+          assert.isFalse(await overflows(page), page.url())
+        }
+        await page.goto(service.url)
+        await page.getByLabel("Operator token").waitFor()
+        await check()
+        await signIn(page)
+        await check()
+        await open(page, "overview")
+        await page.getByText("Messages that ended").waitFor()
+        await check()
+        await open(page, "messages")
+        await page.locator("tbody tr").first().waitFor()
+        await check()
+        await page.locator("tbody tr").first().click()
+        await page.getByRole("list", { name: "What happened" }).locator("li").first().waitFor()
+        await check()
+        await open(page, "numbers")
+        await page.getByRole("meter").first().waitFor()
+        await check()
+        await open(page, "emulator?phone=%2B15550101001")
+        await page.getByRole("button", { name: "Read it" }).first().waitFor()
+        await check()
+        await page.keyboard.press("Control+k")
+        await page.getByRole("combobox", { name: "What for" }).waitFor()
+        await check()
+        await page.keyboard.press("Escape")
+        await open(page, "numbers")
+        await page.getByRole("button", { name: "Link a phone" }).click()
+        await check()
+        await page.getByRole("button", { name: "Show the code" }).click()
+        await page.getByAltText("QR code to scan with the phone").waitFor()
+        await check()
+      },
+      { theme, width },
+    ),
+  )
+})
+
+describe.skipIf(skipsWithoutBrowser)("the dashboard below a path of another server", () => {
+  it("loads its files, its pages and its answers from below that path", async () => {
+    const service = await startDashboard({}, "/inner/messaging/")
+    const browser = await openBrowser()
+    try {
+      const page = await browser.newPage()
+      const problems = watchProblems(page, service.url)
+      await page.goto(`${service.url}/w/1/messages`)
+      await page.getByLabel("Operator token").fill(service.operatorToken)
+      await page.keyboard.press("Enter")
+      await page.getByText("No message yet").waitFor()
+      await page.getByRole("link", { name: "Numbers" }).click()
+      await page.getByRole("button", { name: "Link a phone" }).click()
+      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByAltText("QR code to scan with the phone").waitFor()
+      assert.include(page.url(), "/inner/messaging/w/1/numbers/")
+      assert.deepStrictEqual(problems, [])
+      const unknown = await fetch(`${service.url}/api/v9/messages`)
+      assert.strictEqual(unknown.status, 404)
+      assert.include(unknown.headers.get("content-type"), "application/json")
+    } finally {
+      await browser.close()
+      await service.stop()
+    }
+  })
+})

@@ -1,0 +1,180 @@
+/**
+ * What tests of the dashboard use: a service of its own, the dashboard before it, a real browser, and
+ * what every page must keep: no request to another host, no breach of its policy, no complaint on the console.
+ */
+import { execFile, spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
+import { existsSync } from "node:fs"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { promisify } from "node:util"
+import { chromium } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
+import { standIn } from "./standIn.ts"
+import type { StandIn } from "./standIn.ts"
+
+const places = [
+  process.env["CHROMIUM"] ?? "",
+  "/usr/bin/chromium",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+]
+
+/** Undefined on a machine without one. */
+const browserPath: string | undefined = places.find((place) => place !== "" && existsSync(place))
+
+/** In CI a missing browser fails the tests. */
+export const skipsWithoutBrowser = browserPath === undefined && process.env["CI"] === undefined
+if (skipsWithoutBrowser)
+  console.warn("Tests of the dashboard are skipped: no Chromium. CHROMIUM names the path of one.")
+
+/** Keeps the browser from asking anything of its maker. */
+const quietBrowser = [
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+]
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: browserPath ?? "",
+    args: quietBrowser,
+    // The sandbox needs a user of its own, which a container's root is not.
+    chromiumSandbox: process.getuid?.() !== 0,
+  })
+
+/** Collects what goes wrong on a page. */
+export const watchProblems = (page: Page, origin: string): ReadonlyArray<string> => {
+  const problems: Array<string> = []
+  page.on("request", (request) => {
+    const url = request.url()
+    if (!url.startsWith(`${origin}/`)) problems.push(`asked ${url}`)
+  })
+  page.on("pageerror", (error) => problems.push(String(error)))
+  page.on("console", (message) => {
+    // A refusal is an answer, and a lost connection a state of the page; the browser alone calls them errors.
+    const isAnswer = /server responded with a status of|net::ERR_(EMPTY_RESPONSE|FAILED|CONNECTION)/
+    if (["error", "warning"].includes(message.type()) && !isAnswer.test(message.text()))
+      problems.push(message.text())
+  })
+  return problems
+}
+
+const app = resolve(import.meta.dirname, "..")
+
+/** Builds in a process of its own: under a test runner Vite builds what developers use. */
+const build = async (folder: string): Promise<void> => {
+  await promisify(execFile)(process.execPath, [join(app, "build.ts"), folder], {
+    env: { PATH: process.env["PATH"], VITE_STAND_IN: "true" },
+  })
+}
+
+export interface TestDashboard {
+  readonly url: string
+  readonly operatorToken: string
+  /** Plays what the service does not answer yet, and makes requests fail. */
+  readonly standIn: StandIn
+  /** Sends a request with the live key; returns its answer. */
+  readonly ask: (method: string, path: string, body?: unknown) => Promise<unknown>
+  /** Sends a request of the operator; returns its answer. */
+  readonly operate: (method: string, path: string, body?: unknown) => Promise<unknown>
+  readonly portalLink: (role: string) => Promise<string>
+  readonly stop: () => Promise<void>
+}
+
+const startTimeoutMillis = 30_000
+
+/** Waits for the line that names its address. */
+const listening = (child: ChildProcess): Promise<string> =>
+  new Promise<string>((resolveOrigin, reject) => {
+    let text = ""
+    const late = setTimeout(() => reject(new Error(`not ready: ${text}`)), startTimeoutMillis)
+    child.once("exit", (code) => reject(new Error(`ended with ${code}: ${text}`)))
+    child.stdout?.on("data", (chunk: Buffer) => {
+      text += chunk.toString()
+      const url = /listening on (\S+)/.exec(text)?.[1]
+      if (url === undefined) return
+      clearTimeout(late)
+      resolveOrigin(url)
+    })
+  })
+
+const request =
+  (origin: string, token: string) =>
+  async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(origin + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    return response.json()
+  }
+
+/** Makes a portal link as the operator does in the console. */
+const makePortalLink = async (url: string, operatorToken: string, role: string) => {
+  const { origin } = new URL(url)
+  const post = (path: string, body: unknown, cookie = "") =>
+    fetch(url + path, {
+      method: "POST",
+      headers: { origin, cookie, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    })
+  const session = await post("/admin/v1/session", { token: operatorToken })
+  const cookie = session.headers.get("set-cookie")?.split(";")[0] ?? ""
+  const made = await post("/admin/v1/workspaces/1/portal-sessions", { role }, cookie)
+  return origin + ((await made.json()) as { url: string }).url
+}
+
+export const startDashboard = async (
+  settings: Readonly<Record<string, string>> = {},
+  base = "/",
+): Promise<TestDashboard> => {
+  const directory = await mkdtemp(join(tmpdir(), "dashboard-"))
+  const files = join(directory, "files")
+  await build(files)
+
+  const operatorToken = "operator-token-of-the-test-of-the-dashboard"
+  const child = spawn(process.execPath, [resolve(app, "../server/src/main.ts")], {
+    env: {
+      PATH: process.env["PATH"],
+      PORT: "0",
+      DATABASE_URL: "memory:",
+      DATA_DIR: join(directory, "data"),
+      OPERATOR_TOKEN: operatorToken,
+      CLOCK: "adjustable",
+      ALLOW_PRIVATE_TARGETS: "true",
+      ...settings,
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  const ended = new Promise((done) => child.once("exit", done))
+  const stopService = async () => {
+    child.kill("SIGTERM")
+    await ended
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    const origin = await listening(child)
+    const liveKey = await readFile(join(directory, "data/example-live-key.memory"), "utf8")
+    const edge = await standIn(origin, operatorToken, files, base)
+    return {
+      url: edge.url,
+      operatorToken,
+      standIn: edge,
+      ask: request(origin, liveKey.trim()),
+      operate: request(origin, operatorToken),
+      portalLink: (role) => makePortalLink(edge.url, operatorToken, role),
+      stop: async () => {
+        await edge.close()
+        await stopService()
+      },
+    }
+  } catch (error) {
+    await stopService()
+    throw error
+  }
+}
