@@ -75,7 +75,7 @@ const untilNews = (
   known?: number | null,
 ) => {
   let seen = known
-  return Effect.gen(function* () {
+  return Effect.gen(function* news() {
     for (;;) {
       yield* sleep(poll)
       const { [work]: due } = yield* status.earliest()
@@ -91,48 +91,46 @@ const untilNews = (
  * round of each would open a connection each. Without a poll it is skipped, since nothing would
  * find later work.
  */
-const isNothingYet = (work: Work) =>
-  Effect.gen(function* () {
-    const status = yield* DueWork
-    const { poll } = yield* WakeUp
-    return poll !== null && (yield* status.earliest())[work] === null
-  })
+const isNothingYet = Effect.fnUntraced(function* isNothingYet(work: Work) {
+  const status = yield* DueWork
+  const { poll } = yield* WakeUp
+  return poll !== null && (yield* status.earliest())[work] === null
+})
 
 /** Sleeps until there may be work. `isNothing`: the caller knows that there is none. */
-const untilNext = <E, R>(
+const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
   { crowded, owned, work }: LoopOptions<E, R>,
   latch: Sleeper,
   isNothing: boolean,
-) =>
-  Effect.gen(function* () {
-    const status = yield* DueWork
-    const { poll } = yield* WakeUp
-    const news =
-      poll === null ? Effect.never : untilNews(status, work, poll, isNothing ? null : undefined)
-    for (let looks = 0; !latch.isOpen(); looks++) {
-      const mine = owned === undefined ? "all" : yield* owned
-      const isKnown = isNothing && looks === 0
-      const due = isKnown ? null : yield* status.nextDue(work, crowded?.() ?? [], mine)
-      const now = yield* Clock.currentTimeMillis
-      if (due !== null && due <= now) {
-        // Due, yet this round found nothing: another worker has it.
-        if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), latch.await)
-        return
-      }
-      const moment =
-        due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), clockJumped)
-      const polled = yield* Effect.raceFirst(
-        Effect.as(Effect.raceFirst(moment, latch.await), false),
-        Effect.as(news, true),
-      )
-      if (!polled) return
+) {
+  const status = yield* DueWork
+  const { poll } = yield* WakeUp
+  const news =
+    poll === null ? Effect.never : untilNews(status, work, poll, isNothing ? null : undefined)
+  for (let looks = 0; !latch.isOpen(); looks++) {
+    const mine = owned === undefined ? "all" : yield* owned
+    const isKnown = isNothing && looks === 0
+    const due = isKnown ? null : yield* status.nextDue(work, crowded?.() ?? [], mine)
+    const now = yield* Clock.currentTimeMillis
+    if (due !== null && due <= now) {
+      // Due, yet this round found nothing: another worker has it.
+      if (looks === 0) yield* Effect.raceFirst(sleep(busyPauseMillis), latch.await)
+      return
     }
-  })
+    const moment =
+      due === null ? Effect.never : Effect.raceFirst(Effect.sleep(due - now), clockJumped)
+    const polled = yield* Effect.raceFirst(
+      Effect.as(Effect.raceFirst(moment, latch.await), false),
+      Effect.as(news, true),
+    )
+    if (!polled) return
+  }
+})
 
 /** Runs a loop until interrupted. */
 export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
   Effect.scoped(
-    Effect.gen(function* () {
+    Effect.gen(function* loop() {
       const latch = options.latch ?? (yield* (yield* WakeUp).latch(options.work))
       let pause = firstPauseMillis
       let hasBegun = false
@@ -149,7 +147,7 @@ export const runLoop = <E, R>(options: LoopOptions<E | StoreUnavailable, R>) =>
         // Also catches a query interrupted from outside. The loop's own interruption never gets
         // here.
         Effect.catchCause((cause) =>
-          Effect.gen(function* () {
+          Effect.gen(function* pauseLoop() {
             yield* logFailure("the loop failed and pauses", cause, Effect.logError)
             yield* sleep(pause)
             pause = Math.min(pause * 2, longestPauseMillis)
@@ -217,8 +215,8 @@ export interface LeasedWork<Claimed, Result> {
     leaseUntil: number,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   /**
-   * Renews leases that ended before the answer to their claim; returns what this worker still holds. For work
-   * that must not begin while another worker may hold it.
+   * Renews leases that ended before the answer to their claim; returns what this worker still
+   * holds. For work that must not begin while another worker may hold it.
    */
   reclaim?(
     claimed: ReadonlyArray<Claimed>,
@@ -245,317 +243,411 @@ export interface LeasedLoop {
   readonly run: Effect.Effect<never>
 }
 
+/** The work that one running loop holds. */
+interface Held<Claimed, Result> {
+  readonly leased: LeasedWork<Claimed, Result>
+  /** Wakes the loops of all workers. */
+  readonly wake: Effect.Effect<void>
+  /** Wakes this loop. */
+  readonly latch: Sleeper
+  readonly fork: <A, E>(work: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+  /** Claimed work and its fiber; null before it starts. */
+  readonly held: Map<Claimed, Fiber.Fiber<Result> | null>
+  /** Open while work is held. */
+  readonly holding: Latch.Latch
+  readonly idle: Latch.Latch
+  readonly shared: RejectingBulkhead<WorkspaceId>
+  readonly pools: Map<Capacity, RejectingBulkhead<WorkspaceId>>
+  /** Finished work to settle, and its results in the same order: thousands a second. */
+  ended: Array<Claimed>
+  results: Array<Result>
+  readonly hasEnded: Latch.Latch
+  claiming: boolean
+  stopping: boolean
+}
+
+const makeHeld = Effect.fnUntraced(function* makeHeld<Claimed, Result>(
+  leased: LeasedWork<Claimed, Result>,
+) {
+  const wakeUp = yield* WakeUp
+  const { capacity, work } = leased
+  const shared = makeRejectingBulkhead<WorkspaceId>(capacity)
+  const loop: Held<Claimed, Result> = {
+    leased,
+    wake: wakeUp.wake(work),
+    latch: yield* wakeUp.latch(work),
+    fork: Effect.runForkWith(yield* Effect.context<never>()),
+    held: new Map(),
+    holding: Latch.makeUnsafe(false),
+    idle: Latch.makeUnsafe(true),
+    shared,
+    pools: new Map([[capacity, shared]]),
+    ended: [],
+    results: [],
+    hasEnded: Latch.makeUnsafe(false),
+    claiming: false,
+    stopping: false,
+  }
+  return loop
+})
+
+const poolOf = <Claimed, Result>(
+  { leased, pools }: Held<Claimed, Result>,
+  claimed: Claimed,
+): RejectingBulkhead<WorkspaceId> => {
+  const kind = leased.capacityOf?.(claimed) ?? leased.capacity
+  const pool = pools.get(kind) ?? makeRejectingBulkhead(kind)
+  if (!pools.has(kind)) pools.set(kind, pool)
+  return pool
+}
+
+const uncount = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) =>
+  poolOf(loop, claimed).releaseShare(loop.leased.workspaceOf(claimed))
+
+/** How much more the worker may hold, up to one batch. `freed`: work about to be released. */
+const roomOf = <Claimed, Result>({ held, leased }: Held<Claimed, Result>, freed = 0) =>
+  Math.min(leased.batch, (leased.whole ?? leased.capacity.whole) - held.size + freed)
+
+/**
+ * Counts claimed work and returns what may begin: all of it, since claims keep to the shares. One
+ * exception: a claim made with a settlement ignores hanging calls of removed endpoints. Work above
+ * the share then does not begin; it is handed out again when its lease ends.
+ */
+const hold = <Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  claimed: ReadonlyArray<Claimed>,
+): ReadonlyArray<Claimed> => {
+  const { held, holding, idle, leased } = loop
+  const mayBegin = claimed.filter((each) =>
+    poolOf(loop, each).tryAcquireShare(leased.workspaceOf(each)),
+  )
+  for (const each of mayBegin) held.set(each, null)
+  if (held.size > 0) {
+    idle.closeUnsafe()
+    holding.openUnsafe()
+  }
+  return mayBegin
+}
+
+/**
+ * Frees capacity once work is settled. Where a settlement also claims, the store counts unsettled
+ * work and the worker only what runs.
+ */
+const release = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) => {
+  const { held, idle, leased } = loop
+  if (!held.delete(claimed)) return
+  if (leased.refill === undefined) uncount(loop, claimed)
+  if (held.size === 0) idle.openUnsafe()
+}
+
+/** What a claim asks for. `held`: the shares that count against it. */
+const leaseQuery = <Claimed, Result>(
+  { capacity, leaseMillis }: LeasedWork<Claimed, Result>,
+  limit: number,
+  limitShared: number,
+  held: Shares["held"],
+): Effect.Effect<LeaseQuery> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const shares = { perWorkspace: capacity.share.most, held }
+    return {
+      now,
+      leaseUntil: now + leaseMillis,
+      limit,
+      limitShared,
+      ...shares,
+      held: countsNearShare(shares, Math.min(limit, limitShared)),
+    }
+  })
+
 /** What of a claim may begin: if its answer took longer than the lease, another worker may hold it. */
-const stillLeased = <Claimed, Result>(
+const stillLeased = Effect.fnUntraced(function* stillLeased<Claimed, Result>(
   { leaseMillis, reclaim }: LeasedWork<Claimed, Result>,
   claimed: ReadonlyArray<Claimed>,
   leaseUntil: number,
-): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable> =>
-  Effect.gen(function* reclaimed() {
-    let left = claimed
-    let end = leaseUntil
-    for (;;) {
-      const now = yield* Clock.currentTimeMillis
-      if (reclaim === undefined || left.length === 0 || now < end) return left
-      end = now + leaseMillis
-      left = yield* reclaim(left, end)
-    }
+) {
+  let left = claimed
+  let end = leaseUntil
+  for (;;) {
+    const now = yield* Clock.currentTimeMillis
+    if (reclaim === undefined || left.length === 0 || now < end) return left
+    end = now + leaseMillis
+    left = yield* reclaim(left, end)
+  }
+})
+
+/**
+ * Claims and holds. Only one claim at a time may count in `capacity`, since concurrent claims would
+ * not see each other's work.
+ */
+const claimWith = <Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  limit: number,
+  claim: (query: LeaseQuery) => Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>,
+) =>
+  Effect.suspend(() => {
+    const { leased, shared } = loop
+    const alone = !loop.claiming
+    loop.claiming = true
+    let room = alone ? leased.capacity.whole : 0
+    for (const count of shared.shares.values()) room -= count
+    return leaseQuery(leased, limit, Math.max(0, room), shared.shares).pipe(
+      Effect.flatMap((query) =>
+        Effect.flatMap(claim(query), (claimed) => stillLeased(leased, claimed, query.leaseUntil)),
+      ),
+      Effect.map((claimed) => hold(loop, claimed)),
+      Effect.ensuring(
+        Effect.sync(() => {
+          if (alone) loop.claiming = false
+        }),
+      ),
+    )
   })
+
+const addResult = <Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  claimed: Claimed,
+  result: Result,
+) => {
+  if (!loop.held.has(claimed)) return
+  loop.ended.push(claimed)
+  loop.results.push(result)
+  loop.hasEnded.openUnsafe()
+}
+
+const end = <Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  claimed: Claimed,
+  exit: Exit.Exit<Result>,
+) => {
+  const { fork, held, leased, wake } = loop
+  if (leased.refill !== undefined) uncount(loop, claimed)
+  if (!held.has(claimed)) return
+  if (Exit.isSuccess(exit)) return addResult(loop, claimed, exit.value)
+  // A bug: treat it as a dead worker and let the lease end.
+  release(loop, claimed)
+  fork(Effect.andThen(Effect.logError("worker task failed", exit.cause), wake))
+}
+
+const begin = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) => {
+  const { fork, held, leased } = loop
+  if (!held.has(claimed)) return
+  const fiber = fork(leased.perform(claimed))
+  held.set(claimed, fiber)
+  fiber.addObserver((exit) => end(loop, claimed, exit))
+}
+
+const beginAll = <Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  claimed: ReadonlyArray<Claimed>,
+) => {
+  for (const each of claimed) begin(loop, each)
+}
+
+/** Claims and begins what is due; true when more may be due. */
+const claimMore = <Claimed, Result>(loop: Held<Claimed, Result>) =>
+  Effect.gen(function* claim() {
+    const { held, leased } = loop
+    const room = roomOf(loop)
+    if (room <= 0) return false
+    const claimed = yield* claimWith(loop, room, (query) => leased.claim(query, held.keys()))
+    beginAll(loop, claimed)
+    // Fewer than requested: nothing else is both due and free.
+    return claimed.length === room
+  }).pipe(
+    // Interrupting after the store's claim would leave work without a worker.
+    Effect.uninterruptible,
+  )
+
+/**
+ * Settles results, and claims in the same round trip where the store can. Retries until the store
+ * answers. Returns what it claimed and which results another transaction blocks.
+ */
+const settleBatch = Effect.fnUntraced(function* settleBatch<Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  settling: ReadonlyArray<Result>,
+  room: number,
+) {
+  const { leased, wake } = loop
+  const { refill } = leased
+  let blockedByLock: ReadonlySet<Result> = new Set()
+  const settleOnly = Effect.map(
+    Effect.suspend(() => leased.settle(settling)),
+    (later): ReadonlyArray<Claimed> => {
+      blockedByLock = new Set(later ?? [])
+      return []
+    },
+  )
+  const claimed = yield* Effect.suspend(() =>
+    refill === undefined || loop.stopping
+      ? settleOnly
+      : claimWith(loop, room, (query) => refill.settleAndClaim(settling, query)),
+  ).pipe(
+    Effect.tapError((error) =>
+      // Perhaps only the answer was lost, and there is more to claim.
+      Effect.andThen(logFailure("settling is tried again", error), wake),
+    ),
+    Effect.retry(retrySettling),
+    // A bug, or an interruption from outside: the leases end unsettled.
+    Effect.catchCause((cause) => Effect.as(Effect.logError("settling failed", cause), [])),
+  )
+  return { claimed, blockedByLock }
+})
+
+/** A result that another transaction blocks keeps its capacity but delays no other settlement. */
+const settleLater = <Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  claimed: Claimed,
+  result: Result,
+) => {
+  const again = Effect.sync(() => addResult(loop, claimed, result))
+  loop.fork(Effect.andThen(sleep(heldUpPauseMillis), again))
+}
+
+/** Settles what ended, and begins what the settlement claimed. */
+const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
+  loop: Held<Claimed, Result>,
+) {
+  const { fork, hasEnded, latch, wake } = loop
+  const { refill } = loop.leased
+  yield* hasEnded.await
+  // Let work that ends in the same moment join.
+  yield* Effect.yieldNow
+  hasEnded.closeUnsafe()
+  const { ended, results } = loop
+  loop.ended = []
+  loop.results = []
+  const room = roomOf(loop, ended.length)
+  const { blockedByLock, claimed } = yield* settleBatch(loop, results, room)
+  // A stopping worker ends once it holds nothing.
+  if (loop.stopping) yield* wake
+  for (const [at, each] of ended.entries()) {
+    const result = results[at]
+    if (result !== undefined && blockedByLock.has(result)) settleLater(loop, each, result)
+    else release(loop, each)
+  }
+  const beginning = Effect.sync(() => beginAll(loop, claimed))
+  // Starting many calls takes long: send the results to the store first.
+  if (loop.results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginning))
+  else yield* beginning
+  // The claim got work, but less than requested, and nothing was put off. All due work is running,
+  // so the loop need not look.
+  const isSteady =
+    refill !== undefined &&
+    claimed.length > 0 &&
+    claimed.length < room &&
+    !results.some(refill.isPutOff)
+  // This worker fills its freed capacity first. Waking the others would cost each a claim per
+  // settlement; they find the rest by themselves.
+  if (!isSteady) yield* latch.open
+})
+
+/** Interrupts work whose lease is lost. */
+const cancel = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) => {
+  const fiber = loop.held.get(claimed)
+  release(loop, claimed)
+  fiber?.interruptUnsafe()
+}
+
+const logNotRenewed = (reason: unknown) => logFailure("leases could not be renewed", reason)
+
+/** Renews leases. Sleeps only while work is held, so that an idle worker sets no timers. */
+const renewHeld = Effect.fnUntraced(function* renewHeld<Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  renew: NonNullable<LeasedWork<Claimed, Result>["renew"]>,
+) {
+  const { held, holding, leased, wake } = loop
+  yield* holding.await
+  // A third of the lease, so that one renewal may fail.
+  yield* Effect.sleep(leased.leaseMillis / 3)
+  if (held.size === 0) {
+    holding.closeUnsafe()
+    return
+  }
+  const now = yield* Clock.currentTimeMillis
+  const lost = yield* renew([...held.keys()], now + leased.leaseMillis)
+  if (lost.length === 0) return
+  for (const each of lost) cancel(loop, each)
+  yield* wake
+})
+
+/** Releases the work that a stopping worker still holds. */
+const giveUp = Effect.fnUntraced(function* giveUp<Claimed, Result>({
+  held,
+  leased,
+  wake,
+}: Held<Claimed, Result>) {
+  const left = [...held.keys()]
+  const fibers = [...held.values()].filter((fiber) => fiber !== null)
+  held.clear()
+  yield* Fiber.interruptAll(fibers)
+  if (leased.release === undefined || left.length === 0) return
+  yield* Effect.raceFirst(Effect.ignore(leased.release(left)), sleep(giveBackMillis))
+  yield* wake
+})
+
+/** Stops claiming. Waits for running work, unless it is released. */
+const drain = <Claimed, Result>(loop: Held<Claimed, Result>, stopMillis: number) =>
+  Effect.suspend(() => {
+    loop.stopping = true
+    return loop.leased.release === undefined
+      ? Effect.raceFirst(loop.idle.await, sleep(stopMillis))
+      : Effect.void
+  })
+
+const runLeased = Effect.fnUntraced(function* runLeased<Claimed, Result>(
+  leased: LeasedWork<Claimed, Result>,
+  stopMillis: number,
+) {
+  const { alsoEachRound, capacity, owned, renew, work } = leased
+  const loop = yield* makeHeld(leased)
+  const annotated = Effect.annotateLogs({ loop: work })
+  // Finalizers run in reverse: renewing, work, settling, then the release of the rest.
+  yield* Effect.addFinalizer(() => giveUp(loop))
+  // `settleEnded` waits for results each time.
+  const settling = Effect.forever(settleEnded(loop), { disableYield: true })
+  yield* Effect.forkScoped(annotated(settling))
+  yield* Effect.addFinalizer(() => drain(loop, stopMillis))
+  if (renew !== undefined) {
+    const renewing = Effect.forever(Effect.catchCause(renewHeld(loop, renew), logNotRenewed))
+    yield* Effect.forkScoped(annotated(renewing))
+  }
+  const claiming = claimMore(loop)
+  return yield* runLoop({
+    work,
+    latch: loop.latch,
+    runOnce:
+      alsoEachRound === undefined
+        ? claiming
+        : Effect.zipWith(alsoEachRound, claiming, (also, more) => also || more),
+    crowded: () => saturatedTenants(loop.shared.shares, capacity),
+    ...(owned === undefined ? {} : { owned }),
+  })
+})
+
+const runLeasedOnce = Effect.fnUntraced(function* runLeasedOnce<Claimed, Result>(
+  leased: LeasedWork<Claimed, Result>,
+) {
+  const query = yield* leaseQuery(leased, leased.batch, leased.capacity.whole, new Map())
+  const claimed = yield* stillLeased(leased, yield* leased.claim(query, []), query.leaseUntil)
+  if (claimed.length === 0) return 0
+  let results: ReadonlyArray<Result> = yield* Effect.forEach(claimed, leased.perform, {
+    concurrency: "unbounded",
+  })
+  for (;;) {
+    results = (yield* leased.settle(results)) ?? []
+    if (results.length === 0) return claimed.length
+    yield* sleep(heldUpPauseMillis)
+  }
+})
 
 export const makeLeasedLoop = <Claimed, Result>(
   leased: LeasedWork<Claimed, Result>,
 ): Effect.Effect<LeasedLoop, never, WakeUp | DueWork> =>
-  Effect.gen(function* () {
-    const { batch, capacity, leaseMillis, refill, work } = leased
-    const { whole = capacity.whole } = leased
+  Effect.gen(function* make() {
     const services = yield* Effect.context<WakeUp | DueWork>()
-    const wakeUp = yield* WakeUp
     const stopMillis = yield* StopMillis
-    const wake = wakeUp.wake(work)
-
-    const queryFor = (
-      limit: number,
-      limitShared: number,
-      held: Shares["held"],
-    ): Effect.Effect<LeaseQuery> =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const shares = { perWorkspace: capacity.share.most, held }
-        return {
-          now,
-          leaseUntil: now + leaseMillis,
-          limit,
-          limitShared,
-          ...shares,
-          held: countsNearShare(shares, Math.min(limit, limitShared)),
-        }
-      })
-
-    const runOnce = Effect.gen(function* runOnce() {
-      const query = yield* queryFor(batch, capacity.whole, new Map())
-      const claimed = yield* stillLeased(leased, yield* leased.claim(query, []), query.leaseUntil)
-      if (claimed.length === 0) return 0
-      let results: ReadonlyArray<Result> = yield* Effect.forEach(claimed, leased.perform, {
-        concurrency: "unbounded",
-      })
-      for (;;) {
-        results = (yield* leased.settle(results)) ?? []
-        if (results.length === 0) return claimed.length
-        yield* sleep(heldUpPauseMillis)
-      }
-    })
-
-    const run = Effect.scoped(
-      Effect.gen(function* () {
-        /** Claimed work and its fiber; null before it starts. */
-        const held = new Map<Claimed, Fiber.Fiber<Result> | null>()
-        const holding = Latch.makeUnsafe(false)
-        const idle = Latch.makeUnsafe(true)
-        const shared = makeRejectingBulkhead<WorkspaceId>(capacity)
-        const pools = new Map<Capacity, RejectingBulkhead<WorkspaceId>>([[capacity, shared]])
-        /** Finished work to settle, and its results in the same order: thousands a second. */
-        let ended: Array<Claimed> = []
-        let results: Array<Result> = []
-        const hasEnded = Latch.makeUnsafe(false)
-        let stopping = false
-        const latch = yield* wakeUp.latch(work)
-        const fork = Effect.runForkWith(yield* Effect.context<never>())
-
-        const poolOf = (claimed: Claimed): RejectingBulkhead<WorkspaceId> => {
-          const kind = leased.capacityOf?.(claimed) ?? capacity
-          const pool = pools.get(kind) ?? makeRejectingBulkhead(kind)
-          if (!pools.has(kind)) pools.set(kind, pool)
-          return pool
-        }
-
-        const uncount = (claimed: Claimed) =>
-          poolOf(claimed).releaseShare(leased.workspaceOf(claimed))
-
-        /**
-         * Counts claimed work and returns what may begin: all of it, since claims keep to the
-         * shares. One exception: a claim made with a settlement ignores hanging calls of removed
-         * endpoints. Work above the share then does not begin; it is handed out again when its
-         * lease ends.
-         */
-        const hold = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> => {
-          const mayBegin = claimed.filter((each) =>
-            poolOf(each).tryAcquireShare(leased.workspaceOf(each)),
-          )
-          for (const each of mayBegin) held.set(each, null)
-          if (held.size > 0) {
-            idle.closeUnsafe()
-            holding.openUnsafe()
-          }
-          return mayBegin
-        }
-
-        let claiming = false
-
-        /**
-         * Claims and holds. Only one claim at a time may count in `capacity`, since concurrent
-         * claims would not see each other's work.
-         */
-        const claimWith = (
-          limit: number,
-          claim: (query: LeaseQuery) => Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>,
-        ) =>
-          Effect.suspend(() => {
-            const alone = !claiming
-            claiming = true
-            let room = alone ? capacity.whole : 0
-            for (const count of shared.shares.values()) room -= count
-            return queryFor(limit, Math.max(0, room), shared.shares).pipe(
-              Effect.flatMap((query) =>
-                Effect.flatMap(claim(query), (claimed) =>
-                  stillLeased(leased, claimed, query.leaseUntil),
-                ),
-              ),
-              Effect.map(hold),
-              Effect.ensuring(
-                Effect.sync(() => {
-                  if (alone) claiming = false
-                }),
-              ),
-            )
-          })
-
-        /**
-         * Frees capacity once work is settled. Where a settlement also claims, the store counts
-         * unsettled work and the worker only what runs.
-         */
-        const release = (claimed: Claimed) => {
-          if (!held.delete(claimed)) return
-          if (refill === undefined) uncount(claimed)
-          if (held.size === 0) idle.openUnsafe()
-        }
-
-        const end = (claimed: Claimed, exit: Exit.Exit<Result>) => {
-          if (refill !== undefined) uncount(claimed)
-          if (!held.has(claimed)) return
-          if (Exit.isSuccess(exit)) {
-            ended.push(claimed)
-            results.push(exit.value)
-            hasEnded.openUnsafe()
-          } else {
-            // A bug: treat it as a dead worker and let the lease end.
-            release(claimed)
-            fork(Effect.andThen(Effect.logError("work broke off", exit.cause), wake))
-          }
-        }
-
-        const begin = (claimed: Claimed) => {
-          if (!held.has(claimed)) return
-          const fiber = fork(leased.perform(claimed))
-          held.set(claimed, fiber)
-          fiber.addObserver((exit) => end(claimed, exit))
-        }
-
-        const claimMore = Effect.gen(function* claimMore() {
-          const room = Math.min(batch, whole - held.size)
-          if (room <= 0) return false
-          const claimed = yield* claimWith(room, (query) => leased.claim(query, held.keys()))
-          claimed.forEach(begin)
-          // Fewer than requested: nothing else is both due and free.
-          return claimed.length === room
-        }).pipe(
-          // Interrupting after the store's claim would leave work without a worker.
-          Effect.uninterruptible,
-        )
-
-        /**
-         * A result that another transaction blocks keeps its capacity but delays no other
-         * settlement.
-         */
-        const settleLater = (claimed: Claimed, result: Result) => {
-          const again = Effect.sync(() => {
-            if (!held.has(claimed)) return
-            ended.push(claimed)
-            results.push(result)
-            hasEnded.openUnsafe()
-          })
-          fork(Effect.andThen(sleep(heldUpPauseMillis), again))
-        }
-
-        const settleLoop = Effect.gen(function* settleLoop() {
-          yield* hasEnded.await
-          // Let work that ends in the same moment join.
-          yield* Effect.yieldNow
-          hasEnded.closeUnsafe()
-          const settled = ended
-          const settling = results
-          ended = []
-          results = []
-          const room = Math.min(batch, whole - held.size + settled.length)
-          let blockedByLock: ReadonlySet<Result> = new Set()
-          const settleAlone = Effect.map(
-            Effect.suspend(() => leased.settle(settling)),
-            (later): ReadonlyArray<Claimed> => {
-              blockedByLock = new Set(later ?? [])
-              return []
-            },
-          )
-          const claimed = yield* Effect.suspend(() =>
-            refill === undefined || stopping
-              ? settleAlone
-              : claimWith(room, (query) => refill.settleAndClaim(settling, query)),
-          ).pipe(
-            Effect.tapError((error) =>
-              // Perhaps only the answer was lost, and there is more to claim.
-              Effect.andThen(logFailure("settling is tried again", error), wake),
-            ),
-            Effect.retry(retrySettling),
-            // A bug, or settling was interrupted from outside: the leases end unsettled.
-            Effect.catchCause((cause) =>
-              Effect.as(Effect.logError("settling broke off", cause), []),
-            ),
-          )
-          // A stopping worker ends once it holds nothing.
-          if (stopping) yield* wake
-          for (const [at, each] of settled.entries()) {
-            const result = settling[at]
-            if (result !== undefined && blockedByLock.has(result)) settleLater(each, result)
-            else release(each)
-          }
-          const beginAll = Effect.sync(() => claimed.forEach(begin))
-          // Starting many calls takes long: send the results to the store first.
-          if (results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginAll))
-          else yield* beginAll
-          // The claim got work, but less than requested, and nothing was put off. All due work is
-          // running, so the loop need not look.
-          const isSteady =
-            refill !== undefined &&
-            claimed.length > 0 &&
-            claimed.length < room &&
-            !settling.some(refill.isPutOff)
-          // This worker fills its freed capacity first. Waking the others would cost each a claim
-          // per settlement; they find the rest by themselves.
-          if (!isSteady) yield* latch.open
-        }).pipe(
-          // It waits for results each time.
-          Effect.forever({ disableYield: true }),
-        )
-
-        /** Interrupts work whose lease is lost. */
-        const letGo = (claimed: Claimed) => {
-          const fiber = held.get(claimed)
-          release(claimed)
-          fiber?.interruptUnsafe()
-        }
-
-        const notRenewed = (reason: unknown) => logFailure("leases could not be renewed", reason)
-
-        // Sleeps only while work is held, so that an idle worker sets no timers.
-        const renewLoop = (renew: NonNullable<typeof leased.renew>) =>
-          Effect.gen(function* () {
-            yield* holding.await
-            // A third of the lease, so that one renewal may fail.
-            yield* Effect.sleep(leaseMillis / 3)
-            if (held.size === 0) {
-              holding.closeUnsafe()
-              return
-            }
-            const now = yield* Clock.currentTimeMillis
-            const lost = yield* renew([...held.keys()], now + leaseMillis)
-            if (lost.length === 0) return
-            lost.forEach(letGo)
-            yield* wake
-          }).pipe(Effect.catchCause(notRenewed), Effect.forever)
-
-        const giveUp = Effect.gen(function* giveUp() {
-          const left = [...held.keys()]
-          const fibers = [...held.values()].filter((fiber) => fiber !== null)
-          held.clear()
-          yield* Fiber.interruptAll(fibers)
-          if (leased.release === undefined || left.length === 0) return
-          yield* Effect.raceFirst(Effect.ignore(leased.release(left)), sleep(giveBackMillis))
-          yield* wake
-        })
-
-        const drain = Effect.suspend(() => {
-          stopping = true
-          return leased.release === undefined
-            ? Effect.raceFirst(idle.await, sleep(stopMillis))
-            : Effect.void
-        })
-
-        // Finalizers run in reverse: renewing, work, settling, then the release of the rest.
-        yield* Effect.addFinalizer(() => giveUp)
-        const annotated = Effect.annotateLogs({ loop: work })
-        yield* Effect.forkScoped(annotated(settleLoop))
-        yield* Effect.addFinalizer(() => drain)
-        if (leased.renew !== undefined) yield* Effect.forkScoped(annotated(renewLoop(leased.renew)))
-        const { alsoEachRound } = leased
-        return yield* runLoop({
-          work,
-          latch,
-          runOnce:
-            alsoEachRound === undefined
-              ? claimMore
-              : Effect.zipWith(alsoEachRound, claimMore, (also, more) => also || more),
-          crowded: () => saturatedTenants(shared.shares, capacity),
-          ...(leased.owned === undefined ? {} : { owned: leased.owned }),
-        })
-      }),
-    ).pipe(Effect.provideContext(services))
-
-    return { runOnce, run }
+    return {
+      runOnce: runLeasedOnce(leased),
+      run: Effect.provideContext(Effect.scoped(runLeased(leased, stopMillis)), services),
+    }
   })
