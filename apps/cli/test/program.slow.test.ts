@@ -151,8 +151,6 @@ layer(Running.layer, { excludeTestServices: true })("docs/clients.md", (it) => {
         const shell = await aShell(running)
         const guide = resolve(import.meta.dirname, "../../../docs/clients.md")
         const text = await readFile(guide, "utf8")
-        const [, made = ""] = /^alias messaging="node \$PWD\/(\S+)"$/m.exec(text) ?? []
-        assert.strictEqual(resolve(import.meta.dirname, "../../..", made), program)
         const [, block = ""] = /```sh\n([^]*?)```/.exec(text) ?? []
         assert.isAtLeast(block.split("\n").length, 12)
         const { code, stderr, stdout } = await shell(`unset MESSAGING_KEY\n${block}`)
