@@ -250,6 +250,7 @@ export const webhooks: Feature = {
 const slowInsertsOf = 4
 
 const insertion = "WebhookStore.insert"
+const redelivery = "WebhookStore.redeliver"
 
 /** An endpoint that asks for everything. */
 const wholeEndpoint = (name: string, key: string | null): MakeEndpoint => ({
@@ -287,9 +288,14 @@ const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
   })
   yield* Effect.all([make(wanted)(stage), later], { concurrency: 2 })
   stage.delay(insertion, 0)
-  yield* change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
-  // What is removed is told nothing again.
-  yield* change("Redeliver", wanted.url, wanted.mode)(stage)
+  // It is removed while it is to be told again.
+  stage.delay(redelivery, second)
+  const removal = change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
+  const retelling = change("Redeliver", wanted.url, wanted.mode)(stage)
+  yield* Effect.all([retelling, Effect.andThen(Effect.sleep(second / 2), removal)], {
+    concurrency: 2,
+  })
+  stage.delay(redelivery, 0)
 })
 
 /** Index of the number of the probes whose messages are reported to a receiver that fails. */
