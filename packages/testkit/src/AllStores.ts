@@ -1,4 +1,4 @@
-/** Every storage port of the core: with those of the emulator: what its contract suite needs. */
+/** Every storage port of the core and of the emulator: the dependencies of the contract suite. */
 import type {
   CallbackSalts,
   CallersTransactions,

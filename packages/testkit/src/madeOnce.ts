@@ -1,6 +1,6 @@
 /**
- * Files that take long to make and are always the same: the first test on a machine that needs them makes
- * them in the directory for temporary files, and every later run finds them there.
+ * Files that take long to create and are always the same. The first test on a machine that needs
+ * them creates them in the directory for temporary files, and every later run finds them there.
  */
 import { Effect } from "effect"
 import { createRequire } from "node:module"
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-/** In a directory that all may write to, trust only what is our own. */
+/** In a directory that everyone may write to, trust only our own files. */
 const isOurs = (path: string) =>
   Effect.promise(() =>
     stat(path).then(
@@ -19,8 +19,8 @@ const isOurs = (path: string) =>
   )
 
 /**
- * The directory of that name, which `make` fills where there is none; a rename makes it appear whole or
- * not at all. The name says of which version the files are.
+ * The directory of that name, which `make` fills if it does not exist; a rename makes it appear
+ * complete or not at all. The name contains the version of the files.
  */
 export const madeOnce = Effect.fnUntraced(function* <E>(
   name: string,
@@ -31,7 +31,7 @@ export const madeOnce = Effect.fnUntraced(function* <E>(
   const making = yield* Effect.promise(() => mkdtemp(`${shared}-`))
   const remove = Effect.promise(() => rm(making, { recursive: true, force: true }))
   yield* Effect.onError(make(making), () => remove)
-  // `mkdtemp` makes a directory that only its owner enters.
+  // `mkdtemp` creates a directory that only its owner enters.
   yield* Effect.promise(() => chmod(making, 0o755))
   const isFirst = yield* Effect.promise(() =>
     rename(making, shared).then(
@@ -54,8 +54,9 @@ export const versionIn = (directory: string): Effect.Effect<string> =>
   })
 
 /**
- * Puts a new, empty database of PGlite into `directory`, which must not exist: to open it there takes a
- * sixth of the work of making one. `pglite` is where the package lies, as `require.resolve` tells it.
+ * Puts a new, empty database of PGlite into `directory`, which must not exist: opening it there
+ * takes a sixth of the time of creating one. `pglite` is the package's path, from
+ * `require.resolve`.
  */
 export const putEmbeddedDatabase = Effect.fnUntraced(function* (pglite: string, directory: string) {
   const installed = dirname(pglite)
@@ -71,8 +72,8 @@ export const putEmbeddedDatabase = Effect.fnUntraced(function* (pglite: string, 
 })
 
 /**
- * Puts such a database into the data directory of a service, for tests that are not about its first start. The package
- * of that manifest has PGlite among its dependencies.
+ * Puts such a database into the data directory of a service, for tests that are not about its first
+ * start. The package of that manifest depends on PGlite.
  */
 export const putDataDirectory = (manifest: string, directory: string) =>
   putEmbeddedDatabase(

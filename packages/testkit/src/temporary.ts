@@ -1,6 +1,6 @@
 /**
- * Directories that go with a scope. They lie in memory where there is plenty of it: to make and remove the
- * thousands of small files of a database keeps a file system busy for longer than a test needs them.
+ * Directories that go with a scope. They are in memory where there is plenty of it: creating and
+ * removing the thousands of small files of a database takes a file system longer than a test takes.
  */
 import { Effect } from "effect"
 import { accessSync, constants, statfsSync } from "node:fs"
@@ -8,11 +8,11 @@ import { mkdtemp, readdir, rm, stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** Where Linux keeps files in memory, and as what file system. */
+/** Where Linux keeps files in memory, and its file system. */
 const memory = "/dev/shm"
 const tmpfs = 0x01_02_19_94
 
-/** Bytes: many times what all tests hold at once. */
+/** Bytes: many times what all tests use at once. */
 const plenty = 4 * 1024 ** 3
 
 const hasPlenty = (): boolean => {
@@ -36,10 +36,10 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-/** Long after a process ended its number may be another's, and in another container any number is. */
+/** Long after a process ended its id may be another's, and in another container any id is. */
 const leftAloneMillis = 3_600_000
 
-/** Removes what processes left that were killed: it would take memory until the machine starts anew. */
+/** Removes directories of killed processes: they would take memory until the machine restarts. */
 export const removeLeft = async (parent: string): Promise<void> => {
   for (const left of await readdir(parent)) {
     const pid = pidOf.exec(left)?.[1]
@@ -61,7 +61,7 @@ const choose = async (): Promise<string> => {
   return memory
 }
 
-/** An empty directory. One `onDisk` is for what measures or waits for a disk. */
+/** An empty directory. `onDisk` is for tests that measure a disk or wait for one. */
 export const temporaryDirectoryOf = ({ onDisk = false }: { readonly onDisk?: boolean } = {}) =>
   Effect.acquireRelease(
     Effect.promise(async () => {

@@ -1,7 +1,7 @@
 /**
- * The linter holds the shape of the house; this suite holds the linter. Every rule gets a file that
- * breaks it and a neighbour that does not, in a copy of the workspace's shape outside the
- * repository, and one run of the linter with the repository's own configuration judges them all.
+ * The linter checks the structure of the code; this suite checks the linter. Every rule gets a file
+ * that breaks it and a neighbour that does not, in a copy of the workspace's layout outside the
+ * repository. One run of the linter with the repository's own configuration judges them all.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -21,7 +21,7 @@ const Output = Schema.fromJsonString(
   }),
 )
 
-/** The rules that the linter named, by sample. */
+/** The linter's violated rules, by sample. */
 class Judgement extends Context.Service<
   Judgement,
   { readonly rulesAgainst: (sample: Sample) => ReadonlyArray<string> }
@@ -47,7 +47,7 @@ class Judgement extends Context.Service<
         }
       })
       const output = yield* Effect.callback<string>((resume) => {
-        // A run that finds something ends with a failure: only its output counts here.
+        // A run with findings ends with a failure: only its output counts here.
         execFile(
           process.execPath,
           [join(root, "node_modules/oxlint/bin/oxlint"), "--format=json", "."],

@@ -1,12 +1,12 @@
 /** What the linter must refuse and what it must allow, as samples of source. */
 
 export interface Sample {
-  /** What the sample does, as the end of the sentence "refuses …" or "allows …". */
+  /** What the sample does, completing the sentence "refuses …" or "allows …". */
   readonly does: string
-  /** Where it stands; the file name itself is made from its place in the table. */
+  /** Its folder; the file name comes from its place in the table. */
   readonly room: string
   readonly source: string
-  /** What the file `neighbour.ts` beside it holds, by the name of the sample's own file. */
+  /** The content of its neighbour `neighbour.ts`, by the name of the sample's own file. */
   readonly neighbour?: (sample: string) => string
 }
 

@@ -35,7 +35,7 @@ it.each([
   assert.include(subjectProblem(subject), reason)
 })
 
-it("a range is checked whole, and of a new branch the last commit", () => {
+it("checks a range as a whole, and the last commit of a new branch", () => {
   assert.deepStrictEqual(revisionsOf("1f2e3d..HEAD"), ["1f2e3d..HEAD"])
   assert.deepStrictEqual(revisionsOf(`${"0".repeat(40)}..a1b2c3`), ["-1", "a1b2c3"])
 })

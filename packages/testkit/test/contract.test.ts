@@ -1,6 +1,6 @@
 /**
- * Comments that speak of the contract name a section of docs/contract.md or its chapters, as in
- * `(contract: Quota)`, and one that is there; so do the links between the pages of docs.
+ * Comments about the contract name an existing section of docs/contract.md or its chapters, as in
+ * `(contract: Quota)`; links between the pages of docs lead somewhere.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,7 +15,7 @@ interface File {
   readonly text: string
 }
 
-/** Files of the repository by patterns from its root; none of other people's packages or of builds. */
+/** Files of the repository by patterns from its root; no dependencies or builds. */
 const filesOf = (...patterns: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const files: Array<File> = []
@@ -33,7 +33,7 @@ const sources = filesOf("packages/*/{src,test}/**/*.ts", "apps/*/{src,test}/**/*
 const chapters = filesOf("docs/contract.md", "docs/contract/*.md")
 const pages = filesOf("*.md", "docs/**/*.md", "apps/*/*.md", "packages/*/*.md")
 
-/** A comment's text without the marks at the beginnings of its lines. */
+/** A comment's text without its line marks. */
 const unwrapped = (text: string): string => text.replaceAll(/\n\s*(?:\*(?!\/)|\/\/) ?/g, " ")
 
 const reference = /\bcontract: ([^()]+)\)|docs\/contract\.md, ([^()`.;:\n]+)/g

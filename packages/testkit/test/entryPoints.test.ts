@@ -1,6 +1,6 @@
 /**
- * Entry points name what they offer, one by one, so that nothing is offered by accident. What the
- * READMEs and the examples import of them is there: of READMEs no compiler says so.
+ * Entry points list their exports one by one, so that nothing is exported by accident. Every name
+ * that the READMEs and the examples import exists: no compiler checks READMEs.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { join, resolve } from "node:path"
 const root = resolve(import.meta.dirname, "../../..")
 const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
 
-/** What a package offers, by the path behind its name. */
+/** A package's exports, by the path behind its name. */
 const entriesOf = (folder: string): ReadonlyArray<readonly [specifier: string, file: string]> => {
   const { exports, name } = JSON.parse(read(`${folder}/package.json`)) as {
     readonly name: string
@@ -27,12 +27,12 @@ it.effect.each(all)("%s names what it exports", ([, file]) =>
   Effect.sync(() => assert.notMatch(read(file), /export \* from/)),
 )
 
-/** What the READMEs show how to use. */
+/** The imports in the READMEs. */
 const entryPoints = all.filter(([specifier]) =>
   ["core", "client", "emulator"].includes(specifier.replace("@messaging-service/", "")),
 )
 
-/** The names in braces, under which others know them. */
+/** The names in braces, as others import them. */
 const namesIn = (braces: string): ReadonlyArray<string> =>
   braces
     .split(",")
@@ -44,7 +44,7 @@ const exportedBy = (file: string): ReadonlyArray<string> =>
     namesIn(braces).map((name) => name.split(" as ").at(-1) ?? ""),
   )
 
-/** What a text uses of a module: the names it imports, and those of the module as a whole. */
+/** A text's use of a module: its imported names, and those of the module as a whole. */
 const usedOf = (specifier: string, text: string): ReadonlyArray<string> =>
   [...text.matchAll(/import (?:type )?(?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)"/g)]
     .filter(([, , , from]) => from === specifier)
@@ -79,7 +79,7 @@ it("the core exports each name that the linter refuses to adapters", () => {
   assert.includeMembers([...exportedBy("packages/core/src/index.ts")], callersOfPorts)
 })
 
-/** The ports that a transport brings or takes, besides those that stand with what they are about. */
+/** The ports that a transport provides or uses, besides those documented with their subject. */
 const portsOfTransports = [
   ...globSync("packages/core/src/transport/*.ts", { cwd: root }).flatMap((file) =>
     [
@@ -92,7 +92,7 @@ const portsOfTransports = [
   "StartingPacing",
 ]
 
-it("the page on writing a transport names each port that one may bring or takes", () => {
+it("the page on writing a transport names each port that one may provide or use", () => {
   const page = read("docs/writing-a-transport.md")
   assert.isAbove(portsOfTransports.length, 10)
   assert.deepStrictEqual(

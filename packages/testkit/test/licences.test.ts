@@ -1,11 +1,11 @@
-/** Under which licences stands what comes with our packages and programs: all that is installed for them. */
+/** The licences of everything that is installed for our packages and programs. */
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readFileSync, readdirSync, realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
 
 const top = join(import.meta.dirname, "../../..")
 
-/** May be passed on with a program under any licence. */
+/** May be distributed with a program under any licence. */
 const allowed: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",
@@ -19,7 +19,7 @@ const allowed: ReadonlySet<string> = new Set([
   "Unlicense",
 ])
 
-/** The one place that names what is not allowed and comes all the same: by which package of ours alone. */
+/** The only exceptions, by the one package of ours that depends on them. */
 const exceptions: Readonly<Record<string, { readonly licence: string; readonly by: string }>> = {
   libsignal: { licence: "GPL-3.0", by: "@messaging-service/transport-whatsapp" },
 }
@@ -37,7 +37,7 @@ interface Manifest {
 const manifestOf = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
 
-/** Where a package finds another one; null for what is not installed here, as for other machines. */
+/** The path of a package's dependency; null if it is not installed here, as for other machines. */
 const find = (folder: string, name: string): string | null => {
   const place = join(folder, "node_modules", name)
   if (existsSync(join(place, "package.json"))) return realpathSync(place)
@@ -52,7 +52,7 @@ interface Foreign {
   readonly licence: string
 }
 
-/** What others have written that comes with a package of ours; what ours bring to it is theirs to answer. */
+/** Others' packages in a package of ours; what ours add to it is listed with them. */
 const broughtBy = (folder: string): ReadonlyArray<Foreign> => {
   const found = new Map<string, Foreign>()
   const missing: Array<string> = []
@@ -86,7 +86,7 @@ const isAllowed = (licence: string): boolean =>
     .split(" OR ")
     .some((each) => each.split(" AND ").every((part) => allowed.has(part.trim())))
 
-/** What is published, and the programs of which images are made. */
+/** The published packages, and the programs with images. */
 const shipped = ["packages", "apps"]
   .flatMap((room) => readdirSync(join(top, room)).map((name) => join(top, room, name)))
   .filter((folder) => existsSync(join(folder, "package.json")))
@@ -96,7 +96,7 @@ const shipped = ["packages", "apps"]
   .map((folder) => ({ name: manifestOf(folder).name ?? "", folder, brings: broughtBy(folder) }))
 
 describe("the licences of what comes with our packages", () => {
-  it("are among those that are allowed, but for what is named", () => {
+  it("are allowed, apart from the listed exceptions", () => {
     const count = new Set(shipped.flatMap(({ brings }) => brings.map(({ folder }) => folder)))
     assert.isAbove(count.size, 100)
     const refused = shipped.flatMap(({ brings, name: by }) =>
@@ -107,7 +107,7 @@ describe("the licences of what comes with our packages", () => {
     assert.deepStrictEqual(refused, Object.entries(exceptions))
   })
 
-  it("are named by the package that brings what is not allowed, in its own page", () => {
+  it("are named in the README of the package that depends on an exception", () => {
     for (const [name, { by, licence }] of Object.entries(exceptions)) {
       const found = shipped.find((each) => each.name === by)
       assert.isDefined(found)
@@ -117,7 +117,7 @@ describe("the licences of what comes with our packages", () => {
     }
   })
 
-  it("are read as alternatives and as conditions", () => {
+  it("are parsed as alternatives and as conditions", () => {
     assert.isTrue(isAllowed("(MIT OR WTFPL)"))
     assert.isFalse(isAllowed("(MIT AND GPL-3.0)"))
     assert.isFalse(isAllowed(""))

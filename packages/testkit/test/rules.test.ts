@@ -1,6 +1,6 @@
 /**
- * docs/rules.md lists every rule with its homes; this suite holds the list to the sources, and the sources
- * to the list: what a store runs, repeats or compares by itself is a rule that the list has.
+ * docs/rules.md lists every rule with its homes; this suite compares the list with the sources in
+ * both directions: everything that a store runs, repeats or compares by itself is a listed rule.
  */
 import { assert, it } from "@effect/vitest"
 import * as ports from "@messaging-service/core"
@@ -13,7 +13,7 @@ const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
 
 const comparisons = "packages/store-postgres/test/rules"
 
-/** What a cell names: files, and after a colon the exports of the last of them. */
+/** A cell's references: files, and after a colon the exports of the last of them. */
 const named = (cell: string) =>
   cell.split("; ").map((part) => {
     const [files = "", names = ""] = part.split(": ")
@@ -236,7 +236,7 @@ it.effect("every rule of rules.sql is in the table", () =>
 const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["what is due", /^([\w.]*dueAt|at|paused) (<=|>) ([\w.]*\.)?now$/],
   ["the same in SQL", /(due|due_at|next_run_at|\.due_at\)) (<=|>) (\$|p_)now$/],
-  ["where it stands in order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
+  ["its place in an order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
   ["the period of a list", /created(At|_at) (>=|<) (filter\.|\$)?(since|until)$/],
   ["how long something is kept", /(At|_at) (<|>=) (\$|p_)?(before|\w+Before)$/],
   [

@@ -1,4 +1,4 @@
-/** Directories that tests throw away again. */
+/** Directories that tests remove again. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
@@ -23,7 +23,7 @@ it.live("are gone with their scope", () =>
   }),
 )
 
-it.live("of a process that was killed go an hour later, and nothing else", () =>
+it.live("of a killed process go an hour later, and nothing else", () =>
   Effect.gen(function* () {
     const parent = yield* temporaryDirectoryOf()
     const { pid } = spawnSync(process.execPath, ["--version"])

@@ -28,7 +28,7 @@ it.effect("all platforms run the same Node, named to the last digit", () =>
   }),
 )
 
-/** What pnpm does itself. */
+/** Commands of pnpm itself. */
 const ofPnpm: ReadonlyArray<string> = ["install", "test", "exec", "vitest", "publish", "store"]
 
 const pages = globSync("{*.md,.github/**/*.md,docs/**/*.md,{apps,packages}/*/README.md}", {
@@ -44,7 +44,7 @@ for (const file of [
   ...workflows,
   ...pages.filter((page) => readFileSync(resolve(root, page), "utf8").includes("pnpm@")),
 ]) {
-  it.effect(`every command of ${file} names the one pnpm, and a script that there is`, () =>
+  it.effect(`every command of ${file} names the one pnpm, and an existing script`, () =>
     Effect.gen(function* () {
       const { version } = (yield* manifest).devEngines.packageManager
       assert.match(version, /^\d+\.\d+\.\d+$/)
@@ -61,7 +61,7 @@ for (const file of [
   )
 }
 
-/** Code of a page: its blocks, and what stands in backquotes. */
+/** Code of a page: its blocks and backquoted texts. */
 const codeOf = (text: string): ReadonlyArray<string> =>
   [...text.matchAll(/```\w*\n([^]*?)```|`([^`\n]+)`/g)].map(
     ([, block, inline]) => block ?? inline ?? "",
@@ -72,7 +72,7 @@ const allScripts = ["package.json", ...globSync("{apps,packages}/*/package.json"
   .map((file) => JSON.parse(readFileSync(resolve(root, file), "utf8")) as Partial<Manifest>)
   .flatMap(({ scripts }) => Object.keys(scripts ?? {}))
 
-it.effect.each(pages)("%s names scripts that there are", (page) =>
+it.effect.each(pages)("%s names existing scripts", (page) =>
   Effect.gen(function* () {
     const commands = codeOf(yield* read(page)).flatMap((code) => [
       ...code.matchAll(/(?:^|[\s&;])pnpm (?:run )?([a-z][\w:]*)/gm),

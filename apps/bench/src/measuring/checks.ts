@@ -24,7 +24,7 @@ export const checkAccepted = Effect.fnUntraced(function* checkAccepted(
   )
 })
 
-/** Each message was handed over once, is sent, and was told of once. */
+/** Each message was handed over once, is sent, and was reported once. */
 export const checkSent = Effect.fnUntraced(function* checkSent(
   database: BenchDatabase,
   expected: number,

@@ -53,7 +53,7 @@ export interface DocumentObject {
 export const apiParts = ["v2", "v1", "operator", "emulator", "open"] as const
 export type ApiPart = (typeof apiParts)[number]
 
-/** One operation, with what it refers to in place. */
+/** One operation, with its references resolved. */
 export interface Operation {
   readonly id: string
   readonly part: ApiPart
@@ -73,7 +73,7 @@ export interface Response {
   readonly place: ReadonlyArray<string>
   readonly headers: ReadonlyArray<string>
   readonly content: Readonly<Record<string, MediaObject>>
-  /** What an error of this status may carry as its code; empty when it is no error object. */
+  /** The possible codes of an error with this status; empty when it is not an error object. */
   readonly codes: ReadonlyArray<string>
 }
 
@@ -106,7 +106,7 @@ const prefixes: ReadonlyArray<readonly [string, ApiPart]> = [
 export const apiPartOf = (path: string): ApiPart =>
   prefixes.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1] ?? "open"
 
-/** The codes of the errors among an answer's content; none when that is no error object. */
+/** The error codes in an answer's content; none when it is not an error object. */
 export const codesOf = (content: Response["content"] = {}): ReadonlyArray<string> => {
   let at: unknown = content["application/json"]?.schema
   for (const key of ["properties", "error", "properties", "code", "enum"]) {
@@ -172,7 +172,7 @@ export const readDocument = (source: DocumentObject): ServiceDocument => {
   }
 }
 
-/** Literal segments win over parameters, as they do in the service. */
+/** Literal segments win over parameters, as in the service. */
 const addresses = (operations: ReadonlyArray<Operation>) => {
   const places = new Map<
     string,

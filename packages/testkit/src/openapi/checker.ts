@@ -1,18 +1,18 @@
-/** Values held against the document's schemas by a validator that the service does not use. */
+/** Checks values against the document's schemas with a validator that the service does not use. */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import addFormats from "ajv-formats"
 import type { DocumentObject, Json } from "./Document.ts"
 import { isJson } from "./Document.ts"
 
-/** What is wrong with the value; undefined: nothing. */
+/** The faults of the value; undefined: none. */
 export type Check = (value: unknown) => string | undefined
 
 /** Values of these keys are data, not schemas. */
 const data = new Set(["enum", "examples", "default", "example", "const"])
 
 /**
- * Answers may come to hold more than the document says; today's hold just that. So each object is
- * closed here, except those that are a part of another one.
+ * Answers may gain undocumented fields in future; today's have none. So each object is closed here,
+ * except those that are a part of another one.
  */
 const closed = (value: unknown, part = false): unknown => {
   if (Array.isArray(value)) return value.map((inner) => closed(inner))
@@ -45,15 +45,15 @@ const makeAjv = (document: unknown) => {
   return ajv
 }
 
-/** Checks by the place of a schema in the document. */
+/** Validators by a schema's place in the document. */
 export interface Checker {
-  /** An answer: nothing more than is described. */
+  /** An answer, which has only described fields. */
   answer(...place: ReadonlyArray<string>): Check
-  /** The JSON body of a request, as its schema describes it. */
+  /** The JSON body of a request, by its schema. */
   request(...place: ReadonlyArray<string>): Check
 }
 
-/** Schemas are compiled when they are first asked for, and kept. */
+/** Schemas are compiled on first use, and cached. */
 export const makeChecker = (document: DocumentObject): Checker => {
   const components = closed(document.components) as Record<string, Record<string, Json>>
   // It is a part of every error, which is closed around it.

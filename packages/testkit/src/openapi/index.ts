@@ -1,4 +1,4 @@
-/** The service's own description of its interface, and what is held against it. */
+/** The service's own description of its interface, and checks against it. */
 export { codesOf, headersOfHttp, isJson, readDocument, apiPartOf } from "./Document.ts"
 export type {
   DocumentObject,

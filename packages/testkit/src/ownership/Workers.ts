@@ -1,7 +1,7 @@
 /**
- * Several workers that share the numbers of one store, in one process and on one test clock. Each can
- * be stopped in good order, killed, frozen, or cut off from its store; after every step it is looked
- * whether two of them have one number.
+ * Several workers that share the numbers of one store, in one process and on one test clock. Each
+ * can be stopped, killed, frozen, or cut off from its store; every step checks that no two of them
+ * have one number.
  */
 import { assert } from "@effect/vitest"
 import {
@@ -15,17 +15,17 @@ import type { NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 
-/** What becomes of a question to the store. */
+/** What happens to a call to the store. */
 export type Wire =
   | "well"
   /** It does not arrive. */
   | "lost"
   /** It arrives, and the answer does not. */
   | "deaf"
-  /** It arrives once the wire is well again, and by then nothing waits for the answer. */
+  /** It arrives once the wire works again, when nothing waits for the answer any more. */
   | "late"
 
-/** One number of each shard, in their order. */
+/** One number of each shard, in order. */
 export const numbers = Array.from(
   { length: shardCount },
   (_, shard) => (shard === 0 ? shardCount : shard) as NumberId,
@@ -42,13 +42,13 @@ const turn = Effect.callback<void>((resume) => {
 export interface TestWorker {
   readonly name: string
   readonly ownership: typeof NumberOwnership.Service
-  /** What it has, as far as it knows; nothing while it is frozen, and once it is gone. */
+  /** Its shards, as far as it knows; nothing while it is frozen, and once it is gone. */
   readonly has: () => ReadonlyArray<number>
   readonly count: () => number
   wire: Wire
-  /** Stops it in good order. */
+  /** Stops it cleanly. */
   readonly stop: Effect.Effect<void>
-  /** Not one line of it runs any more. */
+  /** Ends it without running another line of it. */
   readonly kill: Effect.Effect<void>
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
@@ -58,9 +58,9 @@ export interface Workers {
   readonly start: (name: string, most?: number) => Effect.Effect<TestWorker>
   /** Lets time pass, in steps after which no number may have two workers. */
   readonly pass: (seconds: number) => Effect.Effect<void>
-  /** Lets time pass until it is so; the seconds that it took, at most `most`. */
+  /** Lets time pass until the condition holds; returns the seconds that it took, at most `most`. */
   readonly passUntil: (isSo: () => boolean, most?: number) => Effect.Effect<number>
-  /** The name of the worker of each shard; null where none has it. */
+  /** The name of each shard's worker; null where there is none. */
   readonly holders: () => ReadonlyArray<string | null>
 }
 
@@ -133,7 +133,7 @@ export const makeWorkers = Effect.gen(function* () {
           ...realTime,
           sleep: (duration) => Effect.andThen(Effect.sleep(duration), running.await),
         }),
-        // It runs on the test's clock, which stands still once the test is over.
+        // It runs on the test's clock, which stops once the test is over.
         Effect.forkDetach,
       )
       const worker: TestWorker = {

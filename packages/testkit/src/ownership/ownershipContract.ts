@@ -1,7 +1,7 @@
 /**
- * The contract of sharing numbers among workers (`NumberOwnership`), over a store's `ShardLeases`. A
- * store's own tests call `ownershipContract` with a layer of an empty store, which each test has for
- * itself, over what all of them share.
+ * The contract of sharing numbers among workers (`NumberOwnership`), over a store's `ShardLeases`.
+ * A store's own tests call `ownershipContract` with a layer of an empty store for each test, over
+ * resources shared by all of them.
  */
 import { assert, layer } from "@effect/vitest"
 import { SessionStore, ShardLeases, shardCount } from "@messaging-service/core"
@@ -12,12 +12,12 @@ import { aNumber, aWorkspace, noon } from "../store/Records.ts"
 import { makeWorkers, numbers } from "./Workers.ts"
 import type { TestWorker, Workers } from "./Workers.ts"
 
-/** How long after a worker died the others may take. */
+/** Time limit for taking over from a dead worker. */
 const longestSeconds = 13
 
 const isWhole = (workers: Workers) => () => workers.holders().every((name) => name !== null)
 
-/** How many shards went from one of them to another. */
+/** How many shards moved from one of them to another. */
 const moved = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>) =>
   before.filter((name, shard) => name !== after[shard]).length
 
@@ -33,7 +33,7 @@ const numbersOf = (worker: TestWorker, all: ReadonlyArray<NumberId>) =>
   all.filter((id) => worker.ownership.owns(id)).length
 
 export interface OwnershipContractOptions {
-  /** How many made-up histories are run; fewer where each takes long. Default 3. */
+  /** How many random histories to run; fewer where each takes long. Default 3. */
   readonly histories?: number
 }
 
@@ -71,7 +71,7 @@ export const ownershipContract = <Shared = never>(
         )
       }))
 
-    test("shares differ by one, a join moves one share to the joining worker and nothing else", (workers) =>
+    test("shares differ by at most one, and a join moves only one share, to the joining worker", (workers) =>
       Effect.gen(function* () {
         yield* workers.start("1")
         for (let count = 2; count <= 7; count++) {
@@ -92,7 +92,7 @@ export const ownershipContract = <Shared = never>(
         }
       }))
 
-    test("a worker that stops in good order hands over within two looks, and its share alone moves", (workers) =>
+    test("a worker that stops cleanly hands over within two polls, and only its share moves", (workers) =>
       Effect.gen(function* () {
         const all = yield* Effect.forEach(["1", "2", "3", "4"], (one) => workers.start(one))
         yield* workers.pass(15)
@@ -100,14 +100,14 @@ export const ownershipContract = <Shared = never>(
         const [leaving] = all
         const held = leaving?.has() ?? []
         yield* leaving?.stop ?? Effect.void
-        // A look comes every second and a half, and once more at the next step of this clock where another
-        // worker held a shard's row when it was to be taken.
+        // Polls come every second and a half, and once more at the next step of this clock when
+        // another worker had locked a shard's row.
         assert.isAtMost(yield* workers.passUntil(isWhole(workers)), 3.5)
         yield* workers.pass(10)
         assert.strictEqual(moved(before, workers.holders()), held.length)
       }))
 
-    test("what a killed worker had is taken in time", (workers) =>
+    test("others take a killed worker's shards in time", (workers) =>
       Effect.gen(function* () {
         const [first] = yield* Effect.forEach(["1", "2", "3"], (one) => workers.start(one))
         yield* workers.pass(15)
@@ -119,7 +119,7 @@ export const ownershipContract = <Shared = never>(
         assert.strictEqual(moved(before, workers.holders()), held)
       }))
 
-    test("a worker that comes after one was killed waits for the end of its lease", (workers) =>
+    test("a worker that starts after one was killed waits for the end of its lease", (workers) =>
       Effect.gen(function* () {
         const first = yield* workers.start("first")
         yield* first.kill
@@ -130,7 +130,7 @@ export const ownershipContract = <Shared = never>(
       }))
 
     for (const wire of ["lost", "deaf", "late"] as const) {
-      test(`a worker whose questions are ${wire} lets go before another takes, and has its share again`, (workers) =>
+      test(`a worker whose calls are ${wire} releases before another takes, and gets its share back`, (workers) =>
         Effect.gen(function* () {
           const [first, second] = [yield* workers.start("1"), yield* workers.start("2")]
           yield* workers.pass(10)
@@ -144,7 +144,7 @@ export const ownershipContract = <Shared = never>(
           first.wire = wire
           const alone = yield* workers.passUntil(() => first.count() === 0, 10)
           assert.isTrue(Deferred.isDoneUnsafe(used), "what used the number goes on")
-          // Its questions still arrive, so that the other one does not find it dead.
+          // Its calls still arrive, so the other one does not find it dead.
           if (wire !== "deaf") {
             const more = yield* workers.passUntil(() => second.count() === shardCount)
             assert.isAtMost(alone + more, longestSeconds)
@@ -168,7 +168,7 @@ export const ownershipContract = <Shared = never>(
         yield* workers.passUntil(() => first.count() === shardCount / 2 && isWhole(workers)(), 15)
       }))
 
-    test("a worker that was frozen ends no other for what it slept through", (workers) =>
+    test("a worker that was frozen ends no other for the time that it slept", (workers) =>
       Effect.gen(function* () {
         const all = yield* Effect.forEach(["1", "2"], (one) => workers.start(one))
         yield* workers.pass(10)
@@ -180,7 +180,7 @@ export const ownershipContract = <Shared = never>(
         assert.strictEqual(moved(before, workers.holders()), 0)
       }))
 
-    test("when the store was away for all, all have what they had", (workers) =>
+    test("when the store was away for all, all keep their shards", (workers) =>
       Effect.gen(function* () {
         const all = yield* Effect.forEach(["1", "2", "3"], (one) => workers.start(one))
         yield* workers.pass(15)
@@ -194,7 +194,7 @@ export const ownershipContract = <Shared = never>(
         assert.strictEqual(moved(before, workers.holders()), 0)
       }))
 
-    test("a shard is given once nothing uses its numbers any more", (workers) =>
+    test("a shard is released once nothing uses its numbers", (workers) =>
       Effect.gen(function* () {
         const first = yield* workers.start("1")
         const closed = Latch.makeUnsafe(false)
@@ -222,7 +222,7 @@ export const ownershipContract = <Shared = never>(
         assert.strictEqual(using, shardCount / 2)
       }))
 
-    test("what uses a number still writes until it has ended, and nothing does from then on", (workers) =>
+    test("users of a number write until they end, and not afterwards", (workers) =>
       Effect.gen(function* () {
         const first = yield* workers.start("1")
         const id = numbers[0] as NumberId
@@ -248,7 +248,7 @@ export const ownershipContract = <Shared = never>(
         assert.strictEqual((yield* Effect.flip(fence(id)))._tag, "NumberMoved")
       }))
 
-    test("a shard that was given late is not lost by it", () =>
+    test("a late release does not lose the shard", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const id = yield* leases.join("one", 10)
@@ -263,7 +263,7 @@ export const ownershipContract = <Shared = never>(
         assert.deepStrictEqual(yield* leases.take(id, [5 as never]), [])
       }))
 
-    test("a worker is ended only by one that saw its latest beat, and takes nothing afterwards", () =>
+    test("only a worker that saw its latest heartbeat ends another, which then takes nothing", () =>
       Effect.gen(function* () {
         const leases = yield* ShardLeases
         const [one, other] = [yield* leases.join("one", 10), yield* leases.join("other", 10)]
@@ -283,7 +283,7 @@ export const ownershipContract = <Shared = never>(
         assert.strictEqual((yield* leases.take(other, [1 as never, 2 as never])).length, 2)
       }))
 
-    test("a worker takes no more numbers than it may, and another has those that it leaves", (workers) =>
+    test("a worker takes no more numbers than it may, and another takes the rest", (workers) =>
       Effect.gen(function* () {
         const all = yield* Effect.replicateEffect(aLinkedNumber, 40)
         const first = yield* workers.start("first", 10)
@@ -299,7 +299,7 @@ export const ownershipContract = <Shared = never>(
         assert.isAtMost(numbersOf(second, all), 25)
       }))
 
-    test("of few numbers each worker has some", (workers) =>
+    test("every worker has some of few numbers", (workers) =>
       Effect.gen(function* () {
         const all = yield* Effect.replicateEffect(aLinkedNumber, 6)
         const three = [yield* workers.start("1"), yield* workers.start("2")]
@@ -309,7 +309,7 @@ export const ownershipContract = <Shared = never>(
         for (const worker of three) assert.isAtLeast(numbersOf(worker, all), 1)
       }))
 
-    test("a number beyond what its worker may have moves to one with room, and else stays", (workers) =>
+    test("a number beyond its worker's limit moves to one with room, and else stays", (workers) =>
       Effect.gen(function* () {
         const all = [...(yield* Effect.replicateEffect(aLinkedNumber, 3))]
         const first = yield* workers.start("first", 3)
@@ -341,7 +341,7 @@ export const ownershipContract = <Shared = never>(
       }))
 
     it.effect(
-      "whatever happens, no number ever has two workers, and all have one when it is over",
+      "no number ever has two workers, and in the end all have one, whatever happens",
       () =>
         Effect.forEach(
           Array.from({ length: histories }, (_, seed) => seed),

@@ -1,14 +1,14 @@
-/** A disk of a process that can be full, fail to sync or stop answering, for tests of what the embedded database does then. */
+/** A process's disk that can be full, fail to sync or hang, for tests of the embedded database. */
 import { Effect } from "effect"
 import { rename, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
 export type DiskFault =
-  /** Once that many more writes have found room, none does. */
+  /** Accepts that many more writes, then is full. */
   | { readonly kind: "full"; readonly roomFor: number }
   | { readonly kind: "unsyncable" }
-  /** The thread that writes next hangs for good. */
+  /** The next thread to write hangs for good. */
   | { readonly kind: "silent" }
 
 export interface FaultyDisk {
@@ -20,7 +20,10 @@ export interface FaultyDisk {
 
 const preload = pathToFileURL(join(import.meta.dirname, "faultyFiles.ts")).href
 
-/** Of the files below `directory`; `control` is a path for a file of its own. Threads beside the main one have it. */
+/**
+ * Of the files below `directory`; `control` is the path of a separate file. All threads but the
+ * main one use it.
+ */
 export const faultyDisk = (directory: string, control: string): FaultyDisk => ({
   variables: {
     NODE_OPTIONS: `--import=${preload}`,
@@ -29,7 +32,7 @@ export const faultyDisk = (directory: string, control: string): FaultyDisk => ({
   },
   fail: (fault) =>
     Effect.promise(async () => {
-      // Renamed, so that it is there whole.
+      // Renamed, so it appears complete.
       await writeFile(`${control}.new`, JSON.stringify(fault))
       await rename(`${control}.new`, control)
     }),

@@ -1,11 +1,11 @@
-/** What tests ask of a service that runs as processes: requests, and waits for what becomes of them. */
+/** Requests to a service that runs as processes, and waits for their results. */
 import { Effect, Fiber } from "effect"
 import { ProcessError, ofOneKey, waitUntil, within } from "./ServiceProcess.ts"
 
 export interface Answer<Body> {
   readonly status: number
   readonly headers: Headers
-  /** In the form that the caller expects, unchecked. */
+  /** In the caller's expected type, unchecked. */
   readonly body: Body
 }
 
@@ -32,7 +32,7 @@ export const call = <Body = unknown>(
     catch: (cause) => new ProcessError({ message: `${method} ${url}: ${String(cause)}` }),
   })
 
-/** What tests look at of a Message. */
+/** The Message fields that tests read. */
 export interface SeenMessage {
   readonly id: number
   readonly status: string
@@ -63,8 +63,8 @@ export const aCaller = (url: string, key: string) => {
 }
 
 /**
- * A message that is in its phone's hands, with a request to cancel it that waits for them: nothing
- * but an attempt under way makes a cancel wait. The phone must take its time.
+ * A message in flight at its phone, with a waiting request to cancel it: only an attempt in flight
+ * makes a cancel wait. The phone must be slow.
  */
 export const anAttemptUnderWay = (caller: ReturnType<typeof aCaller>) =>
   waitUntil(
@@ -83,7 +83,7 @@ export const anOperator = (url: string, token: string) => {
     call<Body>(method, `${url}/admin/v1${path}`, { token, body })
   return {
     ask,
-    /** How the phone behaves from now on. */
+    /** Sets the phone's behaviour. */
     behave: (numberId: number, behaviour: Readonly<Record<string, unknown>>) =>
       ask("PUT", `/simulator/numbers/${numberId}/behaviour`, behaviour),
     advance: (seconds: number) =>

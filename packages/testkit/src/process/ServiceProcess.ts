@@ -1,9 +1,9 @@
 /**
- * The service as real processes, for tests that start, stop, kill and freeze them. A process runs on
- * the Node that runs the test, in an environment that holds nothing but what the test gives it, and
- * never outlives the test's scope.
+ * The service as real processes, for tests that start, stop, kill and freeze them. A process runs
+ * on the test's own Node, in an environment with only the test's variables, and never outlives the
+ * test's scope.
  *
- * Waiting is for what a process says or does, in real time and bounded: nothing sleeps and hopes.
+ * Waits are for output or actions of a process, in real time and bounded: nothing sleeps and hopes.
  */
 import { Clock, Data, Deferred, Effect, Schedule } from "effect"
 import type { Scope } from "effect"
@@ -11,12 +11,12 @@ import { spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { temporaryDirectoryOf } from "../temporary.ts"
 
-/** Machines are noisy: only what hangs waits so long. Milliseconds. */
+/** Machines are noisy: only a hang waits so long. Milliseconds. */
 const patienceMillis = 120_000
 
 export class ProcessError extends Data.TaggedError("ProcessError")<{ readonly message: string }> {}
 
-/** How a process ended, and all that it said. */
+/** A process's exit and all of its output. */
 export interface Ending {
   /** Null when a signal ended it. */
   readonly code: number | null
@@ -27,28 +27,30 @@ export interface Ending {
 
 export interface ServiceProcess {
   readonly pid: number
-  /** What it has written to standard output so far. */
+  /** Its standard output so far. */
   readonly stdout: Effect.Effect<string>
   /** Waits until standard output matches; fails when the process ends before it does. */
   says(pattern: RegExp): Effect.Effect<RegExpExecArray, ProcessError>
-  /** Waits until it ended by itself. */
+  /** Waits until it ends by itself. */
   readonly ended: Effect.Effect<Ending, ProcessError>
   /** SIGTERM, and waits for the end. */
   readonly stop: Effect.Effect<Ending, ProcessError>
   /** SIGKILL, and waits for the end. */
   readonly kill: Effect.Effect<Ending, ProcessError>
-  /** Sends a signal and waits for nothing. */
+  /** Sends a signal without waiting. */
   signal(signal: NodeJS.Signals): Effect.Effect<void>
-  /** Stops its clockwork without ending it, as a machine without time to spare would. */
+  /** Stops its clockwork without ending it, like a machine under overload. */
   readonly freeze: Effect.Effect<void>
   readonly thaw: Effect.Effect<void>
 }
 
-/** What processes on one database must have in common; an empty one leaves it to the process. */
+/**
+ * A secrets key that processes on one database must share; an empty one leaves it to the process.
+ */
 export const secretsKey = "5ec2e7".padEnd(64, "0")
 
 /**
- * Of the test's own environment. Programs that end by themselves leave what they compiled in Node's
+ * Of the test's own environment. Programs that end by themselves leave compiled code in Node's
  * compile cache, where the test has one, and later ones start in half the time.
  */
 const inherited = Object.fromEntries(
@@ -59,9 +61,9 @@ const inherited = Object.fromEntries(
 )
 
 /**
- * The embedded database is WebAssembly: for the seconds that a test's process lives, compiling it well
- * takes more than running it does. Without that database there is no flag: with one of V8's, Node
- * compiles its own modules anew, which takes a tenth of what a start does.
+ * The embedded database is WebAssembly: in the few seconds of a test's process, optimized
+ * compilation costs more than it saves. Without that database there is no flag: with one of V8's,
+ * Node recompiles its own modules, which takes a tenth of a start.
  */
 const flagsFor = ({ DATABASE_URL = "" }: Readonly<Record<string, string>>) =>
   DATABASE_URL === "" ? ["--liftoff-only"] : []
@@ -91,7 +93,7 @@ export const start = Effect.fnUntraced(function* (
           notify()
         })
       }
-      // Not "exit": its last words may still be under way then.
+      // Not "exit": its last output may still be unread then.
       spawned.once("close", (code, signal) => {
         Deferred.doneUnsafe(ending, Effect.succeed({ code, signal, ...output }))
         notify()
@@ -144,7 +146,7 @@ export const start = Effect.fnUntraced(function* (
 
 /** A server that is ready. */
 export interface ServerProcess extends ServiceProcess {
-  /** `http://HOST:PORT`, as it says itself. */
+  /** `http://HOST:PORT`, as it reports. */
   readonly url: string
 }
 
@@ -158,7 +160,7 @@ export const startServer = Effect.fnUntraced(function* (
   return { ...process, url }
 })
 
-/** The lines in which a first start tells a secret, or the file that keeps it. */
+/** The lines of a first start with a secret, or the file that holds it. */
 const tellings = {
   operatorToken: /Operator token, kept in ([^\s\\]+)/,
   liveKey: /live key +([^\s\\]+)/,
@@ -166,7 +168,7 @@ const tellings = {
   keyV1: /version 1 key +([^\s\\]+)/,
 }
 
-/** What a first start keeps in the files that it names. */
+/** The secrets in the files of a first start. */
 export const keptSecrets = (stdout: string) =>
   Effect.promise(async () => {
     const secrets: { -readonly [name in keyof typeof tellings]?: string } = {}
@@ -177,10 +179,10 @@ export const keptSecrets = (stdout: string) =>
     return secrets
   })
 
-/** Most looks ask another process, which has its own work to do on the same cores. */
+/** Most polls ask another process, which has its own work to do on the same cores. */
 const growing = Schedule.min([Schedule.exponential(10, 1.3), Schedule.spaced(250)])
 
-/** Waits until `look` finds something, again and again; `what` is what the failure says. */
+/** Polls until `look` finds something; `what` is the failure's text. */
 export const waitUntil = <A, E, R>(
   what: string,
   look: Effect.Effect<A | undefined, E, R>,
@@ -194,7 +196,10 @@ export const waitUntil = <A, E, R>(
     `waited in vain until ${what}`,
   )
 
-/** Pauses that grow to a second: a key has 60 requests a minute, and a test that looks more often waits for the next. */
+/**
+ * Pauses that grow to a second: a key has 60 requests a minute, and a faster test would exceed
+ * them.
+ */
 export const ofOneKey = Schedule.min([Schedule.exponential(20, 1.3), Schedule.spaced(1000)])
 
 /** Undefined when the effect takes longer, in real milliseconds. */
@@ -208,7 +213,7 @@ export const within = <A, E, R>(
 
 const realClock = Clock.Clock.defaultValue()
 
-/** Bounds a wait; a test's clock governs neither it nor the wait. */
+/** Bounds a wait in real time; a test's clock does not govern it. */
 const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>, complaint: string) =>
   effect.pipe(
     Effect.timeoutOrElse({
@@ -221,5 +226,5 @@ const inTime = <A, E, R>(effect: Effect.Effect<A, E, R>, complaint: string) =>
 /** An empty directory that goes with the scope. */
 export const temporaryDirectory = temporaryDirectoryOf()
 
-/** The same on a disk, for what is measured. */
+/** The same on a disk, for measurements. */
 export const directoryOnDisk = temporaryDirectoryOf({ onDisk: true })

@@ -1,6 +1,7 @@
 /**
- * Loaded into a process before its program: the files that its other threads write to in one directory lie on a disk
- * that is full, fails to sync or never answers, while a file says so. `FaultyDisk.ts` starts it and writes that file.
+ * Loaded into a process before its program: other threads' files in one directory are on a disk
+ * that is full, fails to sync or never answers, as a control file says. `FaultyDisk.ts` starts it
+ * and writes that file.
  */
 import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
@@ -12,7 +13,7 @@ const { existsSync, fdatasyncSync, fstatSync, fsyncSync, openSync } = fs
 const { readFileSync, writeFileSync, writeSync } = fs
 
 let fault: DiskFault | undefined
-/** Writes that still find room. */
+/** Remaining writes before it is full. */
 let room = 0
 
 const look = (): DiskFault | undefined => {
@@ -27,7 +28,7 @@ const look = (): DiskFault | undefined => {
 
 const failure = (code: string) => Object.assign(new Error(`${code}: as the test says`), { code })
 
-/** At each write that takes room. */
+/** Runs at each write that takes room. */
 const takeRoom = (): void => {
   if (look()?.kind === "full" && room-- <= 0) throw failure("ENOSPC")
 }
@@ -58,7 +59,7 @@ if (!isMainThread) {
       if (isOfDirectory(given[0])) takeRoom()
       writeFileSync(...given)
     },
-    // As PGlite calls it: what overwrites takes no room.
+    // As PGlite calls it: overwriting takes no room.
     writeSync: (
       descriptor: number,
       bytes: Uint8Array,

@@ -1,9 +1,9 @@
-/** Listening on loopback for as long as a scope is open; what is still open then is cut off. */
+/** A loopback server while a scope is open; open connections are then cut off. */
 import { Effect } from "effect"
 import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** The origin of the server, on a port that was free. */
+/** The origin of the server, on a free port. */
 export const listenOnLoopback = (server: Server) =>
   Effect.acquireRelease(
     Effect.callback<string>((resume) => {

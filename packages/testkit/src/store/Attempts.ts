@@ -1,6 +1,6 @@
 /**
- * What the workers of a race did, lane by lane, and the rule that it must have kept: an attempt
- * follows another of the same lane only when that one was settled or its lease had run out.
+ * The history of a race of workers, by lane, and the rule that it must have followed: an attempt
+ * follows another of the same lane only when that one was settled or its lease had ended.
  */
 import { assert } from "@effect/vitest"
 import type { ClaimedMessage, MessageId, NumberId } from "@messaging-service/core"
@@ -9,12 +9,12 @@ export interface Attempt {
   readonly claimed: ClaimedMessage
   readonly now: number
   /**
-   * The latest moment of a claim that began before this one was over. A claim may reach the store behind
-   * one that tells a later moment, and find a lease ended by it.
+   * The latest time of a claim that began before this one was over. A claim may reach the store
+   * after one with a later time, and find a lease ended by it.
    */
   readonly latest: number
   readonly leaseUntil: number
-  /** What became of it; a lease that was not settled, or too late, is `lost`. */
+  /** The result; a lease that was not settled, or too late, is `lost`. */
   settled: "lost" | "ended" | "postponed" | "interrupted"
 }
 
@@ -29,8 +29,8 @@ const byLane = (attempts: ReadonlyArray<Attempt>) => {
 }
 
 /**
- * Holds a race to the rule of the lanes. `ordered`: all messages were there from the start, so they
- * must also have left in the order in which they fell due.
+ * Asserts the rule of the lanes over a race. `ordered`: all messages existed from the start, so
+ * they must also have left in the order of their due times.
  */
 export const assertLanes = (
   attempts: ReadonlyArray<Attempt>,

@@ -1,4 +1,4 @@
-/** Fixtures for tests of callbacks: messages that report their end, and how to tell them apart. */
+/** Fixtures for tests of callbacks: messages that report their end, and their identification. */
 import { WorkspaceStore } from "@messaging-service/core"
 import type { Callback, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -6,19 +6,19 @@ import { present } from "./Expect.ts"
 import { cancelled, end } from "./Sending.ts"
 import { aMessage, aStage, fresh, noon } from "./Records.ts"
 
-/** An address at a target of its own. */
+/** A URL at a target of its own. */
 export const aCallbackUrl = (): string => `https://host${fresh()}.example.com/callback`
 
 /**
- * A workspace that goes with the test, and its connected number. A claim sees the whole store, so that
- * no test may leave anything behind that could be called.
+ * A workspace that goes with the test, and its connected number. A claim sees the whole store, so
+ * no test may leave anything to call.
  */
 export const aCallingStage = (createdAt = noon) =>
   Effect.acquireRelease(aStage({ createdAt }), ({ workspace }) =>
     WorkspaceStore.use((store) => store.delete(workspace.id, createdAt)).pipe(Effect.orDie),
   )
 
-/** Accepts and cancels a message that reports there: the callback that comes of it. */
+/** Accepts and cancels a message that reports there; returns the callback. */
 export const aCallback = (number: SendingNumber, callbackUrl = aCallbackUrl(), now = noon) =>
   Effect.gen(function* () {
     const change = cancelled(yield* aMessage(number, { now, message: { callbackUrl } }), now)
@@ -26,6 +26,6 @@ export const aCallback = (number: SendingNumber, callbackUrl = aCallbackUrl(), n
     return present<Callback>(change.callback)
   })
 
-/** Which callbacks they are, by their events; claims come in no order of targets. */
+/** Callbacks by their events; claims have no order of targets. */
 export const callbacksOf = (callbacks: ReadonlyArray<Pick<Callback, "eventId">>) =>
   callbacks.map(({ eventId }) => eventId).toSorted()

@@ -1,4 +1,4 @@
-/** Number checks as tests of a store make, claim and settle them. */
+/** Creates, claims and settles number checks for tests of a store. */
 import { NumberCheckStore, NumberStore } from "@messaging-service/core"
 import type {
   CheckClaimQuery,
@@ -44,7 +44,7 @@ export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): Calle
   restriction: null,
 })
 
-/** A check that was made; as the store has it. */
+/** A new check, as the store has it. */
 export const aCheck = (
   number: SendingNumber,
   given: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
@@ -75,7 +75,7 @@ export const resultsOf = (check: NumberCheck) =>
 export const statusesOf = (check: NumberCheck) =>
   Effect.map(resultsOf(check), (results) => results.map(({ status }) => status))
 
-/** Claims from these numbers alone, so that tests do not take one another's checks. */
+/** Claims from these numbers alone, so tests do not take each other's checks. */
 export const claim = (
   numbers: ReadonlyArray<SendingNumber>,
   given: Partial<Omit<CheckClaimQuery, "owned">> = {},

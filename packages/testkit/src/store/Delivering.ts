@@ -1,4 +1,4 @@
-/** What tests of deliveries need: endpoints, events for them, and the verbs of a delivery loop. */
+/** Tools for tests of deliveries: endpoints, events, and the operations of a delivery loop. */
 import { assert } from "@effect/vitest"
 import {
   DeliveryQueue,
@@ -21,7 +21,7 @@ import { only, present } from "./Expect.ts"
 import { cancelled, end } from "./Sending.ts"
 import { aKey, aMessage, aStage, fresh, hour, minute, noon } from "./Records.ts"
 
-/** The limit with which tests that do not speak of it make endpoints. */
+/** The default limit of endpoints. */
 export const manyEndpoints = 1000
 
 export const aNewWebhook = (key: ApiKey, given: Partial<NewWebhook> = {}): NewWebhook => ({
@@ -38,8 +38,8 @@ export const aNewWebhook = (key: ApiKey, given: Partial<NewWebhook> = {}): NewWe
 })
 
 /**
- * An endpoint that goes with the test. A claim sees the whole store, so that no test may leave
- * anything behind that could be delivered.
+ * An endpoint that goes with the test. A claim sees the whole store, so no test may leave anything
+ * to deliver.
  */
 export const anEndpoint = (key: ApiKey, given: Partial<NewWebhook> = {}) =>
   Effect.acquireRelease(
@@ -82,7 +82,7 @@ export const logOf = (endpoint: Pick<WebhookEndpoint, "id">) =>
     (page) => page.items,
   )
 
-/** Accepts and cancels a message: the event that comes of it. */
+/** Accepts and cancels a message; returns the event. */
 export const anEvent = (
   number: SendingNumber,
   given: { readonly now?: number; readonly mode?: "live" | "test" } = {},
@@ -95,7 +95,7 @@ export const anEvent = (
     return change.event
   })
 
-/** So many callbacks of each workspace, those held included. */
+/** So many callbacks of each workspace, held ones included. */
 export const sharing = (
   perWorkspace: number,
   held: ReadonlyArray<ClaimedDelivery> = [],
@@ -113,13 +113,13 @@ const deliveryQuery = (given: Partial<DeliveryQuery>): DeliveryQuery => {
   return { now, leaseUntil: now + minute, ...most, ...given }
 }
 
-/** What was claimed for that endpoint. */
+/** The claimed deliveries of that endpoint. */
 export const eventsOf = (
   claimed: ReadonlyArray<ClaimedDelivery>,
   endpoint: { readonly id: number },
 ) => claimed.filter(({ targetId }) => targetId === endpoint.id).map(({ eventId }) => eventId)
 
-/** Claims whatever is due. */
+/** Claims everything due. */
 export const claimDue = (given: Partial<DeliveryQuery> = {}) =>
   DeliveryQueue.use((queue) => queue.claim(deliveryQuery(given)))
 
@@ -153,7 +153,7 @@ export const refused = (
 export const settleDeliveries = (...results: ReadonlyArray<DeliveryResult>) =>
   DeliveryQueue.use((queue) => queue.settle(results))
 
-/** Settles, and claims whatever is due then. */
+/** Settles, and claims what is due then. */
 export const settleAndClaimDue = (
   results: ReadonlyArray<DeliveryResult>,
   given: Partial<DeliveryQuery> = {},

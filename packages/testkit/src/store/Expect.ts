@@ -1,4 +1,4 @@
-/** Taking from a result what must be there, or failing the test. */
+/** Extracts a required value from a result, or fails the test. */
 import { assert } from "@effect/vitest"
 
 /** The only item, where there must be exactly one. */
@@ -7,15 +7,15 @@ export const only = <A>(items: ReadonlyArray<A>): A => {
   return items[0] as A
 }
 
-/** The item at an index that must be there. */
+/** The required item at an index. */
 export const at = <A>(items: ReadonlyArray<A>, index: number): A => {
   assert.isBelow(index, items.length)
   return items[index] as A
 }
 
-/** A value that must be there. */
+/** A required value. */
 export const present = <A>(value: A | null | undefined): A => {
-  // Asked of every message of tests with many: an assertion costs far more than a look.
+  // Called for every message of large tests: an assertion costs far more than a check.
   if (value === undefined || value === null) assert.fail(`it is ${value}`)
   return value
 }

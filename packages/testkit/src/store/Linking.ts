@@ -1,4 +1,4 @@
-/** Attempts at linking as tests of a store make, claim and look at them. */
+/** Creates, claims and reads linking attempts for tests of a store. */
 import { assert } from "@effect/vitest"
 import { LinkingStore, linkingMillis, nothingShown } from "@messaging-service/core"
 import type {
@@ -77,7 +77,7 @@ export const aLinking = (workspaceId: WorkspaceId, now: number, options: Adding 
 
 export type One = Effect.Success<ReturnType<typeof aLinking>>
 
-/** Claims everything that an era has to claim; what is later is not ours, what is earlier is gone. */
+/** Claims everything of an era; later attempts are other tests', earlier ones are gone. */
 export const claimAll = (
   now: number,
   leaseUntil = now + minute,

@@ -1,4 +1,4 @@
-/** Doing many things at once. */
+/** Concurrent operations. */
 import type { StoreContractOptions } from "./Topic.ts"
 
 export const atOnce = { concurrency: "unbounded" } as const
@@ -8,8 +8,8 @@ export const range = (length: number): ReadonlyArray<number> =>
   Array.from({ length }, (_, index) => index)
 
 /**
- * Rounds of a race: `many` where operations overlap. Where one follows the other, only their order is
- * left to chance, and what takes long there has one round.
+ * Rounds of a race: `many` where operations overlap. Sequential stores vary only in order, and slow
+ * ones get one round.
  */
 export const roundsOf = (
   { parallel, quick }: Required<StoreContractOptions>,

@@ -1,4 +1,4 @@
-/** What a test asks a store: one question each, answered as the store has it now. */
+/** Queries of a store for tests: one each, about the present state. */
 import { MessageStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type {
   Acceptance,
@@ -27,8 +27,8 @@ export const brokenBy = (acceptance: Acceptance) =>
   Effect.map(accept(acceptance), (outcome) => (outcome._tag === "Broken" ? outcome.guard : null))
 
 /**
- * When that work is next due, if it is in the 50 days after `era`, else null: what is later is another
- * test's. Without `crowded` the question for all kinds of work has the same answer.
+ * When that work is next due within 50 days after `era`, else null: later work is another test's.
+ * Without `crowded` the query for all kinds of work has the same answer.
  */
 export const nextDueOf = (work: Work, era: number, crowded?: SaturatedTenants) =>
   Effect.gen(function* () {
@@ -51,7 +51,7 @@ export const facts = (
 export const claimKey = (workspaceId: WorkspaceId, idempotency: IdempotencyClaim, now = noon) =>
   Effect.map(facts(workspaceId, { idempotency, now }), (found) => present(found.claim))
 
-/** What the store tells of a number's quota at `now`. */
+/** The store's quota facts of a number at `now`. */
 export const quotaOf = (number: SendingNumber, now = noon) =>
   Effect.map(
     facts(number.workspaceId, { from: number.id, now }),
@@ -84,7 +84,7 @@ export const exactQuotaOf = (
     (found) => present(present(found.named).quota.exact),
   )
 
-/** What the workspace may still send, by its own record. */
+/** The workspace's remaining allowance, by its own record. */
 export const remaining = (workspace: Workspace) =>
   Effect.map(
     WorkspaceStore.use((store) => store.get(workspace.id)),
@@ -119,7 +119,7 @@ export const lookUp = (message: Message) =>
     (found): FoundMessage => present(found),
   )
 
-/** More places of each kind than any test takes. */
+/** More permits of each kind than any test takes. */
 const manyPlaces: Capacity = { whole: 1000, share: { most: 1000 } }
 export const plenty = {
   lanes: manyPlaces,
@@ -128,7 +128,7 @@ export const plenty = {
   linking: manyPlaces,
 }
 
-/** What transports have in their hands at `now` of that number: messages, and chunks of its checks. */
+/** The number's work in flight at `now`: messages, and chunks of its checks. */
 export const attemptsInHands = (number: SendingNumber, now: number) =>
   Effect.map(
     DueWork.use((status) => status.workload(now)),

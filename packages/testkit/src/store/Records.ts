@@ -1,7 +1,7 @@
 /**
- * The records that a test of a store needs: workspaces, keys, numbers and messages with
- * defaults for everything that the test does not speak of. Each builder makes records of its own,
- * so that one store serves many tests; what must be unique is drawn from a counter.
+ * The records that a test of a store needs: workspaces, keys, numbers and messages with defaults
+ * for everything that the test does not name. Each builder creates separate records, so one store
+ * serves many tests; unique values come from a counter.
  */
 import { assert } from "@effect/vitest"
 import {
@@ -48,25 +48,25 @@ export const minute = 60 * oneSecond
 export const hour = 60 * minute
 export const day = 24 * hour
 
-/** When tests take place that do not say otherwise: 2026-03-02T12:00:00.250Z, a Monday. */
+/** The default time of tests: 2026-03-02T12:00:00.250Z, a Monday. */
 export const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
 
 let drawn = 0
-/** A number that no other record of this process was made with. */
+/** A phone number unique in this process. */
 export const fresh = (): number => ++drawn
 
 let eras = 0
-/** From here on the tests are those of another store, in which nothing was ever made. */
+/** From here on the tests run on another, unused store. */
 export const anotherStore = (): void => {
   eras = 0
 }
 /**
  * A moment long before everything that any earlier test of this process put into the store: for
- * what looks at the whole store and takes the earliest.
+ * queries of the whole store's earliest work.
  */
 export const anEra = (): number => noon - ++eras * 100 * day
 
-/** A phone that no other record of this process has. */
+/** A phone unique in this process. */
 export const aPhone = (): Phone => `+1555${String(fresh()).padStart(7, "0")}` as Phone
 
 export const aTransportId = (): TransportId =>
@@ -77,7 +77,7 @@ export const anEventId = (): EventId => `evt_${String(fresh()).padStart(24, "0")
 /** A SHA-256 in hexadecimal, as far as a store can tell. */
 export const aHash = (): string => fresh().toString(16).padStart(64, "0")
 
-/** A random integer from 0 up to, not including, `bound`; from the seed that the test runs with. */
+/** A random integer from 0 up to, not including, `bound`; from the test's seed. */
 export const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: true })
 
 export const aPlan = (messagesRemaining: number | null): Plan => ({
@@ -86,7 +86,7 @@ export const aPlan = (messagesRemaining: number | null): Plan => ({
   messagesRemaining,
 })
 
-/** Requests with the workspace's keys count, whatever their version; or none does. */
+/** Whether requests with the workspace's keys count, whatever their version. */
 export const admitsAll: Admits = { v1: true, v2: true }
 export const admitsNone: Admits = { v1: false, v2: false }
 
@@ -109,7 +109,7 @@ export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: Ad
     )
   })
 
-/** A workspace as a store would give it out, for tests without one. */
+/** A workspace as a store returns it, for tests without one. */
 export const aStoredWorkspace = (given: Partial<Workspace> = {}): Workspace => ({
   id: 1 as WorkspaceId,
   name: "Workspace",
@@ -123,7 +123,7 @@ export const aStoredWorkspace = (given: Partial<Workspace> = {}): Workspace => (
   ...given,
 })
 
-/** A key of that workspace as a store would give it out. */
+/** A key of that workspace as a store returns it. */
 export const aStoredKey = (given: Partial<ApiKey> = {}): ApiKey => ({
   id: 5 as KeyId,
   workspaceId: 1 as WorkspaceId,
@@ -195,7 +195,7 @@ export const givenUp: GivenUp = { at: noon, reason: "link_expired" }
 export const someNumbers = (workspaceId: WorkspaceId, count: number) =>
   Effect.forEach(Array.from({ length: count }), () => aNumber(workspaceId))
 
-/** A workspace with one connected WhatsApp number, the stage of most tests. */
+/** A workspace with one connected WhatsApp number, as most tests need it. */
 export const aStage = (given: { readonly plan?: Plan | null; readonly createdAt?: number } = {}) =>
   Effect.gen(function* () {
     const workspace = yield* aWorkspace(given)
@@ -270,21 +270,21 @@ export const aNewMessage = (
   ...given,
 })
 
-/** The limit with which tests that do not speak of the quota accept. */
+/** The default quota of tests that do not name it. */
 export const roomy: QuotaLimit = { messages: 1_000_000, windowMillis: day }
 
 export interface AcceptanceOptions {
-  /** Messages; 1. */
+  /** Number of messages. Default: 1. */
   readonly count?: number
   readonly mode?: Mode
   readonly now?: number
   readonly sendAt?: number | null
   readonly expiresAt?: number | null
   readonly limit?: QuotaLimit
-  /** Allowance to take; all live messages. */
+  /** Allowance to take. Default: all live messages. */
   readonly allowance?: number
   readonly idempotency?: IdempotencyClaim | null
-  /** What is particular about each message. */
+  /** Properties of each message. */
   readonly message?: Partial<Pick<NewMessage, "to" | "text" | "media" | "callbackUrl">>
 }
 
@@ -318,7 +318,7 @@ export const anAcceptance = (
   }
 }
 
-/** A new message with the id that the store gave it. */
+/** A new message with an id from the store. */
 export const waiting = (message: NewMessage, id: MessageId): Message => ({
   ...message,
   id,
@@ -330,7 +330,7 @@ export const waiting = (message: NewMessage, id: MessageId): Message => ({
 export const accept = (acceptance: Acceptance) =>
   MessageStore.use((store) => store.accept(acceptance))
 
-/** Accepts and returns the messages as they then wait; fails the test when a guard broke. */
+/** Accepts and returns the waiting messages; fails the test when a guard broke. */
 export const accepted = (number: SendingNumber, options: AcceptanceOptions = {}) =>
   Effect.gen(function* () {
     const acceptance = anAcceptance(number, options)
@@ -341,7 +341,7 @@ export const accepted = (number: SendingNumber, options: AcceptanceOptions = {})
     return acceptance.messages.map((message, index) => waiting(message, at(made, index)))
   })
 
-/** One message accepted. */
+/** One accepted message. */
 export const aMessage = (number: SendingNumber, options: Omit<AcceptanceOptions, "count"> = {}) =>
   Effect.map(accepted(number, options), only)
 

@@ -1,4 +1,4 @@
-/** Reminders as tests of a store make, change and run them. */
+/** Creates, changes and runs reminders for tests of a store. */
 import { ReminderStore } from "@messaging-service/core"
 import type {
   NewReminder,
@@ -40,8 +40,8 @@ export const aNewReminder = (
 })
 
 /**
- * A reminder that goes with the test: what is due is asked of the whole store, so that no test may
- * leave one behind.
+ * A reminder that goes with the test: due reminders are read from the whole store, so no test may
+ * leave one.
  */
 export const aReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}) =>
   Effect.acquireRelease(
@@ -85,7 +85,7 @@ export const update = (
     store.update(reminder.id, reminder.revision, { ...reminder, ...content }, nextRunAt),
   )
 
-/** What is due in the 50 days after `era`, which are no other test's. */
+/** What is due in the 50 days after `era`, without other tests' reminders. */
 export const dueIn = (era: number, now: number) =>
   Effect.map(
     ReminderStore.use((store) => store.due(now, 1000)),

@@ -1,4 +1,4 @@
-/** The verbs of a worker in a test: claim, settle, end; each with defaults for what does not matter. */
+/** The operations of a worker in a test: claim, settle, end; with defaults for everything else. */
 import { assert } from "@effect/vitest"
 import {
   endMessage,
@@ -26,7 +26,7 @@ import { anEventId, day, minute, noon } from "./Records.ts"
 
 export const sendFailed: MessageError = { code: "send_failed", message: "The send failed." }
 
-/** A link to a stored file, as good as any for a store. */
+/** A link to a stored file, valid for a store. */
 const aLink: MediaLink = (id) => `https://example.com/media/${id}`
 
 /** A message's end as the core decides it. */
@@ -38,14 +38,14 @@ export const cancelled = (message: Message, now = noon) =>
 
 export const expired = (message: Message, now = noon) => change(message, { trigger: "expire" }, now)
 
-/** Ends messages outside of a lease; the ids of those that were still waiting. */
+/** Ends messages outside of a lease; returns the ids of those that still waited. */
 export const end = (...changes: ReadonlyArray<MessageChange>) =>
   Effect.map(
     MessageStore.use((store) => store.end(changes)),
     (ended) => [...ended].toSorted((a, b) => a - b),
   )
 
-/** These numbers alone, each in a shard of its own. */
+/** Only these numbers, each in its own shard. */
 export const onlyThese = (numbers: ReadonlyArray<SendingNumber>): Owned => ({
   of: Number.MAX_SAFE_INTEGER,
   shards: numbers.map(({ id }) => id),
@@ -68,13 +68,13 @@ export const aClaimQuery = (
   }
 }
 
-/** Claims from these numbers alone, so that tests do not take one another's messages. */
+/** Claims from these numbers alone, so tests do not take each other's messages. */
 export const claim = (
   numbers: ReadonlyArray<SendingNumber>,
   given: Partial<Omit<ClaimQuery, "owned">> = {},
 ) => LaneQueue.use((queue) => queue.claim(aClaimQuery(numbers, given)))
 
-/** Claims the one message that this number must have to give. */
+/** Claims the one message that this number must have. */
 export const claimOne = (number: SendingNumber, given: Partial<Omit<ClaimQuery, "owned">> = {}) =>
   Effect.map(claim([number], given), only)
 
@@ -114,7 +114,7 @@ export const again = (
   ...given,
 })
 
-/** Settles; the ids of the messages that were settled. */
+/** Settles; returns the ids of the settled messages. */
 export const settle = (settlements: ReadonlyArray<Settlement>, now = noon) =>
   Effect.map(
     LaneQueue.use((queue) => queue.settle(settlements, now)),
@@ -129,7 +129,7 @@ export const sendNext = (number: SendingNumber, now = noon) =>
     return claimed.message
   })
 
-/** Prolongs leases; the numbers whose lease goes on. */
+/** Renews leases; returns the numbers whose lease continues. */
 export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number) =>
   Effect.map(
     LaneQueue.use((queue) =>
@@ -141,10 +141,10 @@ export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number
     (renewed) => [...renewed].toSorted((a, b) => a - b),
   )
 
-/** The send cap with which tests look at a connection. */
+/** The send cap of tests that read a connection. */
 export const sendCap = { messages: 1000, windowMillis: day }
 
-/** All that tells of a number's connection. */
+/** All facts of a number's connection. */
 export const connectionFacts = (number: SendingNumber, now = noon) =>
   Effect.map(
     NumberStore.use((store) => store.connection(number.workspaceId, number.id, now, sendCap)),

@@ -1,4 +1,4 @@
-/** Files of the media directory as tests of a store reserve, commit and list them. */
+/** Reserves, commits and lists files of the media directory for tests of a store. */
 import { assert } from "@effect/vitest"
 import { MediaStore } from "@messaging-service/core"
 import type {
@@ -15,7 +15,7 @@ import { aNewMediaFile, noon } from "./Records.ts"
 
 export const anUnknownId = 999_999_999 as MediaId
 
-/** What the workspace's files take, as the store measures the next one against it. */
+/** The size of the workspace's files, as the store checks the next one against it. */
 export const usedBy = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
     const store = yield* MediaStore
@@ -66,6 +66,6 @@ export const list = (
     }),
   )
 
-/** All whose bytes are left over, with what the sweep ended before it looked. */
+/** All files with bytes to remove, and those that the sweep ended first. */
 export const leftovers = (reservedBefore: number) =>
   MediaStore.use((store) => store.leftovers({ reservedBefore, limit: 100_000 }))

@@ -6,14 +6,14 @@ export type StoreTester = Vitest.MethodsNonLive<AllStores>
 
 export interface StoreContractOptions {
   /**
-   * Whether the store works on several operations at once. The races then take more rounds; a store
-   * that takes one operation after the other has fewer ways to lose them, and one that does what another does
+   * Whether the store runs several operations at once. The races then take more rounds: a
+   * sequential store has fewer ways to lose them, and a store that shares another's implementation
    * needs no more either. Default true.
    */
   readonly parallel?: boolean
   /**
-   * Whether thousands of operations take no time worth counting, as in memory: more histories are
-   * then drawn. Default false.
+   * Whether thousands of operations take almost no time, as in memory: more random histories then
+   * run. Default false.
    */
   readonly quick?: boolean
 }

@@ -1,11 +1,11 @@
-/** Reading the outbox of a store that other tests write to as well. */
+/** Reads the outbox of a store that other tests write to as well. */
 import { Outbox } from "@messaging-service/core"
 import type { MessageEventType, OutboxEvent, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 
 const pageSize = 1000
 
-/** Everything behind a position. */
+/** Everything after a position. */
 export const readOutbox = (after: number) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
@@ -19,12 +19,10 @@ export const readOutbox = (after: number) =>
     }
   })
 
-/** How far each store's outbox had grown when a test last looked: what lies before is others'. */
+/** The end of each store's outbox when a test last read it: earlier events are others'. */
 const read = new WeakMap<typeof Outbox.Service, number>()
 
-/**
- * Starts to follow the outbox: what it returns reads a workspace's events since, oldest first.
- */
+/** Starts to follow the outbox; returns a reader of a workspace's events since, oldest first. */
 export const followOutbox = Effect.gen(function* () {
   const outbox = yield* Outbox
   const seen = read.get(outbox) ?? 0
@@ -36,6 +34,6 @@ export const followOutbox = Effect.gen(function* () {
     )
 })
 
-/** What happened to which message, in order. */
+/** The events of each message, in order. */
 export const story = (events: ReadonlyArray<OutboxEvent>) =>
   events.map((event): readonly [number, MessageEventType] => [event.messageId, event.type])

@@ -1,6 +1,6 @@
 /**
- * The contract of stores, which each is held to: one suite over the storage ports. A store's own tests
- * call `storeContract` with a layer of an empty store; every test makes its own workspaces in it.
+ * The contract of all stores: one suite over the storage ports. A store's own tests
+ * call `storeContract` with a layer of an empty store; every test creates its own workspaces in it.
  */
 import { beforeAll, describe, layer } from "@effect/vitest"
 import type { Layer } from "effect"
@@ -134,8 +134,8 @@ export type StoreTopic = keyof typeof topics
 export const storeTopics = Object.keys(topics) as ReadonlyArray<StoreTopic>
 
 /**
- * Declares the suite under `name`. The layer is built once and must be of a store in which nothing
- * was ever made; the clock is the real one, because every time is passed in.
+ * Declares the suite under `name`. The layer is built once and must be of an unused store; the
+ * clock is the real one, because every time is passed in.
  */
 export const storeContract = (
   name: string,

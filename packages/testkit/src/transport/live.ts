@@ -1,6 +1,6 @@
 /**
- * What tests of live transports have around them: the real clock, proxies of numbers, what a transport has
- * told, and waiting for what comes over sockets.
+ * The environment for tests of live transports: the real clock, proxies of numbers, the transport's
+ * events, and waits over sockets.
  */
 import { NumberProxies, NumberStore } from "@messaging-service/core"
 import type {
@@ -13,13 +13,13 @@ import type {
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { aTransportId, fresh } from "../store/Records.ts"
 
-/** Connections live by the real clock, whatever the test's own does. */
+/** Connections use the real clock, not the test's. */
 export const realClock = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 
-/** What the transport told by itself, oldest first. */
+/** The transport's events, oldest first. */
 export const Told = Context.Service<"testkit/Told", Array<TransportEvent>>("testkit/Told")
 
-/** Listens to the transport for as long as the layer lives, and keeps numbers' statuses by what it tells. */
+/** Listens to the transport while the layer lives, and updates numbers' statuses by its events. */
 export const layerTold = <Identifier>(transport: Context.Key<Identifier, Transport>) =>
   Layer.effect(
     Told,
@@ -59,7 +59,7 @@ export const layerProxies = Layer.effectContext(
   }),
 )
 
-/** Digits of a phone that no other person of the remote server has. */
+/** Digits of a phone unique on the remote server. */
 export const someDigits = (): string => `49151${String(10_000_000 + fresh())}`
 
 /** A message from that number. */
@@ -71,7 +71,7 @@ export const aText = (numberId: NumberId, to: Target, text = "Hello"): OutgoingM
   media: null,
 })
 
-/** Lets everything else of the process run, sockets too, until it is so. */
+/** Runs everything else of the process, sockets too, until the condition holds. */
 export const until = (condition: () => boolean): Effect.Effect<void> =>
   Effect.callback((resume) => {
     const look = () => {
@@ -82,7 +82,7 @@ export const until = (condition: () => boolean): Effect.Effect<void> =>
     return Effect.sync(() => clearTimeout(turn))
   })
 
-/** The same for what must be asked for. */
+/** The same for an effectful condition. */
 export const untilSo = <R>(
   condition: Effect.Effect<boolean, never, R>,
 ): Effect.Effect<void, never, R> =>

@@ -1,9 +1,9 @@
 /**
- * The contract of transports, which each is held to: it tells the truth about each attempt. Accepted
- * means that the remote server said so; Refused that nothing was or will be shown, and why; Unknown that
- * it cannot be known; NotConnected that nothing was sent. A transport's own tests call
- * `transportContract` with a layer of the transport and of its remote server; every test takes a number
- * of its own.
+ * The contract of all transports. A transport tells the truth about each attempt. Accepted
+ * means that the remote server said so; Refused that nothing was or will be shown, and why; Unknown
+ * that it cannot be known; NotConnected that nothing was sent. A transport's own tests call
+ * `transportContract` with a layer of the transport and of its remote server; every test takes its
+ * own number.
  */
 import { assert, layer } from "@effect/vitest"
 import { MediaFilesError } from "@messaging-service/core"
@@ -21,7 +21,7 @@ import { RemoteServer } from "./RemoteServer.ts"
 import type { SeenCopy } from "./RemoteServer.ts"
 
 export interface TransportContractOptions {
-  /** How many made-up courses are run; fewer where each takes long. Default 100. */
+  /** How many random courses to run; fewer where each takes long. Default 100. */
   readonly runs?: number
 }
 
@@ -86,7 +86,7 @@ export const transportContract = <I, E>(
         const { _tag } = yield* send({ ...message, media: { ...aPicture, content: brokenOff } })
         assert.include(["Postponed", "Unknown"], _tag)
         assert.deepStrictEqual(yield* remoteServer.seen(numberId), [])
-        // What may have left is not sent again where copies are not dropped.
+        // A possibly sent message is not repeated where copies are not dropped.
         if (_tag === "Unknown" && !dropsCopies) return
         assert.deepStrictEqual(yield* send(message), { _tag: "Accepted" })
         const [seen, ...others] = yield* remoteServer.seen(numberId)
@@ -117,7 +117,7 @@ export const transportContract = <I, E>(
       }),
     )
 
-    it.effect("what has expired while its adapter waited is not handed over", () =>
+    it.effect("a message that expired while its adapter waited is not handed over", () =>
       Effect.gen(function* () {
         const remoteServer = yield* RemoteServer
         const numberId = yield* remoteServer.aNumber
@@ -176,7 +176,7 @@ export const transportContract = <I, E>(
       () =>
         Effect.gen(function* () {
           const { dropsCopies } = yield* transport
-          // Where copies are not dropped, nothing that may have left is ever repeated.
+          // Where copies are not dropped, a possibly sent message is never repeated.
           if (!dropsCopies) return
           const remoteServer = yield* RemoteServer
           const numberId = yield* remoteServer.aNumber
@@ -206,14 +206,14 @@ export const transportContract = <I, E>(
       }),
     )
 
-    it.effect("a number that the transport never heard of is NotConnected", () =>
+    it.effect("an unknown number is NotConnected", () =>
       Effect.gen(function* () {
         const outcome = yield* send(yield* aMessage(unknownNumber))
         assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
       }),
     )
 
-    it.effect("an attempt that gets no answer tells none, until it is interrupted", () =>
+    it.effect("an attempt without an answer returns none until it is interrupted", () =>
       Effect.gen(function* () {
         const remoteServer = yield* RemoteServer
         const numberId = yield* remoteServer.aNumber
@@ -243,7 +243,7 @@ export const transportContract = <I, E>(
       }),
     )
 
-    it.effect("a number that gets no answer holds up no other one", () =>
+    it.effect("a number without an answer delays no other one", () =>
       Effect.gen(function* () {
         const remoteServer = yield* RemoteServer
         const [silent, other] = [yield* remoteServer.aNumber, yield* remoteServer.aNumber]
@@ -257,7 +257,7 @@ export const transportContract = <I, E>(
     )
 
     it.effect.prop(
-      "whatever happens in between, each outcome is true and no message is seen twice",
+      "each outcome is true and no message is seen twice, whatever happens in between",
       [Schema.Array(Step).check(Schema.isMaxLength(12))],
       ([steps]) =>
         Effect.gen(function* () {

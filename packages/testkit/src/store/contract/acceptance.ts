@@ -91,7 +91,7 @@ export const accepting: Topic = (it) => {
     }),
   )
 
-  it.effect("a number without a phone and a message without text or times are kept so", () =>
+  it.effect("a number without a phone and a message without text or times are stored as such", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const number = yield* aNumber(workspace.id, { phone: null, platform: "telegram" })
@@ -128,7 +128,7 @@ export const accepting: Topic = (it) => {
     }),
   )
 
-  it.effect("nothing is accepted from a number that is unknown, another workspace's or gone", () =>
+  it.effect("nothing is accepted from an unknown, removed or other workspace's number", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const other = yield* aStage()
@@ -147,7 +147,7 @@ export const accepting: Topic = (it) => {
     }),
   )
 
-  it.effect("a message is accepted from a number that is not connected", () =>
+  it.effect("a disconnected number accepts messages", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       for (const status of ["disconnected", "connecting"] as const) {
@@ -157,7 +157,7 @@ export const accepting: Topic = (it) => {
     }),
   )
 
-  it.effect("of several broken guards the first is named: claim, number, allowance, quota", () =>
+  it.effect("the first of several broken guards is named: claim, number, allowance, quota", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(0) })
       const { key } = yield* aKey(workspace.id)

@@ -1,4 +1,4 @@
-/** The plan's allowance: taken at acceptance, given back by cancel and expiry, exactly. */
+/** The plan's allowance: taken at acceptance, refunded by cancel and expiry, exactly. */
 import { assert } from "@effect/vitest"
 import { WorkspaceStore } from "@messaging-service/core"
 import type { Plan, Workspace } from "@messaging-service/core"
@@ -48,7 +48,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("the allowance is the workspace's, whichever number sends", () =>
+  it.effect("all numbers of a workspace share its allowance", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(1) })
       const other = yield* aStage({ plan: aPlan(1) })
@@ -69,7 +69,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("cancelled and expired messages give theirs back, failed and sent ones do not", () =>
+  it.effect("cancelled and expired messages refund theirs, failed and sent ones do not", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(10) })
       yield* accepted(number, { count: 2 })
@@ -85,7 +85,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("a settlement that cancels or expires gives back too", () =>
+  it.effect("a settlement that cancels or expires refunds too", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(2) })
       yield* accepted(number, { count: 2 })
@@ -96,7 +96,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("one call gives back for all its messages, of all workspaces", () =>
+  it.effect("one call refunds for all its messages, of all workspaces", () =>
     Effect.gen(function* () {
       const a = yield* aStage({ plan: aPlan(5) })
       const b = yield* aStage({ plan: aPlan(5) })
@@ -110,7 +110,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("test messages take nothing and give nothing back", () =>
+  it.effect("test messages take nothing and refund nothing", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(1) })
       const messages = yield* accepted(number, { count: 2, mode: "test" })
@@ -120,7 +120,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("what was accepted while unlimited gives nothing back to a later plan", () =>
+  it.effect("messages accepted under an unlimited plan refund nothing to a later plan", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(null) })
       const free = yield* aMessage(number)
@@ -133,7 +133,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("nothing is given back to a plan that is gone or unlimited meanwhile", () =>
+  it.effect("messages refund nothing to a plan that is gone or unlimited meanwhile", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(5) })
       const messages = yield* accepted(number, { count: 3 })
@@ -149,7 +149,7 @@ export const allowance: Topic = (it) => {
     }),
   )
 
-  it.effect("a message gives back once", () =>
+  it.effect("a message refunds once", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(1) })
       const message = only(yield* accepted(number))

@@ -33,7 +33,7 @@ const attachWithin = (workspaceId: WorkspaceId, limit: number, given: Partial<Me
 const attach = (workspaceId: WorkspaceId, given: Partial<MediaFile> = {}) =>
   Effect.map(attachWithin(workspaceId, Number.MAX_SAFE_INTEGER, given), present)
 
-/** What the workspace's attachments take, as the store measures the next one against it. */
+/** The size of the workspace's attachments, as the store checks the next one against it. */
 const attachedBytes = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
     const answer = yield* MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId), -1))
@@ -50,7 +50,7 @@ const isThere = (id: MediaId) => Effect.map(find(id), (found) => found?.deleted 
 const sweep = (now: number) =>
   MediaStore.use((store) => store.sweepAttachments({ now, unusedSince: now - kept }))
 
-/** Files whose bytes are left over. */
+/** Files with bytes to remove. */
 const leftOver = Effect.map(
   MediaStore.use((store) => store.leftovers({ reservedBefore: 0, limit: 100_000 })),
   ids,
@@ -66,25 +66,30 @@ const aMessageWith = (number: SendingNumber, attachmentId: MediaId, now = noon) 
   })
 
 export const attachments: Topic = (it) => {
-  it.effect("an attachment is found as given, is in no directory and takes no room", () =>
-    Effect.gen(function* () {
-      const store = yield* MediaStore
-      const { workspace } = yield* aStage()
-      const given = aNewMediaFile(workspace.id, { fileName: "Rechnung № 7.pdf", size: 104_857_600 })
-      const id = yield* attach(workspace.id, given)
-      assert.deepStrictEqual(yield* find(id), { file: { ...given, id }, deleted: false })
-      assert.isNull(yield* store.get(workspace.id, "live", id))
-      assert.isNull((yield* facts(workspace.id, { mediaId: id })).media)
-      assert.isNull(yield* store.delete(workspace.id, "live", id))
-      const page = yield* store.list(workspace.id, "live", null, { before: null, limit: 100 })
-      assert.deepStrictEqual(page.items, [])
-      const full = yield* store.reserve(aNewMediaFile(workspace.id), -1)
-      assert.deepStrictEqual(full, { _tag: "Full", used: 0 })
-      assert.isTrue(yield* isThere(id))
-    }),
+  it.effect(
+    "an attachment is found as given, in no directory, and takes no directory storage",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MediaStore
+        const { workspace } = yield* aStage()
+        const given = aNewMediaFile(workspace.id, {
+          fileName: "Rechnung № 7.pdf",
+          size: 104_857_600,
+        })
+        const id = yield* attach(workspace.id, given)
+        assert.deepStrictEqual(yield* find(id), { file: { ...given, id }, deleted: false })
+        assert.isNull(yield* store.get(workspace.id, "live", id))
+        assert.isNull((yield* facts(workspace.id, { mediaId: id })).media)
+        assert.isNull(yield* store.delete(workspace.id, "live", id))
+        const page = yield* store.list(workspace.id, "live", null, { before: null, limit: 100 })
+        assert.deepStrictEqual(page.items, [])
+        const full = yield* store.reserve(aNewMediaFile(workspace.id), -1)
+        assert.deepStrictEqual(full, { _tag: "Full", used: 0 })
+        assert.isTrue(yield* isThere(id))
+      }),
   )
 
-  it.effect("attachments have a bound of their own for each workspace, in both modes", () =>
+  it.effect("attachments have a separate bound for each workspace, for both modes together", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       yield* aMediaFile(workspace.id, { size: 300 })
@@ -98,7 +103,7 @@ export const attachments: Topic = (it) => {
     }),
   )
 
-  it.effect("one that goes frees its room, given up or swept", () =>
+  it.effect("removal frees an attachment's storage, abandoned or swept", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number, workspace } = yield* aStage()
@@ -118,19 +123,21 @@ export const attachments: Topic = (it) => {
     }),
   )
 
-  it.effect("it is no reservation: it is neither committed nor given up as one", () =>
-    Effect.gen(function* () {
-      const store = yield* MediaStore
-      const era = anEra()
-      const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
-      assert.strictEqual(yield* store.commit(id, null, era), "reservation")
-      yield* store.discard(id)
-      yield* store.leftovers({ reservedBefore: era + day, limit: 100_000 })
-      assert.isTrue(yield* isThere(id))
-    }),
+  it.effect(
+    "an attachment is not a reservation: it is neither committed nor abandoned as one",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MediaStore
+        const era = anEra()
+        const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
+        assert.strictEqual(yield* store.commit(id, null, era), "reservation")
+        yield* store.discard(id)
+        yield* store.leftovers({ reservedBefore: era + day, limit: 100_000 })
+        assert.isTrue(yield* isThere(id))
+      }),
   )
 
-  it.effect("it is given up once, as long as no message has it", () =>
+  it.effect("an attachment is abandoned once, while no message has it", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const id = yield* attach(workspace.id)
@@ -143,7 +150,7 @@ export const attachments: Topic = (it) => {
     }),
   )
 
-  it.effect("it is not given up when a message has it, whatever became of that one", () =>
+  it.effect("an attachment of a message is not abandoned, whatever happened to the message", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const id = yield* attach(workspace.id)
@@ -155,7 +162,7 @@ export const attachments: Topic = (it) => {
     }),
   )
 
-  it.effect("it goes when no waiting message had it for that long, and not a moment before", () =>
+  it.effect("an attachment goes exactly that long after its last waiting message", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number, workspace } = yield* aStage()
@@ -179,7 +186,7 @@ export const attachments: Topic = (it) => {
     }),
   )
 
-  it.effect("one that no message has at all has that long too, and may still get one", () =>
+  it.effect("an attachment without a message lives as long, and may still get one", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number, workspace } = yield* aStage()
@@ -190,7 +197,7 @@ export const attachments: Topic = (it) => {
       yield* sweep(era + kept)
       assert.isTrue(yield* isThere(late))
       assert.isFalse(yield* isThere(never))
-      // What was seen before it had a message does not count.
+      // The time before it had a message does not count.
       yield* end(cancelled(message, era + kept))
       yield* sweep(era + kept + minute)
       yield* sweep(era + 2 * kept)
@@ -218,7 +225,7 @@ export const attachments: Topic = (it) => {
     }),
   )
 
-  it.effect("once its bytes are gone and it is old it is forgotten", () =>
+  it.effect("an old attachment without bytes is forgotten", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const era = anEra()
@@ -238,7 +245,7 @@ export const attachments: Topic = (it) => {
 }
 
 export const attachmentRaces: Topic = (it, { parallel }) => {
-  it.effect("many attachments at once fill their bound to the byte, during uploads", () =>
+  it.effect("concurrent attachments fill their bound to the byte, during uploads", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const tried = yield* Effect.all(
@@ -254,12 +261,12 @@ export const attachmentRaces: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("of a message and a cut-off call at once, no message is left without its file", () =>
+  it.effect("a race of message and cut-off call never leaves a message without its file", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       for (let round = 0; round < (parallel ? 10 : 2); round++) {
         const id = yield* attach(workspace.id)
-        // The message is there before the call ends, however many look at once.
+        // The message exists before the call ends, however many sweeps run.
         yield* aMessageWith(number, id)
         const detached = yield* Effect.all([detach(id), detach(id), detach(id)], atOnce)
         assert.notInclude(detached, true)
@@ -268,7 +275,7 @@ export const attachmentRaces: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("many sweeps at once take what is unused and nothing else", () =>
+  it.effect("concurrent sweeps take unused attachments and nothing else", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       for (let round = 0; round < (parallel ? 5 : 1); round++) {

@@ -1,4 +1,4 @@
-/** Callbacks: what is written with a message's end, the share of a workspace, and their log. */
+/** Callbacks: written with a message's end, a workspace's share, and their log. */
 import { assert } from "@effect/vitest"
 import { CallbackSalts, WebhookStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type { ClaimedDelivery, SaturatedTenants, WorkspaceId } from "@messaging-service/core"
@@ -46,7 +46,7 @@ import {
 } from "../Records.ts"
 
 export const callbacks: Topic = (it) => {
-  it.effect("every end of a message that reports is written with it, the others' is not", () =>
+  it.effect("writes a callback with every end of a message that reports, and with no other's", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const callbackUrl = aCallbackUrl()
@@ -109,12 +109,12 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("what a commit did not end is not reported", () =>
+  it.effect("a commit that does not end a message reports nothing", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const message = yield* aMessage(number, { message: { callbackUrl: aCallbackUrl() } })
       const claimed = yield* claimOne(number)
-      // In the hands of a transport; back in its lane; and under a lease that is no more.
+      // In flight; back in its lane; and under a lost lease.
       yield* end(cancelled(message))
       yield* settle([again(claimed)])
       yield* settle([sent(claimed)])
@@ -144,7 +144,7 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("of one workspace no more than its share is claimed, over all its targets", () =>
+  it.effect("claims no more than a workspace's share, over all its targets", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const { number: stranger } = yield* aCallingStage()
@@ -155,7 +155,7 @@ export const callbacks: Topic = (it) => {
       const ofWorkspace = (claimed: ReadonlyArray<ClaimedDelivery>) =>
         claimed.filter(({ workspaceId }) => workspaceId === number.workspaceId)
       const limits = { leaseUntil: noon + day }
-      // What is above the share takes nothing of the limit.
+      // Callbacks above the share take nothing of the limit.
       const claimed = yield* claimDue({ ...limits, ...sharing(4), limit: 5 })
       assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([...made.slice(0, 4), later]))
       const held = ofWorkspace(claimed)
@@ -165,7 +165,7 @@ export const callbacks: Topic = (it) => {
       const next = yield* settleAndClaimDue(results, { ...limits, ...sharing(4, rest) })
       assert.deepStrictEqual(callbacksOf(next), callbacksOf(made.slice(4, 6)))
       yield* settleDeliveries(...[...rest, ...next].map((each) => delivered(each)))
-      // The one that failed is due again, after those that have waited longer.
+      // The failed one is due again, after those that have waited longer.
       const last = yield* claimDue({ ...limits, ...sharing(3), now: noon + 2 * hour })
       assert.deepStrictEqual(callbacksOf(last), callbacksOf(made.slice(6, 9)))
       const fourth = yield* claimDue({ ...limits, ...sharing(4, last), now: noon + 2 * hour })
@@ -173,7 +173,7 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("of all callbacks no more than asked for are claimed; webhooks are not held up", () =>
+  it.effect("claims no more callbacks than requested; webhooks are not delayed", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
@@ -191,7 +191,7 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("a target that does not answer keeps no place of its workspace's share unused", () =>
+  it.effect("a target without an answer wastes no part of its workspace's share", () =>
     Effect.gen(function* () {
       const { number } = yield* aCallingStage()
       const slow = aCallbackUrl()
@@ -220,7 +220,7 @@ export const callbacks: Topic = (it) => {
   )
 
   it.effect(
-    "whatever waits for its workspace's share has its turn, and nothing of it is wasted",
+    "everything that waits for its workspace's share gets its turn, and none of the share is wasted",
     () =>
       Effect.gen(function* () {
         const { number } = yield* aCallingStage()
@@ -229,7 +229,7 @@ export const callbacks: Topic = (it) => {
           aCallback(number, at(urls, (index * index) % 5)),
         )
         const seen: Array<string> = []
-        /** What could be claimed of what is left: two of each target, three in all. */
+        /** The claimable rest: two of each target, three in all. */
         const claimable = () =>
           urls.reduce((sum, target) => {
             const left = made.filter(
@@ -255,14 +255,14 @@ export const callbacks: Topic = (it) => {
       yield* Effect.forEach(range(12), () => aCallback(number))
       const later = yield* aCallback(stranger, aCallbackUrl(), noon + minute)
       assert.deepStrictEqual(yield* claimDue({ now: noon + minute, ...sharing(0) }), [])
-      // Its lanes are more than a claim looks at.
+      // It has more lanes than a claim reads.
       const claimed = yield* claimDue({ limit: 3, ...sharing(2) })
       assert.lengthOf(claimed, 3)
       assert.include(callbacksOf(claimed), later.eventId)
     }),
   )
 
-  it.effect("what waits for its workspace's share is not due for its loop", () =>
+  it.effect("callbacks that wait for their workspace's share are not due for its loop", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number, workspace } = yield* aCallingStage(era)
@@ -280,7 +280,7 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("every attempt is written down in the log of its workspace, newest first", () =>
+  it.effect("the log of its workspace has every attempt, newest first", () =>
     Effect.gen(function* () {
       const store = yield* WebhookStore
       const { number, workspace } = yield* aCallingStage()
@@ -334,7 +334,7 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("what a workspace's secret is made from is kept, and goes out with each claim", () =>
+  it.effect("stores the seed of a workspace's secret, and returns it with each claim", () =>
     Effect.gen(function* () {
       const salts = yield* CallbackSalts
       const { number, workspace } = yield* aCallingStage()
@@ -357,29 +357,31 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("a deleted workspace's are gone, in flight or not, and no further ones come", () =>
-    Effect.gen(function* () {
-      const store = yield* WorkspaceStore
-      const { number: bystander } = yield* aCallingStage()
-      const url = aCallbackUrl()
-      const stays = yield* aCallback(bystander, url)
-      const workspace = yield* aWorkspace()
-      const number = yield* aNumber(workspace.id)
-      for (let index = 0; index < 4; index++) yield* aCallback(number, url)
-      const held = yield* claimDue({ perTarget: 2 })
-      assert.lengthOf(held, 3)
-      const given = { message: { callbackUrl: url } }
-      yield* aMessage(number, given)
-      const inFlight = yield* claimOne(number)
-      const waiting = yield* aMessage(number, given)
-      yield* store.delete(workspace.id, noon)
-      yield* end(cancelled(waiting))
-      yield* settle([sent(inFlight)])
-      yield* settleDeliveries(...held.map((each) => refused(each, noon)))
-      const left = yield* claimTheOne()
-      assert.deepStrictEqual([left.eventId, left.attempt], [stays.eventId, 2])
-      yield* settleDeliveries(delivered(left))
-      assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
-    }),
+  it.effect(
+    "a deleted workspace's callbacks are gone, in flight or not, and no further ones come",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* WorkspaceStore
+        const { number: bystander } = yield* aCallingStage()
+        const url = aCallbackUrl()
+        const stays = yield* aCallback(bystander, url)
+        const workspace = yield* aWorkspace()
+        const number = yield* aNumber(workspace.id)
+        for (let index = 0; index < 4; index++) yield* aCallback(number, url)
+        const held = yield* claimDue({ perTarget: 2 })
+        assert.lengthOf(held, 3)
+        const given = { message: { callbackUrl: url } }
+        yield* aMessage(number, given)
+        const inFlight = yield* claimOne(number)
+        const waiting = yield* aMessage(number, given)
+        yield* store.delete(workspace.id, noon)
+        yield* end(cancelled(waiting))
+        yield* settle([sent(inFlight)])
+        yield* settleDeliveries(...held.map((each) => refused(each, noon)))
+        const left = yield* claimTheOne()
+        assert.deepStrictEqual([left.eventId, left.attempt], [stays.eventId, 2])
+        yield* settleDeliveries(delivered(left))
+        assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
+      }),
   )
 }

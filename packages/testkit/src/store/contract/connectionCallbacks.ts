@@ -1,4 +1,6 @@
-/** Callbacks of numbers: written with the change of a connection that they report, and only then. */
+/**
+ * Callbacks of numbers: written with the change of a connection that they report, and only then.
+ */
 import { assert } from "@effect/vitest"
 import {
   connectionCallback,
@@ -24,7 +26,7 @@ import { anEra, anEventId, aNumber, aStage, givenUp, minute } from "../Records.t
 
 const reporting = (now: number, callbackUrl: string | null) => anAttempt(now, { callbackUrl })
 
-/** A new number that is being connected and reports there. */
+/** A new connecting number that reports there. */
 const aReporting = (workspaceId: WorkspaceId, now: number, callbackUrl: string | null) =>
   Effect.map(
     aLinking(workspaceId, now, { attempt: { callbackUrl } }),
@@ -43,14 +45,14 @@ const reportsOf = (number: SendingNumber, url: string, now: number): EndReports 
   disconnected: callbackOf(number, "disconnected", url, now),
 })
 
-/** The events of everything that was written by `now`. */
+/** The events of everything written by `now`. */
 const written = (now: number) =>
   Effect.map(claimDue({ now, leaseUntil: now + 1000 * linkingMillis }), callbacksOf)
 
 const urlOf = (number: SendingNumber) => NumberStore.use((store) => store.callbackUrl(number.id))
 
 export const connectionCallbacks: Topic = (it) => {
-  it.effect("each attempt says where the number reports from then on, or that it does not", () =>
+  it.effect("each attempt sets where the number reports from then on, or that it does not", () =>
     Effect.gen(function* () {
       const era = anEra()
       const store = yield* LinkingStore
@@ -64,7 +66,7 @@ export const connectionCallbacks: Topic = (it) => {
       const again = reporting(era, second)
       yield* store.reconnect(workspace.id, number.id, again, null)
       assert.strictEqual(yield* urlOf(number), second)
-      // What is refused changes nothing.
+      // A refused change has no effect.
       yield* store.reconnect(workspace.id, number.id, reporting(era, null), null)
       assert.strictEqual(yield* urlOf(number), second)
       yield* store.giveUp(again.id, givenUp)
@@ -99,7 +101,7 @@ export const connectionCallbacks: Topic = (it) => {
       const [told, late] = [shown(), shown()]
       assert.isFalse(yield* store.show(id, lease + 1, first, shown()))
       assert.isTrue(yield* store.show(id, lease, first, told))
-      // The same once more, as after an answer that got lost.
+      // The same once more, as after a lost answer.
       assert.isTrue(yield* store.show(id, lease, first, shown()))
       assert.isTrue(yield* store.show(id, lease, { ...nothingShown, qrText: "next" }, late))
       assert.isTrue(yield* store.show(id, lease, nothingShown))
@@ -114,7 +116,7 @@ export const connectionCallbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("the end of an attempt is reported as it came true, once", () =>
+  it.effect("the actual end of an attempt is reported, once", () =>
     Effect.gen(function* () {
       const era = anEra()
       const store = yield* LinkingStore
@@ -148,7 +150,7 @@ export const connectionCallbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("a change of status is reported if it is one", () =>
+  it.effect("only a real change of status is reported", () =>
     Effect.gen(function* () {
       const era = anEra()
       const store = yield* LinkingStore
@@ -173,7 +175,7 @@ export const connectionCallbacks: Topic = (it) => {
     }),
   )
 
-  it.effect("what the number no longer reports there is not written", () =>
+  it.effect("nothing is written that the number no longer reports", () =>
     Effect.gen(function* () {
       const era = anEra()
       const store = yield* LinkingStore

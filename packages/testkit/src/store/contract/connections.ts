@@ -1,4 +1,4 @@
-/** What tells of a number's connection, and the reports of the workers that keep it. */
+/** The facts of a number's connection, and the reports of its workers. */
 import { assert } from "@effect/vitest"
 import { LaneQueue, LinkingStore, NumberStore } from "@messaging-service/core"
 import type { ConnectionReport } from "@messaging-service/core"
@@ -94,7 +94,7 @@ export const connections: Topic = (it) => {
       assert.isNull(yield* changed)
       yield* change("disconnected", noon + 2)
       assert.deepStrictEqual(yield* changed, { at: noon + 2, reason: null })
-      // The reason may be heard of later than the end.
+      // The reason may arrive later than the end.
       yield* change("disconnected", noon + 3, "logged_out")
       yield* change("disconnected", noon + 4)
       assert.deepStrictEqual(yield* changed, { at: noon + 2, reason: "logged_out" })
@@ -103,7 +103,7 @@ export const connections: Topic = (it) => {
     }),
   )
 
-  it.effect("an attempt at linking tells when it began and why it ended", () =>
+  it.effect("a linking attempt tells when it began and why it ended", () =>
     Effect.gen(function* () {
       const linking = yield* LinkingStore
       const { number } = yield* aStage()

@@ -77,7 +77,7 @@ export const deliveries: Topic = (it) => {
     }),
   )
 
-  it.effect("an endpoint made after the event gets nothing", () =>
+  it.effect("an endpoint created after the event gets nothing", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       yield* anEvent(number)
@@ -86,7 +86,7 @@ export const deliveries: Topic = (it) => {
     }),
   )
 
-  it.effect("what a commit did not end is not announced", () =>
+  it.effect("a commit that does not end a message announces nothing", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       yield* anEndpoint(key)
@@ -98,27 +98,25 @@ export const deliveries: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "settling and claiming in one step gives the places that became free to what is due",
-    () =>
-      Effect.gen(function* () {
-        const { key, number } = yield* aStageWithKey()
-        const endpoint = yield* anEndpoint(key)
-        const events: Array<EventId> = []
-        for (let made = 0; made < 8; made++) events.push((yield* anEvent(number)).id)
-        const claimed = yield* claimDue({ perTarget: 5 })
-        const results = [delivered(at(claimed, 1)), refused(at(claimed, 3), noon + day)]
-        const more = yield* settleAndClaimDue(results, { perTarget: 5 })
-        assert.deepStrictEqual(eventsOf(more, endpoint), events.slice(5, 7))
-        assert.lengthOf(yield* logOf(endpoint), 2)
-        // It hears of what was written since, and settles nothing twice.
-        const other = yield* anEndpoint(key)
-        const event = yield* anEvent(number)
-        const again = yield* settleAndClaimDue(results, { perTarget: 5 })
-        assert.deepStrictEqual(eventsOf(again, other), [event.id])
-        assert.lengthOf(yield* logOf(endpoint), 2)
-        assert.deepStrictEqual(yield* settleAndClaimDue([], { perTarget: 5 }), [])
-      }),
+  it.effect("settling and claiming in one step reuses the released permits", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const events: Array<EventId> = []
+      for (let made = 0; made < 8; made++) events.push((yield* anEvent(number)).id)
+      const claimed = yield* claimDue({ perTarget: 5 })
+      const results = [delivered(at(claimed, 1)), refused(at(claimed, 3), noon + day)]
+      const more = yield* settleAndClaimDue(results, { perTarget: 5 })
+      assert.deepStrictEqual(eventsOf(more, endpoint), events.slice(5, 7))
+      assert.lengthOf(yield* logOf(endpoint), 2)
+      // It sees what was written since, and settles nothing twice.
+      const other = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      const again = yield* settleAndClaimDue(results, { perTarget: 5 })
+      assert.deepStrictEqual(eventsOf(again, other), [event.id])
+      assert.lengthOf(yield* logOf(endpoint), 2)
+      assert.deepStrictEqual(yield* settleAndClaimDue([], { perTarget: 5 }), [])
+    }),
   )
 
   it.effect("an endpoint that is full or has a long queue delays no other one", () =>
@@ -142,7 +140,7 @@ export const deliveries: Topic = (it) => {
     }),
   )
 
-  it.effect("where there is less than one for each endpoint, those that wait longest get it", () =>
+  it.effect("with less than one for each endpoint, those that wait longest come first", () =>
     Effect.gen(function* () {
       const stages = yield* Effect.all([aStageWithKey(), aStageWithKey(), aStageWithKey()])
       const endpoints: Array<{ readonly id: number }> = []
@@ -164,42 +162,40 @@ export const deliveries: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "endpoints share a claim evenly, and none of it is left over while something is due",
-    () =>
-      Effect.gen(function* () {
-        // How much waits for each of three endpoints, how much is claimed, and who gets how much of it.
-        const cases = [
-          { waiting: [5, 1, 1], limit: 10, given: [5, 1, 1] },
-          { waiting: [5, 1, 1], limit: 7, given: [5, 1, 1] },
-          { waiting: [5, 1, 1], limit: 6, given: [4, 1, 1] },
-          { waiting: [5, 5, 1], limit: 6, given: [3, 2, 1] },
-          { waiting: [1, 5, 5], limit: 6, given: [1, 3, 2] },
-          { waiting: [5, 5, 5], limit: 4, given: [2, 1, 1] },
-          { waiting: [9, 9, 0], limit: 20, given: [5, 5, 0] },
-        ]
-        for (const { given, limit, waiting } of cases) {
-          yield* Effect.scoped(
-            Effect.gen(function* () {
-              const endpoints: Array<{ readonly id: number }> = []
-              for (const [place, count] of waiting.entries()) {
-                const { key, number } = yield* aStageWithKey()
-                endpoints.push(yield* anEndpoint(key))
-                // Those of the first endpoint wait longest, then those of the second.
-                for (let made = 0; made < count; made++) {
-                  yield* anEvent(number, { now: noon + place * minute })
-                }
+  it.effect("endpoints share a claim evenly, and nothing due is left over", () =>
+    Effect.gen(function* () {
+      // The queues of three endpoints, the size of the claim, and each one's part.
+      const cases = [
+        { waiting: [5, 1, 1], limit: 10, given: [5, 1, 1] },
+        { waiting: [5, 1, 1], limit: 7, given: [5, 1, 1] },
+        { waiting: [5, 1, 1], limit: 6, given: [4, 1, 1] },
+        { waiting: [5, 5, 1], limit: 6, given: [3, 2, 1] },
+        { waiting: [1, 5, 5], limit: 6, given: [1, 3, 2] },
+        { waiting: [5, 5, 5], limit: 4, given: [2, 1, 1] },
+        { waiting: [9, 9, 0], limit: 20, given: [5, 5, 0] },
+      ]
+      for (const { given, limit, waiting } of cases) {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const endpoints: Array<{ readonly id: number }> = []
+            for (const [place, count] of waiting.entries()) {
+              const { key, number } = yield* aStageWithKey()
+              endpoints.push(yield* anEndpoint(key))
+              // Those of the first endpoint wait longest, then those of the second.
+              for (let made = 0; made < count; made++) {
+                yield* anEvent(number, { now: noon + place * minute })
               }
-              const claimed = yield* claimDue({ limit, perTarget: 5 })
-              assert.deepStrictEqual(
-                endpoints.map((endpoint) => eventsOf(claimed, endpoint).length),
-                given,
-                JSON.stringify({ waiting, limit }),
-              )
-            }),
-          )
-        }
-      }),
+            }
+            const claimed = yield* claimDue({ limit, perTarget: 5 })
+            assert.deepStrictEqual(
+              endpoints.map((endpoint) => eventsOf(claimed, endpoint).length),
+              given,
+              JSON.stringify({ waiting, limit }),
+            )
+          }),
+        )
+      }
+    }),
   )
 
   it.effect("a workspace without endpoints queues nothing", () =>

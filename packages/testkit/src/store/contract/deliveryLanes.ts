@@ -1,4 +1,4 @@
-/** The lanes of targets, alike for both kinds: order, room, leases, and when something is due. */
+/** The lanes of targets, alike for both kinds: order, limits, leases, and due times. */
 import { assert } from "@effect/vitest"
 import { DeliveryQueue, WebhookStore, DueWork } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId } from "@messaging-service/core"
@@ -21,12 +21,12 @@ import { nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
 import { aMessage, anEra, aStage, day, hour, minute, noon } from "../Records.ts"
 
-/** When a delivery loop must look again. */
+/** When a delivery loop must poll again. */
 const nextDue = (era: number) => nextDueOf("deliveries", era)
 
 const kinds = ["an endpoint", "an origin of callbacks"] as const
 
-/** Of each kind one target, which goes with the test, and what delivers something more to it. */
+/** One target of each kind, which goes with the test, and a way to queue more for it. */
 const aTarget = {
   "an endpoint": (era: number) =>
     Effect.gen(function* () {
@@ -46,7 +46,7 @@ const idsOf = (claimed: ReadonlyArray<ClaimedDelivery>) => claimed.map(({ eventI
 
 export const deliveryLanes: Topic = (it) => {
   it.effect.each(kinds)(
-    "to %s nothing is due before its own time; the longest due comes first",
+    "%s gets nothing before its own due time; the longest due comes first",
     (kind) =>
       Effect.gen(function* () {
         const deliver = yield* aTarget[kind](noon)
@@ -58,7 +58,7 @@ export const deliveryLanes: Topic = (it) => {
       }),
   )
 
-  it.effect.each(kinds)("to %s at most so many are in flight at once", (kind) =>
+  it.effect.each(kinds)("%s has a limit in flight at once", (kind) =>
     Effect.gen(function* () {
       const deliver = yield* aTarget[kind](noon)
       const events: Array<EventId> = []
@@ -75,7 +75,7 @@ export const deliveryLanes: Topic = (it) => {
   )
 
   it.effect.each(kinds)(
-    "to %s what a claim leaves is due at once, and claimed by the next",
+    "what a claim leaves for %s is due at once, and claimed by the next",
     (kind) =>
       Effect.gen(function* () {
         const deliver = yield* aTarget[kind](noon)
@@ -87,7 +87,7 @@ export const deliveryLanes: Topic = (it) => {
       }),
   )
 
-  it.effect.each(kinds)("to %s all that waits for room has its turn", (kind) =>
+  it.effect.each(kinds)("everything queued for %s gets its turn", (kind) =>
     Effect.gen(function* () {
       const targets = yield* Effect.all([aTarget[kind](noon), aTarget[kind](noon)])
       const events: Array<EventId> = []
@@ -104,7 +104,7 @@ export const deliveryLanes: Topic = (it) => {
   )
 
   it.effect.each(kinds)(
-    "to %s, when a lease runs out the same attempt is handed out again, under another lease",
+    "after its lease the same attempt to %s is handed out again, under another lease",
     (kind) =>
       Effect.gen(function* () {
         const deliver = yield* aTarget[kind](noon)
@@ -114,7 +114,7 @@ export const deliveryLanes: Topic = (it) => {
         const second = yield* claimTheOne({ now: noon + minute })
         assert.deepStrictEqual(second, { ...first, lease: second.lease })
         assert.notStrictEqual(second.lease, first.lease)
-        // The first holder comes too late, whatever it says.
+        // The first holder is too late, whatever its result.
         yield* settleDeliveries(delivered(first))
         yield* settleDeliveries(refused(first, noon))
         assert.deepStrictEqual(yield* claimDue({ now: noon + minute }), [])
@@ -129,54 +129,50 @@ export const deliveryLanes: Topic = (it) => {
       }),
   )
 
-  it.effect.each(kinds)(
-    "to %s the room that a dead worker held is free when its leases are over",
-    (kind) =>
-      Effect.gen(function* () {
-        const deliver = yield* aTarget[kind](noon)
-        const events: Array<EventId> = []
-        for (let made = 0; made < 5; made++) events.push(yield* deliver(noon))
-        const dead = yield* claimDue({ now: noon, leaseUntil: noon + minute, perTarget: 2 })
-        assert.lengthOf(dead, 2)
-        assert.deepStrictEqual(yield* claimDue({ now: noon + 1, perTarget: 2 }), [])
-        const seen: Array<EventId> = []
-        for (;;) {
-          const claimed = yield* claimDue({ now: noon + minute, perTarget: 2 })
-          if (claimed.length === 0) break
-          assert.isAtMost(claimed.length, 2)
-          seen.push(...idsOf(claimed))
-          yield* settleDeliveries(...claimed.map((each) => delivered(each)))
-        }
-        assert.deepStrictEqual(seen.toSorted(), events.toSorted())
-      }),
+  it.effect.each(kinds)("a dead worker's permits of %s are free when its leases are over", (kind) =>
+    Effect.gen(function* () {
+      const deliver = yield* aTarget[kind](noon)
+      const events: Array<EventId> = []
+      for (let made = 0; made < 5; made++) events.push(yield* deliver(noon))
+      const dead = yield* claimDue({ now: noon, leaseUntil: noon + minute, perTarget: 2 })
+      assert.lengthOf(dead, 2)
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 1, perTarget: 2 }), [])
+      const seen: Array<EventId> = []
+      for (;;) {
+        const claimed = yield* claimDue({ now: noon + minute, perTarget: 2 })
+        if (claimed.length === 0) break
+        assert.isAtMost(claimed.length, 2)
+        seen.push(...idsOf(claimed))
+        yield* settleDeliveries(...claimed.map((each) => delivered(each)))
+      }
+      assert.deepStrictEqual(seen.toSorted(), events.toSorted())
+    }),
+  )
+
+  it.effect.each(kinds)("only a commit that queues something for %s signals its process", (kind) =>
+    Effect.gen(function* () {
+      const deliver = yield* aTarget[kind](noon)
+      const { number } = yield* aStage()
+      let told = 0
+      const listening = yield* Scope.make()
+      yield* DeliveryQueue.use((queue) =>
+        queue.whenQueued(Effect.sync(() => void told++)).pipe(Scope.provide(listening)),
+      )
+      yield* deliver(noon)
+      yield* Effect.yieldNow
+      assert.strictEqual(told, 1)
+      yield* end(cancelled(yield* aMessage(number)))
+      yield* Effect.yieldNow
+      assert.strictEqual(told, 1)
+      yield* Scope.close(listening, Exit.void)
+      yield* deliver(noon)
+      yield* Effect.yieldNow
+      assert.strictEqual(told, 1)
+    }),
   )
 
   it.effect.each(kinds)(
-    "a commit that queues something to %s tells its process, others do not",
-    (kind) =>
-      Effect.gen(function* () {
-        const deliver = yield* aTarget[kind](noon)
-        const { number } = yield* aStage()
-        let told = 0
-        const listening = yield* Scope.make()
-        yield* DeliveryQueue.use((queue) =>
-          queue.whenQueued(Effect.sync(() => void told++)).pipe(Scope.provide(listening)),
-        )
-        yield* deliver(noon)
-        yield* Effect.yieldNow
-        assert.strictEqual(told, 1)
-        yield* end(cancelled(yield* aMessage(number)))
-        yield* Effect.yieldNow
-        assert.strictEqual(told, 1)
-        yield* Scope.close(listening, Exit.void)
-        yield* deliver(noon)
-        yield* Effect.yieldNow
-        assert.strictEqual(told, 1)
-      }),
-  )
-
-  it.effect.each(kinds)(
-    "what goes to %s is due with the first that waits, in flight with the end of its lease",
+    "%s is due with its first waiting delivery, in flight with the end of its lease",
     (kind) =>
       Effect.gen(function* () {
         const era = anEra()
@@ -184,7 +180,7 @@ export const deliveryLanes: Topic = (it) => {
           DueWork.use((status) => status.workload(era)),
           ({ deliveringUntil }) => deliveringUntil,
         )
-        // What earlier tests left behind is looked at, and is nothing.
+        // Leftovers of earlier tests are read, and ignored.
         assert.deepStrictEqual(yield* claimDue({ now: era }), [])
         assert.isNull(yield* nextDue(era))
         const deliver = yield* aTarget[kind](era)
@@ -204,7 +200,7 @@ export const deliveryLanes: Topic = (it) => {
       }),
   )
 
-  it.effect.each(kinds)("what goes to %s that is full is due when a lease runs out", (kind) =>
+  it.effect.each(kinds)("a full %s is due when a lease ends", (kind) =>
     Effect.gen(function* () {
       const era = anEra()
       const deliver = yield* aTarget[kind](era)
@@ -217,7 +213,7 @@ export const deliveryLanes: Topic = (it) => {
     }),
   )
 
-  it.effect("of a removed endpoint nothing is due", () =>
+  it.effect("a removed endpoint is never due", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { key, number } = yield* aStageWithKey(era)

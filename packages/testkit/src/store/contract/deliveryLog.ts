@@ -1,4 +1,4 @@
-/** What becomes of deliveries: the log, endpoints that stop, and what is delivered again. */
+/** The results of deliveries: the log, stopping endpoints, and redelivery. */
 import { assert } from "@effect/vitest"
 import { KeyStore, WebhookStore } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId } from "@messaging-service/core"
@@ -118,12 +118,12 @@ export const deliveryLog: Topic = (it) => {
         const usedUp = (claimed: ClaimedDelivery, stopUnlessDeliveredSince: number) =>
           refused(claimed, null, { stopUnlessDeliveredSince })
 
-        // It was made after that moment.
+        // It was created after that moment.
         yield* anEvent(number)
         yield* settleDeliveries(usedUp(yield* claimTheOne(), since))
         assert.isNull((yield* lookUpEndpoint(endpoint)).disabledReason)
 
-        // Something was delivered after that moment, if only in the same commit.
+        // Something was delivered after that moment, even in the same commit.
         yield* anEvent(number)
         yield* anEvent(number)
         const [lost, got] = yield* claimDue()
@@ -133,7 +133,7 @@ export const deliveryLog: Topic = (it) => {
         )
         assert.isNull((yield* lookUpEndpoint(endpoint)).disabledReason)
 
-        // Nothing was: it stops, and what is pending ends with it.
+        // Nothing was: it stops, and its pending deliveries end with it.
         yield* anEvent(number)
         yield* anEvent(number)
         const [last, pending] = yield* claimDue()
@@ -147,7 +147,7 @@ export const deliveryLog: Topic = (it) => {
       }),
   )
 
-  it.effect("what was delivered at a lease that had run out does not count for that", () =>
+  it.effect("a delivery under an expired lease does not count for that", () =>
     Effect.gen(function* () {
       const [stage, other] = yield* Effect.all([aStageWithKey(), aStageWithKey()])
       const endpoint = yield* anEndpoint(stage.key, { createdAt: noon })
@@ -190,7 +190,7 @@ export const deliveryLog: Topic = (it) => {
     }),
   )
 
-  it.effect("what was in flight when its endpoint ended can no longer be settled", () =>
+  it.effect("deliveries in flight of an ended endpoint can no longer be settled", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
@@ -222,7 +222,7 @@ export const deliveryLog: Topic = (it) => {
     }),
   )
 
-  it.effect("a redelivery takes the place of what is pending of that event, in flight or not", () =>
+  it.effect("a redelivery replaces the event's pending delivery, in flight or not", () =>
     Effect.gen(function* () {
       const store = yield* WebhookStore
       const { key, number } = yield* aStageWithKey()
@@ -240,7 +240,7 @@ export const deliveryLog: Topic = (it) => {
       yield* store.redeliver(scopeOf(key), endpoint.id, event.id, at2)
       const again = yield* claimTheOne({ now: at2 })
       assert.deepStrictEqual([again.eventId, again.attempt], [event.id, 1])
-      // The attempt that was replaced is not tried again; the other event's is.
+      // The replaced attempt is not retried; the other event's is.
       const log = yield* logOf(endpoint)
       assert.deepStrictEqual(
         log.map(({ eventId, nextAttemptAt }) => [eventId, nextAttemptAt]),
@@ -256,7 +256,7 @@ export const deliveryLog: Topic = (it) => {
   )
 
   it.effect(
-    "what happened since an endpoint was made is redelivered to it, while it stood too",
+    "redelivers any event since the endpoint's creation, also from while it was stopped",
     () =>
       Effect.gen(function* () {
         const store = yield* WebhookStore
@@ -289,7 +289,7 @@ export const deliveryLog: Topic = (it) => {
   )
 
   it.effect(
-    "events of another workspace, mode or type are not redelivered, pings only at home",
+    "does not redeliver events of another workspace, mode or type; pings only to their endpoint",
     () =>
       Effect.gen(function* () {
         const store = yield* WebhookStore

@@ -11,7 +11,7 @@ import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
 export const departures: Topic = (it) => {
-  it.effect("what the media turned out to be is written with the end, and shown from then on", () =>
+  it.effect("the detected media type is written with the end, and shown from then on", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number } = yield* aStage()
@@ -35,7 +35,7 @@ export const departures: Topic = (it) => {
     }),
   )
 
-  it.effect("an unsettled message of a number that logged out waits until it is back", () =>
+  it.effect("an unsettled message of a number that logged out waits for its return", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore
       const { number } = yield* aStage()
@@ -96,45 +96,45 @@ export const departures: Topic = (it) => {
     }),
   )
 
+  it.effect("a possibly sent message precedes earlier due ones, by a clock set back since", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const later = noon + hour
+      const doubtful = yield* aMessage(number, { sendAt: later })
+      yield* settle([again(yield* claimOne(number, { now: later }), { interrupted: true })], later)
+      const early = yield* aMessage(number)
+      const repeat = yield* claimOne(number, { now: later })
+      assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [doubtful.id, 1])
+      yield* settle([again(repeat)], later)
+      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, later))
+      const orphaned = ids(yield* MessageStore.use((store) => store.orphaned(100_000)))
+      assert.include(orphaned, early.id)
+      assert.notInclude(orphaned, doubtful.id)
+      const last = yield* claimOne(number, { now: later })
+      assert.deepStrictEqual([last.message.id, last.removed], [doubtful.id, true])
+      assert.deepStrictEqual(yield* settle([failed(last)], later), [doubtful.id])
+    }),
+  )
+
   it.effect(
-    "what may have left comes before what fell due earlier, by a clock set back since",
+    "a possibly sent message is concluded while its number is away, once it has expired",
     () =>
       Effect.gen(function* () {
-        const { workspace, number } = yield* aStage()
+        const { number } = yield* aStage()
         const later = noon + hour
-        const doubtful = yield* aMessage(number, { sendAt: later })
+        const doubtful = yield* aMessage(number, { sendAt: later, expiresAt: later + minute })
         yield* settle(
           [again(yield* claimOne(number, { now: later }), { interrupted: true })],
           later,
         )
-        const early = yield* aMessage(number)
-        const repeat = yield* claimOne(number, { now: later })
-        assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [doubtful.id, 1])
-        yield* settle([again(repeat)], later)
-        yield* NumberStore.use((store) => store.remove(workspace.id, number.id, later))
-        const orphaned = ids(yield* MessageStore.use((store) => store.orphaned(100_000)))
-        assert.include(orphaned, early.id)
-        assert.notInclude(orphaned, doubtful.id)
-        const last = yield* claimOne(number, { now: later })
-        assert.deepStrictEqual([last.message.id, last.removed], [doubtful.id, true])
-        assert.deepStrictEqual(yield* settle([failed(last)], later), [doubtful.id])
+        yield* aMessage(number)
+        yield* NumberStore.use((store) =>
+          store.setStatus(number.id, "disconnected", undefined, later),
+        )
+        assert.deepStrictEqual(yield* claim([number], { now: later }), [])
+        const last = yield* claimOne(number, { now: later + minute })
+        assert.strictEqual(last.message.id, doubtful.id)
       }),
-  )
-
-  it.effect("the same is concluded while its number is away, once it has expired", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aStage()
-      const later = noon + hour
-      const doubtful = yield* aMessage(number, { sendAt: later, expiresAt: later + minute })
-      yield* settle([again(yield* claimOne(number, { now: later }), { interrupted: true })], later)
-      yield* aMessage(number)
-      yield* NumberStore.use((store) =>
-        store.setStatus(number.id, "disconnected", undefined, later),
-      )
-      assert.deepStrictEqual(yield* claim([number], { now: later }), [])
-      const last = yield* claimOne(number, { now: later + minute })
-      assert.strictEqual(last.message.id, doubtful.id)
-    }),
   )
 
   it.effect("an unsettled message of a deleted workspace is handed out to be concluded", () =>

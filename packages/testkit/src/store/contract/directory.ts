@@ -1,4 +1,4 @@
-/** `ContactStore`: whom messages go to. */
+/** `ContactStore`: the recipients of messages. */
 import { assert } from "@effect/vitest"
 import { ContactStore } from "@messaging-service/core"
 import type { ContactId } from "@messaging-service/core"

@@ -1,4 +1,4 @@
-/** Disabled workspaces: nothing of theirs leaves, and all of it waits in its order. */
+/** Disabled workspaces: none of their messages leave, and all wait in order. */
 import { assert } from "@effect/vitest"
 import {
   LaneQueue,
@@ -66,7 +66,7 @@ const later = noon + 1000 * day
 
 export const disabledWorkspaces: Topic = (it, options) => {
   it.effect(
-    "nothing leaves a disabled workspace, and all of it in its order once it is enabled",
+    "a disabled workspace sends nothing until it is enabled, then everything in order",
     () =>
       Effect.gen(function* () {
         const work = yield* DueWork
@@ -82,7 +82,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
         assert.strictEqual(yield* nextDue("lanes"), quiet)
         assert.strictEqual((yield* work.earliest()).lanes, quiet)
         assert.notStrictEqual((yield* work.workload(era + hour)).nextDue, era)
-        // Those of others go on.
+        // Those of others continue.
         const theirs = yield* aMessage(other, { now: era })
         assert.strictEqual((yield* sendNext(other, era)).id, theirs.id)
         yield* enable(workspace.id, era + hour)
@@ -113,7 +113,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("what waits in it may be cancelled and may expire", () =>
+  it.effect("its waiting messages may be cancelled and may expire", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const era = anEra()
@@ -157,7 +157,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
       assert.deepStrictEqual(yield* claim([number], { now: later }), [])
       yield* end(cancelled(present(first)))
       assert.deepStrictEqual(yield* claim([number], { now: later }), [])
-      // Neither does a change that says nothing of it.
+      // Neither does a change of other fields.
       yield* WorkspaceStore.use((store) =>
         store.update(workspace.id, () => ({ change: { name: "Other" }, admits: admitsNone }), noon),
       )
@@ -167,7 +167,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("a pause of one of its numbers goes on once it is enabled", () =>
+  it.effect("a pause of one of its numbers continues once it is enabled", () =>
     Effect.gen(function* () {
       const lanes = yield* LaneQueue
       const { number, workspace } = yield* aStage()
@@ -180,7 +180,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("numbers that it gets meanwhile send nothing either", () =>
+  it.effect("its new numbers send nothing either", () =>
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const workspace = yield* aWorkspace({ name: "Disabled", accountDisabled: true })
@@ -223,7 +223,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("what is in flight when it is disabled is settled, or waits interrupted", () =>
+  it.effect("its messages in flight are settled, or wait interrupted", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const [, second] = yield* accepted(number, { count: 2 })
@@ -244,7 +244,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("what an attempt puts back waits until it is enabled", () =>
+  it.effect("a message that an attempt puts back waits until it is enabled", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const message = yield* aMessage(number)
@@ -258,7 +258,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("what may have left and has expired is concluded meanwhile", () =>
+  it.effect("a possibly sent message that expired is concluded meanwhile", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const message = yield* aMessage(number, { expiresAt: noon + hour })
@@ -275,7 +275,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
   )
 
   it.effect(
-    "a number that is removed from it is concluded, and so is what it has when deleted",
+    "a number removed from it is concluded, and so are its messages when it is deleted",
     () =>
       Effect.gen(function* () {
         const numbers = yield* NumberStore
@@ -293,39 +293,41 @@ export const disabledWorkspaces: Topic = (it, options) => {
       }),
   )
 
-  it.effect("whatever is accepted and claimed at the same time, nothing leaves after it", () =>
-    Effect.gen(function* () {
-      const lanes = yield* LaneQueue
-      const { number, workspace } = yield* aStage()
-      const total = { accepted: 0, sent: 0 }
-      const acceptSome = Effect.map(accepted(number, { count: 2 }), (made) => {
-        total.accepted += made.length
-      })
-      const sendOne = Effect.gen(function* () {
-        let open = (yield* claim([number])).map((one) => sent(one))
-        while (open.length > 0) {
-          const { blockedByLock, settled } = yield* lanes.settle(open, noon)
-          total.sent += settled.size
-          open = [...blockedByLock]
+  it.effect(
+    "nothing leaves after it is disabled, whatever is accepted and claimed at the same time",
+    () =>
+      Effect.gen(function* () {
+        const lanes = yield* LaneQueue
+        const { number, workspace } = yield* aStage()
+        const total = { accepted: 0, sent: 0 }
+        const acceptSome = Effect.map(accepted(number, { count: 2 }), (made) => {
+          total.accepted += made.length
+        })
+        const sendOne = Effect.gen(function* () {
+          let open = (yield* claim([number])).map((one) => sent(one))
+          while (open.length > 0) {
+            const { blockedByLock, settled } = yield* lanes.settle(open, noon)
+            total.sent += settled.size
+            open = [...blockedByLock]
+          }
+        })
+        for (const round of roundsOf(options, 20)) {
+          yield* Effect.all(
+            [
+              ...range(3).flatMap(() => [acceptSome, sendOne]),
+              round % 2 === 0 ? disable(workspace.id, noon) : enable(workspace.id, noon),
+              ...range(3).flatMap(() => [sendOne, acceptSome]),
+            ],
+            atOnce,
+          )
+          if (round % 2 === 0) assert.deepStrictEqual(yield* claim([number], { now: later }), [])
         }
-      })
-      for (const round of roundsOf(options, 20)) {
-        yield* Effect.all(
-          [
-            ...range(3).flatMap(() => [acceptSome, sendOne]),
-            round % 2 === 0 ? disable(workspace.id, noon) : enable(workspace.id, noon),
-            ...range(3).flatMap(() => [sendOne, acceptSome]),
-          ],
-          atOnce,
-        )
-        if (round % 2 === 0) assert.deepStrictEqual(yield* claim([number], { now: later }), [])
-      }
-      yield* enable(workspace.id, noon)
-      while (total.sent < total.accepted) {
-        yield* sendNext(number)
-        total.sent++
-      }
-      assert.deepStrictEqual(yield* claim([number]), [])
-    }),
+        yield* enable(workspace.id, noon)
+        while (total.sent < total.accepted) {
+          yield* sendNext(number)
+          total.sent++
+        }
+        assert.deepStrictEqual(yield* claim([number]), [])
+      }),
   )
 }

@@ -1,4 +1,7 @@
-/** `WorkStatus`: when a loop must look again, and whether all is idle. It sees the whole store, so each test has an era. */
+/**
+ * `WorkStatus`: when a loop must poll again, and whether all is idle. It sees the whole store, so
+ * each test has an era.
+ */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type { Work } from "@messaging-service/core"
@@ -35,7 +38,7 @@ import {
   oneSecond,
 } from "../Records.ts"
 
-/** Ends everything that earlier tests left orphaned. */
+/** Ends all orphaned messages of earlier tests. */
 const noneOrphaned = Effect.gen(function* () {
   const store = yield* MessageStore
   for (;;) {
@@ -62,7 +65,7 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("what only the worker of another number could take is not due", () =>
+  it.effect("work that only another number's worker can take is not due", () =>
     Effect.gen(function* () {
       const status = yield* DueWork
       const era = anEra()
@@ -81,7 +84,7 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("of what the loop may hold no more of, only the ends of leases count", () =>
+  it.effect("of kinds that the loop has no permit for, only the ends of leases count", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
@@ -110,7 +113,7 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("a claimed lane is due when its lease runs out, a settled one with what is left", () =>
+  it.effect("a claimed lane is due when its lease ends, a settled one with its next message", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -148,7 +151,7 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("a lane whose number is not connected cannot be claimed and is not due", () =>
+  it.effect("a lane of a disconnected number cannot be claimed and is not due", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore
       const era = anEra()
@@ -159,7 +162,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       assert.isNull(yield* nextDueOf("lanes", era))
       yield* numbers.setStatus(number.id, "connected", undefined, era)
       assert.strictEqual(yield* nextDueOf("lanes", era), era)
-      // What is in flight is looked at once its lease is over.
+      // Messages in flight are read once their lease is over.
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
       yield* numbers.setStatus(number.id, "disconnected", undefined, era)
       assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
@@ -168,7 +171,7 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("the lane of a removed number is due only while an unsettled message is left", () =>
+  it.effect("the lane of a removed number is due only while it has an unsettled message", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { workspace, number } = yield* aStage({ createdAt: era })
@@ -198,29 +201,31 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("expiry is due with the earliest expiresAt of what waits and is not in flight", () =>
-    Effect.gen(function* () {
-      const era = anEra()
-      const { number } = yield* aStage({ createdAt: era })
-      yield* aMessage(number, { now: era })
-      yield* sendNext(number, era)
-      assert.isNull(yield* nextDueOf("expiry", era))
-      const last = yield* aMessage(number, { now: era, expiresAt: era + hour, mode: "test" })
-      assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
-      const first = yield* aMessage(number, { now: era, expiresAt: era + minute })
-      assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
-      const claimed = yield* claimOne(number, { now: era })
-      assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
-      yield* settle([again(claimed)], era)
-      assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
-      yield* end(expired(first, era + minute))
-      assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
-      yield* end(cancelled(last, era))
-      assert.isNull(yield* nextDueOf("expiry", era))
-    }),
+  it.effect(
+    "expiry is due with the earliest expiresAt of waiting messages that are not in flight",
+    () =>
+      Effect.gen(function* () {
+        const era = anEra()
+        const { number } = yield* aStage({ createdAt: era })
+        yield* aMessage(number, { now: era })
+        yield* sendNext(number, era)
+        assert.isNull(yield* nextDueOf("expiry", era))
+        const last = yield* aMessage(number, { now: era, expiresAt: era + hour, mode: "test" })
+        assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
+        const first = yield* aMessage(number, { now: era, expiresAt: era + minute })
+        assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
+        const claimed = yield* claimOne(number, { now: era })
+        assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
+        yield* settle([again(claimed)], era)
+        assert.strictEqual(yield* nextDueOf("expiry", era), era + minute)
+        yield* end(expired(first, era + minute))
+        assert.strictEqual(yield* nextDueOf("expiry", era), era + hour)
+        yield* end(cancelled(last, era))
+        assert.isNull(yield* nextDueOf("expiry", era))
+      }),
   )
 
-  it.effect("test messages are due with the first that waits", () =>
+  it.effect("test messages are due with the first one", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -238,7 +243,7 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("orphaned messages are due at once, and none when there are none", () =>
+  it.effect("orphaned messages are due at once, and not without any", () =>
     Effect.gen(function* () {
       const status = yield* DueWork
       yield* noneOrphaned
@@ -306,7 +311,7 @@ export const workStatus: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("a lane that is being worked off is due or in flight, whenever it is looked at", () =>
+  it.effect("a lane at work is due or in flight, at any time", () =>
     Effect.gen(function* () {
       const status = yield* DueWork
       const era = anEra()
@@ -319,7 +324,7 @@ export const workStatus: Topic = (it, { parallel }) => {
           (due !== null && due <= era) || inFlight.some(({ numberId }) => numberId === number.id),
       )
       assert.isFalse(yield* isBusy)
-      // Looks of a store that takes one operation after the other come between each two of them anyway.
+      // A sequential store's polls come between each two of them anyway.
       const messages = yield* accepted(number, { count: parallel ? 100 : 20, now: era })
       const lane = { left: messages.length }
       const worker = Effect.gen(function* () {

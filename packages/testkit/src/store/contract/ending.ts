@@ -29,7 +29,7 @@ const expiredOf = (workspaceId: WorkspaceId, now: number) =>
   )
 
 export const ending: Topic = (it) => {
-  it.effect("a waiting message is cancelled with its event, in one", () =>
+  it.effect("a waiting message is cancelled together with its event", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
@@ -120,27 +120,25 @@ export const ending: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "a message that may have left is cancelled and expires no more, until it is settled",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* MessageStore
-        const { number } = yield* aStage()
-        const message = yield* aMessage(number, { expiresAt: noon + minute })
-        yield* settle([again(yield* claimOne(number), { interrupted: true })])
-        // Nor does a later attempt that certainly sent nothing tell what became of the first.
-        yield* settle([again(yield* claimOne(number), { interrupted: false })])
-        assert.deepStrictEqual(yield* end(cancelled(message)), [])
-        assert.notInclude(ids(yield* store.expired(noon + hour, 1000)), message.id)
-        assert.deepStrictEqual(yield* end(expired(message, noon + hour)), [])
-        const repeat = yield* claimOne(number, { now: noon + hour })
-        assert.strictEqual(repeat.message.id, message.id)
-        assert.strictEqual(repeat.interruptions, 1)
-        assert.deepStrictEqual(yield* settle([failed(repeat)], noon + hour), [message.id])
-      }),
+  it.effect("a possibly sent message is not cancelled or expired until it is settled", () =>
+    Effect.gen(function* () {
+      const store = yield* MessageStore
+      const { number } = yield* aStage()
+      const message = yield* aMessage(number, { expiresAt: noon + minute })
+      yield* settle([again(yield* claimOne(number), { interrupted: true })])
+      // A later attempt that certainly sent nothing does not decide about the first one either.
+      yield* settle([again(yield* claimOne(number), { interrupted: false })])
+      assert.deepStrictEqual(yield* end(cancelled(message)), [])
+      assert.notInclude(ids(yield* store.expired(noon + hour, 1000)), message.id)
+      assert.deepStrictEqual(yield* end(expired(message, noon + hour)), [])
+      const repeat = yield* claimOne(number, { now: noon + hour })
+      assert.strictEqual(repeat.message.id, message.id)
+      assert.strictEqual(repeat.interruptions, 1)
+      assert.deepStrictEqual(yield* settle([failed(repeat)], noon + hour), [message.id])
+    }),
   )
 
-  it.effect("a message that may have left its removed number is handed out once more", () =>
+  it.effect("a possibly sent message of a removed number is handed out once more", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { workspace, number } = yield* aStage()
@@ -154,13 +152,13 @@ export const ending: Topic = (it) => {
     }),
   )
 
-  it.effect("nothing to end is nothing ended", () =>
+  it.effect("ending nothing ends nothing", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* end(), [])
     }),
   )
 
-  it.effect("messages of many numbers end in one call", () =>
+  it.effect("one call ends messages of many numbers", () =>
     Effect.gen(function* () {
       const stages = yield* Effect.forEach(Array.from({ length: 6 }), () => aStage())
       const messages = (yield* Effect.forEach(stages, ({ number }) =>
@@ -174,7 +172,7 @@ export const ending: Topic = (it) => {
     }),
   )
 
-  it.effect("waiting messages whose expiresAt is reached are found, live and test", () =>
+  it.effect("finds waiting messages past their expiresAt, live and test", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       yield* aMessage(number)
@@ -189,7 +187,7 @@ export const ending: Topic = (it) => {
     }),
   )
 
-  it.effect("what is in flight or over is not found among the expired", () =>
+  it.effect("messages in flight or ended are not among the expired", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const messages = yield* accepted(number, { count: 4, expiresAt: noon + minute })
@@ -205,7 +203,7 @@ export const ending: Topic = (it) => {
     }),
   )
 
-  it.effect("the earliest expiries come first, no more than asked for", () =>
+  it.effect("the earliest expiries come first, no more than requested", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const era = anEra()

@@ -1,4 +1,4 @@
-/** `ErasureStore`: what has outlived its retention is gone, and nothing else. */
+/** `ErasureStore`: erases everything past its retention, and nothing else. */
 import { assert } from "@effect/vitest"
 import {
   ContactStore,
@@ -73,13 +73,13 @@ const isThere = ({ id, mode, workspaceId }: Message) =>
 const left = (workspaceId: WorkspaceId, mode: Mode = "live") =>
   Effect.map(messagesOf(workspaceId, mode), ids)
 
-/** A stage whose key can ask. */
+/** A stage whose key can make requests. */
 const aStageWithHash = Effect.gen(function* () {
   const stage = yield* aStage()
   return { ...stage, ...(yield* aKey(stage.workspace.id)) }
 })
 
-/** A request with that key, which counts. */
+/** A counted request with that key. */
 const anAdmission = (hash: string): AdmitQuery => ({
   hash,
   version: 2,
@@ -90,7 +90,7 @@ const anAdmission = (hash: string): AdmitQuery => ({
 })
 
 export const erasure: Topic = (it) => {
-  it.effect("a message is erased once it ended before the moment, however it ended", () =>
+  it.effect("a message is erased if it ended before the moment, however it ended", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const sent = yield* aMessage(number)
@@ -135,7 +135,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("a page that is read after an erasure goes on where the one before it ended", () =>
+  it.effect("a page read after an erasure continues where the one before it ended", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number, workspace } = yield* aStage()
@@ -149,7 +149,7 @@ export const erasure: Topic = (it) => {
           noon,
         )
       const first = yield* page(null)
-      // The message that the cursor names is among the erased.
+      // The cursor's message is erased too.
       yield* end(...all.slice(2).map((one) => cancelled(one)))
       yield* eraseEnded(workspace.id, noon + 1)
       const second = yield* page(first.next)
@@ -158,7 +158,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("events go with their messages, but those that are still to be delivered", () =>
+  it.effect("events go with their messages, except undelivered ones", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { key, number, workspace } = yield* aStageWithKey()
@@ -213,7 +213,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("of ended test messages the oldest go, and what waits or is live stays", () =>
+  it.effect("the oldest ended test messages go, and waiting or live ones stay", () =>
     Effect.gen(function* () {
       const store = yield* ErasureStore
       const { number, workspace } = yield* aStage()
@@ -237,7 +237,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("what a simulated phone shows of a message goes with it", () =>
+  it.effect("a simulated phone's copy of a message goes with it", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const { number, workspace } = yield* aStage()
@@ -256,7 +256,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("workspaces are listed with their retention, deleted ones among them", () =>
+  it.effect("lists workspaces with their retention, deleted ones too", () =>
     Effect.gen(function* () {
       const store = yield* ErasureStore
       const workspaces = yield* WorkspaceStore
@@ -285,7 +285,7 @@ export const erasure: Topic = (it) => {
       store.eraseRemoved({ now: noon, endpointsBefore, sessionsBefore: noon - 50 * day }),
     )
 
-  /** What a round of housekeeping does with a workspace that was deleted. */
+  /** A housekeeping round for a deleted workspace. */
   const eraseDeleted = (id: WorkspaceId) =>
     Effect.gen(function* () {
       const store = yield* ErasureStore
@@ -296,7 +296,7 @@ export const erasure: Topic = (it) => {
       return next?.id !== id
     })
 
-  it.effect("of a deleted workspace nothing is left, and it is looked at no more", () =>
+  it.effect("a deleted workspace leaves nothing, and is not visited any more", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const keys = yield* KeyStore
@@ -341,7 +341,7 @@ export const erasure: Topic = (it) => {
         assert.strictEqual(outcome._tag, "Claimed")
         yield* IdempotencyStore.use((store) => store.release(idempotency))
       }
-      // Its key is refused as one that was revoked.
+      // Its key is refused as a revoked one.
       const admitted = yield* keys.admit(anAdmission(hash))
       assert.strictEqual(admitted?.workspace.deletedAt, noon)
       assert.strictEqual(admitted?.workspace.name, "")
@@ -363,7 +363,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("a deleted workspace is looked at again until nothing of it waits", () =>
+  it.effect("a deleted workspace is visited until none of its messages waits", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const waiting = yield* aMessage(number)
@@ -376,7 +376,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("of a removed number, first answers show nothing more; of others they do", () =>
+  it.effect("first answers show nothing more of a removed number; of others they do", () =>
     Effect.gen(function* () {
       const claims = yield* IdempotencyStore
       const { number, workspace } = yield* aStage()
@@ -408,7 +408,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("messages keep the phone of a number that was removed and erased", () =>
+  it.effect("messages keep the phone of a removed and erased number", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const sent = yield* aMessage(number)
@@ -426,7 +426,7 @@ export const erasure: Topic = (it) => {
     }),
   )
 
-  it.effect("the session of a removed number goes in the end, those of others stay", () =>
+  it.effect("the session of a removed number goes in the end, others' stay", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionStore
       const era = anEra()

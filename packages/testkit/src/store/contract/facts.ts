@@ -19,7 +19,7 @@ import {
 } from "../Records.ts"
 
 export const acceptanceFacts: Topic = (it) => {
-  it.effect("what was not asked for is not there", () =>
+  it.effect("facts that were not requested are missing", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace({ plan: null })
       const found = yield* facts(workspace.id)
@@ -48,7 +48,7 @@ export const acceptanceFacts: Topic = (it) => {
     }),
   )
 
-  it.effect("the number that was named, whatever its status, if it is the workspace's", () =>
+  it.effect("the named number, whatever its status, if it is the workspace's", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const offline = yield* aNumber(workspace.id, { status: "disconnected", phone: null })
@@ -111,7 +111,7 @@ export const acceptanceFacts: Topic = (it) => {
     }),
   )
 
-  it.effect("the contacts that were named, of the workspace and not deleted", () =>
+  it.effect("the named contacts, of the workspace and not deleted", () =>
     Effect.gen(function* () {
       const { id } = yield* aWorkspace()
       const phone = yield* aContact(id)
@@ -138,7 +138,7 @@ export const acceptanceFacts: Topic = (it) => {
     }),
   )
 
-  it.effect("the file that was named, of the workspace and of the mode", () =>
+  it.effect("the named file, of the workspace and of the mode", () =>
     Effect.gen(function* () {
       const { id } = yield* aWorkspace()
       const file = yield* aMediaFile(id, { mode: "test" })
@@ -152,7 +152,7 @@ export const acceptanceFacts: Topic = (it) => {
     }),
   )
 
-  it.effect("all facts together, each where it belongs", () =>
+  it.effect("all facts together, each in its place", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(3) })
       const contact = yield* aContact(workspace.id)
@@ -175,7 +175,7 @@ export const acceptanceFacts: Topic = (it) => {
     }),
   )
 
-  it.effect("a test number is there for test messages alone", () =>
+  it.effect("a test number is found for test messages alone", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const test = yield* aNumber(workspace.id, { mode: "test" })

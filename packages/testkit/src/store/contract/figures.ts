@@ -1,6 +1,6 @@
 /**
- * `ServiceFigures`: they are of the whole store, so each test looks at what it adds to them, and at
- * an era of its own for the earliest.
+ * `ServiceFigures` cover the whole store, so each test checks what it adds to them, and uses its
+ * own era for the earliest.
  */
 import { assert } from "@effect/vitest"
 import {
@@ -52,7 +52,7 @@ const countOf = ({ numbers }: Figures, platform: Platform, status: NumberStatus)
   numbers.find((each) => each.platform === platform && each.status === status)?.count ?? 0
 
 export const figures: Topic = (it) => {
-  it.effect("waiting messages count as queued or scheduled, by the moment that is asked for", () =>
+  it.effect("waiting messages count as queued or scheduled, by the given time", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -77,7 +77,7 @@ export const figures: Topic = (it) => {
     }),
   )
 
-  it.effect("no more is counted than what is asked for", () =>
+  it.effect("counts stop at the requested maximum", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { key, number } = yield* aStageWithKey(era)
@@ -116,7 +116,7 @@ export const figures: Topic = (it) => {
     }),
   )
 
-  it.effect("what waits for an operator to end a pause is a first message too", () =>
+  it.effect("a message behind a pause without an end is a first message too", () =>
     Effect.gen(function* () {
       const { pause, resume } = yield* LaneQueue
       const era = anEra()
@@ -131,7 +131,7 @@ export const figures: Topic = (it) => {
     }),
   )
 
-  it.effect("what is in flight still waits, and shows when its lease runs out", () =>
+  it.effect("a message in flight still waits, and shows when its lease ends", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })

@@ -1,4 +1,6 @@
-/** Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal. */
+/**
+ * Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal.
+ */
 import { assert } from "@effect/vitest"
 import {
   answerKeptMillis,
@@ -99,7 +101,7 @@ export const idempotency: Topic = (it) => {
     }),
   )
 
-  it.effect("keys are apart by API key and by value, to the letter", () =>
+  it.effect("keys differ by API key and by value, case-sensitively", () =>
     Effect.gen(function* () {
       const { workspace, key } = yield* aStageWithKey
       const { key: other } = yield* aKey(workspace.id)
@@ -119,7 +121,7 @@ export const idempotency: Topic = (it) => {
     }),
   )
 
-  it.effect("an acceptance finishes its claim with what it made", () =>
+  it.effect("an acceptance finishes its claim with its messages", () =>
     Effect.gen(function* () {
       const { workspace, number, key } = yield* aStageWithKey
       const claim = aClaim(key.id)
@@ -135,7 +137,7 @@ export const idempotency: Topic = (it) => {
     }),
   )
 
-  it.effect("a finished record is void 24 hours after the first request, and not before", () =>
+  it.effect("a finished record expires exactly 24 hours after the first request", () =>
     Effect.gen(function* () {
       const { workspace, number, key } = yield* aStageWithKey
       const claim = aClaim(key.id)
@@ -158,7 +160,7 @@ export const idempotency: Topic = (it) => {
     }),
   )
 
-  it.effect("what is void is forgotten, and nothing else", () =>
+  it.effect("expired claims are forgotten, and nothing else", () =>
     Effect.gen(function* () {
       const store = yield* IdempotencyStore
       const { workspace, number, key } = yield* aStageWithKey
@@ -177,7 +179,7 @@ export const idempotency: Topic = (it) => {
       const alive = aClaim(key.id)
       yield* claimKey(workspace.id, alive, old + answerKeptMillis - claimKeptMillis + 1)
       yield* store.forgetVoid(old + answerKeptMillis)
-      // Looked at from a time when all of them held.
+      // Read at a time when all of them were valid.
       const lookedAt = old + answerKeptMillis - claimKeptMillis + 2
       assert.deepStrictEqual(yield* claimKey(workspace.id, over, lookedAt), claimed)
       assert.strictEqual((yield* claimKey(workspace.id, young, lookedAt))._tag, "Finished")
@@ -200,7 +202,7 @@ export const idempotency: Topic = (it) => {
     }),
   )
 
-  it.effect("a request releases its own claim only, and none that is finished", () =>
+  it.effect("a request releases only its own unfinished claim", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { workspace, number, key } = yield* aStageWithKey

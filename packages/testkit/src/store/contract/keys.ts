@@ -1,4 +1,4 @@
-/** `KeyStore`: who is admitted, what is counted, how many keys there may be. */
+/** `KeyStore`: admission, counting, and the number of keys. */
 import { assert } from "@effect/vitest"
 import { keyLimit, KeyStore, WorkspaceStore } from "@messaging-service/core"
 import type { AdmitQuery } from "@messaging-service/core"
@@ -81,7 +81,7 @@ export const keys: Topic = (it) => {
     }),
   )
 
-  it.effect("a request that comes late counts in the minute and the day that have begun", () =>
+  it.effect("a late request counts in the present minute and day", () =>
     Effect.gen(function* () {
       const issued = yield* aKey((yield* aWorkspace()).id)
       const midnight = noon + 12 * hour
@@ -99,7 +99,7 @@ export const keys: Topic = (it) => {
         { minute: 1, day: 1 },
         { minute: 2, day: 2 },
         { minute: 3, day: 3 },
-        // A minute more, and the clock was set back.
+        // A minute later, and the clock was set back.
         { minute: 1, day: 4 },
         { minute: 1, day: 5 },
       ])
@@ -131,7 +131,7 @@ export const keys: Topic = (it) => {
     }),
   )
 
-  it.effect("a counted request notes when and from where the key was used", () =>
+  it.effect("a counted request records when and from where the key was used", () =>
     Effect.gen(function* () {
       const issued = yield* aKey((yield* aWorkspace()).id)
       yield* admit(issued, noon + oneSecond)
@@ -140,7 +140,7 @@ export const keys: Topic = (it) => {
     }),
   )
 
-  it.effect("nothing is counted or noted while the workspace does not admit", () =>
+  it.effect("nothing is counted or recorded while the workspace does not admit", () =>
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceStore
       const workspace = yield* aWorkspace({ demo: true, admits: admitsNone })
@@ -192,7 +192,7 @@ export const keys: Topic = (it) => {
     }),
   )
 
-  it.effect("a key counts before its expiresAt and no more from then on", () =>
+  it.effect("a key counts exactly until its expiresAt", () =>
     Effect.gen(function* () {
       const issued = yield* aKey((yield* aWorkspace()).id, { expiresAt: noon + day })
       assert.isNotNull((yield* admit(issued, noon + day - 1)).count)
@@ -202,7 +202,7 @@ export const keys: Topic = (it) => {
     }),
   )
 
-  it.effect("keys are listed oldest first, revoked ones included, of their workspace alone", () =>
+  it.effect("lists keys oldest first, revoked ones included, of their workspace alone", () =>
     Effect.gen(function* () {
       const store = yield* KeyStore
       const workspace = yield* aWorkspace()
@@ -235,7 +235,7 @@ export const keys: Topic = (it) => {
     }),
   )
 
-  it.effect("fewer than 10 non-revoked keys of a version: expired ones count, revoked do not", () =>
+  it.effect("at most 10 non-revoked keys of a version: expired ones count, revoked do not", () =>
     Effect.gen(function* () {
       const store = yield* KeyStore
       const workspace = yield* aWorkspace()
@@ -252,7 +252,7 @@ export const keys: Topic = (it) => {
     }),
   )
 
-  it.effect("a key may be limited to no number at all, which is not the same as to none", () =>
+  it.effect("a key limited to no number at all differs from an unlimited one", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const limited = yield* aKey(workspace.id, { numberIds: [] })

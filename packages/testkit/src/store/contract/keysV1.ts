@@ -65,7 +65,7 @@ export const keysV1: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("all version 1 keys of a workspace share its minute, and no other does", () =>
+  it.effect("all version 1 keys of a workspace share its minute, and others' do not", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const first = yield* aKeyV1(workspace.id)
@@ -108,7 +108,7 @@ export const keysV1: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("a counted request notes when and from where its own key was used", () =>
+  it.effect("a counted request records when and from where its own key was used", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const used = yield* aKeyV1(workspace.id)
@@ -124,7 +124,7 @@ export const keysV1: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("nothing is counted or noted when another workspace is named", () =>
+  it.effect("nothing is counted or recorded when another workspace is named", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const other = yield* aWorkspace()
@@ -133,13 +133,13 @@ export const keysV1: Topic = (it, { parallel }) => {
       assert.deepStrictEqual(found, { key: issued.key, workspace, count: null })
       assert.isNull(yield* countOf(issued, { workspaceId: 0 as WorkspaceId }))
       assert.deepStrictEqual(yield* listed(issued), issued.key)
-      // Where none need be named, the key says which it is.
+      // Where no client id is needed, the key identifies its workspace.
       assert.strictEqual(yield* countOf(issued, { workspaceId: null }), 1)
       assert.strictEqual(yield* countOf(yield* aKeyV1(other.id)), 1)
     }),
   )
 
-  it.effect("nothing is counted or noted with a deleted key", () =>
+  it.effect("nothing is counted or recorded with a deleted key", () =>
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const issued = yield* aKeyV1(workspace.id)
@@ -152,7 +152,7 @@ export const keysV1: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("each version counts by what the workspace admits for it", () =>
+  it.effect("each version counts by the workspace's settings for it", () =>
     Effect.gen(function* () {
       const workspaces = yield* WorkspaceStore
       const workspace = yield* aWorkspace({ apiV2Enabled: false, admits: { v1: true, v2: false } })
@@ -185,7 +185,7 @@ export const keysV1: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("requests side by side are each counted once, whatever their keys", () =>
+  it.effect("concurrent requests are each counted once, whatever their keys", () =>
     Effect.gen(function* () {
       const store = yield* KeyStore
       for (let round = 0; round < (parallel ? 5 : 1); round++) {
@@ -225,7 +225,7 @@ export const keysV1: Topic = (it, { parallel }) => {
       )
       const found = yield* Effect.forEach(queries, store.admitV1, { concurrency: 20 })
       assert.isTrue(found.every((each) => each?.count !== null))
-      // Those that were counted before the minute turned count no more.
+      // Requests counted before the minute turned no longer count.
       const count = yield* countOf(issued, { now: noon + minute })
       assert.isAtLeast(count ?? 0, 11)
       assert.isAtMost(count ?? 0, 21)

@@ -66,7 +66,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("messages leave in the order in which they fell due, then by id", () =>
+  it.effect("messages leave in the order of their due times, then of their ids", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const last = yield* aMessage(number, { sendAt: noon + 3 * minute })
@@ -103,7 +103,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("a message that has expired is passed over, and so is one that was cancelled", () =>
+  it.effect("an expired or cancelled message is skipped", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* aMessage(number, { expiresAt: noon + minute })
@@ -158,7 +158,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("a number that is not connected is not claimed from, and holds up no other", () =>
+  it.effect("a disconnected number is not claimed from, and delays no other", () =>
     Effect.gen(function* () {
       const { workspace, number: good } = yield* aStage()
       const offline = yield* aNumber(workspace.id, { status: "disconnected" })
@@ -176,7 +176,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("a number that logs out keeps its messages until it is back", () =>
+  it.effect("a number that logs out keeps its messages until it returns", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const messages = yield* accepted(number, { count: 2 })
@@ -191,7 +191,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("a claim takes no more lanes than asked for, the longest due first", () =>
+  it.effect("a claim takes no more lanes than requested, the longest due first", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const all = yield* someNumbers(workspace.id, 4)
@@ -211,7 +211,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("of one workspace no more lanes are claimed than the worker may hold", () =>
+  it.effect("claims no more lanes of one workspace than the worker may hold", () =>
     Effect.gen(function* () {
       const greedy = yield* aStage()
       const modest = yield* aStage()
@@ -232,7 +232,7 @@ export const lanes: Topic = (it) => {
           }),
           (all) => ids(all.map((each) => each.number)),
         )
-      // What is left of the limit by the one goes to the other.
+      // The rest of the limit goes to the other.
       assert.deepStrictEqual(yield* claimed(4, 1), ids([...many.slice(0, 2), ...few]))
       assert.deepStrictEqual(yield* claimed(4, 3), [])
       assert.deepStrictEqual(yield* claimed(4, 2), ids([at(many, 2)]))
@@ -240,7 +240,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("a number with many messages goes to the back of the line after each", () =>
+  it.effect("a number with many messages goes to the end of the queue after each", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const all = yield* someNumbers(workspace.id, 4)
@@ -273,7 +273,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("lanes that have nothing to give do not keep others waiting", () =>
+  it.effect("empty lanes do not keep others waiting", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const empty = yield* someNumbers(workspace.id, 3)
@@ -289,22 +289,24 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("a lane rests until notBefore, whatever arrives meanwhile, and goes on in order", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aStage()
-      const messages = yield* accepted(number, { count: 2 })
-      const claimed = yield* claimOne(number)
-      const notBefore = noon + hour
-      assert.deepStrictEqual(yield* settle([again(claimed, { notBefore })]), [claimed.message.id])
-      assert.deepStrictEqual(yield* claim([number], { now: noon + minute }), [])
-      yield* aMessage(number, { now: noon + minute })
-      assert.deepStrictEqual(yield* claim([number], { now: notBefore - 1 }), [])
-      yield* setStatus(number, "disconnected", noon + minute)
-      yield* setStatus(number, "connected", noon + minute)
-      assert.deepStrictEqual(yield* claim([number], { now: notBefore - 1 }), [])
-      assert.strictEqual((yield* sendNext(number, notBefore)).id, at(messages, 0).id)
-      assert.strictEqual((yield* sendNext(number, notBefore)).id, at(messages, 1).id)
-    }),
+  it.effect(
+    "a lane rests until notBefore, whatever arrives meanwhile, and continues in order",
+    () =>
+      Effect.gen(function* () {
+        const { number } = yield* aStage()
+        const messages = yield* accepted(number, { count: 2 })
+        const claimed = yield* claimOne(number)
+        const notBefore = noon + hour
+        assert.deepStrictEqual(yield* settle([again(claimed, { notBefore })]), [claimed.message.id])
+        assert.deepStrictEqual(yield* claim([number], { now: noon + minute }), [])
+        yield* aMessage(number, { now: noon + minute })
+        assert.deepStrictEqual(yield* claim([number], { now: notBefore - 1 }), [])
+        yield* setStatus(number, "disconnected", noon + minute)
+        yield* setStatus(number, "connected", noon + minute)
+        assert.deepStrictEqual(yield* claim([number], { now: notBefore - 1 }), [])
+        assert.strictEqual((yield* sendNext(number, notBefore)).id, at(messages, 0).id)
+        assert.strictEqual((yield* sendNext(number, notBefore)).id, at(messages, 1).id)
+      }),
   )
 
   it.effect("over the sending cap a lane rests until the oldest send leaves the window", () =>
@@ -332,7 +334,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("only what was really sent counts towards the sending cap", () =>
+  it.effect("only sent messages count towards the sending cap", () =>
     Effect.gen(function* () {
       const sendCap: QuotaLimit = { messages: 1, windowMillis: day }
       const { workspace, number } = yield* aStage()
@@ -349,7 +351,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("of a removed number nothing more is claimed", () =>
+  it.effect("nothing more of a removed number is claimed", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       yield* accepted(number, { count: 2 })
@@ -372,7 +374,7 @@ export const lanes: Topic = (it) => {
         restsUntil: null,
         limitedUntil: null,
       })
-      // What arrives waits behind it, and others go on.
+      // New messages wait behind it, and others continue.
       const third = yield* aMessage(number)
       assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
       yield* sendNext(other)
@@ -406,7 +408,7 @@ export const lanes: Topic = (it) => {
     }),
   )
 
-  it.effect("what is limited since then is no longer held back for want of room", () =>
+  it.effect("a message limited since then is no longer blocked for want of room", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 2 })

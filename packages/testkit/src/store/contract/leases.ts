@@ -1,4 +1,4 @@
-/** `LaneQueue.settle`: who holds the present lease decides, once. */
+/** `LaneQueue.settle`: the holder of the present lease decides, once. */
 import { assert } from "@effect/vitest"
 import { LaneQueue, NumberStore, DueWork } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
@@ -34,7 +34,7 @@ import {
 } from "../Records.ts"
 
 export const leases: Topic = (it) => {
-  it.effect("a settlement writes the message's end and its event in one", () =>
+  it.effect("a settlement writes the message's end and its event together", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
@@ -78,7 +78,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("many lanes are settled in one call, each by its own lease", () =>
+  it.effect("one call settles many lanes, each by its own lease", () =>
     Effect.gen(function* () {
       const { workspace } = yield* aStage()
       const numbers = yield* Effect.forEach(Array.from({ length: 5 }), () => aNumber(workspace.id))
@@ -139,7 +139,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("a lane whose lease runs out hands the same message out again, as interrupted", () =>
+  it.effect("after its lease a lane hands the same message out again, as interrupted", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const first = at(yield* accepted(number, { count: 2 }), 0)
@@ -159,7 +159,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("the holder of a lease that ran out may settle until another worker claims", () =>
+  it.effect("the holder of an expired lease may settle until another worker claims", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const message = yield* aMessage(number)
@@ -187,7 +187,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("a lease that is renewed goes on, also when it had run out", () =>
+  it.effect("a renewed lease continues, even if it had expired", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
@@ -232,7 +232,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("attempts that may have left are counted, postponed ones are not", () =>
+  it.effect("attempts that may have sent are counted, postponed ones are not", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 2 })
@@ -255,7 +255,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("a message that must be tried again goes before the others of its lane", () =>
+  it.effect("a message that must be retried precedes the others of its lane", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const messages = yield* accepted(number, { count: 3 })
@@ -271,7 +271,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("a message in the hands of a transport is in flight, also when its lease ran out", () =>
+  it.effect("a message handed to a transport is in flight, also after its lease", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const inFlight = (now: number) => attemptsInHands(number, now)
@@ -305,35 +305,33 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "what may have left is concluded in a pause too, once it has expired, and it alone",
-    () =>
-      Effect.gen(function* () {
-        const queue = yield* LaneQueue
-        const work = yield* DueWork
-        const pause = { until: null, reason: "paused" } as const
-        for (const isLost of [false, true]) {
-          const era = anEra()
-          const { number } = yield* aStage({ createdAt: era })
-          const message = yield* aMessage(number, { now: era, expiresAt: era + hour })
-          const claimed = yield* claimOne(number, { now: era, leaseUntil: era + minute })
-          if (!isLost) yield* settle([again(claimed, { interrupted: true })], era)
-          yield* queue.pause(number.id, pause, era + 1)
-          const [other] = yield* accepted(number, { count: 2, now: era + 2 })
-          assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
-          assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
-          yield* aMessage(number, { now: era + minute })
-          if (other !== undefined) yield* end(cancelled(other, era + minute))
-          yield* queue.pause(number.id, pause, era + minute)
-          assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
-          assert.deepStrictEqual(yield* claim([number], { now: era + hour - 1 }), [])
-          const last = yield* claimOne(number, { now: era + hour })
-          assert.deepStrictEqual([last.message.id, last.interruptions], [message.id, 1])
-          yield* settle([failed(last, era + hour)], era + hour)
-          assert.deepStrictEqual(yield* claim([number], { now: era + 2 * hour }), [])
-          yield* NumberStore.use((store) => store.remove(number.workspaceId, number.id, era))
-        }
-      }),
+  it.effect("in a pause too an expired possibly sent message is concluded, and no other", () =>
+    Effect.gen(function* () {
+      const queue = yield* LaneQueue
+      const work = yield* DueWork
+      const pause = { until: null, reason: "paused" } as const
+      for (const isLost of [false, true]) {
+        const era = anEra()
+        const { number } = yield* aStage({ createdAt: era })
+        const message = yield* aMessage(number, { now: era, expiresAt: era + hour })
+        const claimed = yield* claimOne(number, { now: era, leaseUntil: era + minute })
+        if (!isLost) yield* settle([again(claimed, { interrupted: true })], era)
+        yield* queue.pause(number.id, pause, era + 1)
+        const [other] = yield* accepted(number, { count: 2, now: era + 2 })
+        assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
+        assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+        yield* aMessage(number, { now: era + minute })
+        if (other !== undefined) yield* end(cancelled(other, era + minute))
+        yield* queue.pause(number.id, pause, era + minute)
+        assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+        assert.deepStrictEqual(yield* claim([number], { now: era + hour - 1 }), [])
+        const last = yield* claimOne(number, { now: era + hour })
+        assert.deepStrictEqual([last.message.id, last.interruptions], [message.id, 1])
+        yield* settle([failed(last, era + hour)], era + hour)
+        assert.deepStrictEqual(yield* claim([number], { now: era + 2 * hour }), [])
+        yield* NumberStore.use((store) => store.remove(number.workspaceId, number.id, era))
+      }
+    }),
   )
 
   it.effect.each([
@@ -342,7 +340,7 @@ export const leases: Topic = (it) => {
     [false, "disconnected"],
     [true, "disconnected"],
   ] as const)(
-    "what may have left of a number that is not connected waits for it, or for its expiry (lost %j, then %s)",
+    "a possibly sent message of a disconnected number waits for it, or for its expiry (lost %j, then %s)",
     ([isLost, then]) =>
       Effect.gen(function* () {
         const work = yield* DueWork
@@ -373,7 +371,7 @@ export const leases: Topic = (it) => {
       }),
   )
 
-  it.effect("what may have left and never expires waits until its number is connected again", () =>
+  it.effect("a possibly sent message without an expiry waits until its number reconnects", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore
       const era = anEra()
@@ -389,7 +387,7 @@ export const leases: Topic = (it) => {
     }),
   )
 
-  it.effect("a settlement of nothing settles nothing", () =>
+  it.effect("settling nothing settles nothing", () =>
     Effect.gen(function* () {
       const queue = yield* LaneQueue
       assert.strictEqual((yield* queue.settle([], noon)).settled.size, 0)

@@ -85,7 +85,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("adding at once never gets past the limit", () =>
+  it.effect("concurrent additions never exceed the limit", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { workspace } = yield* aStage()
@@ -140,7 +140,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("of requests at once for one number, one begins", () =>
+  it.effect("one of concurrent requests for one number begins", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()
@@ -162,7 +162,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("a beginning finishes its claim, and begins nothing without it", () =>
+  it.effect("a start finishes its claim, and begins nothing without it", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const claims = yield* IdempotencyStore
@@ -195,7 +195,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("a reconnect keeps what it showed of its number, however that changes", () =>
+  it.effect("a reconnect keeps its first view of its number, however that changes", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const numbers = yield* NumberStore
@@ -231,7 +231,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("a broken guard leaves the claim as it was", () =>
+  it.effect("a broken guard leaves the claim unchanged", () =>
     Effect.gen(function* () {
       const claims = yield* IdempotencyStore
       const era = anEra()
@@ -255,7 +255,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("live attempts are claimed once, and again when the lease has run out", () =>
+  it.effect("live attempts are claimed once, and again when the lease has ended", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()
@@ -292,7 +292,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("claims at once hold each attempt once", () =>
+  it.effect("concurrent claims hold each attempt once", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
@@ -310,7 +310,7 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("of one workspace no more are claimed than the worker may hold", () =>
+  it.effect("claims no more of one workspace than the worker may hold", () =>
     Effect.gen(function* () {
       const era = anEra()
       const greedy = yield* aWorkspace()
@@ -339,7 +339,7 @@ export const linking: Topic = (it) => {
       const [first, second, third, fourth] = many as [One, One, One, One]
       assert.deepStrictEqual(yield* claimed(1, 3), expected(first, second, one))
       assert.deepStrictEqual(yield* claimed(3), [])
-      // While its workspace is crowded an attempt waits for its end.
+      // While its workspace is saturated an attempt waits for its end.
       assert.strictEqual(yield* nextDueOf("linking", era), third.attempt.requestedAt)
       assert.strictEqual(yield* nextDueOf("linking", era, [greedy.id]), first.attempt.endsAt)
       assert.strictEqual(yield* nextDueOf("linking", era, "all"), first.attempt.endsAt)
@@ -350,7 +350,7 @@ export const linking: Topic = (it) => {
           ),
           ({ nextDue: due }) => due,
         )
-      // Other tests' work may be due before; this is not what makes the difference then.
+      // Other tests' work may be due before; this does not change it.
       const room = yield* workload(3)
       assert.isTrue(room !== null && room <= third.attempt.requestedAt)
       assert.isTrue((yield* workload(2)) !== third.attempt.requestedAt)

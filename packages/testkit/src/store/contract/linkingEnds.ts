@@ -28,7 +28,7 @@ import {
 import { digits, anAttempt, begun, aLinking, claimAll, giveUp } from "../Linking.ts"
 
 export const linkingEnds: Topic = (it) => {
-  it.effect("what is shown is replaced as a whole", () =>
+  it.effect("replaces the shown state as a whole", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()
@@ -74,7 +74,7 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("a link ends the pauses of the number's own standing, and no operator's", () =>
+  it.effect("a link ends the number's own pauses, and no operator's", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const { pause } = yield* LaneQueue
@@ -96,7 +96,7 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("a phone that another number holds is not held twice", () =>
+  it.effect("two numbers never hold one phone", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()
@@ -150,7 +150,7 @@ export const linkingEnds: Topic = (it) => {
       }),
   )
 
-  it.effect("of numbers that reveal one phone at once, one is connected", () =>
+  it.effect("one of concurrently linked numbers with one phone is connected", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()
@@ -175,7 +175,7 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("an attempt whose end has come is lapsed, and nothing links it any more", () =>
+  it.effect("an attempt past its end has lapsed, and nothing links it any more", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()
@@ -230,7 +230,7 @@ export const linkingEnds: Topic = (it) => {
   )
 
   it.effect(
-    "a phone is held by the number that it was replaced of, not by the number that asks for it",
+    "a replaced phone still belongs to its number, and the requested one does not yet",
     () =>
       Effect.gen(function* () {
         const store = yield* LinkingStore
@@ -254,7 +254,7 @@ export const linkingEnds: Topic = (it) => {
       }),
   )
 
-  it.effect("a phone that was typed in is kept: by a link, by a number that had no other", () =>
+  it.effect("a typed phone is kept by a link, and by a number that had no other", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const numbers = yield* NumberStore
@@ -278,7 +278,7 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("of a link and an end at once, one happens", () =>
+  it.effect("one of a concurrent link and end happens", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()
@@ -340,7 +340,7 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("linking is due with what is to be claimed, runs out, links itself, or ends", () =>
+  it.effect("linking is due with attempts to claim, ending leases, self-links, or ends", () =>
     Effect.gen(function* () {
       const store = yield* LinkingStore
       const era = anEra()

@@ -46,7 +46,7 @@ const listed = (scope: CallerScope, filter: Partial<MessageFilter> = {}, now = n
 const newestFirst = (...messages: ReadonlyArray<Message>) => ids(messages).toSorted((a, b) => b - a)
 
 export const lists: Topic = (it) => {
-  it.effect("a message is seen within its workspace, its mode and its key's numbers", () =>
+  it.effect("a message is visible within its workspace, its mode and its key's numbers", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { workspace, number } = yield* aStage()
@@ -65,7 +65,7 @@ export const lists: Topic = (it) => {
     }),
   )
 
-  it.effect("messages by id come in the order asked for, unknown ones left out", () =>
+  it.effect("messages by id come in the requested order, without unknown ones", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number } = yield* aStage()

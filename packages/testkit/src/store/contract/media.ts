@@ -1,4 +1,4 @@
-/** `MediaStore`: the records of the media directory, and the room that files take. */
+/** `MediaStore`: the records of the media directory, and their storage. */
 import { assert } from "@effect/vitest"
 import { MediaStore, WorkspaceStore } from "@messaging-service/core"
 import type { MediaFile, MediaId } from "@messaging-service/core"
@@ -85,7 +85,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("room is taken by both modes together, and by each workspace for itself", () =>
+  it.effect("both modes share a workspace's storage, and workspaces do not", () =>
     Effect.gen(function* () {
       const { id } = yield* aWorkspace()
       yield* aMediaFile(id, { size: 300 })
@@ -96,7 +96,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("a file is missing once it is deleted, and before it is in the directory", () =>
+  it.effect("a deleted or uncommitted file is missing", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const workspace = yield* aWorkspace()
@@ -113,7 +113,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("a deletion frees the file's room at once; it happens once, in its own mode", () =>
+  it.effect("a deletion frees the file's storage at once; it happens once, in its own mode", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const workspace = yield* aWorkspace()
@@ -132,7 +132,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("a reservation that is given up frees its room and is never a file", () =>
+  it.effect("an abandoned reservation frees its storage and never becomes a file", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const { id: workspaceId } = yield* aWorkspace()
@@ -148,7 +148,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("what is in the directory cannot be committed again nor given up", () =>
+  it.effect("a file in the directory cannot be committed again nor abandoned", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const file = yield* aMediaFile((yield* aWorkspace()).id)
@@ -178,7 +178,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("files are listed newest first, by type, and each mode for itself", () =>
+  it.effect("files are listed newest first, by type, separately for each mode", () =>
     Effect.gen(function* () {
       const { id } = yield* aWorkspace()
       const a = yield* aMediaFile(id, { type: "file" })
@@ -200,7 +200,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("the bytes of files that are deleted or given up are left over until removed", () =>
+  it.effect("the bytes of deleted or abandoned files are left over until removed", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const era = anEra()
@@ -226,7 +226,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("old reservations are given up by the sweep, young ones go on", () =>
+  it.effect("the sweep abandons old reservations, and young ones continue", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { id } = yield* aWorkspace()
@@ -258,7 +258,7 @@ export const media: Topic = (it) => {
     }),
   )
 
-  it.effect("no more are left over at once than were asked for, and none is lost for it", () =>
+  it.effect("leftovers come in the requested number, and none is lost", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       const era = anEra()
@@ -299,7 +299,7 @@ export const media: Topic = (it) => {
 }
 
 export const mediaRaces: Topic = (it, { parallel }) => {
-  it.effect("uploads at once never take more than there is, and fill it to the last byte", () =>
+  it.effect("concurrent uploads never exceed the storage, and fill it to the last byte", () =>
     Effect.gen(function* () {
       for (let round = 0; round < (parallel ? 20 : 3); round++) {
         const { id } = yield* aWorkspace()
@@ -324,7 +324,7 @@ export const mediaRaces: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("whatever happens to files at once, what is used is what is there", () =>
+  it.effect("the used storage matches the files, whatever happens to them at once", () =>
     Effect.gen(function* () {
       const store = yield* MediaStore
       for (let round = 0; round < (parallel ? 10 : 3); round++) {
@@ -351,7 +351,7 @@ export const mediaRaces: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("of a commit and a sweep at once one wins, and the other sees it", () =>
+  it.effect("a race of commit and sweep has one winner, and the other sees it", () =>
     Effect.gen(function* () {
       for (let round = 0; round < (parallel ? 30 : 3); round++) {
         const era = anEra()

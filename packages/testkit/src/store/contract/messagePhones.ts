@@ -37,7 +37,7 @@ export const messagePhones: Topic = (it) => {
     }),
   )
 
-  it.effect("what has left keeps the phone that it left from, through ticks too", () =>
+  it.effect("a sent message keeps the phone that it left from, through ticks too", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const number = yield* anUnlinkedNumber
@@ -58,7 +58,7 @@ export const messagePhones: Topic = (it) => {
     }),
   )
 
-  it.effect("what ended without leaving keeps the phone of its end", () =>
+  it.effect("a message that ended without leaving keeps the phone of its end", () =>
     Effect.gen(function* () {
       const number = yield* anUnlinkedNumber
       const messages = yield* accepted(number, { count: 2, expiresAt: noon + hour })
@@ -76,7 +76,7 @@ export const messagePhones: Topic = (it) => {
     }),
   )
 
-  it.effect("every list and every sweep shows the phone of the moment", () =>
+  it.effect("every list and every sweep shows the current phone", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const era = anEra()

@@ -1,4 +1,4 @@
-/** `NumberCheckStore`: lists of phones, taken up chunk by chunk by any number of workers. */
+/** `NumberCheckStore`: lists of phones, processed chunk by chunk by any number of workers. */
 import { assert } from "@effect/vitest"
 import { NumberCheckStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
 import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core"
@@ -100,7 +100,7 @@ export const numberCheckWork: Topic = (it) => {
       }),
   )
 
-  it.effect("a claimed check is not claimed again until it is settled or its lease runs out", () =>
+  it.effect("a claimed check is not claimed again until it is settled or its lease ends", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const check = yield* aCheck(number)
@@ -118,7 +118,7 @@ export const numberCheckWork: Topic = (it) => {
     }),
   )
 
-  it.effect("a try that found nothing out is counted, and the check rests", () =>
+  it.effect("a failed try is counted, and the check rests", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* aCheck(number, { phones: somePhones(2) })
@@ -136,7 +136,7 @@ export const numberCheckWork: Topic = (it) => {
     }),
   )
 
-  it.effect("checks are claimed longest due first, as many as were asked for", () =>
+  it.effect("checks are claimed longest due first, as many as requested", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -154,7 +154,7 @@ export const numberCheckWork: Topic = (it) => {
     }),
   )
 
-  it.effect("of one workspace no more checks are claimed than the worker may hold", () =>
+  it.effect("claims no more checks of one workspace than the worker may hold", () =>
     Effect.gen(function* () {
       const era = anEra()
       const greedy = yield* aStage({ createdAt: era })
@@ -205,7 +205,7 @@ export const numberCheckWork: Topic = (it) => {
     }),
   )
 
-  it.effect("only the owner of the number asks from it; test checks run on any worker", () =>
+  it.effect("only the number's owner runs its checks; test checks run on any worker", () =>
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       const era = anEra()
@@ -231,7 +231,7 @@ export const numberCheckWork: Topic = (it) => {
     }),
   )
 
-  it.effect("what a removed number or a deleted workspace leaves is handed out to be ended", () =>
+  it.effect("chunks of a removed number or a deleted workspace are handed out to be ended", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const another = yield* aStage()
@@ -284,7 +284,7 @@ export const numberCheckWork: Topic = (it) => {
     }),
   )
 
-  it.effect("a check is dropped with its results once it was completed long enough ago", () =>
+  it.effect("a check is dropped with its results long enough after its completion", () =>
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       const era = anEra()

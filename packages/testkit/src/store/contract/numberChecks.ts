@@ -1,4 +1,4 @@
-/** `NumberCheckStore`: lists of phones that are made and looked at, and workers at them in a race. */
+/** `NumberCheckStore`: lists of phones, created and read, and racing workers. */
 import { assert } from "@effect/vitest"
 import { NumberCheckStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { CallerScope, NumberId } from "@messaging-service/core"
@@ -38,41 +38,39 @@ import {
 import type { Answer } from "../Checking.ts"
 
 export const numberChecks: Topic = (it) => {
-  it.effect(
-    "a check is kept as given, with a pending result for each phone, doubled ones too",
-    () =>
-      Effect.gen(function* () {
-        const { number } = yield* aStage()
-        const [a, b] = [aPhone(), aPhone()]
-        const given = aNewCheck(number, { name: "Kunden „März“ 🌻", phones: [a, b, a] })
-        const outcome = yield* insert(given)
-        const id = outcome._tag === "Made" ? outcome.id : anUnknownId
-        const check = yield* NumberCheckStore.use((store) => store.get(scopeOf(given), id))
-        const { phones: _, ...rest } = given
-        assert.deepStrictEqual(check, {
-          ...rest,
-          id,
-          status: "pending",
-          total: 3,
-          checked: 0,
-          registered: 0,
-          notRegistered: 0,
-          completedAt: null,
-        })
-        const results = yield* resultsOf(present(check))
-        assert.deepStrictEqual(
-          results.map(({ phone, status, checkedAt }) => ({ phone, status, checkedAt })),
-          [a, b, a].map((phone) => ({ phone, status: "pending" as const, checkedAt: null })),
-        )
-        assert.deepStrictEqual(
-          ids(results),
-          ids(results).toSorted((x, y) => x - y),
-        )
-      }),
+  it.effect("a check is kept as given, with a pending result for each phone, duplicates too", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const [a, b] = [aPhone(), aPhone()]
+      const given = aNewCheck(number, { name: "Kunden „März“ 🌻", phones: [a, b, a] })
+      const outcome = yield* insert(given)
+      const id = outcome._tag === "Made" ? outcome.id : anUnknownId
+      const check = yield* NumberCheckStore.use((store) => store.get(scopeOf(given), id))
+      const { phones: _, ...rest } = given
+      assert.deepStrictEqual(check, {
+        ...rest,
+        id,
+        status: "pending",
+        total: 3,
+        checked: 0,
+        registered: 0,
+        notRegistered: 0,
+        completedAt: null,
+      })
+      const results = yield* resultsOf(present(check))
+      assert.deepStrictEqual(
+        results.map(({ phone, status, checkedAt }) => ({ phone, status, checkedAt })),
+        [a, b, a].map((phone) => ({ phone, status: "pending" as const, checkedAt: null })),
+      )
+      assert.deepStrictEqual(
+        ids(results),
+        ids(results).toSorted((x, y) => x - y),
+      )
+    }),
   )
 
   it.effect(
-    "a check is seen by its workspace, in its mode, and by keys that may use its number",
+    "a check is visible to its workspace, in its mode, and to keys that may use its number",
     () =>
       Effect.gen(function* () {
         const store = yield* NumberCheckStore
@@ -92,7 +90,7 @@ export const numberChecks: Topic = (it) => {
       }),
   )
 
-  it.effect("checks are listed newest first, each mode and each restriction for itself", () =>
+  it.effect("checks are listed newest first, separately for each mode and restriction", () =>
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       const { number, workspace } = yield* aStage()
@@ -150,7 +148,7 @@ export const numberChecks: Topic = (it) => {
     }),
   )
 
-  it.effect("the number must be there: neither another workspace's nor removed", () =>
+  it.effect("the number must exist: neither another workspace's nor removed", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const other = yield* aWorkspace()
@@ -171,7 +169,7 @@ export const numberChecks: Topic = (it) => {
     }),
   )
 
-  it.effect("making a check finishes the idempotency record, if its claim is still held", () =>
+  it.effect("creating a check finishes the idempotency record, if its claim is still held", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const { key } = yield* aKey(workspace.id)
@@ -196,7 +194,7 @@ export const numberChecks: Topic = (it) => {
 }
 
 export const numberCheckRaces: Topic = (it, { parallel }) => {
-  it.effect("many workers, while some die, ask for each phone until one answer arrives", () =>
+  it.effect("many workers, while some die, check each phone until one answer arrives", () =>
     Effect.gen(function* () {
       const store = yield* NumberCheckStore
       for (let round = 0; round < (parallel ? 4 : 1); round++) {
@@ -224,7 +222,7 @@ export const numberCheckRaces: Topic = (it, { parallel }) => {
             })
             for (const each of claimed) {
               const fate = yield* below(6)
-              // Died: the lease runs out.
+              // It died: the lease ends.
               if (fate === 0) continue
               const settlement = fate === 1 ? again(each, { tried: true }) : answered(each)
               const held = yield* store.settle(settlement, now)
@@ -251,7 +249,7 @@ export const numberCheckRaces: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("of many workers that claim at once each check has one holder", () =>
+  it.effect("each check has one holder when many workers claim at once", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const checks = yield* Effect.forEach(range(20), () => aCheck(number))

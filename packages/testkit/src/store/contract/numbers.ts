@@ -8,7 +8,7 @@ import type { Topic } from "../Topic.ts"
 import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../Records.ts"
 
 export const numbers: Topic = (it) => {
-  it.effect("a number is kept as it was given", () =>
+  it.effect("a number is kept as given", () =>
     Effect.gen(function* () {
       const store = yield* NumberStore
       const { id: workspaceId } = yield* aWorkspace()
@@ -29,43 +29,41 @@ export const numbers: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "a phone is made a number once on its platform and in its mode, removed ones aside",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* NumberStore
-        const { id: workspaceId } = yield* aWorkspace()
-        const other = yield* aWorkspace()
-        const given: Omit<SendingNumber, "id"> = {
-          workspaceId,
-          mode: "live",
-          phone: "15550001000",
-          label: "",
-          platform: "whatsapp",
-          status: "disconnected",
-          loginMethod: "qr",
-          createdAt: noon,
-        }
-        const made = yield* store.insertNew(given, null)
-        const [number] = yield* store.list(workspaceId)
-        assert.deepStrictEqual<unknown>(made, { _tag: "Inserted", number })
-        const id = number?.id
-        const again = store.insertNew({ ...given, status: "connected", label: "Again" }, null)
-        assert.deepStrictEqual<unknown>(yield* again, { _tag: "Exists", id })
-        for (const elsewhere of [
-          { ...given, platform: "telegram" },
-          { ...given, mode: "test" },
-          { ...given, phone: "15550001001" },
-          { ...given, workspaceId: other.id },
-        ] as const) {
-          assert.strictEqual((yield* store.insertNew(elsewhere, null))._tag, "Inserted")
-        }
-        yield* store.remove(workspaceId, id as NumberId, noon)
-        assert.strictEqual((yield* again)._tag, "Inserted")
-      }),
+  it.effect("a phone has one number on its platform and in its mode, removed ones aside", () =>
+    Effect.gen(function* () {
+      const store = yield* NumberStore
+      const { id: workspaceId } = yield* aWorkspace()
+      const other = yield* aWorkspace()
+      const given: Omit<SendingNumber, "id"> = {
+        workspaceId,
+        mode: "live",
+        phone: "15550001000",
+        label: "",
+        platform: "whatsapp",
+        status: "disconnected",
+        loginMethod: "qr",
+        createdAt: noon,
+      }
+      const made = yield* store.insertNew(given, null)
+      const [number] = yield* store.list(workspaceId)
+      assert.deepStrictEqual<unknown>(made, { _tag: "Inserted", number })
+      const id = number?.id
+      const again = store.insertNew({ ...given, status: "connected", label: "Again" }, null)
+      assert.deepStrictEqual<unknown>(yield* again, { _tag: "Exists", id })
+      for (const elsewhere of [
+        { ...given, platform: "telegram" },
+        { ...given, mode: "test" },
+        { ...given, phone: "15550001001" },
+        { ...given, workspaceId: other.id },
+      ] as const) {
+        assert.strictEqual((yield* store.insertNew(elsewhere, null))._tag, "Inserted")
+      }
+      yield* store.remove(workspaceId, id as NumberId, noon)
+      assert.strictEqual((yield* again)._tag, "Inserted")
+    }),
   )
 
-  it.effect("of the same number at once one is made", () =>
+  it.effect("concurrent requests create one number", () =>
     Effect.gen(function* () {
       const store = yield* NumberStore
       const { id: workspaceId } = yield* aWorkspace()
@@ -91,7 +89,7 @@ export const numbers: Topic = (it) => {
     }),
   )
 
-  it.effect("a number belongs to its workspace; found without one, it is found all the same", () =>
+  it.effect("a number belongs to its workspace; it is found without one too", () =>
     Effect.gen(function* () {
       const store = yield* NumberStore
       const { number } = yield* aStage()
@@ -131,7 +129,7 @@ export const numbers: Topic = (it) => {
     }),
   )
 
-  it.effect("changes of a pacing at once lose nothing of one another", () =>
+  it.effect("concurrent changes of a pacing lose nothing of one another", () =>
     Effect.gen(function* () {
       const store = yield* NumberStore
       const { number } = yield* aStage()

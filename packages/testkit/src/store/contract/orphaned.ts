@@ -1,4 +1,4 @@
-/** `MessageStore.orphaned`: what waits for a number that is gone. */
+/** `MessageStore.orphaned`: messages that wait for a removed number. */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
@@ -67,7 +67,7 @@ export const orphaned: Topic = (it) => {
     }),
   )
 
-  it.effect("no more than asked for, until all are found", () =>
+  it.effect("no more than requested, until all are found", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { workspace, number } = yield* aStage()

@@ -37,7 +37,7 @@ export const outbox: Topic = (it) => {
     }),
   )
 
-  it.effect("positions grow, and reading goes on behind any of them", () =>
+  it.effect("positions grow, and reading continues after any of them", () =>
     Effect.gen(function* () {
       const store = yield* Outbox
       const follow = yield* followOutbox
@@ -90,7 +90,7 @@ export const outbox: Topic = (it) => {
     }),
   )
 
-  it.effect("a reader that goes on from the last position misses nothing that is written", () =>
+  it.effect("a reader that continues from the last position misses nothing", () =>
     Effect.gen(function* () {
       const store = yield* Outbox
       const start = (yield* readOutbox(0)).at(-1)?.id ?? 0

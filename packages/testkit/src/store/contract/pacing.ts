@@ -54,7 +54,7 @@ const pace = (number: SendingNumber, given: Partial<Pacing>, now = noon) =>
 const nextDue = DueWork.use((work) => work.nextDue("lanes"))
 
 export const pacing: Topic = (it) => {
-  it.effect("a number begins with the pacing that it is made with, and changes it alone", () =>
+  it.effect("a number starts with its given pacing, and only it changes", () =>
     Effect.gen(function* () {
       const store = yield* NumberStore
       const { workspace, number: plain } = yield* aStage()
@@ -85,7 +85,7 @@ export const pacing: Topic = (it) => {
     }),
   )
 
-  it.effect("a lane rests after what was sent as after what goes on waiting", () =>
+  it.effect("a lane rests after a sent message and after one that keeps waiting", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -101,7 +101,7 @@ export const pacing: Topic = (it) => {
     }),
   )
 
-  it.effect("no more leaves in a minute and in an hour than the pacing says, in order", () =>
+  it.effect("no more leaves in a minute and in an hour than the pacing allows, in order", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -111,7 +111,7 @@ export const pacing: Topic = (it) => {
       yield* sendNext(number, era + oneSecond)
       assert.deepStrictEqual(yield* claim([number], { now: era + oneSecond }), [])
       assert.strictEqual(yield* nextDue, era + minute)
-      // What arrives meanwhile makes the lane no earlier.
+      // Later arrivals make the lane no earlier.
       yield* aMessage(number, { now: era + 2 * oneSecond })
       assert.strictEqual(yield* nextDue, era + minute)
       assert.deepStrictEqual(yield* claim([number], { now: era + minute - 1 }), [])
@@ -126,7 +126,7 @@ export const pacing: Topic = (it) => {
     }),
   )
 
-  it.effect("another pacing counts at once, and a rest that has begun goes on", () =>
+  it.effect("a new pacing applies at once, and a rest that has begun continues", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -143,7 +143,7 @@ export const pacing: Topic = (it) => {
     }),
   )
 
-  it.effect("what is held back expires, and the next message is looked at", () =>
+  it.effect("a blocked message expires, and the next one is checked", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -178,7 +178,7 @@ export const pacing: Topic = (it) => {
           yield* settle([sent(claimed, now)], now)
           return claimed.message.id
         })
-      // Whom it wrote to before there was a limit is known.
+      // Recipients from before the limit are known.
       yield* to(known, era)
       yield* sendNext(number, era)
       yield* pace(number, { newRecipientsPerDay: 1 }, era + day)
@@ -190,7 +190,7 @@ export const pacing: Topic = (it) => {
       assert.strictEqual(yield* nextDue, era + 2 * day)
       const facts = yield* connectionFacts(number, era + day + 2)
       assert.deepInclude(facts, { waiting: 2, limitedUntil: era + 2 * day })
-      // It alone was held back: without it the next may leave at once.
+      // Only that one was blocked: without it the next may leave at once.
       yield* end(cancelled(held, era + day + 3))
       assert.strictEqual(yield* send(era + day + 4), behind.id)
       const last = yield* to(another, era + day + 5)
@@ -199,7 +199,7 @@ export const pacing: Topic = (it) => {
     }),
   )
 
-  it.effect("whom it writes to while new recipients begin to be limited is known as well", () =>
+  it.effect("recipients from while the limit begins are known as well", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -214,7 +214,7 @@ export const pacing: Topic = (it) => {
       assert.strictEqual((yield* sendNext(number, era)).id, repeat.id)
       yield* to(stranger)
       assert.deepStrictEqual(yield* claim([number], { now: era }), [])
-      // What is sent while the limit is taken away is looked up when it comes back.
+      // Sends while there is no limit are looked up when it returns.
       yield* pace(number, { newRecipientsPerDay: 2 }, era)
       const second = yield* claimOne(number, { now: era })
       yield* pace(number, {}, era)
@@ -225,7 +225,7 @@ export const pacing: Topic = (it) => {
     }),
   )
 
-  it.effect("a number that is linked begins with a pacing unless it was told another", () =>
+  it.effect("a linked number starts with a pacing unless it was given another", () =>
     Effect.gen(function* () {
       const store = yield* NumberStore
       const linking = yield* LinkingStore

@@ -1,4 +1,6 @@
-/** Pauses of a lane, an operator's and the service's own, and the strikes that bring them. */
+/**
+ * Pauses of a lane, an operator's and the service's own, and the consecutive failures behind them.
+ */
 import { assert } from "@effect/vitest"
 import { LaneQueue, noFailures, NumberStore, DueWork } from "@messaging-service/core"
 import type { Pause, SendingNumber } from "@messaging-service/core"
@@ -63,7 +65,7 @@ export const pauses: Topic = (it) => {
     }),
   )
 
-  it.effect("an operator's pause and the number's own stand side by side until it is resumed", () =>
+  it.effect("an operator's pause and the number's own coexist until it is resumed", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const paused = Effect.map(connectionFacts(number), (known) => known.pause)
@@ -73,7 +75,7 @@ export const pauses: Topic = (it) => {
       assert.deepStrictEqual(yield* paused, restricted)
       yield* pause(number, byOperator(null))
       assert.deepStrictEqual(yield* paused, byOperator(null))
-      // The operator's next takes the place of the operator's last, and of nothing else.
+      // The operator's next replaces the operator's last, and nothing else.
       yield* pause(number, byOperator(noon + minute))
       assert.deepStrictEqual(yield* paused, restricted)
       yield* pause(number, byOperator(noon + 2 * hour))
@@ -84,7 +86,7 @@ export const pauses: Topic = (it) => {
       assert.deepStrictEqual(yield* paused, banned)
       yield* resume(number)
       assert.isNull(yield* paused)
-      // Nothing of what was resumed comes back.
+      // A resumed pause never returns.
       yield* pause(number, byOperator(null))
       yield* pause(number, byOperator(noon + minute))
       assert.deepStrictEqual(yield* paused, byOperator(noon + minute))
@@ -112,7 +114,7 @@ export const pauses: Topic = (it) => {
     }),
   )
 
-  it.effect("strikes and the pause that they bring are kept with the attempt", () =>
+  it.effect("consecutive failures and their pause are stored with the attempt", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 4 })
@@ -128,7 +130,7 @@ export const pauses: Topic = (it) => {
       assert.deepStrictEqual(yield* claim([number], { now: noon + hour - 1 }), [])
       const next = yield* claimOne(number, { now: noon + hour })
       assert.deepStrictEqual(next.strikes, strikes)
-      // What says nothing of strikes leaves them as they are.
+      // An attempt without a count leaves it unchanged.
       yield* settle([sent(next, noon + hour)], noon + hour)
       const last = yield* claimOne(number, { now: noon + hour })
       assert.deepStrictEqual(last.strikes, strikes)
@@ -147,7 +149,7 @@ export const pauses: Topic = (it) => {
     }),
   )
 
-  it.effect("what is in flight when the pause begins is settled, or waits interrupted", () =>
+  it.effect("messages in flight when the pause begins are settled, or wait interrupted", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const messages = yield* accepted(number, { count: 2 })
@@ -167,18 +169,20 @@ export const pauses: Topic = (it) => {
     }),
   )
 
-  it.effect("what may have left is concluded after a pause although it expired meanwhile", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aStage()
-      const message = yield* aMessage(number, { expiresAt: noon + minute })
-      const other = yield* aMessage(number)
-      yield* settle([again(yield* claimOne(number), { interrupted: true })])
-      yield* pause(number, byOperator(null))
-      yield* end(cancelled(other, noon + hour))
-      yield* resume(number, noon + hour)
-      const claimed = yield* claimOne(number, { now: noon + hour })
-      assert.deepStrictEqual([claimed.message.id, claimed.interruptions], [message.id, 1])
-    }),
+  it.effect(
+    "a possibly sent message is concluded after a pause although it expired meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const { number } = yield* aStage()
+        const message = yield* aMessage(number, { expiresAt: noon + minute })
+        const other = yield* aMessage(number)
+        yield* settle([again(yield* claimOne(number), { interrupted: true })])
+        yield* pause(number, byOperator(null))
+        yield* end(cancelled(other, noon + hour))
+        yield* resume(number, noon + hour)
+        const claimed = yield* claimOne(number, { now: noon + hour })
+        assert.deepStrictEqual([claimed.message.id, claimed.interruptions], [message.id, 1])
+      }),
   )
 
   it.effect("a removed number is concluded although it was paused, and is paused no more", () =>

@@ -1,4 +1,6 @@
-/** The 24-hour quota of a number: counted by planned time, exactly, in `accept` and in the facts. */
+/**
+ * The 24-hour quota of a number: counted by planned time, exactly, in `accept` and in the facts.
+ */
 import { assert } from "@effect/vitest"
 import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/core"
 import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"
@@ -25,7 +27,7 @@ const three: QuotaLimit = { messages: 3, windowMillis: day }
 
 const ascending = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b)
 
-/** The planned times at which what a number may plan can change, at or after `now`. */
+/** The planned times at which a number's quota can change, at or after `now`. */
 const turns = (times: ReadonlyArray<number>, now: number, limit: QuotaLimit) =>
   [
     now,
@@ -37,7 +39,7 @@ const turns = (times: ReadonlyArray<number>, now: number, limit: QuotaLimit) =>
     ]),
   ].filter((time) => time >= now)
 
-/** Holds what a store tells of a quota without counting against an exact count. */
+/** Compares the store's cheap quota facts with an exact count. */
 const assertFacts = (
   quota: QuotaFacts,
   times: ReadonlyArray<number>,
@@ -83,7 +85,7 @@ export const quota: Topic = (it, { quick }) => {
         brokenBy(anAcceptance(number, { sendAt: planned, limit: three }))
       assert.strictEqual(yield* plan(sendAt), "quota")
       assert.strictEqual(yield* plan(sendAt + day - 1), "quota")
-      // What was planned is not pushed out by what is planned before it, and later.
+      // Earlier planned messages, accepted later, do not displace planned ones.
       assert.strictEqual(yield* plan(sendAt - 1), "quota")
       assert.strictEqual(yield* plan(sendAt - day + 1), "quota")
       assert.isNull(yield* plan(sendAt - day))
@@ -110,7 +112,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("sent and failed messages count by their planned time, whenever they really left", () =>
+  it.effect("sent and failed messages count by their planned time, whenever they left", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 3, limit: three })
@@ -133,7 +135,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("test messages neither take nor need room", () =>
+  it.effect("test messages neither take nor need quota", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 5, mode: "test" })
@@ -160,7 +162,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("an exact count is of the number that was asked for, named or connected", () =>
+  it.effect("an exact count is of the requested number, named or connected", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
@@ -177,7 +179,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("all connected numbers are counted where none is named for a count", () =>
+  it.effect("counts all connected numbers where none is named", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const second = yield* aNumber(workspace.id)
@@ -201,7 +203,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("a number is called full only once a count found it so", () =>
+  it.effect("a number counts as full only once a count found it so", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 2, limit: three })
@@ -216,7 +218,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("what takes the room that is to come makes until when it is full unknown", () =>
+  it.effect("taking future room makes the end of the full period unknown", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { limit: three })
@@ -254,7 +256,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("a full day to come does not make the number full now", () =>
+  it.effect("a full day in the future does not make the number full now", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const sendAt = noon + 5 * day
@@ -268,7 +270,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("a message given back makes the number no longer called full", () =>
+  it.effect("a refund makes the number no longer full", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const messages = yield* accepted(number, { count: 3, expiresAt: noon + hour, limit: three })
@@ -284,7 +286,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("a number that was full has room again when its messages leave the window", () =>
+  it.effect("a full number has room again when its messages leave the window", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       yield* accepted(number, { count: 3, limit: three })
@@ -306,7 +308,7 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  it.effect("what is sent at once must leave what was planned its room", () =>
+  it.effect("an immediate send must leave room for planned messages", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const plan = (after: number, count: number) =>
@@ -322,10 +324,10 @@ export const quota: Topic = (it, { quick }) => {
     }),
   )
 
-  // A store that speaks SQL takes many times as long, and more than one speaks the same.
+  // An SQL store takes many times as long, and several share the same SQL.
   const asked = quick ? 40 : 12
   it.effect.each(Array.from({ length: quick ? 40 : 15 }, (_, run) => run))(
-    "whatever is planned, the store counts as the core does (run %i)",
+    "the store counts as the core does, whatever is planned (run %i)",
     (run) =>
       Effect.gen(function* () {
         const { number } = yield* aStage()
@@ -360,7 +362,7 @@ export const quota: Topic = (it, { quick }) => {
 
   const runs = quick ? 40 : 5
   it.effect.each(Array.from({ length: runs }, (_, run) => run))(
-    "whatever was accepted, sent, cancelled: the store decides as an exact count does (run %i)",
+    "the store decides as an exact count does, after any accepts, sends and cancels (run %i)",
     (run) =>
       Effect.gen(function* () {
         const limit: QuotaLimit = { messages: 5, windowMillis: day }

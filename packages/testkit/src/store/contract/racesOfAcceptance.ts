@@ -1,4 +1,4 @@
-/** Acceptance from many sides at once: never over a limit, never refused while there is room. */
+/** Concurrent acceptance: never over a limit, never refused while there is room. */
 import { assert } from "@effect/vitest"
 import {
   answerKeptMillis,
@@ -39,8 +39,8 @@ import {
 const sizeOf = (acceptance: Acceptance) => acceptance.messages.length
 
 /**
- * Runs acceptances at once and holds their outcomes to a limit on their total: never more, and no
- * refusal that the total would have allowed. Returns the total.
+ * Runs concurrent acceptances and checks their total against a limit: never more, and no refusal
+ * that the total would have allowed. Returns the total.
  */
 const race = (acceptances: ReadonlyArray<Acceptance>, limit: number, guard: string) =>
   Effect.gen(function* () {
@@ -63,14 +63,16 @@ const race = (acceptances: ReadonlyArray<Acceptance>, limit: number, guard: stri
 export const acceptanceRaces: Topic = (it, options) => {
   const rounds = roundsOf(options, 5)
 
-  it.effect.each(rounds)("a number's quota is filled to the last and no further (round %i)", () =>
-    Effect.gen(function* () {
-      const limit = { messages: 40, windowMillis: day }
-      const { number } = yield* aStage()
-      const acceptances = Array.from({ length: 60 }, () => anAcceptance(number, { limit }))
-      assert.strictEqual(yield* race(acceptances, 40, "quota"), 40)
-      assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: noon, limit })).planned, 40)
-    }),
+  it.effect.each(rounds)(
+    "fills a number's quota to the last message and no further (round %i)",
+    () =>
+      Effect.gen(function* () {
+        const limit = { messages: 40, windowMillis: day }
+        const { number } = yield* aStage()
+        const acceptances = Array.from({ length: 60 }, () => anAcceptance(number, { limit }))
+        assert.strictEqual(yield* race(acceptances, 40, "quota"), 40)
+        assert.strictEqual((yield* exactQuotaOf(number, { plannedAt: noon, limit })).planned, 40)
+      }),
   )
 
   it.effect.each(rounds)("batches of all sizes share a number's quota (round %i)", (round) =>
@@ -97,22 +99,27 @@ export const acceptanceRaces: Topic = (it, options) => {
     }).pipe(Random.withSeed(`allowance ${round}`)),
   )
 
-  it.effect.each(rounds)("messages planned for several days fill each day apart (round %i)", () =>
-    Effect.gen(function* () {
-      const limit = { messages: 10, windowMillis: day }
-      const { number } = yield* aStage()
-      const outcomes = yield* Effect.forEach(
-        Array.from({ length: 60 }, (_, index) => noon + (index % 4) * 2 * day),
-        (sendAt) =>
-          Effect.map(brokenBy(anAcceptance(number, { sendAt, limit })), (guard) => guard === null),
-        atOnce,
-      )
-      assert.lengthOf(outcomes.filter(Boolean), 40)
-      for (let index = 0; index < 4; index++) {
-        const plannedAt = noon + index * 2 * day
-        assert.strictEqual((yield* exactQuotaOf(number, { plannedAt, limit })).planned, 10)
-      }
-    }),
+  it.effect.each(rounds)(
+    "messages planned for several days fill each day separately (round %i)",
+    () =>
+      Effect.gen(function* () {
+        const limit = { messages: 10, windowMillis: day }
+        const { number } = yield* aStage()
+        const outcomes = yield* Effect.forEach(
+          Array.from({ length: 60 }, (_, index) => noon + (index % 4) * 2 * day),
+          (sendAt) =>
+            Effect.map(
+              brokenBy(anAcceptance(number, { sendAt, limit })),
+              (guard) => guard === null,
+            ),
+          atOnce,
+        )
+        assert.lengthOf(outcomes.filter(Boolean), 40)
+        for (let index = 0; index < 4; index++) {
+          const plannedAt = noon + index * 2 * day
+          assert.strictEqual((yield* exactQuotaOf(number, { plannedAt, limit })).planned, 10)
+        }
+      }),
   )
 
   it.effect.each(rounds)(
@@ -141,7 +148,7 @@ export const acceptanceRaces: Topic = (it, options) => {
       }).pipe(Random.withSeed(`planned ${round}`)),
   )
 
-  it.effect.each(rounds)("what is given back meanwhile may be taken again (round %i)", (round) =>
+  it.effect.each(rounds)("concurrent refunds may be taken again (round %i)", (round) =>
     Effect.gen(function* () {
       const limit = { messages: 20, windowMillis: day }
       const { workspace, number } = yield* aStage({ plan: aPlan(25) })
@@ -214,7 +221,7 @@ export const acceptanceRaces: Topic = (it, options) => {
       return (yield* accept(acceptance(claim)))._tag
     })
 
-  it.effect.each(rounds)("of repeats of a request at once one is accepted (round %i)", () =>
+  it.effect.each(rounds)("one of concurrent repeats of a request is accepted (round %i)", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage({ plan: aPlan(10) })
       const { key } = yield* aKey(workspace.id)
@@ -241,7 +248,7 @@ export const acceptanceRaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect.each(rounds)("of many that find a key free again one takes it (round %i)", (round) =>
+  it.effect.each(rounds)("one of many that find a key free again takes it (round %i)", (round) =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const { key } = yield* aKey(workspace.id)
@@ -323,7 +330,7 @@ export const acceptanceRaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("requests with one key at the same time are each counted", () =>
+  it.effect("concurrent requests with one key are each counted", () =>
     Effect.gen(function* () {
       const store = yield* KeyStore
       const issued = yield* aKey((yield* aWorkspace()).id)
@@ -350,7 +357,7 @@ export const acceptanceRaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect("keys made at the same time keep to the limit", () =>
+  it.effect("concurrently created keys stay within the limit", () =>
     Effect.gen(function* () {
       const store = yield* KeyStore
       const workspace = yield* aWorkspace()

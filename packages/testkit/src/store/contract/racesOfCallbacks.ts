@@ -1,4 +1,4 @@
-/** Those who end messages, callback loops and the deletion of a workspace, side by side. */
+/** Concurrent ends of messages, callback loops and the deletion of a workspace. */
 import { assert } from "@effect/vitest"
 import { WorkspaceStore } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId } from "@messaging-service/core"
@@ -21,7 +21,7 @@ interface Race {
 
 const targetOf = ({ url }: ClaimedDelivery): string => new URL(url).origin
 
-/** A callback loop that now and then fails, and settles late. */
+/** A callback loop that sometimes fails, and settles late. */
 const loop = (race: Race) =>
   Effect.gen(function* () {
     const late: Array<ClaimedDelivery> = []
@@ -32,7 +32,7 @@ const loop = (race: Race) =>
     }
     for (;;) {
       const last = race.writing === 0
-      // Nothing runs out while the count of what is in flight is held against the limit.
+      // No lease ends while the count in flight is checked against the limit.
       const now = ++race.now
       const claimed = yield* claimDue({
         now,
@@ -49,7 +49,8 @@ const loop = (race: Race) =>
       const results = yield* Effect.forEach(ready, (each) =>
         Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
       )
-      // Counted free before the commit that frees it: another loop may claim as soon as it is over.
+      // Counted as free before the commit that frees it: another loop may claim as soon as it is
+      // over.
       for (const each of ready) count(each, -1)
       yield* settleDeliveries(...results)
       for (const [index, result] of results.entries()) {
@@ -64,7 +65,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
   const rounds = range(parallel ? 4 : 2)
 
   it.effect.each(rounds)(
-    "every callback is made once, never too many at once to a target or of a workspace (round %i)",
+    "makes every callback once, never too many at once to a target or of a workspace (round %i)",
     (round) =>
       Effect.gen(function* () {
         const { workspace } = yield* aCallingStage()
@@ -102,7 +103,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
   )
 
   it.effect.each(rounds)(
-    "of a workspace that is deleted meanwhile nothing is left (round %i)",
+    "leaves nothing of a workspace that is deleted meanwhile (round %i)",
     (round) =>
       Effect.gen(function* () {
         const store = yield* WorkspaceStore
@@ -113,7 +114,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
           Effect.ignore(
             Effect.catchDefect(
               Effect.forEach(range(6), () => aCallback(at(numbers, index % 3), url)),
-              // Nothing more is accepted: what the builder asserts does not hold any more.
+              // Nothing more is accepted: the builder's assertion does not hold any more.
               () => Effect.void,
             ),
           )

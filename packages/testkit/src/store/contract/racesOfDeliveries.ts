@@ -1,4 +1,4 @@
-/** Writers of events, delivery loops, and calls that end endpoints, side by side. */
+/** Concurrent writers of events, delivery loops, and calls that end endpoints. */
 import { assert } from "@effect/vitest"
 import { endpointLimit, KeyStore, WebhookStore } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId, WebhookEndpoint } from "@messaging-service/core"
@@ -29,7 +29,7 @@ interface Race {
   readonly perTarget: number
 }
 
-/** A delivery loop that now and then fails, settles late, or forgets what it claimed. */
+/** A delivery loop that sometimes fails, settles late, or forgets a claim. */
 const loop = (race: Race) =>
   Effect.gen(function* () {
     const late: Array<ClaimedDelivery> = []
@@ -45,7 +45,7 @@ const loop = (race: Race) =>
       race.inFlight.set(claimed.targetId, (race.inFlight.get(claimed.targetId) ?? 0) - 1)
     for (;;) {
       const last = race.writing === 0
-      // Nothing runs out while the count of what is in flight is held against the limit.
+      // No lease ends while the count in flight is checked against the limit.
       const now = ++race.now
       const query = {
         now,
@@ -60,7 +60,8 @@ const loop = (race: Race) =>
       const results = yield* Effect.forEach(ready, (each) =>
         Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
       )
-      // Counted free before the commit that frees it: another loop may claim as soon as it is over.
+      // Counted as free before the commit that frees it: another loop may claim as soon as it is
+      // over.
       for (const each of ready) release(each)
       // One loop in two does both in one step.
       if (!last && (yield* below(2)) === 0) hold(yield* settleAndClaimDue(results, query))
@@ -81,7 +82,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
   const rounds = range(parallel ? 4 : 2)
 
   it.effect.each(rounds)(
-    "every event is delivered once to every endpoint, never too many at once (round %i)",
+    "delivers every event once to every endpoint, never too many at once (round %i)",
     (round) =>
       Effect.gen(function* () {
         const { key, workspace } = yield* aStageWithKey()
@@ -152,20 +153,20 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
           ],
           atOnce,
         ).pipe(Random.withSeed(`ends ${round}`))
-        // What was claimed before is lost with the endpoint; of the others nothing is left.
+        // Earlier claims are lost with the endpoint; the others are gone.
         yield* settleDeliveries(...claims.map((each) => delivered(each)))
         const rest = yield* claimDue({ now: noon + day })
         assert.isTrue(rest.every(({ targetId }) => targetId === stays.id))
         yield* settleDeliveries(...rest.map((each) => delivered(each)))
         assert.lengthOf(yield* logOf(stays), 36)
-        // Nothing comes back with it.
+        // None of them returns.
         yield* store.resume(scopeOf(stops), stops.id, endpointLimit, noon)
         assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
       }),
     60_000,
   )
 
-  it.effect.each(rounds)("of many creations at once no more go through than may (round %i)", () =>
+  it.effect.each(rounds)("concurrent creations stay within the limit (round %i)", () =>
     Effect.gen(function* () {
       const store = yield* WebhookStore
       const { key, workspace } = yield* aStageWithKey()
@@ -179,7 +180,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
         outcome._tag === "Inserted" ? [outcome.endpoint] : [],
       )
       assert.lengthOf(made, endpointLimit)
-      // A revocation that comes in between leaves no endpoint of the key running.
+      // A concurrent revocation leaves no endpoint of the key running.
       const remove = (endpoint: WebhookEndpoint) =>
         store.remove(scopeOf(endpoint), endpoint.id, noon)
       yield* Effect.forEach(made, remove)

@@ -1,4 +1,4 @@
-/** Several sweeps and cancels at the same messages: each ends once and gives back once. */
+/** Several sweeps and cancels of the same messages: each ends once and refunds once. */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -13,27 +13,29 @@ import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon } from "../
 export const endingRaces: Topic = (it, options) => {
   const rounds = roundsOf(options, 4)
 
-  it.effect.each(rounds)("cancels and expiries of a message at once are one end (round %i)", () =>
-    Effect.gen(function* () {
-      const follow = yield* followOutbox
-      const { workspace, number } = yield* aStage({ plan: aPlan(20) })
-      const messages = yield* accepted(number, { count: 10, expiresAt: noon + minute })
-      const now = noon + minute
-      const ended = yield* Effect.forEach(
-        range(60),
-        (index) => {
-          const message = at(messages, index % 10)
-          return end(index % 20 < 10 ? cancelled(message, now) : expired(message, now))
-        },
-        atOnce,
-      )
-      assert.deepStrictEqual(
-        ended.flat().toSorted((a, b) => a - b),
-        ids(messages),
-      )
-      assert.strictEqual(yield* remaining(workspace), 20)
-      assert.lengthOf(yield* follow(workspace.id), 10)
-    }),
+  it.effect.each(rounds)(
+    "concurrent cancels and expiries of a message are one end (round %i)",
+    () =>
+      Effect.gen(function* () {
+        const follow = yield* followOutbox
+        const { workspace, number } = yield* aStage({ plan: aPlan(20) })
+        const messages = yield* accepted(number, { count: 10, expiresAt: noon + minute })
+        const now = noon + minute
+        const ended = yield* Effect.forEach(
+          range(60),
+          (index) => {
+            const message = at(messages, index % 10)
+            return end(index % 20 < 10 ? cancelled(message, now) : expired(message, now))
+          },
+          atOnce,
+        )
+        assert.deepStrictEqual(
+          ended.flat().toSorted((a, b) => a - b),
+          ids(messages),
+        )
+        assert.strictEqual(yield* remaining(workspace), 20)
+        assert.lengthOf(yield* follow(workspace.id), 10)
+      }),
   )
 
   it.effect.each(rounds)(
@@ -60,7 +62,7 @@ export const endingRaces: Topic = (it, options) => {
       }),
   )
 
-  it.effect.each(rounds)("sweeps for what has expired or falls due share the work (round %i)", () =>
+  it.effect.each(rounds)("sweeps of expired and due messages share the work (round %i)", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const follow = yield* followOutbox

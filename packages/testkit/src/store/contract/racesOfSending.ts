@@ -92,7 +92,7 @@ export const sendingRaces: Topic = (it, options) => {
     }),
   )
 
-  it.effect.each(rounds)("of settlements of one lease at once one counts (round %i)", () =>
+  it.effect.each(rounds)("one of concurrent settlements of a lease counts (round %i)", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()

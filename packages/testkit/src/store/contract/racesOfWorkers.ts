@@ -1,4 +1,4 @@
-/** Workers that run side by side until all is sent: nothing lost, nothing twice, order kept. */
+/** Concurrent workers until all is sent: nothing lost, nothing twice, order kept. */
 import { assert } from "@effect/vitest"
 import { NumberStore } from "@messaging-service/core"
 import type { ClaimedMessage, SendingNumber } from "@messaging-service/core"
@@ -12,7 +12,7 @@ import { again, claim, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aStage, below, hour, noon, oneSecond, someNumbers } from "../Records.ts"
 
-/** A worker that now and then loses a lease, postpones or settles too late. */
+/** A worker that sometimes loses a lease, postpones or settles too late. */
 const worker = (
   numbers: ReadonlyArray<SendingNumber>,
   clock: { now: number },
@@ -97,40 +97,38 @@ export const workerRaces: Topic = (it, options) => {
     60_000,
   )
 
-  it.effect.each(rounds)(
-    "messages that arrive while a lane is worked off all leave (round %i)",
-    () =>
-      Effect.gen(function* () {
-        const { workspace } = yield* aStage()
-        const numbers = yield* someNumbers(workspace.id, 3)
-        const expected = 3 * 4 * 10
-        const left: Array<ClaimedMessage> = []
-        let accepting = 12
-        const acceptor = (index: number) =>
-          Effect.forEach(range(10), () => accepted(at(numbers, index % 3))).pipe(
-            Effect.ensuring(Effect.sync(() => accepting--)),
-          )
-        const send = Effect.gen(function* () {
-          for (;;) {
-            const last = accepting === 0
-            const claimed = yield* claim(numbers, { limit: 2 })
-            yield* settle(claimed.map((each) => sent(each)))
-            left.push(...claimed)
-            if (last && claimed.length === 0) return
-            yield* Effect.yieldNow
-          }
-        })
-        yield* Effect.all(
-          [
-            Effect.forEach(range(12), acceptor, { concurrency: "unbounded", discard: true }),
-            ...range(4).map(() => send),
-          ],
-          atOnce,
+  it.effect.each(rounds)("all messages that arrive while a lane is at work leave (round %i)", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aStage()
+      const numbers = yield* someNumbers(workspace.id, 3)
+      const expected = 3 * 4 * 10
+      const left: Array<ClaimedMessage> = []
+      let accepting = 12
+      const acceptor = (index: number) =>
+        Effect.forEach(range(10), () => accepted(at(numbers, index % 3))).pipe(
+          Effect.ensuring(Effect.sync(() => accepting--)),
         )
-        yield* send
-        assert.strictEqual(new Set(ids(left.map((each) => each.message))).size, expected)
-        assert.lengthOf(left, expected)
-      }),
+      const send = Effect.gen(function* () {
+        for (;;) {
+          const last = accepting === 0
+          const claimed = yield* claim(numbers, { limit: 2 })
+          yield* settle(claimed.map((each) => sent(each)))
+          left.push(...claimed)
+          if (last && claimed.length === 0) return
+          yield* Effect.yieldNow
+        }
+      })
+      yield* Effect.all(
+        [
+          Effect.forEach(range(12), acceptor, { concurrency: "unbounded", discard: true }),
+          ...range(4).map(() => send),
+        ],
+        atOnce,
+      )
+      yield* send
+      assert.strictEqual(new Set(ids(left.map((each) => each.message))).size, expected)
+      assert.lengthOf(left, expected)
+    }),
   )
 
   it.effect.each(rounds)("numbers that come and go lose no message (round %i)", (round) =>

@@ -1,4 +1,4 @@
-/** `MessageStore.insertRefused`: a message that is stored although it was refused. */
+/** `MessageStore.insertRefused`: stores a refused message. */
 import { assert } from "@effect/vitest"
 import {
   MessageStore,
@@ -64,7 +64,7 @@ const refused = (number: SendingNumber, given: Partial<NewMessage> = {}, now = n
   Effect.map(refuse(number, given, now), present)
 
 export const refusedMessages: Topic = (it, { parallel }) => {
-  it.effect("it is stored as it failed, for all recipients and contents", () =>
+  it.effect("stores it as failed, for all recipients and contents", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number, workspace } = yield* aStage()
@@ -101,7 +101,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("its failure is announced once, under its own id, and to webhook endpoints", () =>
+  it.effect("announces its failure once, under its own id, also to webhook endpoints", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const era = anEra()
@@ -119,7 +119,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("its callback tells of the failure", () =>
+  it.effect("reports its failure in its callback", () =>
     Effect.gen(function* () {
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
@@ -139,7 +139,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("it takes nothing: no allowance, no quota, and nothing waits to be sent", () =>
+  it.effect("takes nothing: no allowance, no quota, and nothing waits to be sent", () =>
     Effect.gen(function* () {
       const work = yield* DueWork
       const era = anEra()
@@ -157,7 +157,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
       const due = yield* work.nextDue("lanes")
       assert.isTrue(due === null || due > era + minute)
 
-      // Room is told by the others alone.
+      // Only the others use up quota.
       yield* accepted(number, { now: era + 1, limit, count: 2 })
       yield* refused(number, {}, era + 2)
       const full = yield* exactQuotaOf(number, { plannedAt: era + 2, now: era + 2, limit })
@@ -167,7 +167,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("it has ended: nothing ends it again", () =>
+  it.effect("has ended it: nothing ends it again", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
       const { message } = yield* refused(number)
@@ -176,7 +176,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
     }),
   )
 
-  it.effect("nothing is stored of a number that is another workspace's or gone", () =>
+  it.effect("stores nothing of a number that is another workspace's or gone", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
       const { number, workspace } = yield* aStage()

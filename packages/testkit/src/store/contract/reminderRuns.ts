@@ -1,4 +1,4 @@
-/** `ReminderStore`: runs, each with its message or none, their log, and workers at them in a race. */
+/** `ReminderStore`: runs, each with its message or none, their log, and racing workers. */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, ReminderStore, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -67,7 +67,7 @@ export const reminderRuns: Topic = (it) => {
     }),
   )
 
-  it.effect("of one revision there is one run, and none after a change", () =>
+  it.effect("one revision has one run, and none after a change", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage({ plan: aPlan(5) })
       const reminder = yield* aReminder(workspace.id)
@@ -81,7 +81,7 @@ export const reminderRuns: Topic = (it) => {
     }),
   )
 
-  it.effect("a run that breaks a guard of the acceptance leaves everything as it was", () =>
+  it.effect("a run that breaks a guard of the acceptance leaves everything unchanged", () =>
     Effect.gen(function* () {
       const store = yield* ReminderStore
       const { number, workspace } = yield* aStage({ plan: aPlan(1) })
@@ -98,7 +98,7 @@ export const reminderRuns: Topic = (it) => {
     }),
   )
 
-  it.effect("a run of test mode makes a test message", () =>
+  it.effect("a run of test mode creates a test message", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage({ plan: aPlan(1) })
       const reminder = yield* aReminder(workspace.id, { mode: "test" })
@@ -110,7 +110,7 @@ export const reminderRuns: Topic = (it) => {
     }),
   )
 
-  it.effect("a run that is refused or missed advances, with its line in the log", () =>
+  it.effect("a refused or missed run advances, with its line in the log", () =>
     Effect.gen(function* () {
       const store = yield* ReminderStore
       const { id } = yield* aWorkspace()
@@ -171,7 +171,7 @@ export const reminderRuns: Topic = (it) => {
         (yield* logOf(kept)).map(({ ranAt }) => ranAt),
         [era + hour],
       )
-      // Its latest run goes on being shown, and goes with the reminder.
+      // Its latest run is still shown, and goes with the reminder.
       yield* store.forget(era + day)
       assert.strictEqual((yield* get(kept))?.lastRun?.outcome, "missed")
       yield* store.remove(scopeOf(kept), kept.id, era + day)
@@ -180,7 +180,7 @@ export const reminderRuns: Topic = (it) => {
     }),
   )
 
-  it.effect("what is due tells the number of its latest message, whatever came of runs since", () =>
+  it.effect("a due reminder has the number of its latest message, whatever later runs did", () =>
     Effect.gen(function* () {
       const store = yield* ReminderStore
       const era = anEra()
@@ -201,7 +201,7 @@ export const reminderRuns: Topic = (it) => {
 }
 
 export const reminderRaces: Topic = (it, { parallel }) => {
-  it.effect("however many workers take a due time at once, one of them makes its message", () =>
+  it.effect("one of any number of workers at a due time creates its message", () =>
     Effect.gen(function* () {
       const rounds = parallel ? 20 : 3
       const { number, workspace } = yield* aStage({ plan: aPlan(rounds) })
@@ -225,7 +225,7 @@ export const reminderRaces: Topic = (it, { parallel }) => {
   )
 
   it.effect(
-    "of a run and a change or deletion at once, one goes through on what it was decided on",
+    "one of a run and a concurrent change or deletion goes through on what it was decided on",
     () =>
       Effect.gen(function* () {
         const store = yield* ReminderStore
@@ -248,7 +248,7 @@ export const reminderRaces: Topic = (it, { parallel }) => {
       }),
   )
 
-  it.effect("runs, sends and deletions at once come to an end, each whole or not at all", () =>
+  it.effect("concurrent runs, sends and deletions finish, each whole or not at all", () =>
     Effect.gen(function* () {
       for (let round = 0; round < (parallel ? 10 : 2); round++) {
         const plan = aPlan(100)

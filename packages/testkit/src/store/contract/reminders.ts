@@ -1,4 +1,4 @@
-/** `ReminderStore`: reminders that are made, changed, listed and deleted. */
+/** `ReminderStore`: creating, changing, listing and deleting reminders. */
 import { assert } from "@effect/vitest"
 import { IdempotencyStore, ReminderStore, WorkspaceStore } from "@messaging-service/core"
 import type {
@@ -67,7 +67,7 @@ const contents: ReadonlyArray<Partial<ReminderContent>> = [
 ]
 
 export const reminders: Topic = (it) => {
-  it.effect("what was made is found as it was made, of every recipient and media", () =>
+  it.effect("a reminder is found as created, for every recipient and media", () =>
     Effect.gen(function* () {
       const { id } = yield* aWorkspace()
       for (const content of contents) {
@@ -80,7 +80,7 @@ export const reminders: Topic = (it) => {
   )
 
   it.effect(
-    "is seen by its workspace and mode, and by a limited key if it sends from its number",
+    "is visible to its workspace and mode, and to a limited key if it sends from its number",
     () =>
       Effect.gen(function* () {
         const { workspace, number } = yield* aStage()
@@ -124,23 +124,21 @@ export const reminders: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "a change replaces the content of the revision that it was decided on, or nothing",
-    () =>
-      Effect.gen(function* () {
-        const { id } = yield* aWorkspace()
-        for (const content of contents) {
-          const made = yield* aReminder(id)
-          assert.isTrue(yield* update(made, content, noon + day))
-          const changed = { ...made, ...content, nextRunAt: noon + day, revision: 2 }
-          assert.deepStrictEqual(yield* get(made), changed)
-          assert.isFalse(yield* update(made, { name: "too late" }))
-          assert.deepStrictEqual(yield* get(made), changed)
-        }
-      }),
+  it.effect("a change replaces the content of its revision, or nothing", () =>
+    Effect.gen(function* () {
+      const { id } = yield* aWorkspace()
+      for (const content of contents) {
+        const made = yield* aReminder(id)
+        assert.isTrue(yield* update(made, content, noon + day))
+        const changed = { ...made, ...content, nextRunAt: noon + day, revision: 2 }
+        assert.deepStrictEqual(yield* get(made), changed)
+        assert.isFalse(yield* update(made, { name: "too late" }))
+        assert.deepStrictEqual(yield* get(made), changed)
+      }
+    }),
   )
 
-  it.effect("the repeat of a creation finds what was made, whatever became of it", () =>
+  it.effect("a repeated creation finds the first result, whatever happened to it", () =>
     Effect.gen(function* () {
       const store = yield* ReminderStore
       const { id } = yield* aWorkspace()
@@ -163,7 +161,7 @@ export const reminders: Topic = (it) => {
     }),
   )
 
-  it.effect("making one finishes its claim, and makes none when the claim was lost", () =>
+  it.effect("creating one finishes its claim, and creates none when the claim was lost", () =>
     Effect.gen(function* () {
       const store = yield* ReminderStore
       const claims = yield* IdempotencyStore
@@ -185,7 +183,7 @@ export const reminders: Topic = (it) => {
     }),
   )
 
-  it.effect("what was deleted is gone, runs no more and is never due", () =>
+  it.effect("a deleted reminder is gone, does not run and is never due", () =>
     Effect.gen(function* () {
       const store = yield* ReminderStore
       const era = anEra()
@@ -202,32 +200,30 @@ export const reminders: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "due are those whose next run has come, the longest due first, with their workspace",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* ReminderStore
-        const era = anEra()
-        const workspace = yield* aWorkspace({ createdAt: era, plan: aPlan(3) })
-        const second = yield* aReminder(workspace.id, { nextRunAt: era + 2 * hour })
-        const first = yield* aReminder(workspace.id, { nextRunAt: era + hour, mode: "test" })
-        yield* aReminder(workspace.id, { nextRunAt: null })
-        const later = yield* aReminder(workspace.id, { nextRunAt: era + 3 * hour })
-        assert.strictEqual(yield* nextDueOf("reminders", era), era + hour)
-        assert.deepStrictEqual(yield* dueIn(era, era + hour - 1), [])
-        assert.deepStrictEqual(yield* dueIn(era, era + 2 * hour), [
-          { reminder: first, dueAt: era + hour, previousNumberId: null, workspace },
-          { reminder: second, dueAt: era + 2 * hour, previousNumberId: null, workspace },
-        ])
-        assert.lengthOf(yield* store.due(era + day, 1), 1)
-        yield* update(first, {}, null)
-        assert.strictEqual(yield* nextDueOf("reminders", era), era + 2 * hour)
-        yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
-        const [due] = yield* dueIn(era, era + 2 * hour)
-        assert.strictEqual(due?.workspace.deletedAt, era)
-        assert.isTrue(yield* store.pass(aRun(second, { nextRunAt: null }), null))
-        assert.strictEqual(yield* nextDueOf("reminders", era), later.nextRunAt)
-        assert.deepStrictEqual(yield* logOf(second), [])
-      }),
+  it.effect("due reminders come longest due first, with their workspace", () =>
+    Effect.gen(function* () {
+      const store = yield* ReminderStore
+      const era = anEra()
+      const workspace = yield* aWorkspace({ createdAt: era, plan: aPlan(3) })
+      const second = yield* aReminder(workspace.id, { nextRunAt: era + 2 * hour })
+      const first = yield* aReminder(workspace.id, { nextRunAt: era + hour, mode: "test" })
+      yield* aReminder(workspace.id, { nextRunAt: null })
+      const later = yield* aReminder(workspace.id, { nextRunAt: era + 3 * hour })
+      assert.strictEqual(yield* nextDueOf("reminders", era), era + hour)
+      assert.deepStrictEqual(yield* dueIn(era, era + hour - 1), [])
+      assert.deepStrictEqual(yield* dueIn(era, era + 2 * hour), [
+        { reminder: first, dueAt: era + hour, previousNumberId: null, workspace },
+        { reminder: second, dueAt: era + 2 * hour, previousNumberId: null, workspace },
+      ])
+      assert.lengthOf(yield* store.due(era + day, 1), 1)
+      yield* update(first, {}, null)
+      assert.strictEqual(yield* nextDueOf("reminders", era), era + 2 * hour)
+      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
+      const [due] = yield* dueIn(era, era + 2 * hour)
+      assert.strictEqual(due?.workspace.deletedAt, era)
+      assert.isTrue(yield* store.pass(aRun(second, { nextRunAt: null }), null))
+      assert.strictEqual(yield* nextDueOf("reminders", era), later.nextRunAt)
+      assert.deepStrictEqual(yield* logOf(second), [])
+    }),
   )
 }

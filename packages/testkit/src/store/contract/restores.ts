@@ -1,6 +1,6 @@
 /**
- * `RestoreStore`: what a store that went back in time holds. It looks at the whole store and holds all that
- * waits in it, so it comes last.
+ * `RestoreStore`: what a store that went back in time holds. It reads the whole store and holds
+ * everything that waits in it, so it runs last.
  */
 import { assert } from "@effect/vitest"
 import {
@@ -92,42 +92,40 @@ const orphanedOf = (workspace: Workspace) =>
   )
 
 export const restores: Topic = (it) => {
-  it.effect(
-    "an epoch begins once: ids of every kind move on, and beyond what is known outside",
-    () =>
-      Effect.gen(function* () {
-        const made = Effect.gen(function* () {
-          const { number, workspace } = yield* aStage()
-          const reminder = yield* aReminder(workspace.id)
-          return [
-            workspace.id,
-            number.id,
-            reminder.id,
-            (yield* aMessage(number)).id,
-            (yield* aContact(workspace.id)).id,
-            (yield* aKey(workspace.id)).key.id,
-            (yield* aMediaFile(workspace.id)).id,
-          ]
-        })
-        const store = yield* RestoreStore
-        const { epoch } = yield* store.epoch
-        const before = yield* made
-        assert.strictEqual(yield* begin(), epoch + 1)
-        assert.isNull(yield* store.begin({ epoch, above: 0, now: noon }))
-        assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: false })
-        const after = yield* made
-        for (const [kind, id] of after.entries()) {
-          assert.isAtLeast(id, (before[kind] ?? 0) + idsSkipped)
-        }
-        assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: true })
-        const above = Math.max(...after) + 5_000_000
-        assert.strictEqual(yield* begin(above), epoch + 2)
-        for (const id of yield* made) assert.isAbove(id, above)
-      }),
+  it.effect("an epoch begins once: ids of every kind move on, beyond those known outside", () =>
+    Effect.gen(function* () {
+      const made = Effect.gen(function* () {
+        const { number, workspace } = yield* aStage()
+        const reminder = yield* aReminder(workspace.id)
+        return [
+          workspace.id,
+          number.id,
+          reminder.id,
+          (yield* aMessage(number)).id,
+          (yield* aContact(workspace.id)).id,
+          (yield* aKey(workspace.id)).key.id,
+          (yield* aMediaFile(workspace.id)).id,
+        ]
+      })
+      const store = yield* RestoreStore
+      const { epoch } = yield* store.epoch
+      const before = yield* made
+      assert.strictEqual(yield* begin(), epoch + 1)
+      assert.isNull(yield* store.begin({ epoch, above: 0, now: noon }))
+      assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: false })
+      const after = yield* made
+      for (const [kind, id] of after.entries()) {
+        assert.isAtLeast(id, (before[kind] ?? 0) + idsSkipped)
+      }
+      assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: true })
+      const above = Math.max(...after) + 5_000_000
+      assert.strictEqual(yield* begin(above), epoch + 2)
+      for (const id of yield* made) assert.isAbove(id, above)
+    }),
   )
 
   it.effect(
-    "what waits is held: newer messages pass it, and it leaves in order once released",
+    "waiting messages are held: newer ones pass them, and they leave in order once released",
     () =>
       Effect.gen(function* () {
         const store = yield* RestoreStore
@@ -166,7 +164,7 @@ export const restores: Topic = (it) => {
   )
 
   it.effect(
-    "what was in flight is in doubt: neither held, cancelled nor expired, and the next claim gives it up",
+    "a message that was in flight is in doubt: neither held, cancelled nor expired, and the next claim gives it up",
     () =>
       Effect.gen(function* () {
         const { workspace, number } = yield* aStage()
@@ -200,7 +198,7 @@ export const restores: Topic = (it) => {
       }),
   )
 
-  it.effect("a number that rests goes on resting", () =>
+  it.effect("a number that rests keeps resting", () =>
     Effect.gen(function* () {
       const store = yield* RestoreStore
       const { number } = yield* aStage()
@@ -214,7 +212,7 @@ export const restores: Topic = (it) => {
     }),
   )
 
-  it.effect("what is held may expire and be cancelled", () =>
+  it.effect("held messages may expire and be cancelled", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const expiring = yield* aMessage(number, { expiresAt: noon + minute })
@@ -248,7 +246,7 @@ export const restores: Topic = (it) => {
     }),
   )
 
-  it.effect("of a removed number nothing is held: it is orphaned, whenever the number goes", () =>
+  it.effect("a removed number's messages are orphaned, not held, whenever the number goes", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
@@ -267,7 +265,7 @@ export const restores: Topic = (it) => {
   )
 
   it.effect(
-    "selections: by ids, number and times of creation, oldest first, as many as asked for",
+    "selections: by ids, number and times of creation, oldest first, as many as requested",
     () =>
       Effect.gen(function* () {
         const store = yield* RestoreStore
@@ -297,7 +295,7 @@ export const restores: Topic = (it) => {
       }),
   )
 
-  it.effect("a reminder that was due is held until it is passed over, changed or deleted", () =>
+  it.effect("a reminder that was due is held until it is skipped, changed or deleted", () =>
     Effect.gen(function* () {
       const store = yield* RestoreStore
       const { workspace, number } = yield* aStage()
@@ -322,7 +320,7 @@ export const restores: Topic = (it) => {
       assert.strictEqual(only(yield* remindersOf({ until: noon })).reminder.id, changed.id)
       assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
 
-      // What leaves its times as they are leaves it held.
+      // A change that keeps its times leaves it held.
       const renamed = present(yield* get(changed))
       assert.isTrue(yield* update(renamed, { name: "Other" }))
       assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
@@ -341,7 +339,7 @@ export const restores: Topic = (it) => {
     }),
   )
 
-  it.effect("a shared store tells how far it has come, and whether it has what was seen", () =>
+  it.effect("a shared store tells its position, and whether it has what was seen", () =>
     Effect.gen(function* () {
       const store = yield* RestoreStore
       const { number } = yield* aStage()

@@ -1,4 +1,4 @@
-/** `ClockStore` and `ServiceSecrets`: what belongs to the service as a whole. */
+/** `ClockStore` and `ServiceSecrets`: values of the service as a whole. */
 import { assert } from "@effect/vitest"
 import { ClockStore, ServiceSecrets } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -18,7 +18,7 @@ export const clock: Topic = (it) => {
     }),
   )
 
-  it.effect("of many that raise the offset at the same time the furthest wins", () =>
+  it.effect("the furthest of concurrent offsets wins", () =>
     Effect.gen(function* () {
       const store = yield* ClockStore
       const start = yield* store.offset
@@ -28,7 +28,7 @@ export const clock: Topic = (it) => {
     }),
   )
 
-  it.effect("the store tells its own time, unless it has no clock but the process's", () =>
+  it.effect("the store tells its own time, unless it has only the process's clock", () =>
     Effect.gen(function* () {
       const store = yield* ClockStore
       const before = Date.now()
@@ -42,7 +42,7 @@ export const clock: Topic = (it) => {
 }
 
 export const secrets: Topic = (it) => {
-  it.effect("a secret is made once and the same for all who ask, by its name", () =>
+  it.effect("a secret is created once by its name, and is the same for every caller", () =>
     Effect.gen(function* () {
       const store = yield* ServiceSecrets
       const { id } = yield* aWorkspace()
@@ -52,7 +52,7 @@ export const secrets: Topic = (it) => {
     }),
   )
 
-  it.effect("of many candidates at the same time one becomes the secret of all", () =>
+  it.effect("one of concurrent candidates becomes the secret of all", () =>
     Effect.gen(function* () {
       const store = yield* ServiceSecrets
       const { id } = yield* aWorkspace()

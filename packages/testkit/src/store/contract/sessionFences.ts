@@ -1,4 +1,4 @@
-/** `SessionStore`: what a worker writes of a number that another one may have by then. */
+/** `SessionStore`: a worker's writes to a number that another one may have by then. */
 import { assert } from "@effect/vitest"
 import { NumberStore, SessionStore, ShardLeases, shardOf } from "@messaging-service/core"
 import type { HeldShard, KeyChange, NumberId, StoreUnavailable } from "@messaging-service/core"
@@ -27,13 +27,13 @@ const aTakingOf = (numberId: NumberId) =>
       Effect.orDie(leases.leave(id)),
     )
     let taken: ReadonlyArray<HeldShard> = []
-    // Passed over while a write under way is held to it.
+    // Skipped while a write in flight locks it.
     while (taken.length === 0) taken = yield* leases.take(worker, [shardOf(numberId)])
     return { worker, fence: taken[0] ?? null }
   })
 
 export const sessionFences: Topic = (it) => {
-  it.effect("what a worker writes is refused once another has taken the number's shard", () =>
+  it.effect("refuses a worker's write once another has taken the number's shard", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const leases = yield* ShardLeases
@@ -71,14 +71,14 @@ export const sessionFences: Topic = (it) => {
       assert.deepStrictEqual(fresh, [true, true, true, true])
       assert.strictEqual(yield* store.credentials(id), "next")
       assert.strictEqual(yield* leavingSince(id), noon)
-      // An operator's word counts whichever worker has the number.
+      // An operator's write succeeds whichever worker has the number.
       assert.isTrue(yield* store.leave(id, noon, null))
       assert.isTrue(yield* store.wipe(id, next.fence))
       assert.isUndefined(yield* leavingSince(id))
     }).pipe(Effect.scoped),
   )
 
-  it.effect("what is under way when a shard is taken is written before that, or not at all", () =>
+  it.effect("a write in flight when a shard is taken happens before that, or not at all", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const leases = yield* ShardLeases
@@ -100,7 +100,7 @@ export const sessionFences: Topic = (it) => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("writes of many numbers at the same time each change their own, or are refused", () =>
+  it.effect("concurrent writes of many numbers change each their own, or are refused", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const numbers = yield* NumberStore
@@ -127,7 +127,7 @@ export const sessionFences: Topic = (it) => {
       const written = yield* together((id) =>
         store.write(
           id,
-          id === fenced || id === moved ? "anew" : null,
+          id === fenced || id === moved ? "fresh" : null,
           [key("a", "1", id === dropped ? null : `again ${id}`), key("b", `${id}`, "b")],
           noon,
           fences.get(id) ?? null,
@@ -151,7 +151,7 @@ export const sessionFences: Topic = (it) => {
         }
         const isKept = id !== unlinked && id !== removed && id !== moved
         const before = id === unlinked ? undefined : "once"
-        const credentials = id === unlinked ? null : id === fenced ? "anew" : `of ${id}`
+        const credentials = id === unlinked ? null : id === fenced ? "fresh" : `of ${id}`
         const again = id === dropped ? undefined : `again ${id}`
         assert.deepStrictEqual(found, {
           credentials,

@@ -1,4 +1,4 @@
-/** `SessionStore`: what live transports keep of a number. */
+/** `SessionStore`: a number's state for live transports. */
 import { assert } from "@effect/vitest"
 import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core"
 import type { KeyChange, NumberId } from "@messaging-service/core"
@@ -9,7 +9,7 @@ import { claimOne, connectionFacts } from "../Sending.ts"
 
 const key = (type: string, id: string, value: string | null): KeyChange => ({ type, id, value })
 
-/** The kept session of a number; undefined when it has none. */
+/** The stored session of a number; undefined when it has none. */
 const keptOf = (numberId: NumberId) =>
   SessionStore.use(({ list }) =>
     Effect.map(list, (all) => all.find((one) => one.numberId === numberId)),
@@ -21,7 +21,7 @@ const valuesOf = (numberId: NumberId, type: string, ids: ReadonlyArray<string>) 
   )
 
 export const sessions: Topic = (it) => {
-  it.effect("credentials and keys are kept as they were given, each under its type and id", () =>
+  it.effect("credentials and keys are kept as given, each under its type and id", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { number } = yield* aStage()
@@ -73,7 +73,7 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect("writes at the same time are all kept", () =>
+  it.effect("concurrent writes are all kept", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { number } = yield* aStage()
@@ -105,7 +105,7 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect("what replaces a session leaves nothing of the one before", () =>
+  it.effect("a replaced session leaves nothing behind", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { number } = yield* aStage()
@@ -117,7 +117,7 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect("credentials are exchanged by one of those that read the same ones", () =>
+  it.effect("one of those that read the same credentials exchanges them", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { number } = yield* aStage()
@@ -152,28 +152,26 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect(
-    "a number that was removed takes no other credentials, and keeps or loses its own",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* SessionStore
-        const numbers = yield* NumberStore
-        const { number, workspace } = yield* aStage()
-        yield* store.write(number.id, "own", [key("a", "1", "one")], noon, null)
-        yield* numbers.remove(workspace.id, number.id, noon)
-        assert.isFalse(yield* store.exchange(number.id, "own", "other", [], noon))
-        // Not refused, as by a fence: there is nothing to be tried again.
-        assert.isTrue(yield* store.replace(number.id, "other", [key("a", "2", "two")], noon, null))
-        assert.isTrue(yield* store.write(number.id, "other", [key("a", "2", "two")], noon, null))
-        assert.strictEqual(yield* store.credentials(number.id), "own")
-        assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "1": "one" })
-        assert.isTrue(yield* store.exchange(number.id, "own", null, [], noon))
-        assert.isFalse(yield* store.exchange(number.id, null, "other", [], noon))
-        assert.isNull(yield* store.credentials(number.id))
-      }),
+  it.effect("a removed number takes no other credentials, and keeps or loses its own", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore
+      const numbers = yield* NumberStore
+      const { number, workspace } = yield* aStage()
+      yield* store.write(number.id, "own", [key("a", "1", "one")], noon, null)
+      yield* numbers.remove(workspace.id, number.id, noon)
+      assert.isFalse(yield* store.exchange(number.id, "own", "other", [], noon))
+      // Not refused as by a fence: a retry would not help.
+      assert.isTrue(yield* store.replace(number.id, "other", [key("a", "2", "two")], noon, null))
+      assert.isTrue(yield* store.write(number.id, "other", [key("a", "2", "two")], noon, null))
+      assert.strictEqual(yield* store.credentials(number.id), "own")
+      assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1", "2"]), { "1": "one" })
+      assert.isTrue(yield* store.exchange(number.id, "own", null, [], noon))
+      assert.isFalse(yield* store.exchange(number.id, null, "other", [], noon))
+      assert.isNull(yield* store.credentials(number.id))
+    }),
   )
 
-  it.effect("of numbers of a workspace that get an account's phone at once one gets it", () =>
+  it.effect("one of concurrent numbers of a workspace gets an account's phone", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const numbers = yield* NumberStore
@@ -193,7 +191,7 @@ export const sessions: Topic = (it) => {
         assert.strictEqual(credentials, isFirst ? `account of ${id}` : "login")
         const kept = (yield* numbers.find(id))?.phone
         assert.strictEqual(kept, isFirst ? "15550000077" : phone)
-        // What was written since refuses first.
+        // A later write refuses first.
         assert.isFalse(yield* get(id, "stale"))
       }
       const elsewhere = yield* aStage()
@@ -215,7 +213,7 @@ export const sessions: Topic = (it) => {
       yield* pause(id, { until: noon + hour, reason: "paused" }, noon)
       const logIn = (before: string | null, now: number) =>
         store.exchange(id, before, `account at ${now}`, [], now, { phone: null })
-      // A login that goes on ends none.
+      // A login in progress ends none.
       assert.isTrue(yield* store.exchange(id, null, "login", [], noon))
       assert.deepInclude(yield* keptOf(id), { pauseReason: "banned", reason: "banned" })
       assert.isFalse(yield* logIn("another login", noon))
@@ -234,7 +232,7 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect("a number that never was connected is to be, once its account has logged in", () =>
+  it.effect("a number that never connected is to be connected once its account has logged in", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { workspace } = yield* aStage()
@@ -248,7 +246,7 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect("a wiped number has nothing, and others have what they had", () =>
+  it.effect("a wiped number has nothing, and others are unchanged", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { workspace, number } = yield* aStage()
@@ -345,7 +343,7 @@ export const sessions: Topic = (it) => {
     }),
   )
 
-  it.effect("a number is listed with why it is paused and with its proxy, as they are now", () =>
+  it.effect("a number is listed with its current pause reason and proxy", () =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const { pause, resume } = yield* LaneQueue
@@ -354,7 +352,7 @@ export const sessions: Topic = (it) => {
       const proxy = { host: "192.0.2.7", port: 1080, url: "sealed" }
       yield* NumberStore.use((numbers) => numbers.change(workspace.id, number.id, { proxy }, noon))
       yield* pause(number.id, { until: null, reason: "banned" }, noon)
-      // Of two that both have no end, the first stays.
+      // Of two endless ones, the first stays.
       yield* pause(number.id, { until: null, reason: "paused" }, noon)
       assert.deepInclude(yield* keptOf(number.id), { pauseReason: "banned", proxy: "sealed" })
       yield* resume(number.id, noon)
@@ -368,7 +366,7 @@ export const sessions: Topic = (it) => {
     ["banned", "connection_lost"],
     ["client_outdated", "connection_lost"],
     ["logged_out", "logged_out"],
-  ] as const)("a number that was given up (%s) is to be tried again once resumed", ([why, then]) =>
+  ] as const)("a number that was given up (%s) is to be retried once resumed", ([why, then]) =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const numbers = yield* NumberStore
@@ -383,7 +381,7 @@ export const sessions: Topic = (it) => {
       assert.strictEqual(yield* reason, why)
       yield* resume(id, noon)
       assert.strictEqual(yield* reason, then)
-      // Of one that is connected nothing is to be tried.
+      // A connected one has nothing to retry.
       yield* numbers.setStatus(id, "connected", undefined, noon)
       yield* resume(id, noon)
       assert.isNull(yield* reason)

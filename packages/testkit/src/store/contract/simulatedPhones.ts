@@ -43,7 +43,7 @@ export const simulatedPhones: Topic = (it) => {
     }),
   )
 
-  it.effect("which phones exist is a list, or the rule", () =>
+  it.effect("a list, or the rule, decides which phones exist", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const [a, b] = [aPhone(), aPhone()]
@@ -82,7 +82,7 @@ export const simulatedPhones: Topic = (it) => {
     }),
   )
 
-  it.effect("a copy of no message is shown without one", () =>
+  it.effect("a copy without a message is shown without one", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const { number } = yield* aStage()
@@ -92,7 +92,7 @@ export const simulatedPhones: Topic = (it) => {
     }),
   )
 
-  it.effect("what a phone does next changes with the copy it receives, a repeat included", () =>
+  it.effect("a phone's next action changes with each copy that it receives, repeats included", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const { number } = yield* aStage()
@@ -109,7 +109,7 @@ export const simulatedPhones: Topic = (it) => {
     }),
   )
 
-  it.effect("copies that arrive at the same time are shown once", () =>
+  it.effect("concurrent copies are shown once", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const { number } = yield* aStage()
@@ -124,7 +124,7 @@ export const simulatedPhones: Topic = (it) => {
     }),
   )
 
-  it.effect("what left is paged newest first, of one number or of all", () =>
+  it.effect("sent messages are paged newest first, of one number or of all", () =>
     Effect.gen(function* () {
       const phones = yield* SimulatedPhones
       const { workspace, number } = yield* aStage()

@@ -1,8 +1,8 @@
 /**
  * Everything at once: acceptances, workers that die, cancels, sweeps, ticks, numbers that log out
- * and numbers that are removed; then quiet; then the sums. Whatever happened in between, every
- * message must have ended exactly once and been announced exactly once, and allowance and quota
- * must add up to what is left. The simulation has a store in memory alone: this asks every store.
+ * and numbers that are removed; then quiet; then the sums. Afterwards every message must have ended
+ * exactly once and been announced exactly once, and allowance and quota must add up. The simulation
+ * uses a store in memory alone: this tests every store.
  */
 import { assert } from "@effect/vitest"
 import { MessageStore, NumberStore, transition, WorkspaceStore } from "@messaging-service/core"
@@ -61,13 +61,13 @@ interface Storm {
   readonly limit: { readonly messages: number; readonly windowMillis: number }
   readonly accepted: Array<Message>
   readonly attempts: Array<Attempt>
-  /** Ids that a call of `end` said it had ended. */
+  /** Ids that a call of `end` reported as ended. */
   readonly ended: Array<MessageId>
   topUps: number
   now: number
   /** The latest moment of a claim. */
   latestClaim: number
-  /** Set for the last part: every worker finishes what there is. */
+  /** Set for the last part: every worker finishes everything. */
   calm: boolean
 }
 
@@ -120,7 +120,7 @@ const cancelSome = (storm: Storm) =>
     yield* stop(storm, [cancelled(message, now)])
   })
 
-/** Sweeps what has expired, falls due in test mode or is orphaned; how many it ended. */
+/** Sweeps expired, due test and orphaned messages; returns how many it ended. */
 const sweep = (storm: Storm) =>
   Effect.gen(function* () {
     const store = yield* MessageStore
@@ -138,7 +138,7 @@ const sweep = (storm: Storm) =>
     ])
   })
 
-/** Claims and works; how many it claimed. */
+/** Claims and works; returns how many it claimed. */
 const work = (storm: Storm, late: Array<Attempt>) =>
   Effect.gen(function* () {
     const now = yield* later(storm)
@@ -218,7 +218,7 @@ const topUp = (storm: Storm) =>
     storm.topUps++
   })
 
-/** What the messages became, read back by id. */
+/** The final states of the messages, by id. */
 const outcomes = (storm: Storm) =>
   Effect.map(
     MessageStore.use((store) => store.byIds(ids(storm.accepted))),

@@ -14,7 +14,7 @@ const dueOf = (workspaceId: WorkspaceId, now: number) =>
   )
 
 export const testMessages: Topic = (it) => {
-  it.effect("waiting test messages come in the order in which they fell due, live ones never", () =>
+  it.effect("waiting test messages come in the order of their due times, live ones never", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id, { status: "disconnected" })
@@ -30,7 +30,7 @@ export const testMessages: Topic = (it) => {
     }),
   )
 
-  it.effect("what has ended or expired is not due", () =>
+  it.effect("ended and expired ones are not due", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       const mode = "test"
@@ -52,7 +52,7 @@ export const testMessages: Topic = (it) => {
     }),
   )
 
-  it.effect("of each workspace no more than its share, whatever waits of it", () =>
+  it.effect("no more than its share of each workspace, however many it has waiting", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const era = anEra()
@@ -76,7 +76,7 @@ export const testMessages: Topic = (it) => {
     }),
   )
 
-  it.effect("no more than asked for", () =>
+  it.effect("no more than requested", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const era = anEra()

@@ -1,4 +1,4 @@
-/** `MessageStore.tick` and `byTransportId`: word from the remote server about a message that left. */
+/** `MessageStore.tick` and `byTransportId`: reports of the remote server about a sent message. */
 import { assert } from "@effect/vitest"
 import { MessageStore } from "@messaging-service/core"
 import type { Message, SendingNumber } from "@messaging-service/core"
@@ -53,7 +53,7 @@ export const ticks: Topic = (it) => {
     }),
   )
 
-  it.effect("a message is found by the id that transports know it by, whatever became of it", () =>
+  it.effect("a message is found by its transport id, whatever happened to it", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number } = yield* aStage()
@@ -67,7 +67,7 @@ export const ticks: Topic = (it) => {
     }),
   )
 
-  it.effect("nothing known is answered with null", () =>
+  it.effect("an unknown id returns null", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number } = yield* aStage()
@@ -92,7 +92,7 @@ export const ticks: Topic = (it) => {
     }),
   )
 
-  it.effect("two numbers may know messages of theirs by one id", () =>
+  it.effect("two numbers may use the same transport id", () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { number } = yield* aStage()

@@ -1,4 +1,4 @@
-/** `Version1ListStore`: pages by offset with a total, of what the other ports have written. */
+/** `Version1ListStore`: pages by offset with a total, of records that other ports wrote. */
 import { assert } from "@effect/vitest"
 import {
   MediaStore,
@@ -69,7 +69,7 @@ const aNewReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}
   media: null,
   cron: "0 9 * * *",
   timezone: "UTC" as TimeZone,
-  // What is due would be run by the tests that run what is due.
+  // Due ones would be run by the tests of runs.
   nextRunAt: null,
   createdAt: noon,
   ...given,
@@ -115,7 +115,7 @@ export const version1Lists: Topic = (it) => {
     }),
   )
 
-  it.effect("a period takes in its first moment and leaves out its last", () =>
+  it.effect("a period includes its first moment and excludes its last", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const moments = [noon - 1, noon, noon + hour, noon + day - 1, noon + day]
@@ -140,7 +140,8 @@ export const version1Lists: Topic = (it) => {
   it.effect("each page of a period is cut from that period, whatever its length", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
-      // Some ten minutes around noon, close to one another and, as ids may be, a little disordered.
+      // Some ten minutes around noon, close to one another and, as ids may be, a little out of
+      // order.
       const moments = Array.from(
         { length: 40 },
         (_, index) => noon + (index - 20) * 15 * oneSecond + (index % 3) * 20 * oneSecond,
@@ -179,7 +180,7 @@ export const version1Lists: Topic = (it) => {
       const another = yield* aMediaFile(workspace.id)
       const test = yield* aMediaFile(workspace.id, { mode: "test" })
       yield* aMediaFile((yield* aWorkspace()).id)
-      // Not there yet, and there no more.
+      // Not committed yet, and deleted.
       yield* directory.reserve(aNewMediaFile(workspace.id), Number.MAX_SAFE_INTEGER)
       const deleted = yield* aMediaFile(workspace.id)
       yield* directory.delete(workspace.id, "live", deleted.id)

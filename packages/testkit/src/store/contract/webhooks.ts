@@ -1,4 +1,4 @@
-/** `WebhookStore`: who sees which endpoint, how many may run, and what stops, removes and resumes one. */
+/** `WebhookStore`: visibility and number of endpoints, and stopping, removing and resuming them. */
 import { assert } from "@effect/vitest"
 import { endpointLimit, KeyStore, WebhookStore, WorkspaceStore } from "@messaging-service/core"
 import type { ApiKey, NewWebhook, WebhookEndpoint, WebhookId } from "@messaging-service/core"
@@ -38,7 +38,7 @@ const resume = (endpoint: WebhookEndpoint, limit = manyEndpoints) =>
   WebhookStore.use((store) => store.resume(scopeOf(endpoint), endpoint.id, limit, noon + hour))
 
 export const webhooks: Topic = (it) => {
-  it.effect("a new endpoint runs, has never been called, and is kept as it was given", () =>
+  it.effect("a new endpoint runs, has never been called, and is kept as given", () =>
     Effect.gen(function* () {
       const { key } = yield* aStageWithKey()
       const given = aNewWebhook(key, {
@@ -78,33 +78,35 @@ export const webhooks: Topic = (it) => {
     }),
   )
 
-  it.effect("an endpoint of another workspace or mode is as unknown as one that never was", () =>
-    Effect.gen(function* () {
-      const store = yield* WebhookStore
-      const { key, workspace } = yield* aStageWithKey()
-      const { key: test } = yield* aKey(workspace.id, { mode: "test" })
-      const { key: stranger } = yield* aStageWithKey()
-      const endpoint = yield* anEndpoint(key)
-      const secret = { secretSalt: "another", secretLast4: "aaaa" }
-      const ping = { id: "evt_x" as never, createdAt: noon, body: "{}" }
-      for (const [scope, id] of [
-        [scopeOf(test), endpoint.id],
-        [scopeOf(stranger), endpoint.id],
-        [scopeOf(key), (endpoint.id + 1_000_000) as WebhookId],
-      ] as const) {
-        assert.isNull(yield* store.get(scope, id))
-        assert.isNull(yield* store.rotate(scope, id, secret))
-        assert.isFalse(yield* store.remove(scope, id, noon))
-        assert.isNull(yield* store.resume(scope, id, manyEndpoints, noon))
-        assert.deepStrictEqual(yield* store.ping(scope, id, ping), { _tag: "NoEndpoint" })
-        assert.deepStrictEqual(yield* store.redeliver(scope, id, ping.id, noon), {
-          _tag: "NoEndpoint",
-        })
-      }
-      assert.deepStrictEqual(yield* lookUpEndpoint(endpoint), endpoint)
-      const operator = { workspaceId: workspace.id, mode: null }
-      assert.deepStrictEqual(yield* store.get(operator, endpoint.id), endpoint)
-    }),
+  it.effect(
+    "an endpoint of another workspace or mode is as unknown as one that never existed",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { key, workspace } = yield* aStageWithKey()
+        const { key: test } = yield* aKey(workspace.id, { mode: "test" })
+        const { key: stranger } = yield* aStageWithKey()
+        const endpoint = yield* anEndpoint(key)
+        const secret = { secretSalt: "another", secretLast4: "aaaa" }
+        const ping = { id: "evt_x" as never, createdAt: noon, body: "{}" }
+        for (const [scope, id] of [
+          [scopeOf(test), endpoint.id],
+          [scopeOf(stranger), endpoint.id],
+          [scopeOf(key), (endpoint.id + 1_000_000) as WebhookId],
+        ] as const) {
+          assert.isNull(yield* store.get(scope, id))
+          assert.isNull(yield* store.rotate(scope, id, secret))
+          assert.isFalse(yield* store.remove(scope, id, noon))
+          assert.isNull(yield* store.resume(scope, id, manyEndpoints, noon))
+          assert.deepStrictEqual(yield* store.ping(scope, id, ping), { _tag: "NoEndpoint" })
+          assert.deepStrictEqual(yield* store.redeliver(scope, id, ping.id, noon), {
+            _tag: "NoEndpoint",
+          })
+        }
+        assert.deepStrictEqual(yield* lookUpEndpoint(endpoint), endpoint)
+        const operator = { workspaceId: workspace.id, mode: null }
+        assert.deepStrictEqual(yield* store.get(operator, endpoint.id), endpoint)
+      }),
   )
 
   it.effect("the limit counts the running endpoints of both modes, and of no other workspace", () =>
@@ -156,7 +158,7 @@ export const webhooks: Topic = (it) => {
     }),
   )
 
-  it.effect("nothing is made with a revoked key: its endpoints have stopped with it", () =>
+  it.effect("a revoked key creates nothing: its endpoints have stopped with it", () =>
     Effect.gen(function* () {
       const { key } = yield* aStageWithKey()
       yield* revoke(key)
@@ -165,7 +167,7 @@ export const webhooks: Topic = (it) => {
     }),
   )
 
-  it.effect("one that was made without a key outlives every key", () =>
+  it.effect("an endpoint created without a key outlives every key", () =>
     Effect.gen(function* () {
       const { key } = yield* aStageWithKey()
       const keyless = yield* anEndpoint(key, { keyId: null })
@@ -192,7 +194,7 @@ export const webhooks: Topic = (it) => {
   )
 
   it.effect(
-    "a removed endpoint is gone with what was pending, but its creation is remembered",
+    "a removed endpoint is gone with its pending deliveries, but its creation is remembered",
     () =>
       Effect.gen(function* () {
         const store = yield* WebhookStore
@@ -209,7 +211,7 @@ export const webhooks: Topic = (it) => {
       }),
   )
 
-  it.effect("revoking a key stops the endpoints it made, and ends what was pending", () =>
+  it.effect("revoking a key stops its endpoints, and ends their pending deliveries", () =>
     Effect.gen(function* () {
       const { key, number, workspace } = yield* aStageWithKey()
       const { key: other } = yield* aKey(workspace.id)
@@ -231,7 +233,7 @@ export const webhooks: Topic = (it) => {
     }),
   )
 
-  it.effect("a resumed endpoint hears of what happens from then on", () =>
+  it.effect("a resumed endpoint hears of later events", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
@@ -243,7 +245,7 @@ export const webhooks: Topic = (it) => {
       assert.deepStrictEqual(yield* claimDue(), [])
       const event = yield* anEvent(number)
       assert.strictEqual((yield* claimTheOne()).eventId, event.id)
-      // Resuming a running one leaves it as it is, whatever the limit.
+      // Resuming a running one leaves it unchanged, whatever the limit.
       assert.deepStrictEqual(yield* resume(endpoint, 1), endpoint)
     }),
   )
@@ -277,7 +279,7 @@ export const webhooks: Topic = (it) => {
     }),
   )
 
-  it.effect("a ping reaches that endpoint alone, whatever it subscribed to", () =>
+  it.effect("a ping reaches that endpoint alone, whatever its subscription", () =>
     Effect.gen(function* () {
       const store = yield* WebhookStore
       const { key } = yield* aStageWithKey()

@@ -1,4 +1,4 @@
-/** `WorkspaceStore`: making, changing and deleting workspaces. */
+/** `WorkspaceStore`: creating, changing and deleting workspaces. */
 import { assert } from "@effect/vitest"
 import { NumberStore, WorkspaceStore } from "@messaging-service/core"
 import type { NewWorkspace, WantedNumber, WorkspaceId } from "@messaging-service/core"
@@ -31,7 +31,7 @@ export const workspaces: Topic = (it) => {
     }),
   )
 
-  it.effect("a workspace is kept as it was given", () =>
+  it.effect("a workspace is kept as given", () =>
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const given = {
@@ -59,7 +59,7 @@ export const workspaces: Topic = (it) => {
     }),
   )
 
-  it.effect("workspaces are paged newest first, deleted ones left out", () =>
+  it.effect("workspaces are paged newest first, without deleted ones", () =>
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const oldest = yield* aWorkspace({ name: "Oldest" })
@@ -97,62 +97,58 @@ export const workspaces: Topic = (it) => {
     pacing: null,
   })
 
-  it.effect(
-    "a workspace of a name is made once, however many ask for it at once, and each number once",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* WorkspaceStore
-        const numbers = [aWanted("15550107771"), aWanted("15550107772"), aWanted("15550107771")]
-        const all = yield* Effect.forEach(
-          range(8),
-          () => store.ensure(wanted("At once"), admitsAll, numbers),
-          atOnce,
-        )
-        const [first] = all
-        assert.deepStrictEqual(first, {
-          ...wanted("At once"),
-          id: present(first).id,
-          deletedAt: null,
-        })
-        assert.deepStrictEqual(
-          all,
-          Array.from(all, () => first),
-        )
-        const made = yield* (yield* NumberStore).list(present(first).id)
-        assert.deepStrictEqual(
-          made.map(({ phone, status }) => [phone, status]),
-          [
-            ["15550107771", "connected"],
-            ["15550107772", "connected"],
-          ],
-        )
-      }),
+  it.effect("concurrent callers create a workspace of a name once, and each number once", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const numbers = [aWanted("15550107771"), aWanted("15550107772"), aWanted("15550107771")]
+      const all = yield* Effect.forEach(
+        range(8),
+        () => store.ensure(wanted("At once"), admitsAll, numbers),
+        atOnce,
+      )
+      const [first] = all
+      assert.deepStrictEqual(first, {
+        ...wanted("At once"),
+        id: present(first).id,
+        deletedAt: null,
+      })
+      assert.deepStrictEqual(
+        all,
+        Array.from(all, () => first),
+      )
+      const made = yield* (yield* NumberStore).list(present(first).id)
+      assert.deepStrictEqual(
+        made.map(({ phone, status }) => [phone, status]),
+        [
+          ["15550107771", "connected"],
+          ["15550107772", "connected"],
+        ],
+      )
+    }),
   )
 
-  it.effect(
-    "of several workspaces with a name the oldest is it, deleted ones left out, and keeps what it has",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* WorkspaceStore
-        const numbers = yield* NumberStore
-        const deleted = yield* aWorkspace({ name: "Several" })
-        const oldest = yield* aWorkspace({ name: "Several", plan: null, demo: true })
-        yield* aWorkspace({ name: "Several" })
-        yield* aWorkspace({ name: "several" })
-        yield* store.delete(deleted.id, noon)
-        const telegram = yield* aNumber(oldest.id, { phone: "15550107773", platform: "telegram" })
-        const test = yield* aNumber(oldest.id, { phone: "15550107773", mode: "test" })
-        const ensure = store.ensure(wanted("Several"), admitsAll, [aWanted("15550107773")])
-        assert.deepStrictEqual(yield* ensure, oldest)
-        assert.deepStrictEqual(yield* ensure, oldest)
-        const found = yield* numbers.list(oldest.id)
-        assert.deepStrictEqual(found.slice(0, 2), [telegram, test])
-        assert.lengthOf(found, 3)
-        // A removed one is missing again.
-        yield* numbers.remove(oldest.id, present(found[2]).id, noon)
-        yield* ensure
-        assert.lengthOf(yield* numbers.list(oldest.id), 3)
-      }),
+  it.effect("the oldest undeleted workspace with a name is returned, and stays unchanged", () =>
+    Effect.gen(function* () {
+      const store = yield* WorkspaceStore
+      const numbers = yield* NumberStore
+      const deleted = yield* aWorkspace({ name: "Several" })
+      const oldest = yield* aWorkspace({ name: "Several", plan: null, demo: true })
+      yield* aWorkspace({ name: "Several" })
+      yield* aWorkspace({ name: "several" })
+      yield* store.delete(deleted.id, noon)
+      const telegram = yield* aNumber(oldest.id, { phone: "15550107773", platform: "telegram" })
+      const test = yield* aNumber(oldest.id, { phone: "15550107773", mode: "test" })
+      const ensure = store.ensure(wanted("Several"), admitsAll, [aWanted("15550107773")])
+      assert.deepStrictEqual(yield* ensure, oldest)
+      assert.deepStrictEqual(yield* ensure, oldest)
+      const found = yield* numbers.list(oldest.id)
+      assert.deepStrictEqual(found.slice(0, 2), [telegram, test])
+      assert.lengthOf(found, 3)
+      // A removed one is missing again.
+      yield* numbers.remove(oldest.id, present(found[2]).id, noon)
+      yield* ensure
+      assert.lengthOf(yield* numbers.list(oldest.id), 3)
+    }),
   )
 
   it.effect("a change replaces the fields it names and no others", () =>
@@ -197,7 +193,7 @@ export const workspaces: Topic = (it) => {
     }),
   )
 
-  it.effect("no change made at the same time is lost", () =>
+  it.effect("no concurrent change is lost", () =>
     Effect.gen(function* () {
       const store = yield* WorkspaceStore
       const workspace = yield* aWorkspace({ plan: aPlan(0) })
